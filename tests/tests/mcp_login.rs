@@ -257,7 +257,7 @@ fn a_login_is_kept_said_to_its_server_and_renewed() {
     let listed = command(&bed, &["logins"]).output().expect("it runs");
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     assert!(
-        listed.contains(&url) && listed.contains("renewed by itself") && !listed.contains("a-1"),
+        listed.contains(&url) && listed.contains("refreshed automatically") && !listed.contains("a-1"),
         "{listed}"
     );
 
@@ -318,7 +318,7 @@ fn a_login_that_is_over_says_what_to_do() {
     logged_in(&bed, &url, &known, &[]);
     let (client, said) = proxied(&bed, &url);
     let why = said["error"]["message"].as_str().unwrap_or_default();
-    assert!(why.contains("is over") && why.contains("pinfold mcp login"), "{said}");
+    assert!(why.contains("has expired") && why.contains("pinfold mcp login"), "{said}");
     assert!(client.close());
 }
 
@@ -330,7 +330,7 @@ fn who_says_something_else_than_it_should_lets_nobody_in() {
         (server_says, "resource", json!("https://other.example/"), "not about"),
         (server_says, "resource", json!("ORIGIN/mcp/deeper"), "not about"),
         (server_says, "resource", json!(7), "cannot be used"),
-        (server_says, "authorization_servers", json!([]), "does not say who"),
+        (server_says, "authorization_servers", json!([]), "names no authorization server"),
         (server_says, "authorization_servers", json!(["http://auth.example"]), "unencrypted"),
         (issuer_says, "issuer", json!("https://other.example"), "not about"),
         (issuer_says, "code_challenge_methods_supported", json!(["plain"]), "S256"),

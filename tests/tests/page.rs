@@ -13,8 +13,8 @@ use pinfold::consent::{
     Answer, Approver, Asker, By, Change, Choice, Deed, Heard, Hunk, OfferShown, PartShown, ProcessShown,
     Request, Via, WhyAsked, WidthShown,
 };
-use pinfold_approvals::socket::{Everywhere, Homes, Listening, Place, Sessions};
-use pinfold_approvals::{Broker, Standing};
+use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
+use pinfold_approvals::{Broker, OpenChannel};
 use pinfold_page::Page;
 use pinfold_render::{Block, Body, Kind, Piece};
 use pinfold_tests::browser::{Browser, Screen, keep};
@@ -28,18 +28,19 @@ use tempfile::TempDir;
 struct House {
     _bed: TempDir,
     broker: Arc<Broker>,
-    _listening: Listening,
-    _open: Standing,
+    _listening: ApprovalSocket,
+    _open: OpenChannel,
     page: Page,
 }
 
 fn house() -> House {
     let bed = tempfile::tempdir().expect("a folder");
-    let place = Place::open(&Homes { runtime: Some(bed.path().to_owned()), state: None }).expect("a place");
+    let place =
+        SocketDir::open(&SocketHomes { runtime: Some(bed.path().to_owned()), state: None }).expect("a place");
     let broker = Arc::new(Broker::default());
-    let listening = broker.listen(&place, "test", &Sessions::default()).expect("a socket");
-    let page = Page::open(Everywhere::of(vec![place]), None, None, |_| {}).expect("a page");
-    House { _bed: bed, _open: broker.stand(), broker, _listening: listening, page }
+    let listening = broker.listen(&place, "test", &SessionRegistry::default()).expect("a socket");
+    let page = Page::open(ProcessAggregator::from_dirs(vec![place]), None, None, |_| {}).expect("a page");
+    House { _bed: bed, _open: broker.open_channel(), broker, _listening: listening, page }
 }
 
 impl House {
@@ -381,7 +382,7 @@ fn what_happens_elsewhere_is_seen_at_once() {
     let answer = Answer { id: first.id.clone(), digest: first.digest.clone(), choice: Choice::Yes, by };
     house.broker.answer(answer).expect("an answer that counts");
     asking.join().expect("an end");
-    browser.until("document.querySelector('#word').textContent.startsWith('Over: somebody at the terminal answered yes')");
+    browser.until("document.querySelector('#word').textContent.startsWith('Over: an approver at the terminal answered yes')");
     // It stays where it was, so that nobody presses what came in its place.
     let answers = "[...document.querySelectorAll('#answers button')].map((b) => b.textContent)";
     assert_eq!(browser.eval(answers), json!(["Close"]));

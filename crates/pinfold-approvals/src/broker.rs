@@ -1,89 +1,90 @@
-//! The broker: many threads ask, many ways answer, and each request has one end.
+//! The broker: many threads ask, many channels answer, and each request is resolved once.
 
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use pinfold::consent::{Answer, Approver, Heard as ToldGate, Request};
+use pinfold::consent::{Answer, Approver, Heard as ApproverAnswer, Request};
 
-use crate::desk::AtFirst;
-use crate::over::{How, NotTaken};
-use crate::queue::{Heard, Queue};
-use crate::responder::{self, Member, Responder};
-use crate::watch::Watch;
+use crate::channels::FirstRequestAction;
+use crate::queue::{AskOutcome, RequestQueue};
+use crate::resolution::{AnswerError, RequestResolution};
+use crate::responder::{self, Responder, ResponderHandle};
+use crate::watch::QueueWatch;
 
-/// Asks whoever is there. Dropping it sends everybody away.
+/// Collects answers to approval requests. Dropping it disconnects all responders.
 #[derive(Default)]
 pub struct Broker {
-    shared: Arc<Shared>,
+    shared: Arc<BrokerState>,
 }
 
-/// What a broker and all who answer have in common.
+/// The state that a broker and its responders share.
 #[derive(Default)]
-pub(crate) struct Shared {
-    queue: Mutex<Queue>,
-    /// Rings for responders and watchers.
+pub(crate) struct BrokerState {
+    queue: Mutex<RequestQueue>,
+    /// Notifies responders and watchers.
     pub(crate) changed: Condvar,
-    /// Is called before waiting requests are looked at again.
-    before_looks: OnceLock<Box<dyn Fn() + Send + Sync>>,
-    /// Says whether somebody is there who does not answer through this process yet.
+    /// Called before pending requests are evaluated again.
+    before_evaluation: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Tells whether an approver is present who is not connected to this process yet.
     elsewhere: OnceLock<Box<dyn Fn() -> bool + Send + Sync>>,
-    /// When `before_looks` was last called.
-    looked: Mutex<Option<Instant>>,
-    first: AtFirst,
+    /// The last call of `before_looks`.
+    evaluated: Mutex<Option<Instant>>,
+    first: FirstRequestAction,
 }
 
 impl Broker {
-    /// Adds somebody who answers; they get a thread of their own. They are there until they go by themselves, or
-    /// [`Member::leave`] is said.
+    /// Adds a responder on a thread of its own, until it closes or [`ResponderHandle::leave`] is called.
     ///
     /// # Errors
-    /// When no thread can be had.
-    pub fn add(&self, responder: impl Responder + 'static) -> io::Result<Member> {
+    /// When no thread can be started.
+    pub fn add(&self, responder: impl Responder + 'static) -> io::Result<ResponderHandle> {
         responder::start(&self.shared, Box::new(responder))
     }
 
-    /// As long as this lives requests wait, although no responder is there: answers come another way.
-    pub fn stand(&self) -> Standing {
-        self.shared.stand()
+    /// Lets requests wait although no responder is connected, until the result is dropped: answers come through another
+    /// channel.
+    pub fn open_channel(&self) -> OpenChannel {
+        self.shared.open_channel()
     }
 
-    pub(crate) fn shared(&self) -> &Arc<Shared> {
+    pub(crate) fn shared(&self) -> &Arc<BrokerState> {
         &self.shared
     }
 
-    pub(crate) fn first(&self) -> &AtFirst {
+    pub(crate) fn first(&self) -> &FirstRequestAction {
         &self.shared.first
     }
 
-    /// What waits now, in the order in which it was asked.
+    /// The pending requests, in the order in which they were made.
     pub fn waiting(&self) -> Vec<Arc<Request>> {
         self.shared.queue().open().map(|entry| Arc::clone(&entry.request)).collect()
     }
 
-    /// Takes an answer from anywhere. Who gave it is filled in by whoever took it in.
+    /// Accepts an answer. The caller has filled in the approver.
     ///
     /// # Errors
-    /// When it does not count, and why.
-    pub fn answer(&self, answer: Answer) -> Result<(), NotTaken> {
+    /// Why the answer does not count.
+    pub fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
         self.shared.answer(answer)
     }
 
-    /// Follows what waits and what is over.
-    pub fn watch(&self) -> Watch {
-        Watch::new(Arc::clone(&self.shared))
+    /// Watches requests and resolutions.
+    pub fn watch(&self) -> QueueWatch {
+        QueueWatch::new(Arc::clone(&self.shared))
     }
 
-    /// Calls this about once a second while something waits, before it is looked at again: for settings that were
-    /// written elsewhere. The first one that is given stays.
-    pub fn before_looks(&self, look: impl Fn() + Send + Sync + 'static) {
-        let _ = self.shared.before_looks.set(Box::new(look));
+    /// Sets a function that is called about once a second while requests are pending, before they are evaluated again:
+    /// it reloads settings. Only the first call has an effect.
+    pub fn before_evaluation(&self, look: impl Fn() + Send + Sync + 'static) {
+        let _ = self.shared.before_evaluation.set(Box::new(look));
     }
 
-    /// Says whether a person is there who has not come to this process yet. The first one that is given stays.
-    pub fn elsewhere(&self, is_somebody: impl Fn() -> bool + Send + Sync + 'static) {
-        let _ = self.shared.elsewhere.set(Box::new(is_somebody));
+    /// Sets a function that tells whether an approver is present who is not connected to this process yet. Only the
+    /// first call has an effect.
+    pub fn set_elsewhere_check(&self, is_present: impl Fn() -> bool + Send + Sync + 'static) {
+        let _ = self.shared.elsewhere.set(Box::new(is_present));
     }
 }
 
@@ -104,141 +105,141 @@ impl fmt::Debug for Broker {
     }
 }
 
-/// A way that is always open. Dropping it closes the way.
+/// A channel that is always open. Dropping it closes the channel.
 #[must_use = "the way is closed when this is dropped"]
-pub struct Standing(Arc<Shared>);
+pub struct OpenChannel(Arc<BrokerState>);
 
-impl Drop for Standing {
+impl Drop for OpenChannel {
     fn drop(&mut self) {
         self.0.queue().standing -= 1;
-        self.0.ring_all();
+        self.0.notify_all();
     }
 }
 
-impl fmt::Debug for Standing {
+impl fmt::Debug for OpenChannel {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Standing")
+        f.write_str("OpenChannel")
     }
 }
 
 impl Approver for Broker {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ToldGate {
-        self.begin();
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverAnswer {
+        self.run_first_request_action();
         let ticket = Ticket::new(&self.shared, request);
         match ticket.wait(still_asked) {
-            Heard::Answer(answer) => ToldGate::Answer(answer),
-            Heard::NotAsked => ToldGate::NotAsked,
-            Heard::Nobody(why) => ToldGate::Nobody(why),
+            AskOutcome::Answer(answer) => ApproverAnswer::Answer(answer),
+            AskOutcome::NotAsked => ApproverAnswer::NotAsked,
+            AskOutcome::Nobody(why) => ApproverAnswer::Nobody(why),
         }
     }
 
     fn granted(&self) {
-        self.shared.queue().granted();
+        self.shared.queue().record_grant();
         self.shared.changed.notify_all();
     }
 
     fn tell(&self, request: &Request, text: &str) {
-        self.shared.queue().tell(request, text);
+        self.shared.queue().add_note(request, text);
         self.shared.changed.notify_all();
     }
 }
 
-impl Shared {
-    pub(crate) fn queue(&self) -> MutexGuard<'_, Queue> {
-        // Whoever panicked with the lock held was between two steps that each leave the queue whole.
+impl BrokerState {
+    pub(crate) fn queue(&self) -> MutexGuard<'_, RequestQueue> {
+        // Every step leaves the queue consistent, so a panic between two of them does no harm.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn stand(self: &Arc<Self>) -> Standing {
+    pub(crate) fn open_channel(self: &Arc<Self>) -> OpenChannel {
         self.queue().standing += 1;
-        Standing(Arc::clone(self))
+        OpenChannel(Arc::clone(self))
     }
 
-    /// Waits for a bell, no longer than `most`.
+    /// Waits for a notification, no longer than `most`.
     pub(crate) fn wait<'a>(
         bell: &Condvar,
-        queue: MutexGuard<'a, Queue>,
+        queue: MutexGuard<'a, RequestQueue>,
         most: Duration,
-    ) -> MutexGuard<'a, Queue> {
+    ) -> MutexGuard<'a, RequestQueue> {
         bell.wait_timeout(queue, most).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Wakes everybody: something happened that may matter to all.
-    pub(crate) fn ring_all(&self) {
-        self.queue().ring();
+    /// Notifies all threads.
+    pub(crate) fn notify_all(&self) {
+        self.queue().notify();
         self.changed.notify_all();
     }
 
-    pub(crate) fn answer(&self, answer: Answer) -> Result<(), NotTaken> {
+    pub(crate) fn answer(&self, answer: Answer) -> Result<(), AnswerError> {
         let taken = self.queue().answer(answer);
         self.changed.notify_all();
         taken
     }
 
-    fn is_somebody_elsewhere(&self) -> bool {
-        self.elsewhere.get().is_some_and(|is_somebody| is_somebody())
+    fn is_approver_elsewhere(&self) -> bool {
+        self.elsewhere.get().is_some_and(|is_present| is_present())
     }
 
-    /// Calls what is to be called before looks, unless somebody just did.
-    fn before_look(&self) {
-        let Some(look) = self.before_looks.get() else { return };
-        let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
-        if looked.is_none_or(|at| at.elapsed() >= Duration::from_millis(900)) {
-            *looked = Some(Instant::now());
+    /// Calls the function that is set for it, at most once per interval.
+    fn run_before_evaluation(&self) {
+        let Some(look) = self.before_evaluation.get() else { return };
+        let mut evaluated = self.evaluated.lock().unwrap_or_else(PoisonError::into_inner);
+        if evaluated.is_none_or(|at| at.elapsed() >= Duration::from_millis(900)) {
+            *evaluated = Some(Instant::now());
             look();
         }
     }
 }
 
-/// The place in the queue of a thread that asks. However the thread leaves, the place is given up.
+/// The queue entry of an asking thread. However the thread leaves, the entry is removed.
 struct Ticket<'a> {
-    shared: &'a Shared,
+    shared: &'a BrokerState,
     number: u64,
     bell: Arc<Condvar>,
     request: &'a Request,
 }
 
 impl<'a> Ticket<'a> {
-    fn new(shared: &'a Shared, request: &'a Request) -> Self {
+    fn new(shared: &'a BrokerState, request: &'a Request) -> Self {
         let (number, bell) = shared.queue().enter(request);
         shared.changed.notify_all();
         Self { shared, number, bell, request }
     }
 
-    /// Waits for the end, whichever comes first.
-    fn wait(&self, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        let mut looked = Instant::now();
+    /// Waits for the resolution.
+    fn wait(&self, still_asked: &(dyn Fn() -> bool + Sync)) -> AskOutcome {
+        let mut evaluated = Instant::now();
         loop {
             let turns = self.shared.queue().turns;
-            if let Some(heard) = self.ended() {
+            if let Some(heard) = self.resolution() {
                 return heard;
             }
-            self.look(&mut looked, still_asked);
+            self.reevaluate(&mut evaluated, still_asked);
             let queue = self.shared.queue();
             let Some(entry) = queue.entry(self.number) else { continue };
             if entry.end.is_some() || queue.turns != turns {
                 continue;
             }
-            let next = looked.checked_add(queue.interval()).unwrap_or(looked).min(entry.until);
+            let next = evaluated.checked_add(queue.interval()).unwrap_or(evaluated).min(entry.until);
             let most = next.saturating_duration_since(Instant::now());
-            drop(Shared::wait(&self.bell, queue, most));
+            drop(BrokerState::wait(&self.bell, queue, most));
         }
     }
 
-    /// The end, if there is one now.
-    fn ended(&self) -> Option<Heard> {
+    /// The resolution, if there is one now.
+    fn resolution(&self) -> Option<AskOutcome> {
         let (id, digest) = (&self.request.id, &self.request.digest);
         let mut queue = self.shared.queue();
         let Some(entry) = queue.entry(self.number) else {
-            // It cannot be gone while the ticket lives. If it is: no.
-            return Some(Heard::Answer(Answer::silence(id, digest)));
+            // Cannot happen: the entry lives as long as the ticket. Deny.
+            return Some(AskOutcome::Answer(Answer::silence(id, digest)));
         };
         if let Some(heard) = &entry.end {
             return Some(heard.clone());
         }
         if entry.is_late() {
-            let silence = Heard::Answer(Answer::silence(id, digest));
-            queue.end(self.number, silence.clone(), How::Silence, None);
+            let silence = AskOutcome::Answer(Answer::silence(id, digest));
+            queue.end(self.number, silence.clone(), RequestResolution::Silence, None);
             drop(queue);
             self.shared.changed.notify_all();
             return Some(silence);
@@ -246,15 +247,15 @@ impl<'a> Ticket<'a> {
         if queue.can_be_answered(self.number) {
             return None;
         }
-        let why = queue.why_not(self.request);
+        let why = queue.no_answer_reason(self.request);
         drop(queue);
-        // Looks at files, so never under the lock.
-        if self.shared.is_somebody_elsewhere() {
+        // This reads files, so never under the lock.
+        if self.shared.is_approver_elsewhere() {
             return None;
         }
         let mut queue = self.shared.queue();
         if !queue.can_be_answered(self.number) {
-            queue.end(self.number, Heard::Nobody(why), How::Nobody, None);
+            queue.end(self.number, AskOutcome::Nobody(why), RequestResolution::Nobody, None);
         }
         let heard = queue.entry(self.number).and_then(|entry| entry.end.clone());
         drop(queue);
@@ -262,24 +263,24 @@ impl<'a> Ticket<'a> {
         heard
     }
 
-    /// Looks whether it would still be asked about, when it is time to or something was granted.
-    fn look(&self, looked: &mut Instant, still_asked: &(dyn Fn() -> bool + Sync)) {
+    /// Evaluates whether approval is still needed, when the interval has passed or something was granted.
+    fn reevaluate(&self, evaluated: &mut Instant, still_asked: &(dyn Fn() -> bool + Sync)) {
         let queue = self.shared.queue();
         let round = queue.round;
-        let due = looked.elapsed() >= queue.interval();
-        if !due && queue.is_looked_at(self.number) {
+        let due = evaluated.elapsed() >= queue.interval();
+        if !due && queue.is_evaluated(self.number) {
             return;
         }
         drop(queue);
         if due {
-            self.shared.before_look();
+            self.shared.run_before_evaluation();
         }
-        *looked = Instant::now();
+        *evaluated = Instant::now();
         let still = still_asked();
         let mut queue = self.shared.queue();
-        queue.looked_at(self.number, round);
+        queue.record_evaluation(self.number, round);
         if !still {
-            queue.end(self.number, Heard::NotAsked, How::NotAsked, None);
+            queue.end(self.number, AskOutcome::NotAsked, RequestResolution::NotAsked, None);
         }
         drop(queue);
         self.shared.changed.notify_all();

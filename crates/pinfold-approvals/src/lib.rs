@@ -1,14 +1,14 @@
-//! Who answers a question, and how they are reached.
+//! Approval channels: terminal, other terminals, web page and webhook.
 //!
-//! A [`Broker`] is what a session asks. It keeps what waits, shows it to every [`Responder`] that is there, and takes
-//! the first answer. Answers may come from many ways at once; each is for one request, by its digest.
+//! A [`Broker`] is the approver of a session. It queues approval requests, shows them to every [`Responder`], and takes
+//! the first answer. Answers may come through several channels at once; each is for one request, by its digest.
 //!
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
 //! use pinfold::consent::{Asking, By, Choice, Via};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
-//! use pinfold_approvals::{Broker, Closure};
+//! use pinfold_approvals::{Broker, ClosureResponder};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -19,42 +19,44 @@
 //! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //! let call = RawCall::new("Write", json!({"file_path": outside.path().join("a"), "content": "hello\n"}));
 //!
-//! // Nobody is there: the call is refused at once.
+//! // Without a responder the call is refused at once.
 //! assert!(session.decide(&call).outcome.is_err());
 //!
 //! let by = By { via: Via::Embedder, who: None };
-//! broker.add(Closure::new(by, |showing| Some(Choice::Yes)))?;
+//! broker.add(ClosureResponder::new(by, |showing| Some(Choice::Yes)))?;
 //! assert!(session.decide(&call).outcome.is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Vocabulary
-//! [`Broker`], [`Responder`], [`Showing`], [`Over`], [`Watch`].
+//! [`Broker`], [`Responder`], [`PendingRequest`], [`ResolvedRequest`], [`QueueWatch`].
 //!
 //! # Invariants
-//! 1. A request has one end: the first answer, silence, or that it need not be asked any more. Everybody hears which.
-//! 2. An answer counts for the request whose name and digest it has, and grants nothing that was not offered.
-//! 3. Nobody hangs: a responder that panics or goes is no responder, and time runs out whatever they do.
-//! 4. One responder sees one request at a time, in the order in which they were asked.
+//! 1. A request is resolved once: by the first answer, by its deadline, or because approval is not needed any more.
+//!    Every channel learns the resolution.
+//! 2. An answer counts for the request whose identifier and digest it names, and grants nothing that was not offered.
+//! 3. No channel can block a request: a responder that panics or hangs is disconnected or ignored, and the deadline
+//!    passes regardless.
+//! 4. A responder is shown one request at a time, in the order in which they were made.
 //!
 //! # What this does not stop
-//! Who can act as the person can answer for the person.
+//! A process that can act as the user can answer for the user.
 
 #![forbid(unsafe_code)]
 
 mod broker;
-mod desk;
-mod over;
+mod channels;
 mod queue;
+mod resolution;
 mod responder;
 pub mod socket;
 mod watch;
 mod webhook;
 
-pub use broker::{Broker, Standing};
-pub use desk::{Desk, DeskError, Wanted, asking};
-pub use over::{How, NotTaken, Note, Over};
-pub use responder::{Closure, Member, Responder, Showing};
-pub use socket::Secret;
-pub use watch::{News, Watch};
+pub use broker::{Broker, OpenChannel};
+pub use channels::{ApprovalChannels, ChannelError, ChannelOptions, asking};
+pub use resolution::{AnswerError, ApproverNote, RequestResolution, ResolvedRequest};
+pub use responder::{ClosureResponder, PendingRequest, Responder, ResponderHandle};
+pub use socket::AccessSecret;
+pub use watch::{QueueChanges, QueueWatch};
 pub use webhook::WebhookError;

@@ -1,6 +1,6 @@
-//! What waits, and what became of what waited.
+//! The queue: pending approval requests, and recent resolutions.
 //!
-//! Promise: an entry ends once, and stays until whoever asked has taken its end.
+//! An entry is resolved once, and stays until the asking thread has taken its resolution.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar};
@@ -9,188 +9,190 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use pinfold::consent::{Answer, Choice, Request};
 
-use crate::over::{How, NotTaken, Note, Over, is_offered};
+use crate::resolution::{AnswerError, ApproverNote, RequestResolution, ResolvedRequest, is_offered};
 
-/// How many ends are remembered for those who ask later.
-const REMEMBERED: usize = 256;
-/// Waiting requests are looked at again about this often, for settings that were written elsewhere.
-const LOOKED_AT: Duration = Duration::from_secs(1);
-/// With many of them each is looked at less often, so that looking stays a small part of one processor.
-const LOOK_COSTS: Duration = Duration::from_millis(10);
-/// What is granted is in force within this time; until then nothing else is shown.
-const SETTLES: Duration = Duration::from_millis(250);
+/// The number of resolutions that are kept for late clients.
+const MAX_KEPT: usize = 256;
+/// The interval at which pending requests are evaluated again, for settings that were changed elsewhere.
+const REEVALUATE: Duration = Duration::from_secs(1);
+/// The interval grows with their number, so that evaluation stays below a fraction of one processor.
+const EVALUATION_COST: Duration = Duration::from_millis(10);
+/// The time within which a grant takes effect; until then no other request is shown.
+const GRANT_SETTLES: Duration = Duration::from_millis(250);
 
-/// A request that waits.
+/// A pending request.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct QueueEntry {
     pub(crate) number: u64,
     pub(crate) request: Arc<Request>,
-    /// When silence becomes a no, by a clock that nobody sets.
+    /// The deadline by the monotonic clock.
     pub(crate) until: Instant,
-    /// Responders that leave it to others.
+    /// Responders that have passed on it.
     pub(crate) passed: Vec<u64>,
-    pub(crate) end: Option<Heard>,
-    /// In which round it was last looked at.
+    pub(crate) end: Option<AskOutcome>,
+    /// The grant round in which it was last evaluated.
     round: u64,
-    /// From when it is shown although it was not looked at.
+    /// The time from which it is shown without being evaluated again.
     shown_from: Instant,
-    /// Rings for the thread that asks.
+    /// Wakes the asking thread.
     pub(crate) bell: Arc<Condvar>,
 }
 
-/// What whoever asks is told.
+/// The result that the asking thread receives.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Heard {
+pub(crate) enum AskOutcome {
     Answer(Answer),
     NotAsked,
     Nobody(String),
 }
 
-/// A responder that is there.
+/// A connected responder.
 #[derive(Debug)]
-pub(crate) struct Present {
+pub(crate) struct ConnectedResponder {
     pub(crate) number: u64,
     pub(crate) leaving: bool,
-    /// What it has to be told about what it answered.
+    /// Messages about requests that it answered.
     pub(crate) notes: VecDeque<String>,
 }
 
-/// An end, and which responder gave the answer.
+/// A resolution, and the responder whose answer it was.
 #[derive(Debug)]
-struct Ended {
-    over: Over,
+struct KeptResolution {
+    over: ResolvedRequest,
     by: Option<u64>,
 }
 
-/// All that a broker knows.
+/// The state of a broker.
 #[derive(Debug, Default)]
-pub(crate) struct Queue {
+pub(crate) struct RequestQueue {
     numbers: u64,
-    pub(crate) waiting: Vec<Entry>,
-    over: VecDeque<Ended>,
-    notes: VecDeque<Note>,
-    /// How many notes there were.
+    pub(crate) waiting: Vec<QueueEntry>,
+    over: VecDeque<KeptResolution>,
+    notes: VecDeque<ApproverNote>,
+    /// The number of notes so far.
     pub(crate) noted: u64,
-    /// How many ends there were.
+    /// The number of resolutions so far.
     pub(crate) ends: u64,
-    pub(crate) responders: Vec<Present>,
-    /// Ways that are always open, such as a socket that somebody said to wait for.
+    pub(crate) responders: Vec<ConnectedResponder>,
+    /// Channels that are always available, for instance a socket that settings wait for.
     pub(crate) standing: usize,
-    /// Until when something that was granted may not be in force everywhere.
+    /// The time until which a grant may not be in effect everywhere.
     settling: Option<Instant>,
-    /// How often something was granted.
+    /// The number of grants so far.
     pub(crate) round: u64,
-    /// How often something changed that threads which ask have to see.
+    /// The number of changes that asking threads have to see.
     pub(crate) turns: u64,
     pub(crate) closed: bool,
-    /// Why somebody cannot be reached who should be.
-    pub(crate) trouble: Option<String>,
+    /// Why a configured channel is not available.
+    pub(crate) channel_error: Option<String>,
 }
 
-impl Queue {
+impl RequestQueue {
     pub(crate) fn next_number(&mut self) -> u64 {
         self.numbers += 1;
         self.numbers
     }
 
-    /// A request begins to wait.
+    /// Adds a request.
     pub(crate) fn enter(&mut self, request: &Request) -> (u64, Arc<Condvar>) {
         let number = self.next_number();
         let bell = Arc::new(Condvar::new());
         let left = request.deadline.duration_since(Timestamp::now());
         let left = Duration::try_from(left).unwrap_or(Duration::ZERO);
         let now = Instant::now();
-        self.waiting.push(Entry {
+        self.waiting.push(QueueEntry {
             number,
             request: Arc::new(request.clone()),
             until: now.checked_add(left).unwrap_or(now),
             passed: Vec::new(),
             end: None,
-            // It was judged before it came here: what was granted meanwhile is looked at first.
+            // It was judged before it came here, so grants since then are evaluated first.
             round: if self.round == 0 { 0 } else { self.round - 1 },
-            shown_from: now.checked_add(SETTLES).unwrap_or(now),
+            shown_from: now.checked_add(GRANT_SETTLES).unwrap_or(now),
             bell: Arc::clone(&bell),
         });
         (number, bell)
     }
 
-    pub(crate) fn entry(&self, number: u64) -> Option<&Entry> {
+    pub(crate) fn entry(&self, number: u64) -> Option<&QueueEntry> {
         self.waiting.iter().find(|entry| entry.number == number)
     }
 
-    pub(crate) fn entry_mut(&mut self, number: u64) -> Option<&mut Entry> {
+    pub(crate) fn entry_mut(&mut self, number: u64) -> Option<&mut QueueEntry> {
         self.waiting.iter_mut().find(|entry| entry.number == number)
     }
 
-    /// Those that have no end yet, in the order in which they were asked.
-    pub(crate) fn open(&self) -> impl Iterator<Item = &Entry> {
+    /// The unresolved requests, in the order in which they were made.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &QueueEntry> {
         self.waiting.iter().filter(|entry| entry.end.is_none())
     }
 
-    /// The first that a responder can be shown.
-    pub(crate) fn next_for(&self, responder: u64, now: Instant) -> Option<&Entry> {
+    /// The first request that can be shown to a responder.
+    pub(crate) fn next_for(&self, responder: u64, now: Instant) -> Option<&QueueEntry> {
         let settling = self.settling.is_some_and(|end| now < end);
-        let settled = |entry: &&Entry| entry.round == self.round || (!settling && now >= entry.shown_from);
+        let settled =
+            |entry: &&QueueEntry| entry.round == self.round || (!settling && now >= entry.shown_from);
         self.open().filter(|entry| !entry.passed.contains(&responder)).find(settled)
     }
 
-    /// Whether somebody is there who could answer this one.
+    /// Returns whether there is a responder that could answer a request.
     pub(crate) fn can_be_answered(&self, number: u64) -> bool {
-        let passed =
-            |present: &Present| self.entry(number).is_some_and(|e| e.passed.contains(&present.number));
+        let passed = |present: &ConnectedResponder| {
+            self.entry(number).is_some_and(|e| e.passed.contains(&present.number))
+        };
         self.standing > 0 || self.responders.iter().any(|present| !present.leaving && !passed(present))
     }
 
-    /// An answer comes in.
-    pub(crate) fn answer(&mut self, answer: Answer) -> Result<(), NotTaken> {
+    /// Accepts an answer.
+    pub(crate) fn answer(&mut self, answer: Answer) -> Result<(), AnswerError> {
         let mut same = self.waiting.iter().filter(|entry| entry.request.id == answer.id).peekable();
         if same.peek().is_none() {
-            return Err(self.was_over(answer));
+            return Err(self.not_pending(answer));
         }
-        let meant: Vec<&Entry> = same.filter(|entry| entry.request.digest == answer.digest).collect();
+        let meant: Vec<&QueueEntry> = same.filter(|entry| entry.request.digest == answer.digest).collect();
         let Some(entry) = meant.iter().find(|entry| entry.end.is_none()).or(meant.first()) else {
-            return Err(NotTaken::Other(answer.id));
+            return Err(AnswerError::OtherDigest(answer.id));
         };
         self.answer_number(entry.number, answer, None)
     }
 
-    /// The same where it is known which request is meant, and from which responder it comes.
+    /// Accepts an answer to a known entry, from a known responder if there is one.
     pub(crate) fn answer_number(
         &mut self,
         number: u64,
         answer: Answer,
         responder: Option<u64>,
-    ) -> Result<(), NotTaken> {
+    ) -> Result<(), AnswerError> {
         let Some(entry) = self.entry(number).filter(|entry| entry.end.is_none()) else {
-            return Err(self.was_over(answer));
+            return Err(self.not_pending(answer));
         };
         if entry.is_late() {
             let silence = Answer::silence(&answer.id, &answer.digest);
-            self.end(number, Heard::Answer(silence), How::Silence, None);
-            return Err(self.was_over(answer));
+            self.end(number, AskOutcome::Answer(silence), RequestResolution::Silence, None);
+            return Err(self.not_pending(answer));
         }
         is_offered(&entry.request, &answer.choice)
-            .map_err(|what| NotTaken::NotOffered { id: answer.id.clone(), what })?;
+            .map_err(|what| AnswerError::NotOffered { id: answer.id.clone(), what })?;
         if matches!(answer.choice, Choice::Session { .. } | Choice::Always { .. }) {
-            self.settling = Instant::now().checked_add(SETTLES);
+            self.settling = Instant::now().checked_add(GRANT_SETTLES);
             self.round += 1;
         }
-        let how = How::Answered { answer: answer.choice.clone(), by: answer.by.clone() };
-        self.end(number, Heard::Answer(answer), how, responder);
+        let how = RequestResolution::Answered { answer: answer.choice.clone(), by: answer.by.clone() };
+        self.end(number, AskOutcome::Answer(answer), how, responder);
         Ok(())
     }
 
-    /// Why an answer to what does not wait any more does not count.
-    fn was_over(&self, answer: Answer) -> NotTaken {
+    /// Why an answer to a request that is not pending does not count.
+    fn not_pending(&self, answer: Answer) -> AnswerError {
         let mut ends = self.over.iter().rev().map(|ended| &ended.over);
         match ends.find(|over| over.id == answer.id && over.digest == answer.digest) {
-            Some(over) => NotTaken::Over(Box::new(over.clone())),
-            None => NotTaken::Unknown(answer.id),
+            Some(over) => AnswerError::Resolved(Box::new(over.clone())),
+            None => AnswerError::Unknown(answer.id),
         }
     }
 
-    /// Ends a request, unless it has ended already.
-    pub(crate) fn end(&mut self, number: u64, heard: Heard, how: How, by: Option<u64>) {
+    /// Resolves a request, unless it is resolved already.
+    pub(crate) fn end(&mut self, number: u64, heard: AskOutcome, how: RequestResolution, by: Option<u64>) {
         let Some(entry) = self.waiting.iter_mut().find(|entry| entry.number == number && entry.end.is_none())
         else {
             return;
@@ -198,23 +200,23 @@ impl Queue {
         entry.end = Some(heard);
         entry.bell.notify_all();
         let (id, digest) = (entry.request.id.clone(), entry.request.digest.clone());
-        self.remember(Over { id, digest, at: Timestamp::now(), how }, by);
+        self.remember(ResolvedRequest { id, digest, at: Timestamp::now(), how }, by);
     }
 
-    fn remember(&mut self, over: Over, by: Option<u64>) {
-        if self.over.len() == REMEMBERED {
+    fn remember(&mut self, over: ResolvedRequest, by: Option<u64>) {
+        if self.over.len() == MAX_KEPT {
             self.over.pop_front();
         }
-        self.over.push_back(Ended { over, by });
+        self.over.push_back(KeptResolution { over, by });
         self.ends += 1;
     }
 
-    /// Whoever answered this should know something.
-    pub(crate) fn tell(&mut self, request: &Request, text: &str) {
-        if self.notes.len() == REMEMBERED {
+    /// Adds a message for the approver who answered a request.
+    pub(crate) fn add_note(&mut self, request: &Request, text: &str) {
+        if self.notes.len() == MAX_KEPT {
             self.notes.pop_front();
         }
-        self.notes.push_back(Note { id: request.id.clone(), text: text.to_owned() });
+        self.notes.push_back(ApproverNote { id: request.id.clone(), text: text.to_owned() });
         self.noted += 1;
         let by = self.ended(request).and_then(|ended| ended.by);
         if let Some(present) = self.responders.iter_mut().find(|present| Some(present.number) == by) {
@@ -222,92 +224,98 @@ impl Queue {
         }
     }
 
-    /// Why nobody has answered, as far as somebody said it.
-    pub(crate) fn why_not(&self, request: &Request) -> String {
+    /// Why there was no answer, as far as a channel has reported it.
+    pub(crate) fn no_answer_reason(&self, request: &Request) -> String {
         let told = self.notes.iter().rev().find(|note| note.id == request.id);
         let usual =
-            if self.responders.is_empty() { "nobody is there to be asked" } else { "nobody answered" };
-        let said = told.map(|note| &note.text).or(self.trouble.as_ref());
+            if self.responders.is_empty() { "no approver is available" } else { "no approver answered" };
+        let said = told.map(|note| &note.text).or(self.channel_error.as_ref());
         said.cloned().unwrap_or_else(|| usual.to_owned())
     }
 
-    /// Takes a request out: whoever asked has heard, or is gone.
-    pub(crate) fn leave(&mut self, number: u64) -> Option<Heard> {
+    /// Removes a request: the asking thread has its resolution, or is gone.
+    pub(crate) fn leave(&mut self, number: u64) -> Option<AskOutcome> {
         let at = self.waiting.iter().position(|entry| entry.number == number)?;
         let entry = self.waiting.remove(at);
         if entry.end.is_none() {
             let Request { id, digest, .. } = &*entry.request;
-            let over = Over { id: id.clone(), digest: digest.clone(), at: Timestamp::now(), how: How::Gone };
+            let over = ResolvedRequest {
+                id: id.clone(),
+                digest: digest.clone(),
+                at: Timestamp::now(),
+                how: RequestResolution::Gone,
+            };
             self.remember(over, None);
         }
         entry.end
     }
 
-    /// The ends that came after the first `seen`, as far as they are remembered.
-    pub(crate) fn ends_after(&self, seen: u64) -> impl Iterator<Item = &Over> {
+    /// The resolutions after the first `seen`, as far as they are kept.
+    pub(crate) fn resolutions_after(&self, seen: u64) -> impl Iterator<Item = &ResolvedRequest> {
         newest(&self.over, self.ends, seen).map(|ended| &ended.over)
     }
 
-    /// The notes that came after the first `seen`, as far as they are remembered.
-    pub(crate) fn notes_after(&self, seen: u64) -> impl Iterator<Item = &Note> {
+    /// The notes after the first `seen`, as far as they are kept.
+    pub(crate) fn notes_after(&self, seen: u64) -> impl Iterator<Item = &ApproverNote> {
         newest(&self.notes, self.noted, seen)
     }
 
-    /// The end of a request, if it is remembered.
-    pub(crate) fn end_of(&self, request: &Request) -> Option<&Over> {
+    /// The resolution of a request, if it is kept.
+    pub(crate) fn resolution_of(&self, request: &Request) -> Option<&ResolvedRequest> {
         self.ended(request).map(|ended| &ended.over)
     }
 
-    fn ended(&self, request: &Request) -> Option<&Ended> {
-        let same = |ended: &&Ended| ended.over.id == request.id && ended.over.digest == request.digest;
+    fn ended(&self, request: &Request) -> Option<&KeptResolution> {
+        let same =
+            |ended: &&KeptResolution| ended.over.id == request.id && ended.over.digest == request.digest;
         self.over.iter().rev().find(same)
     }
 
-    /// What was granted is in force from here on: everything that waits has to be looked at again.
-    pub(crate) fn granted(&mut self) {
+    /// Records that a grant is in effect: every pending request has to be evaluated again.
+    pub(crate) fn record_grant(&mut self) {
         self.round += 1;
-        self.ring();
+        self.notify();
     }
 
-    /// A request was looked at in this round.
-    pub(crate) fn looked_at(&mut self, number: u64, round: u64) {
+    /// Records that a request was evaluated in this round.
+    pub(crate) fn record_evaluation(&mut self, number: u64, round: u64) {
         if let Some(entry) = self.entry_mut(number) {
             entry.round = entry.round.max(round);
         }
     }
 
-    /// When the next request is shown that only waits to be looked at, at the latest.
+    /// The latest time at which the next request is shown that waits for evaluation.
     pub(crate) fn shows_at(&self) -> Option<Instant> {
         let held = self.open().filter(|entry| entry.round != self.round);
         held.map(|entry| self.settling.map_or(entry.shown_from, |end| end.max(entry.shown_from))).min()
     }
 
-    /// Whether a request was looked at since something was granted.
-    pub(crate) fn is_looked_at(&self, number: u64) -> bool {
+    /// Returns whether a request was evaluated since the last grant.
+    pub(crate) fn is_evaluated(&self, number: u64) -> bool {
         self.entry(number).is_none_or(|entry| entry.round == self.round)
     }
 
-    /// Wakes all threads that ask.
-    pub(crate) fn ring(&mut self) {
+    /// Wakes all asking threads.
+    pub(crate) fn notify(&mut self) {
         self.turns += 1;
         self.waiting.iter().for_each(|entry| entry.bell.notify_all());
     }
 
-    /// How long a request waits before it is looked at again although nothing happened here.
+    /// The interval after which a request is evaluated again without any event.
     pub(crate) fn interval(&self) -> Duration {
         let count = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
-        LOOKED_AT.max(LOOK_COSTS.saturating_mul(count))
+        REEVALUATE.max(EVALUATION_COST.saturating_mul(count))
     }
 }
 
-/// The latest of a list of which `all` ever came and `seen` were seen.
+/// The newest entries of a bounded list, of which `all` were added in total and `seen` were seen.
 fn newest<T>(kept: &VecDeque<T>, all: u64, seen: u64) -> impl Iterator<Item = &T> {
     let new = usize::try_from(all.saturating_sub(seen)).unwrap_or(usize::MAX);
     kept.iter().skip(kept.len().saturating_sub(new))
 }
 
-impl Entry {
-    /// Whether its time is over, by either clock: a machine that slept knows only by the one on the wall.
+impl QueueEntry {
+    /// Returns whether the deadline has passed, by either clock: the monotonic one stops during suspend.
     pub(crate) fn is_late(&self) -> bool {
         Instant::now() >= self.until || Timestamp::now() > self.request.deadline
     }

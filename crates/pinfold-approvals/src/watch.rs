@@ -1,4 +1,5 @@
-//! Following what waits: as states, not as a line of events, so that whoever is slow misses steps and nothing else.
+//! Watching requests and resolutions: as states, not as a stream of events, so that a slow watcher misses intermediate
+//! steps only.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,73 +7,73 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::Request;
 
-use crate::broker::Shared;
-use crate::over::{Note, Over};
+use crate::broker::BrokerState;
+use crate::resolution::{ApproverNote, ResolvedRequest};
 
-/// Follows what waits and what is over.
-pub struct Watch {
-    shared: Arc<Shared>,
-    /// The number of the latest request that was told.
-    told: u64,
-    /// How many ends were told, or were there before.
+/// Watches requests and resolutions.
+pub struct QueueWatch {
+    shared: Arc<BrokerState>,
+    /// The number of the latest request that was reported.
+    reported: u64,
+    /// The number of resolutions that were reported, or were there before.
     ends: u64,
     noted: u64,
 }
 
-/// What is new.
+/// Changes since the last call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct News {
-    /// What is asked, and was not told before.
+pub struct QueueChanges {
+    /// New requests.
     pub asked: Vec<Arc<Request>>,
-    /// What is over.
-    pub over: Vec<Over>,
-    /// What whoever answered should know.
-    pub notes: Vec<Note>,
-    /// There will be nothing new: the broker is gone.
+    /// Resolutions.
+    pub over: Vec<ResolvedRequest>,
+    /// Messages for approvers.
+    pub notes: Vec<ApproverNote>,
+    /// The broker is gone: there will be no more changes.
     pub closed: bool,
 }
 
-impl News {
-    /// Whether there is nothing new.
+impl QueueChanges {
+    /// Returns whether there are no changes.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty() && self.over.is_empty() && self.notes.is_empty() && !self.closed
     }
 }
 
-impl Watch {
-    pub(crate) fn new(shared: Arc<Shared>) -> Self {
+impl QueueWatch {
+    pub(crate) fn new(shared: Arc<BrokerState>) -> Self {
         let queue = shared.queue();
         let (ends, noted) = (queue.ends, queue.noted);
         drop(queue);
-        Self { shared, told: 0, ends, noted }
+        Self { shared, reported: 0, ends, noted }
     }
 
-    /// Waits for something new, no longer than `most`. What waits already is new the first time.
-    pub fn next(&mut self, most: Duration) -> News {
+    /// Waits for changes, no longer than `most`. Requests that are pending at first count as new.
+    pub fn next(&mut self, most: Duration) -> QueueChanges {
         let until = Instant::now().checked_add(most);
         let shared = Arc::clone(&self.shared);
         let mut queue = shared.queue();
         loop {
-            let asked = queue.open().filter(|entry| entry.number > self.told);
-            let news = News {
+            let asked = queue.open().filter(|entry| entry.number > self.reported);
+            let news = QueueChanges {
                 asked: asked.map(|entry| Arc::clone(&entry.request)).collect(),
-                over: queue.ends_after(self.ends).cloned().collect(),
+                over: queue.resolutions_after(self.ends).cloned().collect(),
                 notes: queue.notes_after(self.noted).cloned().collect(),
                 closed: queue.closed,
             };
-            self.told = queue.waiting.iter().map(|entry| entry.number).fold(self.told, u64::max);
+            self.reported = queue.waiting.iter().map(|entry| entry.number).fold(self.reported, u64::max);
             (self.ends, self.noted) = (queue.ends, queue.noted);
             let left = until.map_or(most, |until| until.saturating_duration_since(Instant::now()));
             if !news.is_empty() || left.is_zero() {
                 return news;
             }
-            queue = Shared::wait(&shared.changed, queue, left);
+            queue = BrokerState::wait(&shared.changed, queue, left);
         }
     }
 }
 
-impl fmt::Debug for Watch {
+impl fmt::Debug for QueueWatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Watch").field("told", &self.told).finish_non_exhaustive()
+        f.debug_struct("QueueWatch").field("reported", &self.reported).finish_non_exhaustive()
     }
 }

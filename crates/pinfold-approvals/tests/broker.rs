@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Answer, Approver, Choice, Heard, Request, Via};
-use pinfold_approvals::{Broker, Closure, How, NotTaken, Over, Responder, Showing};
+use pinfold_approvals::{
+    AnswerError, Broker, ClosureResponder, PendingRequest, RequestResolution, ResolvedRequest, Responder,
+};
 
 use crate::kit::{answer, by, no, request};
 use jiff::{SignedDuration, Timestamp};
@@ -18,7 +20,9 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// Somebody who says yes to everything.
 fn yes() -> impl Responder {
-    Closure::new(by(), |showing: &Showing<'_>| showing.over().is_none().then_some(Choice::Yes))
+    ClosureResponder::new(by(), |showing: &PendingRequest<'_>| {
+        showing.resolution().is_none().then_some(Choice::Yes)
+    })
 }
 
 fn is_yes(heard: &Heard) -> bool {
@@ -45,7 +49,7 @@ fn with_nobody_there_the_answer_is_there_at_once() {
     let broker = Broker::default();
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| true);
-    assert!(matches!(heard, Heard::Nobody(why) if why.contains("nobody is there")));
+    assert!(matches!(heard, Heard::Nobody(why) if why.contains("no approver is available")));
     assert!(before.elapsed() < Duration::from_secs(1));
 }
 
@@ -54,7 +58,7 @@ fn a_hundred_threads_ask_at_once_and_one_dialog_is_shown_at_a_time() {
     let broker = Arc::new(Broker::default());
     let (shown, seen) = (Arc::new(AtomicUsize::new(0)), Arc::new(Mutex::new(Vec::new())));
     let (inside, log) = (Arc::clone(&shown), Arc::clone(&seen));
-    let show = move |showing: &Showing<'_>| {
+    let show = move |showing: &PendingRequest<'_>| {
         assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0, "one dialog at a time");
         log.lock().unwrap().push(showing.request().id.clone());
         thread::sleep(Duration::from_micros(200));
@@ -62,7 +66,7 @@ fn a_hundred_threads_ask_at_once_and_one_dialog_is_shown_at_a_time() {
         let odd = showing.request().id.ends_with(['1', '3', '5', '7', '9']);
         Some(if odd { Choice::Yes } else { no() })
     };
-    broker.add(Closure::new(by(), show)).unwrap();
+    broker.add(ClosureResponder::new(by(), show)).unwrap();
     let start = Barrier::new(100);
     thread::scope(|scope| {
         for i in 0..100 {
@@ -86,7 +90,7 @@ fn a_hundred_threads_ask_at_once_and_one_dialog_is_shown_at_a_time() {
 fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
     for _ in 0..200 {
         let broker = Arc::new(Broker::default());
-        let _open = broker.stand();
+        let _open = broker.open_channel();
         let asked = request("s:1", LONG);
         let asking = ask(&broker, &asked);
         until_waiting(&broker, 1);
@@ -105,30 +109,30 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
         let [to_yes, to_no] = taken;
         assert_ne!(to_yes.is_ok(), to_no.is_ok());
         assert_eq!(is_yes(&heard), to_yes.is_ok());
-        let Some(Err(NotTaken::Over(over))) = [to_yes, to_no].into_iter().find(Result::is_err) else {
+        let Some(Err(AnswerError::Resolved(over))) = [to_yes, to_no].into_iter().find(Result::is_err) else {
             panic!("the other is told")
         };
-        let How::Answered { answer, by } = over.how else { panic!("somebody answered") };
+        let RequestResolution::Answered { answer, by } = over.how else { panic!("somebody answered") };
         assert_eq!((answer == Choice::Yes, by.via), (is_yes(&heard), Via::Embedder));
     }
 }
 
 /// Shows until it is over, and remembers what it was told.
-struct Waits(mpsc::Sender<Option<Over>>);
+struct Waits(mpsc::Sender<Option<ResolvedRequest>>);
 
 impl Responder for Waits {
     fn by(&self) -> pinfold::consent::By {
         by()
     }
 
-    fn show(&mut self, showing: &Showing<'_>) -> Option<Choice> {
+    fn show(&mut self, showing: &PendingRequest<'_>) -> Option<Choice> {
         self.0.send(None).unwrap();
-        assert!(showing.wait_over(LONG).is_some());
+        assert!(showing.wait_resolution(LONG).is_some());
         // Too late: it must not count.
         Some(Choice::Yes)
     }
 
-    fn over(&mut self, over: &Over) {
+    fn resolved(&mut self, over: &ResolvedRequest) {
         self.0.send(Some(over.clone())).unwrap();
     }
 }
@@ -146,14 +150,14 @@ fn a_dialog_is_told_when_somebody_else_has_answered() {
         .unwrap();
     assert!(!is_yes(&asking.join().unwrap()));
     let over = told.recv_timeout(LONG).unwrap().unwrap();
-    let said = matches!(&over.how, How::Answered { answer: Choice::No { message: Some(m), process: false }, .. } if m == "not now");
+    let said = matches!(&over.how, RequestResolution::Answered { answer: Choice::No { message: Some(m), process: false }, .. } if m == "not now");
     assert!(said, "{over:?}");
 }
 
 #[test]
 fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     let broker = Arc::new(Broker::default());
-    let _open = broker.stand();
+    let _open = broker.open_channel();
     let asked = request("s:1", LONG);
     let asking = ask(&broker, &asked);
     until_waiting(&broker, 1);
@@ -164,16 +168,16 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     };
     let same = |_: &mut Answer| {};
     let other = give(&|a| a.digest = "another".to_owned(), Choice::Yes);
-    assert!(matches!(other, Err(NotTaken::Other(_))), "{other:?}");
+    assert!(matches!(other, Err(AnswerError::OtherDigest(_))), "{other:?}");
     let unknown = give(&|a| a.id = "s:2".to_owned(), Choice::Yes);
-    assert!(matches!(unknown, Err(NotTaken::Unknown(_))), "{unknown:?}");
+    assert!(matches!(unknown, Err(AnswerError::Unknown(_))), "{unknown:?}");
     for choice in [
         Choice::session(2),
         Choice::Always { widths: vec![2], file: RuleFile::default() },
         Choice::Always { widths: vec![0, 0], file: RuleFile::default() },
     ] {
         let refused = give(&same, choice);
-        assert!(matches!(refused, Err(NotTaken::NotOffered { .. })), "{refused:?}");
+        assert!(matches!(refused, Err(AnswerError::NotOffered { .. })), "{refused:?}");
     }
     assert_eq!(broker.waiting().len(), 1, "none of these was an answer");
     give(&same, Choice::session(1)).unwrap();
@@ -184,7 +188,7 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     let asking = ask(&broker, &immune);
     until_waiting(&broker, 1);
     let refused = broker.answer(answer(&immune, Choice::session(0)));
-    assert!(matches!(refused, Err(NotTaken::NotOffered { .. })));
+    assert!(matches!(refused, Err(AnswerError::NotOffered { .. })));
     broker.answer(answer(&immune, Choice::Yes)).unwrap();
     assert!(is_yes(&asking.join().unwrap()));
 }
@@ -193,7 +197,7 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
 fn silence_is_no_and_an_answer_at_the_deadline_counts_or_is_late_but_never_both() {
     for i in 0..20_i32 {
         let broker = Arc::new(Broker::default());
-        let _open = broker.stand();
+        let _open = broker.open_channel();
         let asked = request("s:1", Duration::from_millis(150));
         let asking = ask(&broker, &asked);
         until_waiting(&broker, 1);
@@ -203,7 +207,10 @@ fn silence_is_no_and_an_answer_at_the_deadline_counts_or_is_late_but_never_both(
         let heard = asking.join().unwrap();
         assert_eq!(taken.is_ok(), is_yes(&heard), "{taken:?} {heard:?}");
         if let Err(refused) = taken {
-            assert!(matches!(&refused, NotTaken::Over(over) if over.how == How::Silence), "{refused:?}");
+            assert!(
+                matches!(&refused, AnswerError::Resolved(over) if over.how == RequestResolution::Silence),
+                "{refused:?}"
+            );
             assert!(matches!(heard, Heard::Answer(answer) if answer.by.via == Via::Silence));
         }
     }
@@ -214,26 +221,30 @@ fn what_hangs_and_what_panics_keeps_nobody_waiting_beyond_the_deadline() {
     let broker = Arc::new(Broker::default());
     let release = Arc::new(AtomicBool::new(false));
     let held = Arc::clone(&release);
-    let hangs = move |_: &Showing<'_>| {
+    let hangs = move |_: &PendingRequest<'_>| {
         while !held.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(1));
         }
         Some(Choice::Yes)
     };
-    broker.add(Closure::new(by(), hangs)).unwrap();
+    broker.add(ClosureResponder::new(by(), hangs)).unwrap();
     let heard = broker.ask(&request("s:1", Duration::from_millis(50)), &|| true);
     assert!(!is_yes(&heard), "{heard:?}");
     release.store(true, Ordering::Relaxed);
 
     let broker = Arc::new(Broker::default());
-    let member = broker.add(Closure::new(by(), |_: &Showing<'_>| panic!("a fault of the dialog"))).unwrap();
+    let member = broker
+        .add(ClosureResponder::new(by(), |_: &PendingRequest<'_>| panic!("a fault of the dialog")))
+        .unwrap();
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| true);
     assert!(matches!(heard, Heard::Nobody(_)), "{heard:?}");
-    assert!(before.elapsed() < Duration::from_secs(5) && !member.is_there());
+    assert!(before.elapsed() < Duration::from_secs(5) && !member.is_connected());
 
     // Somebody who is still there is asked instead.
-    broker.add(Closure::new(by(), |_: &Showing<'_>| panic!("a fault of the dialog"))).unwrap();
+    broker
+        .add(ClosureResponder::new(by(), |_: &PendingRequest<'_>| panic!("a fault of the dialog")))
+        .unwrap();
     broker.add(yes()).unwrap();
     for i in 0..10 {
         assert!(is_yes(&broker.ask(&request(&format!("s:{i}"), LONG), &|| true)));
@@ -243,7 +254,7 @@ fn what_hangs_and_what_panics_keeps_nobody_waiting_beyond_the_deadline() {
 #[test]
 fn a_thread_that_panics_while_it_asks_takes_its_request_along() {
     let broker = Arc::new(Broker::default());
-    let _open = broker.stand();
+    let _open = broker.open_channel();
     let mut watch = broker.watch();
     let other = Arc::clone(&broker);
     let panics = thread::spawn(move || other.ask(&request("s:1", LONG), &|| panic!("a fault of the gate")));
@@ -255,7 +266,7 @@ fn a_thread_that_panics_while_it_asks_takes_its_request_along() {
     while over.is_empty() {
         over = watch.next(LONG).over;
     }
-    assert_eq!(over[0].how, How::Gone);
+    assert_eq!(over[0].how, RequestResolution::Gone);
     // And the broker goes on.
     let asked = request("s:2", LONG);
     let asking = ask(&broker, &asked);
@@ -267,18 +278,18 @@ fn a_thread_that_panics_while_it_asks_takes_its_request_along() {
 #[test]
 fn responders_come_and_go() {
     let broker = Arc::new(Broker::default());
-    let first = broker.add(Closure::new(by(), |showing: &Showing<'_>| {
-        showing.wait_over(LONG);
+    let first = broker.add(ClosureResponder::new(by(), |showing: &PendingRequest<'_>| {
+        showing.wait_resolution(LONG);
         None
     }));
     let first = first.unwrap();
     let asking = ask(&broker, &request("s:1", LONG));
     until_waiting(&broker, 1);
-    let second = broker.add(Closure::new(by(), |_: &Showing<'_>| None)).unwrap();
+    let second = broker.add(ClosureResponder::new(by(), |_: &PendingRequest<'_>| None)).unwrap();
     first.leave();
     // The second leaves it to others, and there are none.
     assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
-    assert!(!first.is_there() && second.is_there());
+    assert!(!first.is_connected() && second.is_connected());
     broker.add(yes()).unwrap();
     assert!(is_yes(&broker.ask(&request("s:2", LONG), &|| true)));
 }
@@ -289,12 +300,12 @@ fn what_was_granted_is_not_asked_about_again_nor_shown() {
     let granted = Arc::new(AtomicBool::new(false));
     let shown = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&shown);
-    let show = move |_: &Showing<'_>| {
+    let show = move |_: &PendingRequest<'_>| {
         count.fetch_add(1, Ordering::SeqCst);
         thread::sleep(Duration::from_millis(50));
         Some(Choice::session(0))
     };
-    broker.add(Closure::new(by(), show)).unwrap();
+    broker.add(ClosureResponder::new(by(), show)).unwrap();
     thread::scope(|scope| {
         for i in 0..50 {
             let (broker, granted) = (&broker, &granted);
@@ -318,10 +329,10 @@ fn what_was_granted_is_not_asked_about_again_nor_shown() {
 #[test]
 fn settings_that_were_written_elsewhere_are_noticed() {
     let broker = Arc::new(Broker::default());
-    let _open = broker.stand();
+    let _open = broker.open_channel();
     let changed = Arc::new(AtomicBool::new(false));
     let look = Arc::clone(&changed);
-    broker.before_looks(move || look.store(true, Ordering::SeqCst));
+    broker.before_evaluation(move || look.store(true, Ordering::SeqCst));
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| !changed.load(Ordering::SeqCst));
     assert_eq!(heard, Heard::NotAsked);
@@ -333,7 +344,7 @@ fn somebody_elsewhere_is_waited_for_until_they_go() {
     let broker = Arc::new(Broker::default());
     let there = Arc::new(AtomicBool::new(true));
     let look = Arc::clone(&there);
-    broker.elsewhere(move || look.load(Ordering::SeqCst));
+    broker.set_elsewhere_check(move || look.load(Ordering::SeqCst));
     let asking = ask(&broker, &request("s:1", LONG));
     until_waiting(&broker, 1);
     there.store(false, Ordering::SeqCst);
@@ -347,10 +358,10 @@ fn whoever_answered_hears_that_a_rule_was_not_written() {
         fn by(&self) -> pinfold::consent::By {
             by()
         }
-        fn show(&mut self, _: &Showing<'_>) -> Option<Choice> {
+        fn show(&mut self, _: &PendingRequest<'_>) -> Option<Choice> {
             Some(Choice::Always { widths: Vec::new(), file: RuleFile::default() })
         }
-        fn told(&mut self, text: &str) {
+        fn notify(&mut self, text: &str) {
             self.0.send(text.to_owned()).unwrap();
         }
     }

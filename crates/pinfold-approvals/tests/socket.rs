@@ -19,9 +19,10 @@ use pinfold::policy::source::{Layer, Source};
 use pinfold::policy::{Grant, Located};
 use pinfold::{Ambient, Plan, Session};
 use pinfold_approvals::socket::{
-    Client, ClientError, Everywhere, Homes, Listening, Place, PlaceError, Sessions, TroubleKind, What,
+    ApprovalClient, ApprovalClientError, ApprovalSocket, ProcessAggregator, ProcessEventKind,
+    ProtocolErrorCode, SessionRegistry, SocketDir, SocketDirError, SocketHomes,
 };
-use pinfold_approvals::{Broker, Desk, DeskError, Wanted};
+use pinfold_approvals::{ApprovalChannels, Broker, ChannelError, ChannelOptions};
 
 use crate::kit::{no, request};
 
@@ -29,20 +30,20 @@ const LONG: Duration = Duration::from_mins(1);
 
 struct House {
     _bed: tempfile::TempDir,
-    place: Place,
+    place: SocketDir,
     broker: Arc<Broker>,
-    listening: Listening,
-    sessions: Sessions,
+    listening: ApprovalSocket,
+    sessions: SessionRegistry,
 }
 
-fn place(bed: &Path) -> Place {
-    Place::open(&Homes { runtime: Some(bed.to_owned()), state: None }).unwrap()
+fn place(bed: &Path) -> SocketDir {
+    SocketDir::open(&SocketHomes { runtime: Some(bed.to_owned()), state: None }).unwrap()
 }
 
 fn house() -> House {
     let bed = tempfile::tempdir().unwrap();
     let place = place(bed.path());
-    let (broker, sessions) = (Arc::new(Broker::default()), Sessions::default());
+    let (broker, sessions) = (Arc::new(Broker::default()), SessionRegistry::default());
     let listening = broker.listen(&place, "test", &sessions).unwrap();
     House { _bed: bed, place, broker, listening, sessions }
 }
@@ -53,8 +54,8 @@ impl House {
         thread::spawn(move || broker.ask(&request, &|| true))
     }
 
-    fn client(&self) -> Client {
-        Client::connect(&self.place, self.listening.name()).unwrap()
+    fn client(&self) -> ApprovalClient {
+        ApprovalClient::connect(&self.place, self.listening.name()).unwrap()
     }
 
     fn raw(&self) -> UnixStream {
@@ -77,9 +78,9 @@ fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn trouble(error: ClientError) -> TroubleKind {
+fn trouble(error: ApprovalClientError) -> ProtocolErrorCode {
     match error {
-        ClientError::Trouble(trouble) => trouble.code,
+        ApprovalClientError::Rejected(trouble) => trouble.code,
         other => panic!("{other}"),
     }
 }
@@ -87,19 +88,28 @@ fn trouble(error: ClientError) -> TroubleKind {
 #[test]
 fn what_waits_is_shown_whole_and_answered_by_its_digest() {
     let house = house();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let asked = request("s:1", LONG);
     let asking = house.ask(&asked);
-    let mut client = house.client().named(Some("u on pts/3\u{1b}[2J".to_owned()));
+    let mut client = house.client().with_name(Some("u on pts/3\u{1b}[2J".to_owned()));
     let waiting = until(|| client.list().unwrap().pop());
     assert_eq!((&*waiting.id, &*waiting.brief), ("s:1", "npm publish"));
     assert_eq!(client.show("s:1").unwrap(), asked);
-    assert_eq!(trouble(client.show("s:2").unwrap_err()), TroubleKind::NotFound);
-    assert_eq!(trouble(client.answer("s:1", "other", Choice::Yes).unwrap_err()), TroubleKind::OtherDigest);
+    assert_eq!(trouble(client.show("s:2").unwrap_err()), ProtocolErrorCode::NotFound);
+    assert_eq!(
+        trouble(client.answer("s:1", "other", Choice::Yes).unwrap_err()),
+        ProtocolErrorCode::OtherDigest
+    );
     let wide = Choice::session(9);
-    assert_eq!(trouble(client.answer("s:1", &asked.digest, wide).unwrap_err()), TroubleKind::NotOffered);
+    assert_eq!(
+        trouble(client.answer("s:1", &asked.digest, wide).unwrap_err()),
+        ProtocolErrorCode::NotOffered
+    );
     client.answer("s:1", &asked.digest, Choice::session(1)).unwrap();
-    assert_eq!(trouble(client.answer("s:1", &asked.digest, Choice::Yes).unwrap_err()), TroubleKind::Over);
+    assert_eq!(
+        trouble(client.answer("s:1", &asked.digest, Choice::Yes).unwrap_err()),
+        ProtocolErrorCode::Over
+    );
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!((answer.choice, answer.by.via), (Choice::session(1), Via::Socket));
     let who = answer.by.who.unwrap();
@@ -111,15 +121,15 @@ fn whoever_watches_hears_everything_and_counts_as_somebody() {
     let house = house();
     let mut watching = house.client().watch().unwrap();
     // Nobody else is there: it waits because somebody watches.
-    assert_eq!(watching.next().unwrap().unwrap(), pinfold_approvals::socket::Heard::default());
+    assert_eq!(watching.next().unwrap().unwrap(), pinfold_approvals::socket::EventBatch::default());
     let asked = request("s:1", LONG);
     let asking = house.ask(&asked);
     let heard = watching.next().unwrap().unwrap();
     assert_eq!(heard.asked[0].digest, asked.digest);
-    house.client().on_the_page().answer("s:1", &asked.digest, no()).unwrap();
+    house.client().for_page().answer("s:1", &asked.digest, no()).unwrap();
     let heard = watching.next().unwrap().unwrap();
     assert_eq!(heard.over[0].id, "s:1");
-    assert!(heard.over[0].how.words().contains("on the page"));
+    assert!(heard.over[0].how.describe().contains("on the page"));
     assert!(matches!(asking.join().unwrap(), Heard::Answer(answer) if answer.by.via == Via::Web));
     // And when nobody watches any more, nobody is waited for.
     let asking = house.ask(&request("s:2", LONG));
@@ -176,10 +186,10 @@ fn nonsense_is_told_and_costs_nobody_anything() {
 fn a_crowd_is_sent_away_and_does_not_stay() {
     let house = house();
     let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
-    let busy = until(|| Client::connect(&house.place, "test").err());
-    assert_eq!(trouble(busy), TroubleKind::Busy);
+    let busy = until(|| ApprovalClient::connect(&house.place, "test").err());
+    assert_eq!(trouble(busy), ProtocolErrorCode::Busy);
     // Whoever says nothing is sent away after a while.
-    until(|| Client::connect(&house.place, "test").ok());
+    until(|| ApprovalClient::connect(&house.place, "test").ok());
     drop(crowd);
 }
 
@@ -189,7 +199,7 @@ fn whoever_is_sent_away_reads_why_also_when_they_write_first() {
     let house = house();
     let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
     // They are all in.
-    until(|| Client::connect(&house.place, "test").err());
+    until(|| ApprovalClient::connect(&house.place, "test").err());
     for pause in [0, 1, 20, 200] {
         let mut stream = house.raw();
         thread::sleep(Duration::from_millis(pause));
@@ -218,7 +228,7 @@ fn a_first_line_that_comes_byte_by_byte_does_not_hold_a_place() {
 #[test]
 fn whoever_does_not_read_keeps_nobody_waiting() {
     let house = house();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let mut slow = house.raw();
     slow.write_all(
         format!("{{\"v\":1,\"secret\":\"{}\"}}\n{{\"do\":\"watch\"}}\n", house.secret()).as_bytes(),
@@ -253,7 +263,7 @@ fn whoever_does_not_read_keeps_nobody_waiting() {
 #[test]
 fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
     let house = house();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     for i in 0..100 {
         let asked = request(&format!("s:{i}"), LONG);
         let granted = Arc::new(AtomicBool::new(false));
@@ -270,7 +280,7 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
         withdraws.join().unwrap();
         match (asking.join().unwrap(), taken) {
             (Heard::Answer(answer), Ok(())) => assert!(answer.is_yes()),
-            (Heard::NotAsked, Err(error)) => assert_eq!(trouble(error), TroubleKind::Over),
+            (Heard::NotAsked, Err(error)) => assert_eq!(trouble(error), ProtocolErrorCode::Over),
             (heard, taken) => panic!("{heard:?} {taken:?}"),
         }
     }
@@ -282,12 +292,12 @@ fn what_was_granted_is_listed_and_taken_back() {
     let folder = tempfile::tempdir().unwrap();
     let plan = Plan { id: "s".to_owned(), ..Plan::for_folder(folder.path()) };
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-    house.sessions.know(&session);
+    house.sessions.add(&session);
     session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
     let mut client = house.client();
     let grants = client.grants().unwrap();
     assert_eq!((grants.len(), &*grants[0].session, grants[0].used), (1, "s", 0));
-    assert_eq!(trouble(client.revoke("other", grants[0].number).unwrap_err()), TroubleKind::NotFound);
+    assert_eq!(trouble(client.revoke("other", grants[0].number).unwrap_err()), ProtocolErrorCode::NotFound);
     client.revoke("s", grants[0].number).unwrap();
     assert!(session.grants().is_empty() && client.grants().unwrap().is_empty());
     session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
@@ -299,12 +309,12 @@ fn what_was_granted_is_listed_and_taken_back() {
 #[test]
 fn the_directory_is_ours_alone_or_it_is_not_used() {
     let bed = tempfile::tempdir().unwrap();
-    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
     let path = bed.path().join("pinfold");
-    let place = Place::open(&homes).unwrap();
+    let place = SocketDir::open(&homes).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     let broker = Broker::default();
-    let listening = broker.listen(&place, "x", &Sessions::default()).unwrap();
+    let listening = broker.listen(&place, "x", &SessionRegistry::default()).unwrap();
     for file in ["x.key", "x.sock"] {
         let mode = fs::metadata(path.join(file)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{file}");
@@ -313,18 +323,18 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
     assert_eq!(fs::read_dir(&path).unwrap().count(), 0, "nothing is left behind");
 
     fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
-    assert!(matches!(Place::open(&homes), Err(PlaceError::NotPrivate { .. })));
+    assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::NotPrivate { .. })));
     fs::remove_dir(&path).unwrap();
     std::os::unix::fs::symlink(bed.path().join("elsewhere"), &path).unwrap();
     fs::create_dir(bed.path().join("elsewhere")).unwrap();
-    assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "a link is not followed");
+    assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "a link is not followed");
     // A runtime directory in which others can make names is none, nor is that of somebody else.
     fs::remove_file(&path).unwrap();
     fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
-    assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "others can write there");
+    assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "others can write there");
     fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o700)).unwrap();
     if std::os::unix::fs::chown(bed.path(), Some(12_345), None).is_ok() {
-        assert!(matches!(Place::open(&homes), Err(PlaceError::Io { .. })), "it is somebody else's");
+        assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "it is somebody else's");
     } else {
         println!("not tried: a directory of somebody else, since only root can give one away");
         fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
@@ -332,9 +342,9 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
     assert!(!path.exists(), "nothing is made there");
     // The other home is used instead.
     let state = bed.path().join("state/pinfold");
-    let place = Place::open(&Homes { state: Some(state.clone()), ..homes }).unwrap();
+    let place = SocketDir::open(&SocketHomes { state: Some(state.clone()), ..homes }).unwrap();
     assert_eq!(place.path(), state.join("run"));
-    assert!(matches!(Place::open(&Homes::default()), Err(PlaceError::NoHome)));
+    assert!(matches!(SocketDir::open(&SocketHomes::default()), Err(SocketDirError::NoHome)));
 }
 
 #[test]
@@ -344,13 +354,13 @@ fn a_name_that_is_taken_makes_another_and_long_paths_do() {
     fs::create_dir(&deep).unwrap();
     let place = place(&deep);
     let broker = Broker::default();
-    let sessions = Sessions::default();
+    let sessions = SessionRegistry::default();
     let first = broker.listen(&place, "call-1", &sessions).unwrap();
     let second = broker.listen(&place, "call-1", &sessions).unwrap();
     assert_eq!((first.name(), second.name()), ("call-1", "call-1.1"));
     assert_eq!(place.names().unwrap(), ["call-1", "call-1.1"]);
     for name in ["call-1", "call-1.1"] {
-        Client::connect(&place, name).unwrap().ping().unwrap();
+        ApprovalClient::connect(&place, name).unwrap().ping().unwrap();
     }
 }
 
@@ -358,17 +368,17 @@ fn a_name_that_is_taken_makes_another_and_long_paths_do() {
 fn that_somebody_is_here_is_known_until_they_go() {
     let bed = tempfile::tempdir().unwrap();
     let place = place(bed.path());
-    assert!(!place.is_anybody_here());
-    let (one, two) = (place.be_present().unwrap(), place.be_present().unwrap());
-    assert!(place.is_anybody_here());
+    assert!(!place.has_approver());
+    let (one, two) = (place.register_approver().unwrap(), place.register_approver().unwrap());
+    assert!(place.has_approver());
     drop(one);
-    assert!(place.is_anybody_here());
+    assert!(place.has_approver());
     drop(two);
-    assert!(!place.is_anybody_here());
+    assert!(!place.has_approver());
     // What a killed one left behind says nothing, and goes.
     let left = place.path().join("here-0");
     fs::write(&left, "").unwrap();
-    assert!(!place.is_anybody_here() && !left.exists());
+    assert!(!place.has_approver() && !left.exists());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }
 
@@ -380,19 +390,19 @@ fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
     let stop = AtomicBool::new(false);
     let look = || {
         while !stop.load(Ordering::Relaxed) {
-            place.is_anybody_here();
+            place.has_approver();
         }
     };
     thread::scope(|scope| {
         scope.spawn(look);
         scope.spawn(look);
         for _ in 0..200 {
-            let here = place.be_present().unwrap();
-            assert!(place.is_anybody_here());
+            let here = place.register_approver().unwrap();
+            assert!(place.has_approver());
             drop(here);
         }
         fs::write(place.path().join("here-0"), "").unwrap();
-        assert!(!place.is_anybody_here());
+        assert!(!place.has_approver());
         stop.store(true, Ordering::Relaxed);
     });
 }
@@ -400,30 +410,39 @@ fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
 #[test]
 fn nobody_is_waited_for_who_cannot_come() {
     let bed = tempfile::tempdir().unwrap();
-    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
     let here = || Located { value: true, source: Source::plain(Layer::User) };
     let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
-    let wanted = Wanted { settings, name: "s".to_owned(), homes, ..Wanted::default() };
-    let desk = Desk::open(&wanted).unwrap();
+    let wanted = ChannelOptions { settings, name: "s".to_owned(), homes, ..ChannelOptions::default() };
+    let desk = ApprovalChannels::open(&wanted).unwrap();
     assert!(desk.is_reached_elsewhere());
     // The directory goes before the first question.
     fs::remove_dir(bed.path().join("pinfold")).unwrap();
     let Heard::Nobody(why) = desk.ask(&request("s:1", LONG), &|| true) else { panic!("somebody answered") };
-    assert!(why.starts_with("other terminals cannot be reached"), "{why}");
-    assert!(matches!(Desk::open(&Wanted { homes: Homes::default(), ..wanted }), Err(DeskError::NoPlace(_))));
+    assert!(why.starts_with("the approval socket cannot be created"), "{why}");
+    assert!(matches!(
+        ApprovalChannels::open(&ChannelOptions { homes: SocketHomes::default(), ..wanted }),
+        Err(ChannelError::NoSocketDir(_))
+    ));
 }
 
 /// Whoever answered hears that it counted, however soon the process ends that asked: its end waits for them.
 #[test]
 fn what_a_desk_has_opened_ends_with_it() {
     let bed = tempfile::tempdir().unwrap();
-    let homes = Homes { runtime: Some(bed.path().to_owned()), state: None };
+    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
     let here = || Located { value: true, source: Source::plain(Layer::User) };
     let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
-    let desk = Desk::open(&Wanted { settings, name: "s".to_owned(), homes, ..Wanted::default() }).unwrap();
+    let desk = ApprovalChannels::open(&ChannelOptions {
+        settings,
+        name: "s".to_owned(),
+        homes,
+        ..ChannelOptions::default()
+    })
+    .unwrap();
     let place = place(bed.path());
     let answers = thread::spawn(move || {
-        let mut client = until(|| Client::connect(&place, "s").ok());
+        let mut client = until(|| ApprovalClient::connect(&place, "s").ok());
         let waiting = until(|| client.list().unwrap().pop());
         client.answer(&waiting.id, &waiting.digest, no())
     });
@@ -460,19 +479,19 @@ fn another_process() {
     match &*role {
         "asks" => {
             let broker = Broker::default();
-            let _open = broker.stand();
-            let _listening = broker.listen(&place, &name, &Sessions::default()).unwrap();
+            let _open = broker.open_channel();
+            let _listening = broker.listen(&place, &name, &SessionRegistry::default()).unwrap();
             println!("ready");
             let heard = broker.ask(&request(&format!("{name}:1"), LONG), &|| true);
             println!("heard {}", matches!(heard, Heard::Answer(answer) if answer.is_yes()));
         }
         "asks-its-child" => {
             let broker = Broker::default();
-            let _listening = broker.listen(&place, &name, &Sessions::default()).unwrap();
+            let _listening = broker.listen(&place, &name, &SessionRegistry::default()).unwrap();
             let output = another("pings", Path::new(&bed), &name).output().unwrap();
             print!("{}", String::from_utf8_lossy(&output.stdout));
         }
-        "pings" => match Client::connect(&place, &name) {
+        "pings" => match ApprovalClient::connect(&place, &name) {
             Ok(mut client) => println!("let in: {}", client.ping().is_ok()),
             Err(error) => println!("not let in: {error}"),
         },
@@ -514,22 +533,22 @@ fn whoever_is_confined_or_started_by_who_asks_is_not_let_in() {
     asks.kill().unwrap();
     asks.wait().unwrap();
     let child = output(another("asks-its-child", bed.path(), "t"));
-    assert!(child.contains("not let in") && child.contains("started by the session"), "{child}");
+    assert!(child.contains("not let in") && child.contains("a descendant of the asking session"), "{child}");
 }
 
 #[test]
 fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
     let bed = tempfile::tempdir().unwrap();
     let place = place(bed.path());
-    let following = Everywhere::of(vec![place.clone()]).follow().unwrap();
+    let following = ProcessAggregator::from_dirs(vec![place.clone()]).follow().unwrap();
     let next = || following.next(LONG).unwrap();
     let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
-    assert!(matches!(next().what, What::Came));
-    let What::Heard(heard) = next().what else { panic!("it asks") };
+    assert!(matches!(next().what, ProcessEventKind::Started));
+    let ProcessEventKind::Changes(heard) = next().what else { panic!("it asks") };
     assert_eq!(heard.asked[0].id, "s:1");
     asks.kill().unwrap();
     asks.wait().unwrap();
-    assert!(matches!(next().what, What::Went));
+    assert!(matches!(next().what, ProcessEventKind::Ended));
     assert!(place.names().unwrap().is_empty());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     // The name is free again.
@@ -543,14 +562,14 @@ fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
 #[test]
 fn a_hundred_processes_ask_at_once_and_none_is_lost() {
     let bed = tempfile::tempdir().unwrap();
-    let everywhere = Everywhere::of(vec![place(bed.path())]);
+    let everywhere = ProcessAggregator::from_dirs(vec![place(bed.path())]);
     let following = everywhere.follow().unwrap();
     let start = |i: usize| another("asks", bed.path(), &format!("p{i}")).spawn().unwrap();
     let mut processes: Vec<Child> = (0..100).map(start).collect();
     let mut answered = 0;
     while answered < 100 {
         let event = following.next(LONG).unwrap();
-        let What::Heard(heard) = event.what else { continue };
+        let ProcessEventKind::Changes(heard) = event.what else { continue };
         for waiting in heard.asked {
             everywhere
                 .connect(&event.name)

@@ -13,7 +13,7 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use pinfold::consent::{Approver, Choice, Heard, Request, Via};
 use pinfold::policy::settings::{ApprovalSettings, WebhookSettings, WebhookUrl};
 use pinfold::policy::{Layer, Located, Source};
-use pinfold_approvals::{Desk, DeskError, Wanted, WebhookError};
+use pinfold_approvals::{ApprovalChannels, ChannelError, ChannelOptions, WebhookError};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
@@ -123,25 +123,25 @@ fn located<T>(value: T) -> Located<T> {
     Located { value, source: Source::plain(Layer::User) }
 }
 
-fn wanted(url: &str, variable: Option<&str>) -> Wanted {
+fn wanted(url: &str, variable: Option<&str>) -> ChannelOptions {
     let webhook = WebhookSettings {
         url: Some(WebhookUrl::parse(url).unwrap()),
         secret_env: variable.map(str::to_owned),
     };
-    Wanted {
+    ChannelOptions {
         settings: ApprovalSettings { webhook: Some(located(webhook)), ..ApprovalSettings::default() },
         environment: [("HOOK".to_owned(), SECRET.to_owned()), ("SHORT".to_owned(), "short".to_owned())]
             .into(),
-        ..Wanted::default()
+        ..ChannelOptions::default()
     }
 }
 
-fn desk(program: &Program) -> Desk {
+fn desk(program: &Program) -> ApprovalChannels {
     let url = format!("http://127.0.0.1:{}/ask", program.port);
-    Desk::open(&wanted(&url, Some("HOOK"))).unwrap()
+    ApprovalChannels::open(&wanted(&url, Some("HOOK"))).unwrap()
 }
 
-fn ask(desk: &Desk, request: &Request) -> Heard {
+fn ask(desk: &ApprovalChannels, request: &Request) -> Heard {
     desk.broker().ask(request, &|| true)
 }
 
@@ -305,7 +305,7 @@ fn what_may_pass_is_tried_again() {
     assert!(before.elapsed() >= Duration::from_secs(3), "it waits longer each time: {:?}", before.elapsed());
     // Nobody listens: until the deadline, and then no.
     let url = "http://127.0.0.1:9/";
-    let desk = Desk::open(&wanted(url, Some("HOOK"))).unwrap();
+    let desk = ApprovalChannels::open(&wanted(url, Some("HOOK"))).unwrap();
     let heard = ask(&desk, &request("s:1", Duration::from_secs(2)));
     assert!(matches!(heard, Heard::Answer(answer) if answer.by.via == Via::Silence));
 }
@@ -362,13 +362,13 @@ fn many_questions_are_carried_side_by_side() {
 
 #[test]
 fn without_a_secret_nothing_on_this_machine_is_asked() {
-    let refused = |url: &str, variable| match Desk::open(&wanted(url, variable)) {
-        Err(DeskError::Webhook(error)) => error,
+    let refused = |url: &str, variable| match ApprovalChannels::open(&wanted(url, variable)) {
+        Err(ChannelError::Webhook(error)) => error,
         other => panic!("{other:?}"),
     };
     let here = "http://127.0.0.1:9/";
     assert!(matches!(refused(here, None), WebhookError::NoSecret));
     assert!(matches!(refused(here, Some("UNSET")), WebhookError::NotSet(_)));
     assert!(matches!(refused(here, Some("SHORT")), WebhookError::TooShort(_)));
-    assert!(Desk::open(&wanted("https://a.example/", None)).is_ok());
+    assert!(ApprovalChannels::open(&wanted("https://a.example/", None)).is_ok());
 }

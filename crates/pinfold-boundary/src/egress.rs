@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold_egress::{Doors, Inward, Limits, Published, Relay, hand_over};
+use pinfold_egress::{EgressRelay, Listeners, PortForward, PortForwards, RelayLimits, proxy_handoff};
 use pinfold_sandbox::Confined;
 
 use crate::boundary::Boundary;
@@ -30,13 +30,13 @@ pub struct EgressOptions {
     /// What the names of its refusals begin with; without it they have none.
     pub names: Option<String>,
     /// Ports inside that are published on this machine.
-    pub published: Vec<Published>,
+    pub published: Vec<PortForward>,
 }
 
 /// The egress proxy of one run, for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct EgressProxy {
-    relay: Relay,
+    relay: EgressRelay,
     keeper: Arc<Keeper>,
 }
 
@@ -53,20 +53,20 @@ impl EgressProxy {
         approver: Option<Arc<dyn HostApprover>>,
     ) -> io::Result<Option<Self>> {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
-        let limits = Limits::default();
+        let limits = RelayLimits::default();
         let Some(doors) = doors(confined, options.published, limits) else { return Ok(None) };
         let keeper = Keeper::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
         let keeper = Arc::new(match approver {
             Some(approver) => keeper.asking(approver),
             None => keeper,
         });
-        if !boundary.reaches_hosts() && doors.inward.published.is_empty() {
-            let relay = Relay::start_when_asked(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
+        if !boundary.reaches_hosts() && doors.forwards.forwards.is_empty() {
+            let relay = EgressRelay::start_on_demand(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
             return Ok(Some(Self { relay, keeper }));
         }
         // Read only now: the command was forked from this process, and has none of it.
         let vault = boundary.secrets().map(Kept::open).transpose()?;
-        let relay = Relay::start_with(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
+        let relay = EgressRelay::start(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
         Ok(Some(Self { relay, keeper }))
     }
 
@@ -75,7 +75,7 @@ impl EgressProxy {
     pub(crate) fn close(self, refused: &mut Vec<Refused>, more: &mut u64) -> HostContacts {
         for one in refused.iter_mut() {
             if let Some((address, port)) = connected_to(one)
-                && let Some(name) = self.relay.name(address)
+                && let Some(name) = self.relay.name_at(address)
             {
                 one.place = PathBuf::from(format!("{name}:{port}"));
                 one.to_allow = format!("start with --allow-host {name}:{port}").into();
@@ -88,21 +88,21 @@ impl EgressProxy {
 }
 
 /// Where what is sent to hosts comes out; `None` where nothing of the kind can be had.
-fn doors(confined: &mut Confined, published: Vec<Published>, limits: Limits) -> Option<Doors> {
+fn doors(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
     if let Some(doors) = confined.doors() {
-        return Some(Doors {
+        return Some(Listeners {
             ports: doors.ports,
-            names: doors.names,
-            names_by_connection: doors.names_by_connection,
+            dns_udp: doors.names,
+            dns_tcp: doors.names_by_connection,
             proxies: doors.proxies,
-            unheard: doors.unheard,
-            handed: None,
-            inward: Inward { callers: doors.callers, published },
+            dropped_udp: doors.unheard,
+            handoff: None,
+            forwards: PortForwards { sockets: doors.callers, forwards: published },
         });
     }
-    let (hand, handed) = hand_over(limits.connections);
-    let taken = confined.connections_go_to(Box::new(move |connection| hand.give(connection)));
-    taken.then(|| Doors { handed: Some(handed), ..Doors::default() })
+    let (sender, handoff) = proxy_handoff(limits.connections);
+    let taken = confined.connections_go_to(Box::new(move |connection| sender.send(connection)));
+    taken.then(|| Listeners { handoff: Some(handoff), ..Listeners::default() })
 }
 
 fn connected_to(refused: &Refused) -> Option<(IpAddr, u16)> {

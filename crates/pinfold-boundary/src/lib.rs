@@ -64,7 +64,7 @@ pub use hosts::HostList;
 pub use limits_reached::{Amount, LimitKind, LimitReached};
 pub use observer::{DenialObserver, INSTEAD_OUTSIDE, Observer, TO_ALLOW_OUTSIDE, observe_denials, word};
 pub use outcome::{Approved, EscalationOutcome, LimitMet, Refused};
-pub use pinfold_egress::Published;
+pub use pinfold_egress::PortForward;
 pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::{AutorunChanges, RunReport};

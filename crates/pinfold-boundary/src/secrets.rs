@@ -12,7 +12,7 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_egress::{Authority, Secret, Vault};
+use pinfold_egress::{EphemeralCa, InjectedSecret, SecretInjector};
 use pinfold_policy::settings::{SecretFrom, SecretSetting};
 use pinfold_sandbox::{self as sandbox, Profile};
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -46,7 +46,7 @@ const LONGEST: u64 = 64 * 1024;
 /// The secrets of a boundary, none of them read.
 #[derive(Debug)]
 pub(crate) struct Kept {
-    authority: Arc<Authority>,
+    authority: Arc<EphemeralCa>,
     all: Vec<Standing>,
     home: Option<PathBuf>,
     /// Those who are believed inside, for as long as the run lasts: another run has an authority of its own.
@@ -137,9 +137,10 @@ fn kept(request: &SandboxRequest) -> io::Result<Kept> {
         Ok(Standing { name: name.clone(), setting: setting.clone(), placeholder })
     });
     let all = all.collect::<io::Result<Vec<_>>>()?;
-    let authority = Authority::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
+    let authority =
+        EphemeralCa::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
     let bundle = fs::canonicalize(request.private.path()?)?.join(format!("authorities-{}.pem", random()?));
-    fs::write(&bundle, pinfold_tls::bundle(authority.pem()))?;
+    fs::write(&bundle, pinfold_net::pem_bundle(authority.pem()))?;
     Ok(Kept { authority: Arc::new(authority), all, home: request.home.clone(), bundle })
 }
 
@@ -163,12 +164,12 @@ impl Kept {
     ///
     /// # Errors
     /// When one of them is not where it should be. No error has one in its words.
-    pub(crate) fn open(&self) -> io::Result<Vault> {
+    pub(crate) fn open(&self) -> io::Result<SecretInjector> {
         let secrets = self.all.iter().map(|one| self.read(one)).collect::<io::Result<Vec<_>>>()?;
-        Vault::new(secrets, Arc::clone(&self.authority)).map_err(io::Error::other)
+        SecretInjector::new(secrets, Arc::clone(&self.authority)).map_err(io::Error::other)
     }
 
-    fn read(&self, one: &Standing) -> io::Result<Secret> {
+    fn read(&self, one: &Standing) -> io::Result<InjectedSecret> {
         let SecretSetting { host, header, from } = &one.setting;
         let bad = |why: &str| io::Error::other(format!("the secret `{}` {why}", one.name));
         let text = match from {
@@ -184,7 +185,8 @@ impl Kept {
             }
         };
         let value = text.trim().to_owned();
-        let secret = Secret::new(host.name.clone(), host.port, header, one.placeholder.clone(), value);
+        let secret =
+            InjectedSecret::new(host.name.clone(), host.port, header, one.placeholder.clone(), value);
         secret.ok_or_else(|| bad("is empty, or has what no header can have"))
     }
 }

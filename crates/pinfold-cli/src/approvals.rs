@@ -8,7 +8,7 @@ pub(crate) mod whole;
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
 use std::process::ExitCode;
 
-use pinfold_approvals::socket::{Everywhere, Place, Presence};
+use pinfold_approvals::socket::{ApproverPresence, ProcessAggregator, SocketDir};
 
 use crate::args::Approvals;
 use crate::exit::{Failure, USAGE};
@@ -18,32 +18,33 @@ pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
     let homes = surroundings::socket_homes();
     if wanted.web {
         let _here = present()?;
-        return web::serve(Everywhere::new(&homes), wanted.port);
+        return web::serve(ProcessAggregator::new(&homes), wanted.port);
     }
     if wanted.watch {
         let _here = present()?;
-        return list::watch(&Everywhere::new(&homes), wanted.json);
+        return list::watch(&ProcessAggregator::new(&homes), wanted.json);
     }
     let terminals = stdin().is_terminal() && stdout().is_terminal() && stderr().is_terminal();
     if terminals && !wanted.list && !wanted.json {
         let _here = present()?;
-        return view::show(&Everywhere::new(&homes));
+        return view::show(&ProcessAggregator::new(&homes));
     }
-    list::list(&Everywhere::new(&homes), wanted.json)
+    list::list(&ProcessAggregator::new(&homes), wanted.json)
 }
 
 /// Says to every process that a person is here, wherever it looks for one.
-fn present() -> Result<Vec<Presence>, Failure> {
+fn present() -> Result<Vec<ApproverPresence>, Failure> {
     let homes = surroundings::socket_homes();
     let cannot = |why: String| {
         Failure::new(USAGE, format!("nobody can be reached from here: {why}"))
             .mend("set XDG_RUNTIME_DIR or HOME to directories of your own")
     };
-    homes.made();
-    let mut places = Place::all(&homes);
+    homes.create_all();
+    let mut places = SocketDir::all(&homes);
     if places.is_empty() {
-        places.push(Place::open(&homes).map_err(|e| cannot(e.to_string()))?);
+        places.push(SocketDir::open(&homes).map_err(|e| cannot(e.to_string()))?);
     }
-    let here: std::io::Result<Vec<Presence>> = places.iter().map(Place::be_present).collect();
+    let here: std::io::Result<Vec<ApproverPresence>> =
+        places.iter().map(SocketDir::register_approver).collect();
     here.map_err(|e| cannot(e.to_string()))
 }

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Bound, Choice, Request};
-use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, NotFound, TroubleKind};
+use pinfold_approvals::socket::{
+    ApprovalClient, ApprovalClientError, FindError, LocatedRequest, ProcessAggregator, ProtocolErrorCode,
+};
 use rustix::termios::{QueueSelector, tcflush};
 
 use crate::approvals::whole;
@@ -38,20 +40,21 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
 }
 
 /// The process in which a request waits, and the request.
-pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
-    let everywhere = Everywhere::new(&surroundings::socket_homes());
+pub(crate) fn open(id: &str) -> Result<(ApprovalClient, LocatedRequest), Failure> {
+    let everywhere = ProcessAggregator::new(&surroundings::socket_homes());
     let found = everywhere.find(id).map_err(|e| match &e {
-        NotFound::Unreached(error) => failed(error),
-        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, say::lines(&e.to_string()))
+        FindError::Unreached(error) => failed(error),
+        FindError::None(_) | FindError::Many { .. } => Failure::new(USAGE, say::lines(&e.to_string()))
             .mend("`pinfold approvals --list` shows what waits"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
-    Ok((client.named(surroundings::user()), found))
+    Ok((client.with_name(surroundings::user()), found))
 }
 
 /// An answer that does not count, or that nobody takes from us.
-pub(crate) fn failed(error: &ClientError) -> Failure {
-    let refused = matches!(error, ClientError::Trouble(trouble) if trouble.code == TroubleKind::Refused);
+pub(crate) fn failed(error: &ApprovalClientError) -> Failure {
+    let refused =
+        matches!(error, ApprovalClientError::Rejected(trouble) if trouble.code == ProtocolErrorCode::Refused);
     let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::lines(&error.to_string()));
     if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
 }

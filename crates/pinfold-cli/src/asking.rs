@@ -14,7 +14,9 @@ use pinfold::policy::rule::{Effect, Rule, SourcedRule};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
-use pinfold_approvals::{Closure, Desk, DeskError, How, Showing, Wanted};
+use pinfold_approvals::{
+    ApprovalChannels, ChannelError, ChannelOptions, ClosureResponder, PendingRequest, RequestResolution,
+};
 use pinfold_boundary::EnvOverride;
 use pinfold_terminal::DialogSurface;
 use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show};
@@ -26,7 +28,7 @@ use crate::surroundings;
 
 /// Whoever answers the questions of this process.
 pub(crate) struct Asker {
-    desk: Arc<Desk>,
+    desk: Arc<ApprovalChannels>,
     asking: Asking,
     at_terminal: bool,
     troubles: Troubles,
@@ -75,7 +77,7 @@ impl Asker {
             return Ok(None);
         }
         let wanted = wanted(&reach);
-        let desk = Arc::new(Desk::open(&wanted).map_err(|e| cannot(&e))?);
+        let desk = Arc::new(ApprovalChannels::open(&wanted).map_err(|e| cannot(&e))?);
         let at_terminal = match flags.ask {
             Ask::Auto => stderr().is_terminal() && desk.asks_at_terminal(),
             Ask::Terminal => true,
@@ -92,7 +94,7 @@ impl Asker {
 
     /// Somebody who is reached elsewhere, for a process whose terminal is not its own to use; `None` where nobody is.
     pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Self>, Failure> {
-        let desk = Arc::new(Desk::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
+        let desk = Arc::new(ApprovalChannels::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
         if !desk.is_reached_elsewhere() {
             return Ok(None);
         }
@@ -118,9 +120,9 @@ impl Asker {
     /// What was granted in this session is seen from elsewhere. While something waits, `follow` is called about once a
     /// second: for settings that were written elsewhere.
     pub(crate) fn know(&self, session: &Session, follow: impl Fn(&Session) + Send + Sync + 'static) {
-        self.desk.sessions().know(session);
+        self.desk.sessions().add(session);
         let weak = session.downgrade();
-        self.desk.broker().before_looks(move || weak.upgrade().iter().for_each(&follow));
+        self.desk.broker().before_evaluation(move || weak.upgrade().iter().for_each(&follow));
     }
 
     /// Asks at a terminal, on a stage that is opened when there is something to ask.
@@ -131,7 +133,7 @@ impl Asker {
     ) -> Result<(), Failure> {
         let by = By { via: Via::Terminal, who: surroundings::user() };
         let troubles = self.troubles.clone();
-        let responder = Closure::new(by, move |showing| {
+        let responder = ClosureResponder::new(by, move |showing| {
             let choice = answered(showing, &mut open, &troubles);
             if tell == Tell::AtOnce {
                 troubles.tell();
@@ -175,7 +177,7 @@ impl Approver for NobodyElse {
     }
 }
 
-fn cannot(e: &DeskError) -> Failure {
+fn cannot(e: &ChannelError) -> Failure {
     Failure::new(USAGE, say::lines(&e.to_string())).mend("see `approvals` in your settings")
 }
 
@@ -201,14 +203,14 @@ pub(crate) fn closed_places() -> Vec<SourcedRule> {
 
 /// How a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach
 /// the directory of the sockets, and the secret of a webhook is not in its environment.
-fn wanted(reach: &Reach<'_>) -> Wanted {
+fn wanted(reach: &Reach<'_>) -> ChannelOptions {
     let (settings, name) = (reach.settings.clone(), reach.name.to_owned());
     if surroundings::is_inside_another() {
         let settings = ApprovalSettings { socket: None, webhook: None, ..settings };
-        return Wanted { settings, name, ..Wanted::default() };
+        return ChannelOptions { settings, name, ..ChannelOptions::default() };
     }
     let (homes, environment) = (surroundings::socket_homes(), surroundings::variables());
-    Wanted { settings, name, homes, environment }
+    ChannelOptions { settings, name, homes, environment }
 }
 
 /// How long is waited before a terminal that is taken is tried again.
@@ -217,7 +219,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 /// One dialog. `None` when nobody answered here: it is left to those who can be reached elsewhere, and is a no where
 /// there is nobody else.
 fn answered<S: DialogSurface>(
-    showing: &Showing<'_>,
+    showing: &PendingRequest<'_>,
     open: &mut dyn FnMut() -> io::Result<S>,
     troubles: &Troubles,
 ) -> Option<Choice> {
@@ -226,7 +228,7 @@ fn answered<S: DialogSurface>(
             Ok(stage) => break stage,
             // In the background: whoever brings us back is asked then.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
-                if showing.wait_over(AGAIN).is_some() {
+                if showing.wait_resolution(AGAIN).is_some() {
                     return None;
                 }
             }
@@ -238,7 +240,7 @@ fn answered<S: DialogSurface>(
     };
     let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
     let meanwhile =
-        || ExternalState { waiting: showing.waiting() + 1, over: showing.over().as_ref().map(words) };
+        || ExternalState { waiting: showing.waiting() + 1, over: showing.resolution().as_ref().map(words) };
     match show(&mut stage, showing.request(), look, &meanwhile) {
         Ok(DialogOutcome::Chosen(choice)) => Some(choice),
         Ok(DialogOutcome::Silence | DialogOutcome::Over | DialogOutcome::Gone) => None,
@@ -249,6 +251,6 @@ fn answered<S: DialogSurface>(
     }
 }
 
-fn words(how: &How) -> String {
-    how.words()
+fn words(how: &RequestResolution) -> String {
+    how.describe()
 }

@@ -11,7 +11,7 @@ mod way;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold_mcp::{Manner, Opener as _, Server};
+use pinfold_mcp::{Server, ServerOptions, SessionOpener as _};
 
 use crate::args::{Mcp, McpCommand, McpServe};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
@@ -36,7 +36,7 @@ fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
     let house = House::of_tools(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
-    let manner = Manner {
+    let manner = ServerOptions {
         refusals_as_text: wanted.client.refusals_as_text,
         structured: wanted.structured,
         ignore_roots: wanted.ignore_roots,

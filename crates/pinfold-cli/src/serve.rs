@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use pinfold_approvals::socket::{Door, Frames, Named, NotNamed, Peer, Turned};
+use pinfold_approvals::socket::{JsonLines, NamedSocket, NamedSocketError, Peer, PeerListener, PeerRejected};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -74,14 +74,14 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     // Settings that cannot be used are told now and not to the first who comes.
     session::view(&house.wish)?;
     let path = say::visible(&wanted.socket.display().to_string());
-    let (_named, listener) = Named::listen(&wanted.socket).map_err(|why| {
-        let code = if matches!(why, NotNamed::Io(_)) { FAILED } else { USAGE };
+    let (_named, listener) = NamedSocket::listen(&wanted.socket).map_err(|why| {
+        let code = if matches!(why, NamedSocketError::Io(_)) { FAILED } else { USAGE };
         Failure::new(code, format!("{path}: {why}"))
     })?;
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
     let mut ended = surroundings::ended().map_err(failed)?;
     let guests = Arc::clone(&house);
-    let door = Door::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
+    let door = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
         let _ = guests.talk(stream, who);
     });
@@ -122,8 +122,8 @@ fn house(wanted: &Serve) -> Result<House, Failure> {
 }
 
 impl House {
-    fn talk(&self, stream: &UnixStream, who: Result<Peer, Turned>) -> io::Result<()> {
-        let mut frames = Frames::new(stream.try_clone()?, LONGEST_HELLO)?;
+    fn talk(&self, stream: &UnixStream, who: Result<Peer, PeerRejected>) -> io::Result<()> {
+        let mut frames = JsonLines::new(stream.try_clone()?, LONGEST_HELLO)?;
         let peer = match who {
             Ok(peer) => peer,
             Err(turned) => return frames.write(&error(&turned.to_string())),
@@ -151,7 +151,7 @@ impl House {
         json!({"hello": {"v": VERSION, "as": role, "folder": self.folder, "session": session, "pid": pid}})
     }
 
-    fn check(&self, mut frames: Frames, stream: &UnixStream) -> io::Result<()> {
+    fn check(&self, mut frames: JsonLines, stream: &UnixStream) -> io::Result<()> {
         let mut desk = match desk(&self.judging) {
             Ok(desk) => desk,
             Err(failure) => return frames.write(&error(&failure.in_one_line())),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold::policy::FolderChoice;
 use pinfold::settings::home_of_account;
-use pinfold_approvals::socket::Homes;
+use pinfold_approvals::socket::SocketHomes;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::low_level::pipe;
 
@@ -116,15 +116,15 @@ pub(crate) fn user() -> Option<String> {
 }
 
 /// Where the sockets can be through which others see and answer what is asked here.
-pub(crate) fn socket_homes() -> Homes {
+pub(crate) fn socket_homes() -> SocketHomes {
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
-    Homes { runtime, state: state_home() }
+    SocketHomes { runtime, state: state_home() }
 }
 
 /// What nothing that is confined may see, on top of what is guarded: where others answer. It is made now, so that it is
 /// hidden also where nobody has asked anything yet.
 pub(crate) fn hidden() -> Vec<PathBuf> {
-    socket_homes().made()
+    socket_homes().create_all()
 }
 
 /// Directories for what ends with a run, best first.

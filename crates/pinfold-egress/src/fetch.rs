@@ -1,225 +1,181 @@
-//! One page from one host: a request, its answer, and nothing that the answer would lead to.
+//! One page from one host: a request and its response, redirects not followed.
 //!
-//! The host is resolved, looked at and connected to as for the relay; what is said to it about itself (SNI, `Host`) is
-//! what was judged. Heads, bodies and time end somewhere.
+//! The host is resolved, checked and connected to as for the relay; the name that the host sees (SNI, `Host`) is the
+//! name that was judged. Header section, body and time are bounded.
 
-use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::Duration;
 
-use http_body_util::{BodyExt as _, Empty};
+use http_body_util::Empty;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, ACCEPT_ENCODING, HOST, HeaderMap, USER_AGENT};
-use hyper::rt::{Read, Write};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use pinfold_host::{Host, Map, Scheme, WebUrl};
+use pinfold_host::{AddressPolicy, Scheme, WebUrl};
+use pinfold_net::http1::{self, BodyError};
 use rustls::ClientConfig;
-use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
 
-use crate::doorkeeper::Mismatch;
+use crate::decompress;
+use crate::origin_client::connect;
+use crate::policy::HostMismatch;
 use crate::tls;
-use crate::unpack;
-use crate::upstream::{Apart, Upstream};
+use crate::upstream::Upstream;
 
-/// How a page is asked for.
+/// The method of a fetch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Method {
-    /// With its content.
+pub enum FetchMethod {
+    /// `GET`: with the content.
     Get,
-    /// Without.
+    /// `HEAD`: the header section alone.
     Head,
 }
 
-/// What a host answered.
+/// A response of a host.
 #[derive(Debug)]
-pub struct Fetched {
-    /// The status.
+pub struct FetchedPage {
+    /// The status code.
     pub status: u16,
-    /// The head.
+    /// The header section.
     pub headers: HeaderMap,
-    /// The content.
+    /// The content, decompressed.
     pub body: Vec<u8>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Unfetched {
-    /// The host leads where it may not.
-    Refused(Mismatch),
-    /// The host is not there, or is not who it should be.
+pub enum FetchError {
+    /// The host resolves to an address that is not permitted.
+    Refused(HostMismatch),
+    /// The host cannot be connected to, or its certificate does not verify.
     Unreachable(String),
-    /// What it says is no answer.
-    Broken(String),
-    /// It took longer than this.
-    Late(Duration),
-    /// Nobody waits for it any more.
-    GivenUp,
-    /// The content is larger than this.
+    /// The response is malformed.
+    Malformed(String),
+    /// There was no response within this time.
+    TimedOut(Duration),
+    /// The caller cancelled it.
+    Cancelled,
+    /// The content has more than this many bytes.
     TooLarge(u64),
-    /// The content is packed in a way that was not asked for.
-    Encoded(String),
+    /// The content has a coding that was not asked for.
+    UnsupportedCoding(String),
 }
 
-/// Fetches pages. What it needs for TLS is found out when it is first needed.
+/// Fetches pages. The trust roots are read when the first `https` page needs them.
 #[derive(Debug, Default)]
-pub struct Client {
-    /// The file of the authorities, in place of the system's.
+pub struct FetchClient {
+    /// The file of trust roots that replaces the system's.
     roots: Option<PathBuf>,
     tls: OnceLock<Result<Arc<ClientConfig>, String>>,
 }
 
-/// After how long it is asked again whether anybody waits.
-const LOOK_AGAIN: Duration = Duration::from_millis(50);
+/// The interval at which the caller is asked whether the page is still wanted.
+const POLL: Duration = Duration::from_millis(50);
 
-/// The longest head of an answer.
-pub(crate) const LONGEST_HEAD: usize = 64 * 1024;
+/// The `User-Agent` of every request.
+pub(crate) const USER_AGENT_VALUE: &str = concat!("pinfold/", env!("CARGO_PKG_VERSION"));
 
-/// What this program calls itself.
-pub(crate) const NAME: &str = concat!("pinfold/", env!("CARGO_PKG_VERSION"));
+/// The `Accept` of a fetch: the formats with the least overhead first.
+const ACCEPTED: &str = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.5";
 
-/// What is wanted, the shortest first.
-const WANTED: &str = "text/markdown, text/plain;q=0.9, text/html;q=0.8, application/json;q=0.8, */*;q=0.5";
-
-impl Client {
-    /// One that trusts the authorities in a file instead of the system's.
-    pub fn trusting(roots: impl Into<PathBuf>) -> Self {
+impl FetchClient {
+    /// A client with the trust roots of a file instead of the system's.
+    pub fn with_roots(roots: impl Into<PathBuf>) -> Self {
         Self { roots: Some(roots.into()), tls: OnceLock::new() }
     }
 
-    /// One that trusts the same authorities.
+    /// A new client with the same trust roots.
     #[must_use]
-    pub fn below(&self) -> Self {
+    pub fn fork(&self) -> Self {
         Self { roots: self.roots.clone(), tls: OnceLock::new() }
     }
 
-    /// Fetches one page of `most` bytes at most, as long as `waits` says that somebody still wants it.
+    /// Fetches one page of at most `limit` bytes. Returns early once `is_awaited` returns false.
     ///
     /// # Errors
-    /// [`Unfetched`] says why there is none.
+    /// [`FetchError`] says why there is no page.
     pub fn fetch(
         &self,
         url: &WebUrl,
-        method: Method,
-        map: &dyn Map,
-        most: u64,
-        patience: Duration,
-        waits: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Fetched, Unfetched> {
+        method: FetchMethod,
+        policy: &dyn AddressPolicy,
+        limit: u64,
+        time_limit: Duration,
+        is_awaited: &(dyn Fn() -> bool + Sync),
+    ) -> Result<FetchedPage, FetchError> {
         let all = async {
             tokio::select! {
-                fetched = timeout(patience, self.one(url, method, map, most)) => {
-                    fetched.unwrap_or(Err(Unfetched::Late(patience)))
+                fetched = timeout(time_limit, self.fetch_page(url, method, policy, limit)) => {
+                    fetched.unwrap_or(Err(FetchError::TimedOut(time_limit)))
                 }
-                () = given_up(waits) => Err(Unfetched::GivenUp),
+                () = cancelled(is_awaited) => Err(FetchError::Cancelled),
             }
         };
         let run = || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(|e| Unfetched::Unreachable(e.to_string()))?.block_on(all)
+            runtime.map_err(|e| FetchError::Unreachable(e.to_string()))?.block_on(all)
         };
-        // On a thread of its own: whoever calls may be run by another runtime.
-        thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|_| Err(broken("the fetch broke off")))
+        // On a thread of its own: the caller may be inside another runtime.
+        thread::scope(|scope| scope.spawn(run).join()).unwrap_or_else(|_| Err(malformed("the fetch failed")))
     }
 
-    async fn one(
+    async fn fetch_page(
         &self,
         url: &WebUrl,
-        method: Method,
-        map: &dyn Map,
-        most: u64,
-    ) -> Result<Fetched, Unfetched> {
+        method: FetchMethod,
+        policy: &dyn AddressPolicy,
+        limit: u64,
+    ) -> Result<FetchedPage, FetchError> {
         // Before anything is sent.
         let tls = match url.scheme() {
             Scheme::Http => None,
-            Scheme::Https => Some(self.tls().map_err(Unfetched::Unreachable)?),
+            Scheme::Https => Some(self.tls().map_err(FetchError::Unreachable)?),
         };
-        let stream =
-            Upstream::default().connect(url.host(), url.port(), map).await.map_err(|why| match why {
-                Apart::Refused(mismatch) => Unfetched::Refused(mismatch),
-                Apart::Unreachable(why) => Unfetched::Unreachable(why),
-            })?;
-        let answer = match tls {
-            None => ask(TokioIo::new(stream), url, method).await?,
-            Some(tls) => ask(TokioIo::new(within_tls(tls, url.host(), stream).await?), url, method).await?,
-        };
-        read(answer, most).await
+        let mut sender = connect(url, policy, tls, &Upstream::default()).await?;
+        let answer = sender.send_request(request(url, method)?).await;
+        read(answer.map_err(|e| malformed(&e.to_string()))?, limit).await
     }
 
     fn tls(&self) -> Result<Arc<ClientConfig>, String> {
-        self.tls.get_or_init(|| tls::verifying(self.roots.as_deref().map(Path::new))).clone()
+        self.tls.get_or_init(|| tls::client_config(self.roots.as_deref().map(Path::new))).clone()
     }
 }
 
-/// Waits until nobody waits any more.
-async fn given_up(waits: &(dyn Fn() -> bool + Sync)) {
-    while waits() {
-        tokio::time::sleep(LOOK_AGAIN).await;
+/// Waits until the caller no longer wants the page.
+async fn cancelled(is_awaited: &(dyn Fn() -> bool + Sync)) {
+    while is_awaited() {
+        tokio::time::sleep(POLL).await;
     }
 }
 
-/// Speaks TLS to a host that has to prove that it is this one.
-pub(crate) async fn within_tls(
-    config: Arc<ClientConfig>,
-    host: &Host,
-    stream: TcpStream,
-) -> Result<tokio_rustls::client::TlsStream<TcpStream>, Unfetched> {
-    let name = match host {
-        Host::Name(name) => ServerName::try_from(name.as_str().to_owned())
-            .map_err(|e| Unfetched::Unreachable(format!("{host}: {e}")))?,
-        Host::Address(address) => ServerName::from(IpAddr::to_canonical(address)),
-    };
-    let connected = TlsConnector::from(config).connect(name, stream).await;
-    connected.map_err(|e| Unfetched::Unreachable(format!("TLS with {host}: {e}")))
-}
-
-async fn ask<T>(io: T, url: &WebUrl, method: Method) -> Result<Response<Incoming>, Unfetched>
-where
-    T: Read + Write + Unpin + Send + 'static,
-{
-    let request = Request::builder()
+fn request(url: &WebUrl, method: FetchMethod) -> Result<Request<Empty<Bytes>>, FetchError> {
+    Request::builder()
         .method(match method {
-            Method::Get => hyper::Method::GET,
-            Method::Head => hyper::Method::HEAD,
+            FetchMethod::Get => hyper::Method::GET,
+            FetchMethod::Head => hyper::Method::HEAD,
         })
         .uri(url.target())
         .header(HOST, url.authority())
-        .header(USER_AGENT, NAME)
-        .header(ACCEPT, WANTED)
-        .header(ACCEPT_ENCODING, unpack::UNDERSTOOD)
-        .body(Empty::<Bytes>::new())
-        .map_err(|e| broken(&e.to_string()))?;
-    let (mut sender, connection) = hyper::client::conn::http1::Builder::new()
-        .max_buf_size(LONGEST_HEAD)
-        .handshake(io)
-        .await
-        .map_err(|e| broken(&e.to_string()))?;
-    tokio::spawn(connection);
-    sender.send_request(request).await.map_err(|e| broken(&e.to_string()))
+        .header(USER_AGENT, USER_AGENT_VALUE)
+        .header(ACCEPT, ACCEPTED)
+        .header(ACCEPT_ENCODING, decompress::ACCEPT_ENCODING)
+        .body(Empty::new())
+        .map_err(|e| malformed(&e.to_string()))
 }
 
-/// The content, unless it is too much, packed or not. It is counted as it comes: what a head says about its length is only
-/// a hint.
-async fn read(answer: Response<Incoming>, most: u64) -> Result<Fetched, Unfetched> {
-    let (head, mut body) = answer.into_parts();
-    let mut bytes = Vec::new();
-    while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|e| broken(&e.to_string()))?;
-        let Some(data) = frame.data_ref() else { continue };
-        if (bytes.len() + data.len()) as u64 > most {
-            return Err(Unfetched::TooLarge(most));
-        }
-        bytes.extend_from_slice(data);
-    }
-    let body = unpack::unpacked(&head.headers, bytes, most)?;
-    Ok(Fetched { status: head.status.as_u16(), headers: head.headers, body })
+/// Reads and decompresses the content, within the limit.
+async fn read(answer: Response<Incoming>, limit: u64) -> Result<FetchedPage, FetchError> {
+    let (head, body) = answer.into_parts();
+    let max = usize::try_from(limit).unwrap_or(usize::MAX);
+    let bytes = http1::read_body(body, max).await.map_err(|why| match why {
+        BodyError::TooLarge => FetchError::TooLarge(limit),
+        BodyError::Broken(error) => malformed(&error.to_string()),
+    })?;
+    let body = decompress::decompress(&head.headers, bytes, limit)?;
+    Ok(FetchedPage { status: head.status.as_u16(), headers: head.headers, body })
 }
 
-fn broken(why: &str) -> Unfetched {
-    Unfetched::Broken(why.to_owned())
+fn malformed(why: &str) -> FetchError {
+    FetchError::Malformed(why.to_owned())
 }

@@ -1,60 +1,68 @@
-//! What leaves over the network: a relay between a confined process and the hosts that somebody let it reach.
+//! Egress: a transparent relay and proxy between a sandboxed process and the hosts that its policy allows.
 //!
-//! In go the sockets at which everything arrives that is connected to inside ([`Doors`]), and whoever decides
-//! ([`Doorkeeper`]); out come connections to hosts that were let pass, and words about those that were not. The crate has
-//! no opinion about hosts: it finds out which one is meant, asks, and sees to it that nobody means another one than they
-//! say.
+//! In go the sockets inside the sandbox's network namespace ([`Listeners`]) and a policy ([`EgressPolicy`]); out come
+//! connections to allowed hosts, and reports of refused ones. The crate decides nothing about hosts: it finds out which host
+//! a connection is for, asks the policy, and checks that TLS (SNI) and HTTP (`Host`) name that same host.
 //!
 //! # Vocabulary
-//! [`Relay`], [`Doors`], [`Doorkeeper`], [`Map`], [`Ask`], [`Later`], [`Mismatch`], [`Near`]; [`Client`], [`Fetched`].
+//! [`EgressRelay`], [`Listeners`], [`EgressPolicy`], [`AddressPolicy`], [`ConnectRequest`], [`PendingDecision`],
+//! [`HostMismatch`], [`Near`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
 //!
 //! # Invariants
-//! 1. A connection is made only to an address that was looked at, after the doorkeeper let its host pass.
-//! 2. An address on this machine or beside it is reached only where the doorkeeper says that it is named.
-//! 3. What TLS says about its host, and each plain HTTP request, is the host of the connection.
-//! 4. Inside, a name that the doorkeeper does not know does not exist. Nothing about any name is asked outside before its
-//!    host was let pass.
-//! 5. A page is fetched from an address that was looked at, by the name that was judged, and no redirect is followed here.
-//! 6. Nobody holds it up for others: what is slow, large or too much ends or waits.
+//! 1. A connection goes only to an address that was checked, after the policy allowed its host.
+//! 2. An address on this machine or its networks is reached only where the policy names it.
+//! 3. The server name in a TLS ClientHello, and the host of each plain HTTP request, is the host of the connection.
+//! 4. Inside, a name that the policy does not know does not resolve. No query about a name leaves the machine before its host
+//!    was allowed.
+//! 5. A page is fetched from an address that was checked, under the name that was judged, and no redirect is followed here.
+//! 6. No client delays another one: what is slow, large or too much is ended or queued.
 //!
 //! # What this does not stop
-//! What is sent to a host that may be reached; other hosts behind the same address, within TLS. That there is no other
-//! way out is for the sandbox to hold.
+//! Data that is sent to an allowed host; other hosts behind the same address, within TLS. The sandbox ensures that there is no
+//! other way to the network.
 //!
 //! # Platforms
-//! Linux: bytes pass by `splice`.
+//! Linux: bytes are relayed by `splice(2)`.
 #![forbid(unsafe_code)]
 
-mod dns;
-mod doorkeeper;
-mod exchange;
+mod carry;
+mod decompress;
+mod direct;
+mod dns_answer;
+mod dns_server;
+mod dropped_udp;
+mod fake_ip;
 mod fetch;
-mod first;
-mod handed;
-mod heads;
+mod framing;
+mod handoff;
 mod http;
-mod later;
-mod names;
-mod open;
-mod pool;
+mod keep_alive;
+mod limits;
+mod origin_client;
+mod pending;
+mod pipe_pool;
+mod policy;
+mod port_forward;
 mod proxy;
-mod published;
 mod relay;
-mod rounds;
-mod stream;
-mod synthetic;
+mod response;
+mod sniff;
+mod splice;
+mod state;
 mod tls;
-mod unheard;
-mod unpack;
+mod tls_intercept;
 mod upstream;
 
-pub use doorkeeper::{Ask, Asker, Doorkeeper, Mismatch, No, Opened, Way};
-pub use exchange::Exchange;
-pub use fetch::{Client, Fetched, Method, Unfetched};
-pub use handed::{Hand, Handed, hand_over};
-pub use later::{Answer, Later};
-pub use open::{Authority, Secret, Vault};
-pub use pinfold_host::{Leads, Map, Near, near};
-pub use published::{Inward, Published};
-pub use relay::{Doors, Limits, Relay};
-pub use stream::Passed;
+pub use fetch::{FetchClient, FetchError, FetchMethod, FetchedPage};
+pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
+pub use limits::RelayLimits;
+pub use origin_client::OriginClient;
+pub use pending::{DecisionSender, PendingDecision};
+pub use pinfold_host::{AddressPolicy, AddressRule, Near, near};
+pub use policy::{
+    ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
+};
+pub use port_forward::{PortForward, PortForwards};
+pub use relay::{EgressRelay, Listeners};
+pub use splice::TransferredBytes;
+pub use tls_intercept::{EphemeralCa, InjectedSecret, SecretInjector};

@@ -1,6 +1,6 @@
-//! The relay asked by name: as an HTTP proxy and as a SOCKS proxy, on one port, told apart by the first byte.
+//! The relay as an HTTP proxy and a SOCKS 5 proxy, on one port, told apart by the first byte.
 //!
-//! For programs that insist on a proxy; what they may reach is the same as without one.
+//! For programs that need a proxy. The policy is the same as for transparent connections.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -18,52 +18,57 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::doorkeeper::{Ask, Mismatch, Way};
-use crate::heads::Heads;
-use crate::http::{self, Said};
-use crate::relay::{Shared, Unmet, carry};
-use crate::rounds::{Beside, Held, Round, held, round, something_is_said};
+use crate::carry::carry;
+use crate::framing::RequestFramer;
+use crate::http;
+use crate::keep_alive::{
+    KeepAlivePhase, TrackedBody, UpstreamState, serve_until_idle, track, wait_for_request,
+};
+use crate::policy::{ConnectMethod, ConnectRequest, HostMismatch};
+use crate::response::{self, RelayResponse};
+use crate::state::{ConnectError, RelayState};
 
-/// The first byte of a client that speaks SOCKS 5.
-/// [RFC 1928](https://www.rfc-editor.org/rfc/rfc1928)
-const SOCKS: u8 = 5;
+/// The version byte of SOCKS 5, which a client sends first.
+/// [RFC 1928 §3](https://www.rfc-editor.org/rfc/rfc1928#section-3)
+const SOCKS_VERSION: u8 = 5;
 
-/// What a request is called that cannot be read.
-const UNREADABLE: &str = "a request that cannot be read";
+/// The target in the audit log of a request that cannot be parsed.
+const MALFORMED: &str = "a malformed request";
 
-/// One connection to the proxy's port.
-pub(crate) async fn lead(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
+/// Serves one connection to the proxy's port.
+pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr) {
     let mut first = [0];
-    match timeout(shared.limits.hello, inside.peek(&mut first)).await {
-        Ok(Ok(1)) if first == [SOCKS] => socks(shared, inside, from).await,
-        Ok(Ok(1)) => requests(shared, inside, from).await,
+    match timeout(state.limits.hello, inside.peek(&mut first)).await {
+        Ok(Ok(1)) if first == [SOCKS_VERSION] => serve_socks(state, inside, source).await,
+        Ok(Ok(1)) => serve_http(state, inside, source).await,
         Ok(Ok(_) | Err(_)) | Err(_) => {}
     }
 }
 
-async fn requests(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
-    let mut inside = Heads::asking(inside);
-    while something_is_said::<_, TcpStream>(&mut inside, None, shared.limits.idle).await {
-        let course = inside.course();
+async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr) {
+    let mut inside = RequestFramer::for_requests(inside);
+    while wait_for_request::<_, TcpStream>(&mut inside, None, state.limits.idle).await {
+        let connection = inside.connection();
         let service = service_fn(|request: Request<Incoming>| {
-            let busy = course.begin(&request);
-            let is_broken = course.says_its_length_twice();
-            let request = request.map(|body| Held::new(body, busy.clone()));
-            let said = async move {
-                let said = match *request.method() {
-                    Method::CONNECT => connect(shared, request, from).await,
-                    _ => forward(shared, request, is_broken, from).await,
+            let in_flight = connection.begin(&request);
+            let has_conflicting_lengths = connection.has_conflicting_lengths();
+            let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
+            let response = async move {
+                let response = match *request.method() {
+                    Method::CONNECT => connect(state, request, source).await,
+                    _ => forward(state, request, has_conflicting_lengths, source).await,
                 };
-                Ok::<_, Infallible>(held(said, busy))
+                Ok::<_, Infallible>(track(response, in_flight))
             };
-            Box::pin(said)
+            Box::pin(response)
         });
-        // On the heap, and gone between them.
-        match Box::pin(round(shared.limits.hello, inside, service, |_| Beside::Ready)).await {
-            Round::Quiet(quiet) => inside = quiet,
-            Round::Over(served) => {
+        // Boxed, so that an idle connection does not keep the hyper state machine alive.
+        let served = serve_until_idle(state.limits.hello, inside, service, |_| UpstreamState::Idle);
+        match Box::pin(served).await {
+            KeepAlivePhase::Idle(idle) => inside = idle,
+            KeepAlivePhase::Closed(served) => {
                 if served.is_err_and(|error| error.is_parse()) {
-                    shared.keeper.unclear(UNREADABLE, from.port());
+                    state.policy.report_invalid_target(MALFORMED, source.port());
                 }
                 return;
             }
@@ -71,134 +76,151 @@ async fn requests(shared: &Arc<Shared>, inside: TcpStream, from: SocketAddr) {
     }
 }
 
-/// `CONNECT host:port`: a tunnel, once what comes through it means the host too.
-async fn connect(shared: &Arc<Shared>, mut request: Request<Held<Incoming>>, from: SocketAddr) -> Said {
+/// Serves `CONNECT host:port`: a tunnel, whose first bytes have to name the host too.
+async fn connect(
+    state: &Arc<RelayState>,
+    mut request: Request<TrackedBody<Incoming>>,
+    source: SocketAddr,
+) -> RelayResponse {
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let Some((host, Some(port))) = target else {
-        shared.keeper.unclear(&request.uri().to_string(), from.port());
-        return http::plain(StatusCode::BAD_REQUEST, "pinfold: CONNECT needs a host and a port\n".to_owned());
+        state.policy.report_invalid_target(&request.uri().to_string(), source.port());
+        let text = "pinfold: CONNECT needs a host and a port\n";
+        return response::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
-    let ask = Ask { host, port, way: Way::Proxy, from: from.port() };
-    let upstream = match shared.reach(&ask).await {
+    let connect = ConnectRequest { host, port, method: ConnectMethod::HttpProxy, source_port: source.port() };
+    let upstream = match state.connect(&connect).await {
         Ok(upstream) => upstream,
-        Err(unmet) => return unmet_in_words(&unmet),
+        Err(error) => return error_response(&error),
     };
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(tunnel(Arc::clone(shared), ask, upgrade, upstream));
+    tokio::spawn(tunnel(Arc::clone(state), connect, upgrade, upstream));
     Response::new(Empty::<Bytes>::new().map_err(|never| match never {}).boxed())
 }
 
-async fn tunnel(shared: Arc<Shared>, ask: Ask, upgrade: OnUpgrade, upstream: TcpStream) {
+async fn tunnel(state: Arc<RelayState>, connect: ConnectRequest, upgrade: OnUpgrade, upstream: TcpStream) {
     let Ok(upgraded) = upgrade.await else { return };
-    let Ok(parts) = Upgraded::downcast::<TokioIo<Heads<TcpStream>>>(upgraded) else { return };
+    let Ok(parts) = Upgraded::downcast::<TokioIo<RequestFramer<TcpStream>>>(upgraded) else { return };
     let (inside, ahead) = parts.io.into_inner().into_parts();
     let early = [parts.read_buf.as_ref(), &ahead].concat();
-    carry(&shared, &ask, inside, early.into(), upstream).await;
+    carry(&state, &connect, inside, early.into(), upstream).await;
 }
 
-/// `GET http://host/…`: one request to one host.
+/// Serves `GET http://host/…`: one request to one host.
 async fn forward(
-    shared: &Arc<Shared>,
-    request: Request<Held<Incoming>>,
-    is_broken: bool,
-    from: SocketAddr,
-) -> Said {
+    state: &Arc<RelayState>,
+    request: Request<TrackedBody<Incoming>>,
+    has_conflicting_lengths: bool,
+    source: SocketAddr,
+) -> RelayResponse {
     let is_http = request.uri().scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
-    let (true, Some((host, port)), Some(_)) = (is_http, target, http::host_of(&request)) else {
-        shared.keeper.unclear(&request.uri().to_string(), from.port());
+    let (true, Some((host, port)), Some(_)) = (is_http, target, http::request_host(&request)) else {
+        state.policy.report_invalid_target(&request.uri().to_string(), source.port());
         let text = "pinfold: ask this proxy for http://host/… or with CONNECT host:port\n";
-        return http::plain(StatusCode::BAD_REQUEST, text.to_owned());
+        return response::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
-    let ask = Ask { host, port: port.unwrap_or(80), way: Way::Proxy, from: from.port() };
-    if is_broken {
-        return http::mismatched(&Mismatch::TwoLengths, &shared.keeper.mismatch(&ask, &Mismatch::TwoLengths));
+    let connect = ConnectRequest {
+        host,
+        port: port.unwrap_or(80),
+        method: ConnectMethod::HttpProxy,
+        source_port: source.port(),
+    };
+    if has_conflicting_lengths {
+        let mismatch = HostMismatch::ConflictingLengths;
+        return response::mismatch(&mismatch, &state.policy.report_mismatch(&connect, &mismatch));
     }
-    let upstream = match shared.reach(&ask).await {
+    let upstream = match state.connect(&connect).await {
         Ok(upstream) => upstream,
-        Err(unmet) => return unmet_in_words(&unmet),
+        Err(error) => return error_response(&error),
     };
     match http::handshake(upstream).await {
-        Ok(sender) => http::pass_on(shared, &ask, &Mutex::new(sender), request).await,
-        Err(e) => http::unreachable(&e.to_string()),
+        Ok(sender) => http::forward(state, &connect, &Mutex::new(sender), request).await,
+        Err(e) => response::unreachable(&e.to_string()),
     }
 }
 
-fn unmet_in_words(unmet: &Unmet) -> Said {
-    match unmet {
-        Unmet::Refused(no) => http::refusal(no),
-        Unmet::Unreachable(why) => http::unreachable(why),
+fn error_response(error: &ConnectError) -> RelayResponse {
+    match error {
+        ConnectError::Refused(refusal) => response::refusal(refusal),
+        ConnectError::Unreachable(why) => response::unreachable(why),
     }
 }
 
-/// The answers of SOCKS 5.
+/// Reply codes of SOCKS 5.
+/// [RFC 1928 §6](https://www.rfc-editor.org/rfc/rfc1928#section-6)
 #[derive(Clone, Copy)]
-enum Reply {
-    Done = 0,
+enum SocksReply {
+    Succeeded = 0,
     NotAllowed = 2,
-    NoHost = 4,
-    NoSuchCommand = 7,
+    HostUnreachable = 4,
+    CommandNotSupported = 7,
 }
 
-async fn socks(shared: &Arc<Shared>, mut inside: TcpStream, from: SocketAddr) {
-    let greeting = greeting(&mut inside, |said| drop(shared.keeper.unclear(said, from.port())));
-    let Ok(Ok(Some((host, port)))) = timeout(shared.limits.hello, greeting).await else { return };
-    let ask = Ask { host, port, way: Way::Socks, from: from.port() };
-    match shared.reach(&ask).await {
+async fn serve_socks(state: &Arc<RelayState>, mut inside: TcpStream, source: SocketAddr) {
+    let request =
+        socks_request(&mut inside, |target| drop(state.policy.report_invalid_target(target, source.port())));
+    let Ok(Ok(Some((host, port)))) = timeout(state.limits.hello, request).await else { return };
+    let connect =
+        ConnectRequest { host, port, method: ConnectMethod::SocksProxy, source_port: source.port() };
+    match state.connect(&connect).await {
         Ok(upstream) => {
-            if say(&mut inside, Reply::Done).await.is_ok() {
-                carry(shared, &ask, inside, Bytes::new(), upstream).await;
+            if reply(&mut inside, SocksReply::Succeeded).await.is_ok() {
+                carry(state, &connect, inside, Bytes::new(), upstream).await;
             }
         }
-        Err(Unmet::Refused(_)) => drop(say(&mut inside, Reply::NotAllowed).await),
-        Err(Unmet::Unreachable(_)) => drop(say(&mut inside, Reply::NoHost).await),
+        Err(ConnectError::Refused(_)) => drop(reply(&mut inside, SocksReply::NotAllowed).await),
+        Err(ConnectError::Unreachable(_)) => drop(reply(&mut inside, SocksReply::HostUnreachable).await),
     }
 }
 
-async fn say(inside: &mut TcpStream, reply: Reply) -> std::io::Result<()> {
-    // Bound to nowhere: there is no address of ours that would mean anything inside.
-    inside.write_all(&[SOCKS, reply as u8, 0, 1, 0, 0, 0, 0, 0, 0]).await
+async fn reply(inside: &mut TcpStream, reply: SocksReply) -> std::io::Result<()> {
+    // The bound address is zero: no outside address means anything inside.
+    inside.write_all(&[SOCKS_VERSION, reply as u8, 0, 1, 0, 0, 0, 0, 0, 0]).await
 }
 
-/// The greeting and the request; `None` when it is none that is served here, which has been said. `unclear` is told what
-/// is no host.
-async fn greeting(inside: &mut TcpStream, unclear: impl Fn(&str)) -> std::io::Result<Option<(Host, u16)>> {
+/// Reads the method negotiation and the request. `None` when the request is not supported, which the client was told.
+/// `report` receives a target that is not a host.
+async fn socks_request(
+    inside: &mut TcpStream,
+    report: impl Fn(&str),
+) -> std::io::Result<Option<(Host, u16)>> {
     const CONNECT: u8 = 1;
     const NO_AUTHENTICATION: u8 = 0;
     const NONE_ACCEPTED: u8 = 0xff;
-    let [_, methods] = array::<2>(inside).await?;
+    let [_, methods] = read_array::<2>(inside).await?;
     let mut offered = vec![0; usize::from(methods)];
     inside.read_exact(&mut offered).await?;
-    let open = offered.contains(&NO_AUTHENTICATION);
-    inside.write_all(&[SOCKS, if open { NO_AUTHENTICATION } else { NONE_ACCEPTED }]).await?;
-    let [version, command, _, kind] = if open { array::<4>(inside).await? } else { return Ok(None) };
-    if version != SOCKS || command != CONNECT {
-        say(inside, Reply::NoSuchCommand).await?;
+    let is_open = offered.contains(&NO_AUTHENTICATION);
+    inside.write_all(&[SOCKS_VERSION, if is_open { NO_AUTHENTICATION } else { NONE_ACCEPTED }]).await?;
+    let [version, command, _, kind] = if is_open { read_array::<4>(inside).await? } else { return Ok(None) };
+    if version != SOCKS_VERSION || command != CONNECT {
+        reply(inside, SocksReply::CommandNotSupported).await?;
         return Ok(None);
     }
     let host = match kind {
-        1 => Some(Host::Address(IpAddr::V4(Ipv4Addr::from(array::<4>(inside).await?)))),
-        4 => Some(Host::Address(IpAddr::V6(Ipv6Addr::from(array::<16>(inside).await?)).to_canonical())),
+        1 => Some(Host::Address(IpAddr::V4(Ipv4Addr::from(read_array::<4>(inside).await?)))),
+        4 => Some(Host::Address(IpAddr::V6(Ipv6Addr::from(read_array::<16>(inside).await?)).to_canonical())),
         3 => {
-            let [len] = array::<1>(inside).await?;
+            let [len] = read_array::<1>(inside).await?;
             let mut text = vec![0; usize::from(len)];
             inside.read_exact(&mut text).await?;
             let host = std::str::from_utf8(&text).ok().and_then(Host::parse);
             if host.is_none() {
-                unclear(&String::from_utf8_lossy(&text));
+                report(&String::from_utf8_lossy(&text));
             }
             host
         }
         _ => None,
     };
-    let port = u16::from_be_bytes(array::<2>(inside).await?);
+    let port = u16::from_be_bytes(read_array::<2>(inside).await?);
     match host {
         Some(host) => Ok(Some((host, port))),
-        None => say(inside, Reply::NoHost).await.map(|()| None),
+        None => reply(inside, SocksReply::HostUnreachable).await.map(|()| None),
     }
 }
 
-async fn array<const N: usize>(inside: &mut TcpStream) -> std::io::Result<[u8; N]> {
+async fn read_array<const N: usize>(inside: &mut TcpStream) -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     inside.read_exact(&mut bytes).await?;
     Ok(bytes)

@@ -1,16 +1,34 @@
-//! TLS around HTTP/1.1.
+//! TLS with servers: settings, and the handshake with a host by its name or address.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use pinfold_host::Host;
+use pinfold_net::http1;
 use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use tokio::net::TcpStream;
+use tokio_rustls::client::TlsStream;
 
-/// The one protocol that is spoken within TLS, as ALPN names it.
-pub(crate) const HTTP_1: &[u8] = b"http/1.1";
-
-/// How servers are spoken to that the authorities of this machine vouch for, or those in one file.
-pub(crate) fn verifying(named: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
-    let mut config = pinfold_tls::verifying(named)?;
-    config.alpn_protocols = vec![HTTP_1.to_vec()];
+/// Client settings for HTTP/1.1 over TLS. `roots`: a file of trust roots that replaces the system's.
+pub(crate) fn client_config(roots: Option<&Path>) -> Result<Arc<ClientConfig>, String> {
+    let mut config = pinfold_net::client_config(roots)?;
+    config.alpn_protocols = vec![http1::ALPN.to_vec()];
     Ok(Arc::new(config))
+}
+
+/// Does the TLS handshake with a server that has to prove that it is `host`.
+pub(crate) async fn handshake(
+    config: Arc<ClientConfig>,
+    host: &Host,
+    stream: TcpStream,
+) -> Result<TlsStream<TcpStream>, String> {
+    let name = match host {
+        Host::Name(name) => {
+            ServerName::try_from(name.as_str().to_owned()).map_err(|error| format!("{host}: {error}"))?
+        }
+        Host::Address(address) => ServerName::from(address.to_canonical()),
+    };
+    let connected = http1::connect_tls(config, name, stream).await;
+    connected.map_err(|error| format!("TLS with {host}: {error}"))
 }

@@ -1,8 +1,8 @@
-//! The other side: where a name really is, and a connection there.
+//! Upstream connections: resolves a host outside the sandbox, checks its addresses, and connects.
 //!
-//! A name is resolved here, outside, once for each connection; every address that lies near is left out unless a rule
-//! names it; the connection goes to an address that was looked at. A name that leads elsewhere the next moment leads
-//! nobody anywhere.
+//! A name is resolved once per connection. Addresses on this machine or its networks are refused unless a rule allows
+//! them, and the connection goes to an address of the same answer that was checked, so that DNS rebinding has no
+//! effect.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -10,24 +10,24 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_host::{Host, Leads, Map, Name, near};
+use pinfold_host::{AddressPolicy, AddressRule, Host, Name, near};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::doorkeeper::Mismatch;
+use crate::policy::HostMismatch;
 
-/// How long one address is tried before the next one is tried beside it.
-/// [RFC 8305](https://www.rfc-editor.org/rfc/rfc8305#section-5)
-const STAGGER: Duration = Duration::from_millis(250);
+/// The delay before the next address is tried in parallel.
+/// [RFC 8305 §5](https://www.rfc-editor.org/rfc/rfc8305#section-5)
+const ATTEMPT_DELAY: Duration = Duration::from_millis(250);
 
-/// How long a connection may take to come about.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// The time limit for a connection, over all addresses.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How many addresses of a name are tried.
-const MOST_ADDRESSES: usize = 8;
+/// The most addresses of a name that are tried.
+const MAX_ADDRESSES: usize = 8;
 
-/// Finds hosts. Whom this machine asks for names is found out when the first is asked for.
+/// Resolves and connects. The resolver's configuration is read when the first name is resolved.
 #[derive(Default)]
 pub(crate) struct Upstream {
     resolver: OnceLock<TokioResolver>,
@@ -35,29 +35,34 @@ pub(crate) struct Upstream {
 
 /// Why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Apart {
-    /// It leads where it may not.
-    Refused(Mismatch),
-    /// The name has no address, or nobody answers there.
+pub(crate) enum UpstreamError {
+    /// An address of the host is not permitted.
+    Refused(HostMismatch),
+    /// DNS has no address, or no address accepts a connection.
     Unreachable(String),
 }
 
 impl Upstream {
-    /// Connects to a host.
-    pub(crate) async fn connect(&self, host: &Host, port: u16, map: &dyn Map) -> Result<TcpStream, Apart> {
+    /// Connects to a host, at an address that `policy` permits.
+    pub(crate) async fn connect(
+        &self,
+        host: &Host,
+        port: u16,
+        policy: &dyn AddressPolicy,
+    ) -> Result<TcpStream, UpstreamError> {
         let addresses = match host {
             Host::Address(address) => vec![*address],
-            Host::Name(name) => match map.pinned(name) {
+            Host::Name(name) => match policy.pinned_addresses(name) {
                 Some(addresses) => addresses,
-                None => self.resolve(name).await.map_err(Apart::Unreachable)?,
+                None => self.resolve(name).await.map_err(UpstreamError::Unreachable)?,
             },
         };
-        let addresses = far(&addresses, port, map)?;
-        let places = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
-        let connected = timeout(PATIENCE, race(places)).await;
+        let addresses = permitted(&addresses, port, policy)?;
+        let targets = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
+        let connected = timeout(CONNECT_TIMEOUT, connect_first(targets)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let stream = stream.map_err(|e| Apart::Unreachable(e.to_string()))?;
-        // Small writes go out as they come; whoever is inside has decided about that already.
+        let stream = stream.map_err(|e| UpstreamError::Unreachable(e.to_string()))?;
+        // No Nagle delay here: the client's own kernel has coalesced its writes already.
         let _ = stream.set_nodelay(true);
         Ok(stream)
     }
@@ -67,66 +72,75 @@ impl Upstream {
             resolver
         } else {
             let built = TokioResolver::builder_tokio().and_then(ResolverBuilder::build);
-            let built = built.map_err(|e| format!("this machine has no name server: {e}"))?;
+            let built = built.map_err(|e| format!("no DNS resolver is configured: {e}"))?;
             self.resolver.get_or_init(|| built)
         };
-        // With the dot no search domain is tried: the name that is judged is the name that is asked for.
-        match timeout(PATIENCE, resolver.lookup_ip(format!("{name}."))).await {
+        // The final dot excludes search domains: the name that was judged is the name that is resolved.
+        match timeout(CONNECT_TIMEOUT, resolver.lookup_ip(format!("{name}."))).await {
             Ok(Ok(found)) => Ok(found.iter().collect()),
-            Ok(Err(e)) if e.is_no_records_found() => Err("no name server knows an address of it".to_owned()),
-            Ok(Err(e)) => Err(format!("its address could not be looked up: {e}")),
-            Err(_) => Err("no name server answers".to_owned()),
+            Ok(Err(e)) if e.is_no_records_found() => Err("DNS has no address for it".to_owned()),
+            Ok(Err(e)) => Err(format!("DNS lookup failed: {e}")),
+            Err(_) => Err("DNS lookup timed out".to_owned()),
         }
     }
 }
 
-/// The addresses to try; an error when one of them may not be reached. One such address among others is an attack or a
-/// mistake: the name is not trusted at all then.
-fn far(addresses: &[IpAddr], port: u16, map: &dyn Map) -> Result<Vec<IpAddr>, Apart> {
+/// The addresses to try. One address that is not permitted refuses the whole name: among others it is an attack (DNS
+/// rebinding) or a mistake.
+fn permitted(
+    addresses: &[IpAddr],
+    port: u16,
+    policy: &dyn AddressPolicy,
+) -> Result<Vec<IpAddr>, UpstreamError> {
     for address in addresses {
-        match (map.leads(*address, port), near(*address)) {
-            (Leads::Forbidden, _) => return Err(Apart::Refused(Mismatch::Forbidden(*address))),
-            (Leads::Unnamed, Some(near)) => return Err(Apart::Refused(Mismatch::Near(*address, near))),
-            (Leads::Named, _) | (Leads::Unnamed, None) => {}
+        match (policy.address_rule(*address, port), near(*address)) {
+            (AddressRule::Denied, _) => {
+                return Err(UpstreamError::Refused(HostMismatch::DeniedAddress(*address)));
+            }
+            (AddressRule::Unlisted, Some(near)) => {
+                return Err(UpstreamError::Refused(HostMismatch::NearAddress(*address, near)));
+            }
+            (AddressRule::Allowed, _) | (AddressRule::Unlisted, None) => {}
         }
     }
     if addresses.is_empty() {
-        return Err(Apart::Unreachable("it has no address".to_owned()));
+        return Err(UpstreamError::Unreachable("it has no address".to_owned()));
     }
-    Ok(taking_turns(addresses.to_vec()))
+    Ok(interleave_families(addresses.to_vec()))
 }
 
-/// Addresses of version 6 and 4 in turn, the first family first.
-fn taking_turns(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
+/// Alternates between IPv6 and IPv4, beginning with the family of the first address (RFC 8305 §4).
+fn interleave_families(addresses: Vec<IpAddr>) -> Vec<IpAddr> {
     let first = addresses.first().is_none_or(IpAddr::is_ipv6);
     let (ours, others): (Vec<_>, Vec<_>) = addresses.into_iter().partition(|a| a.is_ipv6() == first);
     let (mut ours, mut others) = (ours.into_iter(), others.into_iter());
-    let mut turns = Vec::new();
+    let mut interleaved = Vec::new();
     loop {
         let pair = [ours.next(), others.next()];
-        if pair.iter().all(Option::is_none) || turns.len() >= MOST_ADDRESSES {
-            turns.truncate(MOST_ADDRESSES);
-            return turns;
+        if pair.iter().all(Option::is_none) || interleaved.len() >= MAX_ADDRESSES {
+            interleaved.truncate(MAX_ADDRESSES);
+            return interleaved;
         }
-        turns.extend(pair.into_iter().flatten());
+        interleaved.extend(pair.into_iter().flatten());
     }
 }
 
-/// Tries one place after the other, each beside those before it, and takes the first that answers.
-async fn race(places: Vec<SocketAddr>) -> io::Result<TcpStream> {
-    let mut tries = JoinSet::new();
+/// Connects to the targets one after the other, each in parallel with those before it, and returns the first
+/// connection.
+async fn connect_first(targets: Vec<SocketAddr>) -> io::Result<TcpStream> {
+    let mut attempts = JoinSet::new();
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
-    let mut places = places.into_iter().peekable();
+    let mut targets = targets.into_iter().peekable();
     loop {
-        if let Some(place) = places.next() {
-            tries.spawn(TcpStream::connect(place));
+        if let Some(target) = targets.next() {
+            attempts.spawn(TcpStream::connect(target));
         }
-        let wait = if places.peek().is_some() { STAGGER } else { PATIENCE };
-        match timeout(wait, tries.join_next()).await {
+        let wait = if targets.peek().is_some() { ATTEMPT_DELAY } else { CONNECT_TIMEOUT };
+        match timeout(wait, attempts.join_next()).await {
             Ok(Some(Ok(Ok(stream)))) => return Ok(stream),
             Ok(Some(Ok(Err(e)))) => last = e,
             Ok(Some(Err(e))) => last = io::Error::other(e),
-            Ok(None) if places.peek().is_none() => return Err(last),
+            Ok(None) if targets.peek().is_none() => return Err(last),
             Ok(None) | Err(_) => {}
         }
     }
@@ -139,16 +153,16 @@ mod tests {
     #[derive(Debug)]
     struct Names(Vec<IpAddr>);
 
-    impl Map for Names {
-        fn leads(&self, address: IpAddr, _: u16) -> Leads {
+    impl AddressPolicy for Names {
+        fn address_rule(&self, address: IpAddr, _: u16) -> AddressRule {
             match address.to_string().as_str() {
-                "6.6.6.6" => Leads::Forbidden,
-                _ if self.0.contains(&address) => Leads::Named,
-                _ => Leads::Unnamed,
+                "6.6.6.6" => AddressRule::Denied,
+                _ if self.0.contains(&address) => AddressRule::Allowed,
+                _ => AddressRule::Unlisted,
             }
         }
 
-        fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+        fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
             None
         }
     }
@@ -156,21 +170,30 @@ mod tests {
     #[test]
     fn a_name_with_one_near_address_is_not_reached_at_all() {
         let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
-        let nobody = Names(Vec::new());
-        let far = |texts: &[&str], keeper: &Names| far(&all(texts), 443, keeper);
-        assert!(matches!(far(&["8.8.8.8", "127.0.0.1"], &nobody), Err(Apart::Refused(Mismatch::Near(..)))));
-        assert!(matches!(far(&["8.8.8.8", "6.6.6.6"], &nobody), Err(Apart::Refused(Mismatch::Forbidden(_)))));
-        assert!(matches!(far(&[], &nobody), Err(Apart::Unreachable(_))));
+        let no_rules = Names(Vec::new());
+        let permitted_of = |texts: &[&str], policy: &Names| permitted(&all(texts), 443, policy);
+        assert!(matches!(
+            permitted_of(&["8.8.8.8", "127.0.0.1"], &no_rules),
+            Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
+        ));
+        assert!(matches!(
+            permitted_of(&["8.8.8.8", "6.6.6.6"], &no_rules),
+            Err(UpstreamError::Refused(HostMismatch::DeniedAddress(_)))
+        ));
+        assert!(matches!(permitted_of(&[], &no_rules), Err(UpstreamError::Unreachable(_))));
         let named = Names(all(&["10.0.0.5"]));
-        assert_eq!(far(&["10.0.0.5"], &named), Ok(all(&["10.0.0.5"])));
-        assert!(matches!(far(&["10.0.0.6"], &named), Err(Apart::Refused(Mismatch::Near(..)))));
+        assert_eq!(permitted_of(&["10.0.0.5"], &named), Ok(all(&["10.0.0.5"])));
+        assert!(matches!(
+            permitted_of(&["10.0.0.6"], &named),
+            Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
+        ));
     }
 
     #[test]
-    fn families_take_turns() {
+    fn address_families_are_interleaved() {
         let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
         let mixed = all(&["2606:4700::1", "2606:4700::2", "2606:4700::3", "8.8.8.8"]);
-        let turns = all(&["2606:4700::1", "8.8.8.8", "2606:4700::2", "2606:4700::3"]);
-        assert_eq!(taking_turns(mixed), turns);
+        let interleaved = all(&["2606:4700::1", "8.8.8.8", "2606:4700::2", "2606:4700::3"]);
+        assert_eq!(interleave_families(mixed), interleaved);
     }
 }

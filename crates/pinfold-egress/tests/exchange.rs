@@ -12,7 +12,7 @@ use std::thread;
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode};
-use pinfold_egress::{Exchange, Leads, Map, Mismatch, Unfetched};
+use pinfold_egress::{AddressPolicy, AddressRule, FetchError, HostMismatch, OriginClient};
 use pinfold_host::{Name, WebUrl};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
@@ -24,12 +24,12 @@ struct Here {
     named: bool,
 }
 
-impl Map for Here {
-    fn leads(&self, _: IpAddr, _: u16) -> Leads {
-        if self.named { Leads::Named } else { Leads::Unnamed }
+impl AddressPolicy for Here {
+    fn address_rule(&self, _: IpAddr, _: u16) -> AddressRule {
+        if self.named { AddressRule::Allowed } else { AddressRule::Unlisted }
     }
 
-    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+    fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
         Some(vec![IpAddr::V4(Ipv4Addr::LOCALHOST)])
     }
 }
@@ -47,7 +47,7 @@ impl Server {
         let signed = rcgen::generate_simple_self_signed(["tools.test".to_owned()]).unwrap();
         let certificate = CertificateDer::from(signed.cert.der().to_vec());
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(signed.signing_key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(pinfold_tls::provider())
+        let config = ServerConfig::builder_with_provider(pinfold_net::crypto_provider())
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
@@ -84,9 +84,9 @@ impl Server {
         self.bed.path().join("roots.pem")
     }
 
-    fn exchange(&self, host: &str, named: bool, roots: &Path) -> Exchange {
+    fn client(&self, host: &str, named: bool, roots: &Path) -> OriginClient {
         let url = WebUrl::parse(&format!("https://{host}:{}/mcp", self.port)).unwrap();
-        Exchange::new(url, Arc::new(Here { named }), Some(roots)).unwrap()
+        OriginClient::new(url, Arc::new(Here { named }), Some(roots)).unwrap()
     }
 
     fn counts(&self) -> (usize, usize) {
@@ -106,12 +106,12 @@ fn head(stream: &mut impl Read) -> bool {
     true
 }
 
-fn send(exchange: &Exchange, times: usize) -> Vec<Result<StatusCode, Unfetched>> {
+fn send(client: &OriginClient, times: usize) -> Vec<Result<StatusCode, FetchError>> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let mut all = Vec::new();
         for _ in 0..times {
-            let sent = exchange.send(&Method::GET, "/mcp", &HeaderMap::new(), &Bytes::new()).await;
+            let sent = client.send(&Method::GET, "/mcp", &HeaderMap::new(), &Bytes::new()).await;
             all.push(sent.map(|answer| answer.status()));
             // What has come is read, and a connection that ended is known to have.
             tokio::time::sleep(std::time::Duration::from_millis(50)).await;
@@ -123,11 +123,11 @@ fn send(exchange: &Exchange, times: usize) -> Vec<Result<StatusCode, Unfetched>>
 #[test]
 fn one_connection_serves_many_requests_and_one_that_ended_is_made_anew() {
     let server = Server::new(false);
-    let all = send(&server.exchange("tools.test", true, &server.roots()), 3);
+    let all = send(&server.client("tools.test", true, &server.roots()), 3);
     assert_eq!(all, [Ok(StatusCode::OK), Ok(StatusCode::OK), Ok(StatusCode::OK)]);
     assert_eq!(server.counts(), (1, 3));
     let server = Server::new(true);
-    let all = send(&server.exchange("tools.test", true, &server.roots()), 3);
+    let all = send(&server.client("tools.test", true, &server.roots()), 3);
     assert_eq!(all, [Ok(StatusCode::OK), Ok(StatusCode::OK), Ok(StatusCode::OK)]);
     assert_eq!(server.counts(), (3, 3));
 }
@@ -135,15 +135,15 @@ fn one_connection_serves_many_requests_and_one_that_ended_is_made_anew() {
 #[test]
 fn who_is_not_verified_or_leads_nearby_hears_nothing() {
     let (server, other) = (Server::new(false), Server::new(false));
-    let of = |sent: Vec<Result<StatusCode, Unfetched>>| sent.into_iter().next().unwrap();
+    let of = |sent: Vec<Result<StatusCode, FetchError>>| sent.into_iter().next().unwrap();
     // By an authority that vouches for somebody else, and under another name.
     for (host, roots) in [("tools.test", other.roots()), ("else.test", server.roots())] {
-        match of(send(&server.exchange(host, true, &roots), 1)) {
-            Err(Unfetched::Unreachable(why)) => assert!(why.contains("TLS"), "{why}"),
+        match of(send(&server.client(host, true, &roots), 1)) {
+            Err(FetchError::Unreachable(why)) => assert!(why.contains("TLS"), "{why}"),
             sent => panic!("{sent:?}"),
         }
     }
-    let near = of(send(&server.exchange("tools.test", false, &server.roots()), 1));
-    assert!(matches!(near, Err(Unfetched::Refused(Mismatch::Near(..)))), "{near:?}");
+    let near = of(send(&server.client("tools.test", false, &server.roots()), 1));
+    assert!(matches!(near, Err(FetchError::Refused(HostMismatch::NearAddress(..)))), "{near:?}");
     assert_eq!(server.counts().1, 0);
 }

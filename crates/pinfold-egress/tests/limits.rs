@@ -10,53 +10,54 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_egress::{
-    Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
+    AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
+    EgressRelay, HostMismatch, Listeners, RelayLimits, TransferredBytes,
 };
 use pinfold_host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all, and how connections ended.
 #[derive(Debug, Default)]
 struct Open {
-    mismatches: Mutex<Vec<Mismatch>>,
-    passed: Mutex<Vec<Passed>>,
+    mismatches: Mutex<Vec<HostMismatch>>,
+    passed: Mutex<Vec<TransferredBytes>>,
     full: Mutex<Vec<usize>>,
 }
 
-impl Map for Open {
-    fn leads(&self, _: IpAddr, _: u16) -> Leads {
-        Leads::Named
+impl AddressPolicy for Open {
+    fn address_rule(&self, _: IpAddr, _: u16) -> AddressRule {
+        AddressRule::Allowed
     }
 
-    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+    fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
         Some(vec![[127, 0, 0, 1].into()])
     }
 }
 
-impl Doorkeeper for Open {
-    fn knows(&self, _: &Name, _: Asker) -> bool {
+impl EgressPolicy for Open {
+    fn resolves(&self, _: &Name, _: DnsClient) -> bool {
         true
     }
 
-    fn open(&self, _: &Ask) -> Opened {
-        Opened::Yes
+    fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
+        ConnectDecision::Allow
     }
 
-    fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+    fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
         self.mismatches.lock().unwrap().push(mismatch.clone());
-        No { id: String::new(), message: String::new() }
+        ConnectRefusal { id: String::new(), message: String::new() }
     }
 
-    fn unclear(&self, _: &str, _: u16) -> No {
-        No { id: String::new(), message: String::new() }
+    fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
+        ConnectRefusal { id: String::new(), message: String::new() }
     }
 
-    fn datagram(&self, _: &Host, _: u16, _: u16) {}
+    fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
 
-    fn more_datagrams(&self, _: u64) {}
+    fn report_lost_datagrams(&self, _: u64) {}
 
-    fn too_late(&self, _: &Ask) {}
+    fn report_after_end(&self, _: &ConnectRequest) {}
 
-    fn is_full(&self, most: usize) {
+    fn report_full(&self, most: usize) {
         self.full.lock().unwrap().push(most);
     }
 
@@ -64,18 +65,18 @@ impl Doorkeeper for Open {
         false
     }
 
-    fn denies(&self, _: &Ask) -> bool {
+    fn is_denied(&self, _: &ConnectRequest) -> bool {
         false
     }
 
-    fn ended(&self, _: &Ask, passed: Passed) {
+    fn report_closed(&self, _: &ConnectRequest, passed: TransferredBytes) {
         self.passed.lock().unwrap().push(passed);
     }
 }
 
 struct Bed {
-    keeper: Arc<Open>,
-    _relay: Relay,
+    policy: Arc<Open>,
+    _relay: EgressRelay,
     proxy: SocketAddr,
     /// Says what is said to it.
     echo: SocketAddr,
@@ -86,16 +87,16 @@ fn bed(connections: usize) -> Bed {
 }
 
 fn bed_that_waits(connections: usize, idle: Duration) -> Bed {
-    let keeper = Arc::new(Open::default());
-    Bed { keeper: Arc::clone(&keeper), ..bed_with(connections, idle, keeper) }
+    let policy = Arc::new(Open::default());
+    Bed { policy: Arc::clone(&policy), ..bed_with(connections, idle, policy) }
 }
 
-fn bed_with(connections: usize, idle: Duration, keeper: Arc<dyn Doorkeeper>) -> Bed {
+fn bed_with(connections: usize, idle: Duration, policy: Arc<dyn EgressPolicy>) -> Bed {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let proxy = listener.local_addr().unwrap();
-    let limits = Limits { connections, idle, hello: Duration::from_millis(300) };
-    let doors = Doors { proxies: vec![listener], ..Doors::default() };
-    let relay = Relay::start(doors, keeper, limits).unwrap();
+    let limits = RelayLimits { connections, idle, hello: Duration::from_millis(300) };
+    let listeners = Listeners { proxies: vec![listener], ..Listeners::default() };
+    let relay = EgressRelay::start(listeners, policy, limits, None).unwrap();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let echo = server.local_addr().unwrap();
     thread::spawn(move || {
@@ -103,7 +104,7 @@ fn bed_with(connections: usize, idle: Duration, keeper: Arc<dyn Doorkeeper>) -> 
             thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
         }
     });
-    Bed { keeper: Arc::default(), _relay: relay, proxy, echo }
+    Bed { policy: Arc::default(), _relay: relay, proxy, echo }
 }
 
 impl Bed {
@@ -148,7 +149,7 @@ fn what_comes_too_slowly_is_ended() {
     let mut stream = bed.tunnel();
     stream.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     assert!(ends(stream) < Duration::from_secs(5));
-    assert_eq!(*bed.keeper.mismatches.lock().unwrap(), [Mismatch::Broken]);
+    assert_eq!(*bed.policy.mismatches.lock().unwrap(), [HostMismatch::Malformed]);
 }
 
 #[test]
@@ -167,54 +168,54 @@ fn a_byte_now_and_then_holds_no_place() {
         assert!(ends(stream) < Duration::from_secs(5), "{}", begun.escape_ascii());
         dripping.join().unwrap();
     }
-    assert_eq!(*bed.keeper.mismatches.lock().unwrap(), [Mismatch::Broken]);
+    assert_eq!(*bed.policy.mismatches.lock().unwrap(), [HostMismatch::Malformed]);
 }
 
 #[test]
 fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
-    /// Leads to an address that a rule names, and from then on to one that none does.
+    /// AddressRule to an address that a rule names, and from then on to one that none does.
     #[derive(Debug, Default)]
     struct Turning {
         asked: AtomicUsize,
-        refused: Mutex<Vec<Mismatch>>,
+        refused: Mutex<Vec<HostMismatch>>,
     }
-    impl Map for Turning {
-        fn leads(&self, address: IpAddr, _: u16) -> Leads {
-            if address == IpAddr::from([127, 0, 0, 1]) { Leads::Named } else { Leads::Unnamed }
+    impl AddressPolicy for Turning {
+        fn address_rule(&self, address: IpAddr, _: u16) -> AddressRule {
+            if address == IpAddr::from([127, 0, 0, 1]) { AddressRule::Allowed } else { AddressRule::Unlisted }
         }
-        fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+        fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
             let last = if self.asked.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 2 };
             Some(vec![[127, 0, 0, last].into()])
         }
     }
-    impl Doorkeeper for Turning {
-        fn knows(&self, _: &Name, _: Asker) -> bool {
+    impl EgressPolicy for Turning {
+        fn resolves(&self, _: &Name, _: DnsClient) -> bool {
             true
         }
-        fn open(&self, _: &Ask) -> Opened {
-            Opened::Yes
+        fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
+            ConnectDecision::Allow
         }
-        fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+        fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
             self.refused.lock().unwrap().push(mismatch.clone());
-            No { id: String::new(), message: String::new() }
+            ConnectRefusal { id: String::new(), message: String::new() }
         }
-        fn unclear(&self, _: &str, _: u16) -> No {
-            No { id: String::new(), message: String::new() }
+        fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
+            ConnectRefusal { id: String::new(), message: String::new() }
         }
-        fn datagram(&self, _: &Host, _: u16, _: u16) {}
-        fn more_datagrams(&self, _: u64) {}
-        fn too_late(&self, _: &Ask) {}
-        fn is_full(&self, _: usize) {}
+        fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
+        fn report_lost_datagrams(&self, _: u64) {}
+        fn report_after_end(&self, _: &ConnectRequest) {}
+        fn report_full(&self, _: usize) {}
         fn has_changed(&self) -> bool {
             false
         }
-        fn denies(&self, _: &Ask) -> bool {
+        fn is_denied(&self, _: &ConnectRequest) -> bool {
             false
         }
-        fn ended(&self, _: &Ask, _: Passed) {}
+        fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
     }
-    let keeper = Arc::new(Turning::default());
-    let bed = bed_with(64, Duration::from_millis(700), Arc::clone(&keeper) as Arc<_>);
+    let policy = Arc::new(Turning::default());
+    let bed = bed_with(64, Duration::from_millis(700), Arc::clone(&policy) as Arc<_>);
     // Where it leads the second time somebody listens too.
     let port = bed.echo.port();
     let near = TcpListener::bind(("127.0.0.2", port)).unwrap();
@@ -227,7 +228,7 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
     second.read_exact(&mut said).unwrap();
     assert_eq!(said, [5, 0, 5, 2], "it is not allowed");
     assert!(near.accept().is_err(), "nobody came");
-    assert!(matches!(keeper.refused.lock().unwrap().as_slice(), [Mismatch::Near(..)]));
+    assert!(matches!(policy.refused.lock().unwrap().as_slice(), [HostMismatch::NearAddress(..)]));
     // What was connected before stays where it was.
     first.write_all(b"x").unwrap();
     first.read_exact(&mut said[..1]).unwrap();
@@ -261,7 +262,7 @@ fn more_than_there_is_room_for_waits_its_turn() {
     let mut said = [0; 2];
     third.read_exact(&mut said).unwrap();
     assert_eq!(said, [5, 0]);
-    assert_eq!(*bed.keeper.full.lock().unwrap(), [2], "and that it waits is said");
+    assert_eq!(*bed.policy.full.lock().unwrap(), [2], "and that it waits is said");
 }
 
 #[test]
@@ -304,12 +305,12 @@ fn an_end_of_one_side_is_passed_on_and_bytes_are_counted() {
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
     assert_eq!(said, "hello");
-    let told = || bed.keeper.passed.lock().unwrap().clone();
+    let told = || bed.policy.passed.lock().unwrap().clone();
     for _ in 0..100 {
         if !told().is_empty() {
             break;
         }
         thread::sleep(Duration::from_millis(10));
     }
-    assert_eq!(told(), [Passed { sent: 5, received: 5 }]);
+    assert_eq!(told(), [TransferredBytes { sent: 5, received: 5 }]);
 }

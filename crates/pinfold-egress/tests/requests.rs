@@ -9,59 +9,60 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold_egress::{
-    Ask, Asker, Doorkeeper, Doors, Leads, Limits, Map, Mismatch, No, Opened, Passed, Relay,
+    AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
+    EgressRelay, HostMismatch, Listeners, RelayLimits, TransferredBytes,
 };
 use pinfold_host::{Host, Name};
 
 /// Lets everything pass, and remembers what was refused after all.
 #[derive(Debug, Default)]
-struct Open(Mutex<Vec<Mismatch>>);
+struct Open(Mutex<Vec<HostMismatch>>);
 
-impl Map for Open {
-    fn leads(&self, _: IpAddr, _: u16) -> Leads {
-        Leads::Named
+impl AddressPolicy for Open {
+    fn address_rule(&self, _: IpAddr, _: u16) -> AddressRule {
+        AddressRule::Allowed
     }
 
-    fn pinned(&self, _: &Name) -> Option<Vec<IpAddr>> {
+    fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
         Some(vec![[127, 0, 0, 1].into()])
     }
 }
 
-impl Doorkeeper for Open {
-    fn knows(&self, _: &Name, _: Asker) -> bool {
+impl EgressPolicy for Open {
+    fn resolves(&self, _: &Name, _: DnsClient) -> bool {
         true
     }
 
-    fn open(&self, _: &Ask) -> Opened {
-        Opened::Yes
+    fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
+        ConnectDecision::Allow
     }
 
-    fn mismatch(&self, _: &Ask, mismatch: &Mismatch) -> No {
+    fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
         self.0.lock().unwrap().push(mismatch.clone());
-        No { id: "n1".to_owned(), message: "no".to_owned() }
+        ConnectRefusal { id: "n1".to_owned(), message: "no".to_owned() }
     }
 
-    fn unclear(&self, _: &str, _: u16) -> No {
-        No { id: String::new(), message: String::new() }
+    fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
+        ConnectRefusal { id: String::new(), message: String::new() }
     }
 
-    fn datagram(&self, _: &Host, _: u16, _: u16) {}
+    fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
 
-    fn more_datagrams(&self, _: u64) {}
+    fn report_lost_datagrams(&self, _: u64) {}
 
-    fn too_late(&self, _: &Ask) {}
+    fn report_after_end(&self, _: &ConnectRequest) {}
 
-    fn is_full(&self, _: usize) {}
+    fn report_full(&self, _: usize) {}
 
     fn has_changed(&self) -> bool {
         false
     }
 
-    fn denies(&self, _: &Ask) -> bool {
+    fn is_denied(&self, _: &ConnectRequest) -> bool {
         false
     }
 
-    fn ended(&self, _: &Ask, _: Passed) {}
+    fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
 }
 
 /// The head of a message, and its body where it says how long that is.
@@ -145,8 +146,8 @@ fn serve(stream: TcpStream) -> Option<()> {
 }
 
 struct Bed {
-    keeper: Arc<Open>,
-    _relay: Relay,
+    policy: Arc<Open>,
+    _relay: EgressRelay,
     proxy: SocketAddr,
     host: SocketAddr,
 }
@@ -156,10 +157,10 @@ impl Bed {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let proxy = listener.local_addr().unwrap();
         let limits =
-            Limits { connections: 64, idle: Duration::from_secs(20), hello: Duration::from_secs(10) };
-        let keeper = Arc::new(Open::default());
-        let doors = Doors { proxies: vec![listener], ..Doors::default() };
-        let relay = Relay::start(doors, Arc::clone(&keeper) as Arc<_>, limits).unwrap();
+            RelayLimits { connections: 64, idle: Duration::from_secs(20), hello: Duration::from_secs(10) };
+        let policy = Arc::new(Open::default());
+        let listeners = Listeners { proxies: vec![listener], ..Listeners::default() };
+        let relay = EgressRelay::start(listeners, Arc::clone(&policy) as Arc<_>, limits, None).unwrap();
         let server = TcpListener::bind("127.0.0.1:0").unwrap();
         let host = server.local_addr().unwrap();
         thread::spawn(move || {
@@ -167,13 +168,13 @@ impl Bed {
                 thread::spawn(move || serve(stream));
             }
         });
-        Self { keeper, _relay: relay, proxy, host }
+        Self { policy, _relay: relay, proxy, host }
     }
 
     /// What was refused, once something was.
-    fn refused(&self) -> Vec<Mismatch> {
+    fn refused(&self) -> Vec<HostMismatch> {
         for _ in 0..500 {
-            let refused = std::mem::take(&mut *self.keeper.0.lock().unwrap());
+            let refused = std::mem::take(&mut *self.policy.0.lock().unwrap());
             if !refused.is_empty() {
                 return refused;
             }
@@ -294,7 +295,7 @@ fn requests_of_all_shapes_follow_each_other() {
         assert_eq!(talk.hear(), "GET /g HTTP/1.1 0");
         assert!(talk.has_ended());
     }
-    assert!(bed.keeper.0.lock().unwrap().is_empty());
+    assert!(bed.policy.0.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -338,14 +339,14 @@ fn a_length_that_is_said_twice_is_refused_in_words() {
             let _ = talk.from.read_to_string(&mut said);
             assert!(said.starts_with("HTTP/1.1 400 ") && said.matches("HTTP/1.1").count() == 1, "{said}");
             assert_eq!(said.contains("pinfold: no (n1)"), in_words, "{said}");
-            assert_eq!(bed.refused(), [Mismatch::TwoLengths]);
+            assert_eq!(bed.refused(), [HostMismatch::ConflictingLengths]);
         }
     }
     // The same length said twice is one length.
     let mut talk = bed.tunnel();
     let same = "Content-Length: 1\r\nContent-Length: 1\r\n";
     assert_eq!(talk.ask("POST /a", same, "x"), "POST /a HTTP/1.1 1");
-    assert!(bed.keeper.0.lock().unwrap().is_empty());
+    assert!(bed.policy.0.lock().unwrap().is_empty());
 }
 
 #[test]

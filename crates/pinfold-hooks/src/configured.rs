@@ -14,8 +14,8 @@ use pinfold::policy::merge::Merged;
 use pinfold::policy::{
     Bases, Decision, Effect, Hook, HookEvent, HookKind, Matcher, RuleSet, Source, SourcedRule,
 };
+use pinfold_net::Uri;
 use serde_json::{Map, Value};
-use ureq::http::Uri;
 
 use crate::answer::{Answer, understood};
 use crate::combine::{self, Said};

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold_tls::{Clients, Configuring};
+use pinfold_net::{BlockingClient, ClientLimits, HttpError};
 
 use crate::runner::{Came, MOST_ANSWER, Output};
 
@@ -22,7 +22,7 @@ pub(crate) struct Posts {
 struct Shared {
     /// Variables that header lines may name, as far as they are text.
     variables: BTreeMap<String, String>,
-    clients: Clients,
+    client: BlockingClient,
 }
 
 impl fmt::Debug for Posts {
@@ -37,8 +37,8 @@ impl Posts {
             Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
         };
         let variables: BTreeMap<String, String> = environment.iter().filter_map(text).collect();
-        let clients = Clients::new(variables.get("SSL_CERT_FILE").map(Into::into), limits);
-        let shared = Shared { variables, clients };
+        let client = BlockingClient::new(variables.get("SSL_CERT_FILE").map(Into::into), limits);
+        let shared = Shared { variables, client };
         Self { shared: Arc::new(shared) }
     }
 
@@ -51,33 +51,28 @@ impl Posts {
         body: &[u8],
         patience: Duration,
     ) -> Came {
-        let agent = match self.shared.clients.client(url) {
-            Ok(agent) => agent,
-            Err(why) => return Came::NotAsked(why),
-        };
-        let mut request = agent.post(url).header("content-type", "application/json");
+        let mut filled = Vec::with_capacity(headers.len());
         for (name, line) in headers {
             match self.shared.filled(line, variables) {
-                Ok(line) => request = request.header(name, line),
+                Ok(line) => filled.push((name.as_str(), line)),
                 Err(why) => return Came::NotAsked(why),
             }
         }
-        let request = request.config().timeout_global(Some(patience)).build();
-        match request.send(body) {
-            Err(ureq::Error::Timeout(_)) => Came::Late(patience),
-            Err(e) => Came::NotAsked(format!("it cannot be reached: {e}")),
-            Ok(mut response) => {
-                let status = response.status().as_u16();
-                let limit = u64::try_from(MOST_ANSWER).unwrap_or(u64::MAX);
-                match response.body_mut().with_config().limit(limit).read_to_vec() {
-                    Ok(bytes) => Came::Answered { status, body: Output::whole(bytes) },
-                    Err(ureq::Error::BodyExceedsLimit(_)) => {
-                        Came::Answered { status, body: Output { bytes: Vec::new(), cut: true } }
-                    }
-                    Err(ureq::Error::Timeout(_)) => Came::Late(patience),
-                    Err(e) => Came::NotAsked(format!("its answer cannot be read: {e}")),
-                }
+        let headers: Vec<(&str, &str)> = filled.iter().map(|(name, line)| (*name, line.as_str())).collect();
+        let response = match self.shared.client.post_json(url, &headers, body, Some(patience)) {
+            Ok(response) => response,
+            Err(HttpError::TimedOut) => return Came::Late(patience),
+            Err(HttpError::NoTrustRoots(why)) => return Came::NotAsked(why),
+            Err(error) => return Came::NotAsked(format!("it cannot be reached: {error}")),
+        };
+        let status = response.status();
+        match response.read(u64::try_from(MOST_ANSWER).unwrap_or(u64::MAX)) {
+            Ok(bytes) => Came::Answered { status, body: Output::whole(bytes) },
+            Err(HttpError::TooLarge) => {
+                Came::Answered { status, body: Output { bytes: Vec::new(), cut: true } }
             }
+            Err(HttpError::TimedOut) => Came::Late(patience),
+            Err(error) => Came::NotAsked(format!("its answer cannot be read: {error}")),
         }
     }
 }
@@ -122,7 +117,7 @@ fn name(after: &str) -> (&str, &str) {
 }
 
 /// Limits of a post; its time is given with each.
-fn limits(client: Configuring) -> Configuring {
+fn limits(client: ClientLimits) -> ClientLimits {
     client.accept("application/json").max_response_header_size(64 << 10)
 }
 

@@ -212,7 +212,7 @@ fn in_the_background_an_address_is_told_and_not_waited_for() {
     eventually("it was told", || server.heard().iter().any(|said| said.contains("make")));
 }
 
-/// An address behind TLS, with a certificate of an authority of its own; that authority as text.
+/// An address behind TLS, with a certificate of a CA of its own; returns that CA as PEM.
 fn behind_tls() -> (String, String) {
     let signed = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = CertificateDer::from(signed.cert.der().to_vec());
@@ -256,9 +256,7 @@ fn certificates_are_judged_by_the_authorities_that_are_trusted_here() {
         (bed.outcome(&decided), bed.told())
     };
     assert_eq!(named("authority.pem"), ("deny", vec![]));
-    for (name, why) in
-        [("empty.pem", "no certificate of an authority was found in"), ("missing.pem", "No such file")]
-    {
+    for (name, why) in [("empty.pem", "no CA certificate was found in"), ("missing.pem", "No such file")] {
         let (outcome, told) = named(name);
         assert!(outcome == "ask" && told[0].contains(why), "{told:?}");
     }

@@ -15,23 +15,23 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`Map`].
+//! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`AddressPolicy`].
 //!
 //! # Invariants
 //! 1. Two names are the same host exactly when they are equal.
 //! 2. A rule about names never holds for an address.
 
 mod address;
+mod address_policy;
 mod file_url;
-mod map;
 mod name;
 mod pattern;
 mod rule;
 mod url;
 
 pub use address::{Near, near};
+pub use address_policy::{AddressPolicy, AddressRule};
 pub use file_url::{file_url, percent_decoded, split_scheme};
-pub use map::{Leads, Map};
 pub use name::{Host, Name};
 pub use pattern::HostPattern;
 pub use rule::{BadHost, HostRule};

@@ -39,7 +39,7 @@ impl HostPattern {
         (!self.any && !self.below).then_some(&*self.host)
     }
 
-    /// Whether every host that `other` matches is matched by this.
+    /// Returns whether every host that `other` matches is matched by this.
     pub fn covers(&self, other: &Self) -> bool {
         match (other.any, other.below) {
             (true, _) => self.any,
@@ -49,7 +49,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether a host matches; it is compared without case, port and final dot.
+    /// Returns whether a host matches; it is compared without case, port and final dot.
     pub fn matches(&self, host: &str) -> bool {
         let host = normalize(host);
         match host.strip_suffix(&*self.host) {

@@ -94,12 +94,12 @@ impl HostRule {
         &self.text
     }
 
-    /// Whether it is about a name, at some port.
+    /// Returns whether it is about a name, at some port.
     pub fn names(&self, name: &Name) -> bool {
         matches!(&self.of, Of::Names(pattern) if pattern.matches(name.as_str()))
     }
 
-    /// Whether it is about an address, at some port. A rule about names never is.
+    /// Returns whether it is about an address, at some port. A rule about names never is.
     pub fn holds(&self, address: IpAddr) -> bool {
         matches!(&self.of, Of::Network(net) if net.contains(&address.to_canonical()))
     }

@@ -1,4 +1,4 @@
-//! Who lets people in, and how: what the server says about its login, and what that one says about itself.
+//! Discovery of the authorization server (RFC 9728) and of its endpoints (RFC 8414).
 
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
@@ -7,12 +7,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::challenge::Challenge;
-use crate::speech::{Answer, Speech, no_answer};
-use crate::{Place, Trouble};
+use crate::http_client::{HttpClient, OAuthResponse, invalid_response};
+use crate::{Endpoint, LoginError};
 
-/// What a server says about its login, by [RFC 9728](https://www.rfc-editor.org/rfc/rfc9728#section-2).
+/// Protected resource metadata ([RFC 9728 §2](https://www.rfc-editor.org/rfc/rfc9728#section-2)).
 #[derive(Debug, Deserialize)]
-struct OfServer {
+struct ProtectedResourceMetadata {
     resource: String,
     #[serde(default)]
     authorization_servers: Vec<String>,
@@ -20,9 +20,9 @@ struct OfServer {
     scopes_supported: Vec<String>,
 }
 
-/// What whoever lets people in says about itself, by [RFC 8414](https://www.rfc-editor.org/rfc/rfc8414#section-2).
+/// Authorization server metadata ([RFC 8414 §2](https://www.rfc-editor.org/rfc/rfc8414#section-2)).
 #[derive(Debug, Deserialize)]
-struct OfIssuer {
+struct AuthorizationServerMetadata {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -37,157 +37,166 @@ struct OfIssuer {
     authorization_response_iss_parameter_supported: bool,
 }
 
-/// A login as it can be done.
+/// The endpoints and parameters of a login.
 #[derive(Debug)]
-pub(crate) struct Found {
-    /// What the token is for, as the server calls itself.
+pub(crate) struct ServerMetadata {
+    /// The resource that the access token is for (RFC 8707), as the server identifies itself.
     pub(crate) resource: String,
-    /// What has to be allowed, as far as the server says it.
+    /// The scope that the server requires, if it says one.
     pub(crate) scope: Option<String>,
-    /// Who lets people in, as it calls itself.
+    /// The issuer identifier of the authorization server.
     pub(crate) issuer: String,
-    /// It says in its answer who it is.
-    pub(crate) says_issuer: bool,
-    /// Where the person says yes.
-    pub(crate) authorize: Place,
-    /// Where tokens are had.
-    pub(crate) token: Place,
-    /// Where we make ourselves known.
-    pub(crate) register: Option<Place>,
-    /// Where tokens are given back.
-    pub(crate) revoke: Option<Place>,
-    /// How we can show who we are; none said: by a password in a header.
-    pub(crate) methods: Option<Vec<String>>,
+    /// Authorization responses have the `iss` parameter (RFC 9207).
+    pub(crate) requires_issuer: bool,
+    /// The authorization endpoint.
+    pub(crate) authorization_endpoint: Endpoint,
+    /// The token endpoint.
+    pub(crate) token_endpoint: Endpoint,
+    /// The registration endpoint (RFC 7591).
+    pub(crate) registration_endpoint: Option<Endpoint>,
+    /// The revocation endpoint (RFC 7009).
+    pub(crate) revocation_endpoint: Option<Endpoint>,
+    /// The supported client authentication methods; default `client_secret_basic`.
+    pub(crate) auth_methods: Option<Vec<String>>,
 }
 
-/// What asks a server who we have to be.
-const PROBE: &str = "2025-11-25";
-const NEWEST: &str = "2026-07-28";
-const LIST: &str = "tools/list";
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The protocol revision of the request that provokes a challenge.
+const PROBE_VERSION: &str = "2025-11-25";
+const NEWEST_VERSION: &str = "2026-07-28";
+const LIST_TOOLS: &str = "tools/list";
+const SESSION_HEADER: HeaderName = HeaderName::from_static("mcp-session-id");
+const METHOD_HEADER: HeaderName = HeaderName::from_static("mcp-method");
+const VERSION_HEADER: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
-/// Asks the server, and whoever lets people in.
-pub(crate) async fn discover(speech: &Speech<'_>, server: &Place) -> Result<Found, Trouble> {
-    let (wanted, challenge) = knock(speech, server).await?;
-    let said = of_server(speech, server, challenge.about.as_deref()).await?;
-    let (issuer, said) = match said {
-        Some(said) => (issuer_of(server, &said)?, Some(said)),
-        None if !wanted => {
-            return Err(Trouble::new(format!("{server} wants no login")));
+/// Discovers the authorization server of a resource server.
+pub(crate) async fn discover(http: &HttpClient<'_>, server: &Endpoint) -> Result<ServerMetadata, LoginError> {
+    let (is_required, challenge) = probe_resource_metadata(http, server).await?;
+    let metadata = fetch_resource_metadata(http, server, challenge.resource_metadata.as_deref()).await?;
+    let (issuer, metadata) = match metadata {
+        Some(metadata) => (select_issuer(server, &metadata)?, Some(metadata)),
+        None if !is_required => {
+            return Err(LoginError::new(format!("{server} requires no authorization")));
         }
-        // Servers of older revisions let people in themselves.
+        // Servers of older revisions are their own authorization server.
         None => (server.origin(), None),
     };
-    let about = of_issuer(speech, server, &issuer).await?;
-    let resource = said.as_ref().map_or_else(|| server.to_string(), |said| said.resource.clone());
-    let all = said.map(|said| said.scopes_supported).filter(|all| !all.is_empty());
+    let about = fetch_server_metadata(http, server, &issuer).await?;
+    let resource = metadata.as_ref().map_or_else(|| server.to_string(), |metadata| metadata.resource.clone());
+    let all = metadata.map(|metadata| metadata.scopes_supported).filter(|all| !all.is_empty());
     let scope = challenge.scope.or_else(|| all.map(|all| all.join(" ")));
-    found(server, about, resource, scope)
+    usable_metadata(server, about, resource, scope)
 }
 
-/// Whether it wants to know who asks, and what it says then: at the first word, or when it is asked for something.
-async fn knock(speech: &Speech<'_>, server: &Place) -> Result<(bool, Challenge), Trouble> {
-    let mut heads = HeaderMap::from_iter([
+/// Provokes a challenge: with `initialize`, or else with the first request that needs authorization. Returns whether
+/// authorization is required, and the challenge.
+async fn probe_resource_metadata(
+    http: &HttpClient<'_>,
+    server: &Endpoint,
+) -> Result<(bool, Challenge), LoginError> {
+    let mut headers = HeaderMap::from_iter([
         (CONTENT_TYPE, HeaderValue::from_static("application/json")),
         (ACCEPT, HeaderValue::from_static("application/json, text/event-stream")),
     ]);
     let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": PROBE,
+        "protocolVersion": PROBE_VERSION,
         "capabilities": {},
         "clientInfo": {"name": "pinfold", "version": env!("CARGO_PKG_VERSION")},
     }});
-    let mut answer = speech.send(&Method::POST, server, heads.clone(), hello.to_string().into()).await?;
-    if !is_question(&answer) {
-        let asks = if answer.status.is_success() {
-            heads.extend(answer.headers.remove(SESSION).map(|session| (SESSION, session)));
-            heads.insert(VERSION, HeaderValue::from_static(PROBE));
-            json!({"jsonrpc": "2.0", "id": 1, "method": LIST})
+    let mut answer = http.send(&Method::POST, server, headers.clone(), hello.to_string().into()).await?;
+    if !is_auth_challenge(&answer) {
+        let request = if answer.status.is_success() {
+            headers.extend(answer.headers.remove(SESSION_HEADER).map(|session| (SESSION_HEADER, session)));
+            headers.insert(VERSION_HEADER, HeaderValue::from_static(PROBE_VERSION));
+            json!({"jsonrpc": "2.0", "id": 1, "method": LIST_TOOLS})
         } else {
-            // It knows no handshake any more.
-            heads.insert(VERSION, HeaderValue::from_static(NEWEST));
-            heads.insert(METHOD, HeaderValue::from_static(LIST));
-            json!({"jsonrpc": "2.0", "id": 1, "method": LIST, "params": {"_meta": {
-                "io.modelcontextprotocol/protocolVersion": NEWEST,
+            // The newest revision has no handshake.
+            headers.insert(VERSION_HEADER, HeaderValue::from_static(NEWEST_VERSION));
+            headers.insert(METHOD_HEADER, HeaderValue::from_static(LIST_TOOLS));
+            json!({"jsonrpc": "2.0", "id": 1, "method": LIST_TOOLS, "params": {"_meta": {
+                "io.modelcontextprotocol/protocolVersion": NEWEST_VERSION,
                 "io.modelcontextprotocol/clientInfo": {"name": "pinfold", "version": env!("CARGO_PKG_VERSION")},
                 "io.modelcontextprotocol/clientCapabilities": {},
             }}})
         };
-        answer = speech.send(&Method::POST, server, heads, asks.to_string().into()).await?;
+        answer = http.send(&Method::POST, server, headers, request.to_string().into()).await?;
     }
-    Ok((is_question(&answer), Challenge::read(&answer.headers)))
+    Ok((is_auth_challenge(&answer), Challenge::parse(&answer.headers)))
 }
 
-/// Whether it wants to know who asks.
-fn is_question(answer: &Answer) -> bool {
+/// Returns whether the server requires authorization.
+fn is_auth_challenge(answer: &OAuthResponse) -> bool {
     matches!(answer.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
 }
 
-/// What the server says about its login, where it says it: at a place of its own.
-async fn of_server(
-    speech: &Speech<'_>,
-    server: &Place,
-    about: Option<&str>,
-) -> Result<Option<OfServer>, Trouble> {
-    let all = match about {
-        Some(about) => vec![about.to_owned()],
-        None => server.well_known("oauth-protected-resource"),
+/// Fetches protected resource metadata, from a URL on the server's own origin; `None` where the server has none.
+async fn fetch_resource_metadata(
+    http: &HttpClient<'_>,
+    server: &Endpoint,
+    metadata_url: Option<&str>,
+) -> Result<Option<ProtectedResourceMetadata>, LoginError> {
+    let all = match metadata_url {
+        Some(url) => vec![url.to_owned()],
+        None => server.well_known_urls("oauth-protected-resource"),
     };
     for text in all {
-        let place = Place::parse(&text).map_err(|why| at(&text, &why))?;
-        if place.origin() != server.origin() {
-            return Err(at(&text, "it is on another host than the server"));
+        let endpoint = Endpoint::parse(&text).map_err(|why| invalid_url(&text, &why))?;
+        if endpoint.origin() != server.origin() {
+            return Err(invalid_url(&text, "it is on another origin than the server"));
         }
-        let answer = speech.get(&place).await?;
-        if answer.status.is_client_error() && about.is_none() {
+        let answer = http.get(&endpoint).await?;
+        if answer.status.is_client_error() && metadata_url.is_none() {
             continue;
         }
         if !answer.status.is_success() {
-            return Err(answer.refused(&place));
+            return Err(answer.unexpected_status(&endpoint));
         }
-        let said: OfServer = answer.json(&place)?;
-        let resource = Place::parse(&said.resource).map_err(|why| at(&said.resource, &why))?;
+        let metadata: ProtectedResourceMetadata = answer.json(&endpoint)?;
+        let resource =
+            Endpoint::parse(&metadata.resource).map_err(|why| invalid_url(&metadata.resource, &why))?;
         if !server.is_within(&resource) {
-            let why = format!("it is about {}, not about {server}", visible(&said.resource));
-            return Err(no_answer(&place, &why));
+            let why = format!("it is about {}, not about {server}", visible(&metadata.resource));
+            return Err(invalid_response(&endpoint, &why));
         }
-        return Ok(Some(said));
+        return Ok(Some(metadata));
     }
     Ok(None)
 }
 
-/// The first of those who let people in whom we may speak to.
-fn issuer_of(server: &Place, said: &OfServer) -> Result<String, Trouble> {
-    let first = said.authorization_servers.first();
-    let first = first.ok_or_else(|| Trouble::new(format!("{server} does not say who lets people in")))?;
-    Place::named_by(server, first).map(|_| first.clone()).map_err(|why| at(first, &why))
+/// Selects the first authorization server.
+fn select_issuer(server: &Endpoint, metadata: &ProtectedResourceMetadata) -> Result<String, LoginError> {
+    let first = metadata.authorization_servers.first();
+    let first = first.ok_or_else(|| LoginError::new(format!("{server} names no authorization server")))?;
+    Endpoint::parse_named_by(server, first).map(|_| first.clone()).map_err(|why| invalid_url(first, &why))
 }
 
-async fn of_issuer(speech: &Speech<'_>, server: &Place, issuer: &str) -> Result<OfIssuer, Trouble> {
-    let place = Place::named_by(server, issuer).map_err(|why| at(issuer, &why))?;
-    for text in about_issuer(&place) {
-        let at_text = Place::parse(&text).map_err(|why| at(&text, &why))?;
-        let answer = speech.get(&at_text).await?;
+async fn fetch_server_metadata(
+    http: &HttpClient<'_>,
+    server: &Endpoint,
+    issuer: &str,
+) -> Result<AuthorizationServerMetadata, LoginError> {
+    let endpoint = Endpoint::parse_named_by(server, issuer).map_err(|why| invalid_url(issuer, &why))?;
+    for text in metadata_urls(&endpoint) {
+        let url = Endpoint::parse(&text).map_err(|why| invalid_url(&text, &why))?;
+        let answer = http.get(&url).await?;
         if answer.status.is_client_error() {
             continue;
         }
         if !answer.status.is_success() {
-            return Err(answer.refused(&at_text));
+            return Err(answer.unexpected_status(&url));
         }
-        let said: OfIssuer = answer.json(&at_text)?;
-        if !is_same(&said.issuer, issuer) {
-            let why = format!("it is about {}, not about {}", visible(&said.issuer), visible(issuer));
-            return Err(no_answer(&at_text, &why));
+        let metadata: AuthorizationServerMetadata = answer.json(&url)?;
+        if !is_same_issuer(&metadata.issuer, issuer) {
+            let why = format!("it is about {}, not about {}", visible(&metadata.issuer), visible(issuer));
+            return Err(invalid_response(&url, &why));
         }
-        return Ok(said);
+        return Ok(metadata);
     }
-    Err(Trouble::new(format!("{place} does not say how it lets people in")))
+    Err(LoginError::new(format!("{endpoint} has no authorization server metadata")))
 }
 
-/// Where that may stand: as for OAuth, and as for `OpenID`, which has it behind the path too.
-fn about_issuer(issuer: &Place) -> Vec<String> {
-    let first = |name: &str| issuer.well_known(name).into_iter().next();
+/// The URLs of authorization server metadata: of OAuth, and of OpenID Connect, which appends it to the path too.
+fn metadata_urls(issuer: &Endpoint) -> Vec<String> {
+    let first = |name: &str| issuer.well_known_urls(name).into_iter().next();
     let path = issuer.path().trim_end_matches('/');
     let behind =
         (!path.is_empty()).then(|| format!("{}{path}/.well-known/openid-configuration", issuer.origin()));
@@ -197,40 +206,46 @@ fn about_issuer(issuer: &Place) -> Vec<String> {
         .collect()
 }
 
-/// Whether both are one: they are compared as they are written, but for a last `/`, which some write and some do not.
-fn is_same(one: &str, other: &str) -> bool {
+/// Returns whether two issuer identifiers are equal. They are compared as strings (RFC 8414 §3.3), but for a final `/`,
+/// about which servers are inconsistent.
+fn is_same_issuer(one: &str, other: &str) -> bool {
     one.strip_suffix('/').unwrap_or(one) == other.strip_suffix('/').unwrap_or(other)
 }
 
-fn found(server: &Place, said: OfIssuer, resource: String, scope: Option<String>) -> Result<Found, Trouble> {
-    if !said.code_challenge_methods_supported.iter().any(|method| method == "S256") {
-        let why = "cannot tell our code from a stolen one (it does not say that it knows S256)";
-        return Err(Trouble::new(format!("{} {why}", visible(&said.issuer))));
+fn usable_metadata(
+    server: &Endpoint,
+    metadata: AuthorizationServerMetadata,
+    resource: String,
+    scope: Option<String>,
+) -> Result<ServerMetadata, LoginError> {
+    if !metadata.code_challenge_methods_supported.iter().any(|method| method == "S256") {
+        let why = "does not support PKCE (S256), so that a stolen code could be used";
+        return Err(LoginError::new(format!("{} {why}", visible(&metadata.issuer))));
     }
-    let place = |text: &str| Place::named_by(server, text).map_err(|why| at(text, &why));
-    let renewed = said.scopes_supported.iter().any(|scope| scope == RENEWED);
-    Ok(Found {
-        authorize: place(&said.authorization_endpoint)?,
-        token: place(&said.token_endpoint)?,
-        register: said.registration_endpoint.as_deref().map(place).transpose()?,
-        revoke: said.revocation_endpoint.as_deref().map(place).transpose()?,
-        methods: said.token_endpoint_auth_methods_supported,
-        says_issuer: said.authorization_response_iss_parameter_supported,
-        scope: scope.map(|scope| if renewed { with(scope, RENEWED) } else { scope }),
-        issuer: said.issuer,
+    let endpoint = |text: &str| Endpoint::parse_named_by(server, text).map_err(|why| invalid_url(text, &why));
+    let renewed = metadata.scopes_supported.iter().any(|scope| scope == OFFLINE_ACCESS);
+    Ok(ServerMetadata {
+        authorization_endpoint: endpoint(&metadata.authorization_endpoint)?,
+        token_endpoint: endpoint(&metadata.token_endpoint)?,
+        registration_endpoint: metadata.registration_endpoint.as_deref().map(endpoint).transpose()?,
+        revocation_endpoint: metadata.revocation_endpoint.as_deref().map(endpoint).transpose()?,
+        auth_methods: metadata.token_endpoint_auth_methods_supported,
+        requires_issuer: metadata.authorization_response_iss_parameter_supported,
+        scope: scope.map(|scope| if renewed { add_scope(scope, OFFLINE_ACCESS) } else { scope }),
+        issuer: metadata.issuer,
         resource,
     })
 }
 
-/// What is asked for so that a login can be renewed, where it has to be asked for.
-const RENEWED: &str = "offline_access";
+/// The scope that requests a refresh token, where the server has it.
+const OFFLINE_ACCESS: &str = "offline_access";
 
-fn with(scope: String, more: &str) -> String {
+fn add_scope(scope: String, more: &str) -> String {
     if scope.split(' ').any(|one| one == more) { scope } else { format!("{scope} {more}") }
 }
 
-fn at(text: &str, why: &str) -> Trouble {
-    Trouble::new(format!("nothing is said to `{}`: {why}", visible(text)))
+fn invalid_url(text: &str, why: &str) -> LoginError {
+    LoginError::new(format!("`{}` is not used: {why}", visible(text)))
 }
 
 #[cfg(test)]
@@ -238,8 +253,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_may_stand_at_three_places() {
-        let all = |text: &str| about_issuer(&Place::parse(text).unwrap());
+    fn metadata_has_three_possible_urls() {
+        let all = |text: &str| metadata_urls(&Endpoint::parse(text).unwrap());
         assert_eq!(
             all("https://a.example/"),
             [

@@ -1,68 +1,71 @@
-//! A person's login at a server of others: how it comes about in their browser, how it is kept, and how it is renewed.
+//! An OAuth 2.1 client: login in the browser, a token store, and refresh of access tokens.
 //!
 //! [OAuth 2.1](https://datatracker.ietf.org/doc/html/draft-ietf-oauth-v2-1) as the Model Context Protocol
-//! [has it](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization): the server says who lets people in
-//! (RFC 9728), that one says how (RFC 8414), we make ourselves known to it (RFC 7591), and the person says yes there, in a
-//! browser. A code comes back to a port of this machine (RFC 8252), good for whoever knows what was promised for it (PKCE).
+//! [uses it](https://modelcontextprotocol.io/specification/2025-11-25/basic/authorization): protected resource metadata
+//! (RFC 9728) names the authorization server, its metadata (RFC 8414) names the endpoints, the client registers there
+//! (RFC 7591), and the user authorizes it in a browser. The authorization code comes back to a loopback port (RFC
+//! 8252), bound to this client by PKCE (RFC 7636) and to one resource by resource indicators (RFC 8707).
 //!
 //! # Vocabulary
-//! [`Wanted`], [`login`], [`Login`], [`Logins`], [`Renewal`], [`Way`], [`Place`], [`Trouble`].
+//! [`LoginOptions`], [`login`], [`Login`], [`TokenStore`], [`RefreshableLogin`], [`Connector`], [`Endpoint`],
+//! [`LoginError`].
 //!
 //! # Invariants
-//! 1. A token is said to the server that it is for, and to whoever gave it; each only over TLS, or on this machine.
-//! 2. What a server says about its login is said by itself, and whoever lets people in says who it is: neither can put another
-//!    in its place.
-//! 3. A code that was not asked for is not taken: not one of another start, not one of another login.
-//! 4. What is kept is kept where nobody else reads it, and no agent.
+//! 1. An access token is sent only to its resource server, and a refresh token only to its issuer; each over TLS, or to
+//!    this machine.
+//! 2. A resource server is the only source of its metadata, and an authorization server of its own: the identifiers are
+//!    compared, so that neither can impersonate another (RFC 9728 §3.3, RFC 8414 §3.3, RFC 9207).
+//! 3. An authorization code that was not requested by this login is not accepted (`state`, RFC 6749 §10.12).
+//! 4. Tokens are stored where no other user and no agent can read them.
 //!
 //! # What this does not stop
-//! A server that sends its people to a bad place to log in: the person sees in the browser where they are.
+//! A resource server that names a malicious authorization server: the user sees in the browser where they are.
 
 #![forbid(unsafe_code)]
 
 use std::fmt;
 
-mod callback;
 mod challenge;
-mod client;
 mod discovery;
-mod grant;
-mod kept;
+mod endpoint;
+mod http_client;
 mod login;
-mod place;
-mod renewal;
-mod speech;
+mod redirect;
+mod refresh;
+mod registration;
+mod token_requests;
+mod token_store;
 
-pub use challenge::hint;
-pub use client::KnownClient;
-pub use kept::{Login, Logins};
-pub use login::{Person, Wanted, login, logout};
-pub use place::Place;
-pub use renewal::Renewal;
-pub use speech::Way;
+pub use challenge::challenge_hint;
+pub use endpoint::Endpoint;
+pub use http_client::Connector;
+pub use login::{LoginOptions, LoginUser, login, logout};
+pub use refresh::RefreshableLogin;
+pub use registration::PreRegisteredClient;
+pub use token_store::{Login, TokenStore};
 
-/// Why somebody is not logged in, and what to do about it.
+/// Why a login failed, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trouble {
-    /// What is wrong. Words of others in it can be shown as they are.
-    pub what: String,
-    /// What to do, where something can be done.
-    pub mend: Option<String>,
+pub struct LoginError {
+    /// The error. Text of a server in it is escaped and can be shown.
+    pub message: String,
+    /// A remedy, where there is one.
+    pub hint: Option<String>,
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for LoginError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)?;
-        self.mend.iter().try_for_each(|mend| write!(f, "; {mend}"))
+        f.write_str(&self.message)?;
+        self.hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
-impl Trouble {
-    pub(crate) fn new(what: impl Into<String>) -> Self {
-        Self { what: what.into(), mend: None }
+impl LoginError {
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), hint: None }
     }
 
-    pub(crate) fn mend(self, mend: impl Into<String>) -> Self {
-        Self { mend: Some(mend.into()), ..self }
+    pub(crate) fn with_hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }

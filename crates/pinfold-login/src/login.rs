@@ -1,4 +1,4 @@
-//! Logging in and out, from the first question to the tokens.
+//! Login and logout, from discovery to tokens.
 
 use std::sync::Arc;
 use std::thread;
@@ -6,121 +6,130 @@ use std::thread;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::mpsc::{Receiver, channel};
 
-use crate::callback::{Callback, Expected};
-use crate::client::Client;
-use crate::discovery::{Found, discover};
-use crate::grant::{self, Question};
-use crate::kept::About;
-use crate::speech::Speech;
-use crate::{KnownClient, Login, Logins, Place, Trouble, Way};
+use crate::discovery::{ServerMetadata, discover};
+use crate::http_client::HttpClient;
+use crate::redirect::{ExpectedResponse, RedirectListener};
+use crate::registration::OAuthClient;
+use crate::token_requests::{self, AuthorizationRequest};
+use crate::token_store::LoginMetadata;
+use crate::{Connector, Endpoint, Login, LoginError, PreRegisteredClient, TokenStore};
 
-/// A login that somebody wants.
+/// The parameters of a login.
 #[derive(Debug, Clone)]
-pub struct Wanted {
-    /// At this server.
-    pub server: Place,
-    /// What it is to allow, in place of what the server asks for.
+pub struct LoginOptions {
+    /// The resource server.
+    pub server: Endpoint,
+    /// The scope, in place of the one that the server requires.
     pub scope: Option<String>,
-    /// As this client, in place of one that is made known now.
-    pub client: Option<KnownClient>,
-    /// The port of this machine that the browser comes back to, in place of any that is free.
+    /// The client, in place of dynamic registration.
+    pub client: Option<PreRegisteredClient>,
+    /// The loopback port of the redirect URI, in place of any free one.
     pub port: Option<u16>,
 }
 
-/// The person who logs in.
-pub trait Person: Send + Sync {
-    /// Shows them where to say yes.
-    fn visits(&self, url: &str);
+/// The user who logs in.
+pub trait LoginUser: Send + Sync {
+    /// Shows the authorization URL.
+    fn open_authorization_url(&self, url: &str);
 
-    /// Waits for a line that they type: the address at which their browser ended, where that is on another machine.
-    /// Nothing: they type no more.
-    fn types(&self) -> Option<String>;
+    /// Waits for a line of input: the URL that the browser was redirected to, where the browser is on another machine.
+    /// `None` at the end of input.
+    fn read_line(&self) -> Option<String>;
 }
 
-/// Logs somebody in.
+/// Logs the user in.
 ///
 /// # Errors
-/// Why they are not logged in.
-pub fn login(wanted: &Wanted, way: &dyn Way, person: &Arc<dyn Person>) -> Result<Login, Trouble> {
+/// Why the login failed.
+pub fn login(
+    options: &LoginOptions,
+    connector: &dyn Connector,
+    user: &Arc<dyn LoginUser>,
+) -> Result<Login, LoginError> {
     let runtime = runtime()?;
-    let login = runtime.block_on(logs_in(wanted, way, person));
-    // Whoever waits for a line goes on waiting.
+    let login = runtime.block_on(run_login(options, connector, user));
+    // A thread may still wait for input.
     runtime.shutdown_background();
     login
 }
 
-fn runtime() -> Result<Runtime, Trouble> {
-    Builder::new_current_thread().enable_all().build().map_err(|why| Trouble::new(why.to_string()))
+fn runtime() -> Result<Runtime, LoginError> {
+    Builder::new_current_thread().enable_all().build().map_err(|why| LoginError::new(why.to_string()))
 }
 
-async fn logs_in(wanted: &Wanted, way: &dyn Way, person: &Arc<dyn Person>) -> Result<Login, Trouble> {
-    let speech = Speech::new(way);
-    let found = discover(&speech, &wanted.server).await?;
-    // Whether they may be reached is settled before anybody is asked for anything.
-    speech.with(&found.token)?;
-    let scope = wanted.scope.as_deref().or(found.scope.as_deref());
-    let callback = Callback::open(wanted.port)?;
-    let redirect = callback.address();
-    let client = Client::of(&speech, &found, wanted.client.as_ref(), &redirect, scope).await?;
-    let question = Question::new(&found, &client, &redirect, scope)?;
-    person.visits(question.url.as_str());
-    let expected = Expected {
-        state: question.state.secret().clone(),
-        issuer: found.issuer.clone(),
-        says_issuer: found.says_issuer,
+async fn run_login(
+    options: &LoginOptions,
+    connector: &dyn Connector,
+    user: &Arc<dyn LoginUser>,
+) -> Result<Login, LoginError> {
+    let http = HttpClient::new(connector);
+    let metadata = discover(&http, &options.server).await?;
+    // The host is checked before the user is sent anywhere.
+    http.client_for(&metadata.token_endpoint)?;
+    let scope = options.scope.as_deref().or(metadata.scope.as_deref());
+    let listener = RedirectListener::bind(options.port)?;
+    let redirect = listener.redirect_uri();
+    let client = OAuthClient::obtain(&http, &metadata, options.client.as_ref(), &redirect, scope).await?;
+    let request = AuthorizationRequest::new(&metadata, &client, &redirect, scope)?;
+    user.open_authorization_url(request.url.as_str());
+    let expected = ExpectedResponse {
+        state: request.state.secret().clone(),
+        issuer: metadata.issuer.clone(),
+        requires_issuer: metadata.requires_issuer,
     };
-    let code = callback.code(expected, typed(person)).await?;
-    let tokens = question.answered(&speech, &found, &client, &redirect, code).await?;
+    let code = listener.wait_for_code(expected, pasted_lines(user)).await?;
+    let tokens = request.exchange_code(&http, &metadata, &client, &redirect, code).await?;
     let scope = scope.map(str::to_owned);
-    Ok(Login::new(about(&wanted.server, found, client), tokens, scope))
+    Ok(Login::new(login_metadata(&options.server, metadata, client), tokens, scope))
 }
 
-/// The lines that a person types.
-fn typed(person: &Arc<dyn Person>) -> Receiver<String> {
-    let (send, typed) = channel(1);
-    let person = Arc::clone(person);
-    // Where there is no thread for it, the browser may still come.
-    let _ = thread::Builder::new().name("pinfold-typed".into()).spawn(move || {
-        while let Some(line) = person.types() {
+/// The lines that the user pastes.
+fn pasted_lines(user: &Arc<dyn LoginUser>) -> Receiver<String> {
+    let (send, lines) = channel(1);
+    let user = Arc::clone(user);
+    // Without a thread for pasted input, the browser can still redirect.
+    let _ = thread::Builder::new().name("pinfold-paste".into()).spawn(move || {
+        while let Some(line) = user.read_line() {
             if send.blocking_send(line).is_err() {
                 return;
             }
         }
     });
-    typed
+    lines
 }
 
-fn about(server: &Place, found: Found, client: Client) -> About {
-    About {
+fn login_metadata(server: &Endpoint, metadata: ServerMetadata, client: OAuthClient) -> LoginMetadata {
+    LoginMetadata {
         server: server.to_string(),
-        resource: found.resource,
-        issuer: found.issuer,
-        token: found.token.to_string(),
-        revoke: found.revoke.map(|place| place.to_string()),
+        resource: metadata.resource,
+        issuer: metadata.issuer,
+        token_endpoint: metadata.token_endpoint.to_string(),
+        revocation_endpoint: metadata.revocation_endpoint.map(|endpoint| endpoint.to_string()),
         client,
     }
 }
 
-/// Forgets a login, and gives it back where that can be done. Whether there was one, and why it was not given back.
+/// Removes a login and revokes its refresh token. Returns whether there was one, and the outcome of the revocation.
 ///
 /// # Errors
-/// When it cannot be forgotten.
+/// When the stored login cannot be removed.
 pub fn logout(
-    logins: &Logins,
-    server: &Place,
-    way: &dyn Way,
-) -> Result<(bool, Result<(), Trouble>), Trouble> {
+    logins: &TokenStore,
+    server: &Endpoint,
+    connector: &dyn Connector,
+) -> Result<(bool, Result<(), LoginError>), LoginError> {
     let known = logins.get(server);
-    // Also one that cannot be read.
-    let was = logins.forget(server)?;
+    // This also removes one that cannot be read.
+    let was = logins.remove(server)?;
     let Ok(Some(login)) = known else { return Ok((was, Ok(()))) };
-    Ok((was, runtime()?.block_on(given_back(&login, way))))
+    Ok((was, runtime()?.block_on(revoke_login(&login, connector))))
 }
 
-async fn given_back(login: &Login, way: &dyn Way) -> Result<(), Trouble> {
-    let (Some(revoke), Some(refresh)) = (&login.about.revoke, &login.tokens.refresh) else {
-        return Err(Trouble::new("whoever gave it takes nothing back; it ends by itself"));
+async fn revoke_login(login: &Login, connector: &dyn Connector) -> Result<(), LoginError> {
+    let (Some(revoke), Some(refresh)) = (&login.about.revocation_endpoint, &login.tokens.refresh_token)
+    else {
+        return Err(LoginError::new("the issuer supports no revocation; the login expires by itself"));
     };
-    let revoke = Place::parse(revoke).map_err(Trouble::new)?;
-    grant::revoked(&Speech::new(way), &revoke, &login.about.client, refresh).await
+    let revoke = Endpoint::parse(revoke).map_err(LoginError::new)?;
+    token_requests::revoke_token(&HttpClient::new(connector), &revoke, &login.about.client, refresh).await
 }

@@ -1,4 +1,4 @@
-//! A question as a form of the client: what its person reads, what they can choose, and what their choice means.
+//! An approval request as a form (elicitation): what the user reads, the choices, and the meaning of each.
 
 use std::fmt::Write as _;
 
@@ -7,35 +7,35 @@ use pinfold::consent::{Answer, By, Choice, Request, Via};
 use pinfold_render::{Answerable, Block, Body, Kind, offered, title, visible};
 use serde_json::{Value, json};
 
-/// Longer texts are not put into a form: clients cut them off, and nobody says yes to what they were not shown.
+/// The longest text of a form, in bytes: clients truncate longer ones, and a user must not approve what was not shown.
 const LONGEST: usize = 6 * 1024;
 
 /// The one field of the form.
 const FIELD: &str = "answer";
 
-/// A question as a form.
+/// An approval request as a form.
 #[derive(Debug, Clone)]
-pub(crate) struct Form {
+pub(crate) struct ElicitationForm {
     message: String,
     choices: Vec<(Answerable, String)>,
-    /// The width that a yes for the session means.
+    /// The scope that a yes for the session grants.
     session: usize,
     id: String,
     digest: String,
 }
 
-/// What came back.
+/// The result of a form.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Said {
-    /// Somebody chose.
+pub(crate) enum FormResult {
+    /// The user chose.
     Answer(Answer),
-    /// Nobody did, and why.
+    /// The user did not choose, with the reason.
     Nothing(&'static str),
 }
 
-impl Form {
-    /// The form of a request; `None` when it is too long for one.
-    pub(crate) fn of(request: &Request) -> Option<Self> {
+impl ElicitationForm {
+    /// The form of a request; `None` when it is too long.
+    pub(crate) fn for_request(request: &Request) -> Option<Self> {
         let body = Body::of(request);
         let mut message = format!("pinfold: {}\n", title(request));
         for block in &body.blocks {
@@ -53,7 +53,7 @@ impl Form {
         })
     }
 
-    /// The parameters of `elicitation/create`. Nothing is chosen beforehand: some clients fill in what is.
+    /// The parameters of `elicitation/create`. There is no default: some clients submit it.
     pub(crate) fn params(&self) -> Value {
         let (words, names): (Vec<_>, Vec<_>) =
             self.choices.iter().map(|(choice, says)| (word(*choice), says)).unzip();
@@ -75,9 +75,8 @@ impl Form {
         })
     }
 
-    /// What a result of `elicitation/create` means. Only what was offered is taken; a form that was sent without an
-    /// answer is none.
-    pub(crate) fn read(&self, result: &Value, client: &str) -> Said {
+    /// Parses the result of `elicitation/create`. Only offered choices count; a form without a choice is no answer.
+    pub(crate) fn read(&self, result: &Value, client: &str) -> FormResult {
         let chosen = match result.get("action").and_then(Value::as_str) {
             Some("decline") => Some(Answerable::No),
             Some("accept") => {
@@ -86,10 +85,12 @@ impl Form {
                     .and_then(|answer| self.choices.iter().find(|(choice, _)| word(*choice) == answer))
                     .map(|(choice, _)| *choice)
             }
-            Some("cancel") => return Said::Nothing("the client closed the question without an answer"),
+            Some("cancel") => return FormResult::Nothing("the client closed the question without an answer"),
             _ => None,
         };
-        let Some(chosen) = chosen else { return Said::Nothing("the client gave no answer that was offered") };
+        let Some(chosen) = chosen else {
+            return FormResult::Nothing("the client gave no answer that was offered");
+        };
         let choice = match chosen {
             Answerable::Yes => Choice::Yes,
             Answerable::Session => Choice::session(self.session),
@@ -98,7 +99,7 @@ impl Form {
             Answerable::NoToProcess => Choice::No { message: None, process: true },
         };
         let by = By { via: Via::Client, who: Some(visible(client)) };
-        Said::Answer(Answer { id: self.id.clone(), digest: self.digest.clone(), choice, by })
+        FormResult::Answer(Answer { id: self.id.clone(), digest: self.digest.clone(), choice, by })
     }
 }
 
@@ -112,7 +113,7 @@ fn word(choice: Answerable) -> &'static str {
     }
 }
 
-/// A choice in words, with all that it grants.
+/// Describes a choice, with everything that it grants.
 fn said(choice: Answerable, request: &Request) -> String {
     let offer = &request.offer;
     match choice {
@@ -132,7 +133,7 @@ fn said(choice: Answerable, request: &Request) -> String {
     }
 }
 
-/// A block in lines, each with a gutter of our own, so that no text can look like another block.
+/// A block of lines, each after a gutter, so that no text can imitate another block.
 fn write(message: &mut String, block: &Block<'_>) {
     let lines: Vec<String> = match block.kind {
         Kind::Exact | Kind::Lines => block.text.split('\n').map(visible).collect(),
@@ -140,7 +141,7 @@ fn write(message: &mut String, block: &Block<'_>) {
     };
     for (number, line) in lines.iter().enumerate() {
         let label = if number == 0 { block.label } else { "" };
-        // Writing into a text does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(message, "{label:>8} {} {line}", block.sign);
     }
 }

@@ -1,37 +1,38 @@
-//! The Model Context Protocol as a way in: the tools of this project for whoever speaks it.
+//! A Model Context Protocol server for the tools of this project, and a proxy for third-party MCP servers.
 //!
-//! [`Server`] offers them over the protocol, in its newest revision and the older ones that clients speak. It translates
-//! and decides nothing: every call goes down the road that all calls go, and comes back as a result.
+//! [`Server`] offers the tools over the protocol, in its newest revision and in older ones. It translates and decides
+//! nothing: every call goes through the same pipeline as all calls, and returns as a result.
 //!
 //! # Vocabulary
-//! [`Server`], [`Opener`], [`Opened`], [`Wish`], [`Folder`], [`Manner`], [`Door`].
+//! [`Server`], [`SessionOpener`], [`OpenedSession`], [`SessionRequest`], [`Workspace`], [`ServerOptions`],
+//! [`Authenticator`].
 //!
 //! # Invariants
-//! 1. What a client says widens nothing: its roots only narrow, and its answer counts for the question that it was shown.
-//! 2. Whoever is gone is not waited for: their questions are taken back, their commands end.
+//! 1. A client cannot widen anything: its roots only narrow, and its answer counts for the request that it was shown.
+//! 2. A client that disconnects is not waited for: its approval requests are withdrawn, its commands end.
 //! 3. Nothing is opened, started or written before the first call.
-//! 4. No message ends the server but the end of its input.
+//! 4. No message ends the server except the end of its input.
 //!
 //! # What this does not stop
-//! A client that answers in place of its person.
+//! A client that answers in place of its user.
 
 #![forbid(unsafe_code)]
 
 mod form;
 mod http;
-mod hub;
+mod http_client;
+mod multiplex;
 mod offer;
 mod proxy;
-mod reach;
 mod serve;
 mod stdio;
 mod wire;
 
-pub use http::{Door, PATH, serve_http};
-pub use hub::{Member, hub};
+pub use http::{Authenticator, PATH, serve_http};
+pub use http_client::{is_settable_header, run_http_client};
 pub use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-pub use pinfold_egress::Exchange;
-pub use proxy::{Behind, GRACE, KnownArgument, PinPlace, ProxyEnd, proxy};
-pub use reach::{may_be_said, reach};
-pub use serve::{Folder, Manner, Opened, Opener, Server, Visible, Wish};
+pub use multiplex::{MultiplexedServer, multiplex};
+pub use pinfold_egress::OriginClient;
+pub use proxy::{GRACE, KnownArgument, PinLocation, ProxiedServer, ProxyEnd, proxy};
+pub use serve::{OpenedSession, Server, ServerOptions, SessionOpener, SessionRequest, Visible, Workspace};
 pub use stdio::serve_stdio;

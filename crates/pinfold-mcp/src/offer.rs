@@ -1,4 +1,4 @@
-//! Our tools as the protocol describes tools.
+//! Tools in the protocol's form.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use pinfold_tools::Tool;
 use rmcp::model::{self, JsonObject, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// The argument that names a workspace, where there are several.
+/// The argument that selects a workspace, where there are several.
 pub(crate) const WORKSPACE: &str = "workspace";
 
-/// A tool as it is offered. `workspaces`: their names, where one has to be chosen.
+/// Describes a tool. `workspaces`: their names, where one has to be selected.
 pub(crate) fn offered(tool: Tool, workspaces: &[String]) -> model::Tool {
     let mut schema = match tool.input_schema {
         Value::Object(schema) => schema,
@@ -23,7 +23,7 @@ pub(crate) fn offered(tool: Tool, workspaces: &[String]) -> model::Tool {
         .with_annotations(hints(tool.name, tool.level))
 }
 
-/// Lets a call choose among workspaces.
+/// Adds the workspace argument.
 fn choose(schema: &mut JsonObject, workspaces: &[String]) {
     let said = "Which workspace the call is about; the first one where none is named.";
     let property = json!({"type": "string", "enum": workspaces, "description": said});
@@ -32,7 +32,7 @@ fn choose(schema: &mut JsonObject, workspaces: &[String]) {
     }
 }
 
-/// What clients are told about a tool. They are hints: what holds is the gate.
+/// The annotations of a tool. They are hints: the gate enforces.
 fn hints(name: &str, level: Level) -> ToolAnnotations {
     let known = ToolName::parse(name);
     let reads = level == Level::ReadOnly;
@@ -46,7 +46,7 @@ fn hints(name: &str, level: Level) -> ToolAnnotations {
         .open_world(of_the_world)
 }
 
-/// Whether a tool is of no use where no shell can run.
+/// Returns whether a tool is useless where no shell can run.
 pub(crate) fn needs_shell(name: &str) -> bool {
     let known = ToolName::parse(name);
     matches!(known, Some(ToolName::Bash | ToolName::BashOutput | ToolName::KillBash | ToolName::BashInput))

@@ -1,7 +1,7 @@
-//! The server over standard input and output: one message in each line.
+//! The server over standard input and output: one message per line.
 //!
-//! What is said goes out through an [`Outlet`]: whoever has stopped reading is not waited for, and only so much is kept for
-//! them.
+//! Messages are written through a [`LineWriter`]: a client that has stopped reading is not waited for, and a bounded
+//! amount is buffered for it.
 
 use std::io;
 use std::os::fd::AsFd as _;
@@ -17,29 +17,29 @@ use tokio::io::Sink;
 use tokio::sync::Notify;
 
 use crate::serve::Server;
-use crate::wire::outlet::{Gone, Outlet};
+use crate::wire::writer::{Gone, LineWriter};
 
-/// The longest message that is read: more than any tool takes. Longer ones are passed over.
+/// The longest message, in bytes: more than any tool takes. Longer ones are skipped.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// How long what is left may take to be written.
+/// The time limit for writing what is buffered at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// Serves until the input ends or `ended` can be read, and closes what was opened.
+/// Serves until the input ends or `ended` becomes readable, and closes what was opened.
 ///
 /// # Errors
-/// When the streams cannot be used, or a client begins in a way that no revision has.
+/// When the streams cannot be used, or the client's first message fits no revision.
 pub fn serve_stdio(server: &Server, ended: UnixStream) -> io::Result<()> {
-    // One thread for everything that does not wait; it can be replaced while it does.
+    // One thread for everything that does not block; the runtime can replace it while it does.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let gone = Arc::new(Notify::new());
     let tells = Arc::clone(&gone);
-    let outlet = Outlet::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;
-    let ended = runtime.block_on(until_the_end(server.clone(), Arc::clone(&outlet), gone, ended));
+    let outlet = LineWriter::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;
+    let ended = runtime.block_on(serve_until_end(server.clone(), Arc::clone(&outlet), gone, ended));
     server.close();
-    // Waits for the calls that are being carried out: they end, and are recorded.
+    // Waits for running calls: they end, and are recorded.
     drop(runtime);
-    // Who lets so much lie reads no more of it.
+    // A client that leaves so much unread is not reading any more.
     let left = if outlet.is_too_much() { Duration::ZERO } else { FLUSH };
     outlet.finish(left);
     if left.is_zero() {
@@ -48,9 +48,9 @@ pub fn serve_stdio(server: &Server, ended: UnixStream) -> io::Result<()> {
     ended
 }
 
-async fn until_the_end(
+async fn serve_until_end(
     server: Server,
-    outlet: Arc<Outlet>,
+    outlet: Arc<LineWriter>,
     gone: Arc<Notify>,
     ended: UnixStream,
 ) -> io::Result<()> {
@@ -65,17 +65,17 @@ async fn until_the_end(
     let lines = AsyncRwTransport::new(input, tokio::io::sink()).with_max_line_length(LONGEST);
     match serve_server(server, Patient { lines, outlet, gone, begun: false }).await {
         Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
-        // It looked whether we are there.
+        // The client only probed for the server.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
-/// Passes over what comes before the first request: a notification there is no reason to end.
+/// Skips notifications before the first request: they are no reason to end.
 struct Patient {
     lines: AsyncRwTransport<RoleServer, StdioReader, Sink>,
-    outlet: Arc<Outlet>,
-    /// Nobody reads any more, or it is to end.
+    outlet: Arc<LineWriter>,
+    /// The client has stopped reading, or the server is to end.
     gone: Arc<Notify>,
     begun: bool,
 }
@@ -89,7 +89,7 @@ impl Transport<RoleServer> for Patient {
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let sent = serde_json::to_vec(&item).map_err(io::Error::from).and_then(|line| {
             self.outlet.offer(line).map_err(|Gone| {
-                // It does not have to be read what they say next.
+                // Further input need not be read.
                 self.gone.notify_one();
                 io::ErrorKind::BrokenPipe.into()
             })

@@ -1,4 +1,4 @@
-//! What waits everywhere, and what became of it: followed by one thread, read by every browser.
+//! The pending requests of all processes and their resolutions: collected by one thread, read by every browser.
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -9,61 +9,64 @@ use std::time::Duration;
 use hyper::body::Bytes;
 use jiff::Timestamp;
 use pinfold::consent::Request;
-use pinfold_approvals::socket::{ClientError, Event, Everywhere, Heard, TroubleKind, Waiting, What};
+use pinfold_approvals::socket::{
+    ApprovalClientError, EventBatch, ProcessAggregator, ProcessEvent, ProcessEventKind, ProtocolErrorCode,
+    RequestSummary,
+};
 use pinfold_render::visible;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::shown::{Item, event};
+use crate::shown::{BoardItem, event};
 
-/// How much of what is over is remembered for browsers that are slow.
+/// Resolutions that are kept for slow browsers.
 const REMEMBERED: usize = 256;
-/// How soon it is noticed that nobody shows the page any more, and what could not be had is tried again.
+/// The interval at which the page's end is noticed, and failed fetches are repeated.
 const LOOK: Duration = Duration::from_millis(500);
 
-/// What waits everywhere.
-pub(crate) struct Board {
-    state: Mutex<State>,
+/// All pending requests.
+pub(crate) struct RequestBoard {
+    state: Mutex<BoardState>,
     changed: watch::Sender<()>,
 }
 
 #[derive(Default)]
-struct State {
-    waits: Vec<Arc<Item>>,
-    /// How many items there ever were.
+struct BoardState {
+    waits: Vec<Arc<BoardItem>>,
+    /// The number of items so far.
     count: u64,
-    /// What became of those that are over, by number, in words that can be shown.
+    /// Resolutions by number, as text that can be shown.
     ended: VecDeque<(u64, String)>,
-    /// What whoever answered should know, by number.
+    /// Messages for the approver, by number.
     notes: VecDeque<(u64, Bytes)>,
     noted: u64,
 }
 
-/// What was heard of and is not on the board.
+/// Events whose requests are not on the board yet.
 #[derive(Default)]
-struct HeardOf {
-    /// Who asks what, without its text so far.
-    asked: Vec<(String, Waiting)>,
-    /// Those who cannot be heard. They are tried again and again, and told of once.
+struct IncompleteRequests {
+    /// Requests without their full text so far.
+    asked: Vec<(String, RequestSummary)>,
+    /// Processes that cannot be watched. They are retried, and reported once.
     unheard: HashSet<String>,
 }
 
-/// What one browser was told.
+/// The position of one browser.
 #[derive(Default)]
-pub(crate) struct Seen {
+pub(crate) struct BoardPosition {
     is_greeted: bool,
     waits: HashSet<u64>,
     noted: u64,
 }
 
-impl Board {
-    /// Begins to follow; ends when the board is dropped.
-    pub(crate) fn follow(everywhere: &Everywhere) -> io::Result<Arc<Self>> {
+impl RequestBoard {
+    /// Starts to collect; ends when the board is dropped.
+    pub(crate) fn follow(everywhere: &ProcessAggregator) -> io::Result<Arc<Self>> {
         let board = Arc::new(Self { state: Mutex::default(), changed: watch::channel(()).0 });
         let (following, everywhere) = (everywhere.follow()?, everywhere.clone());
         let weak: Weak<Self> = Arc::downgrade(&board);
         thread::Builder::new().name("page-board".to_owned()).spawn(move || {
-            let mut heard = HeardOf::default();
+            let mut heard = IncompleteRequests::default();
             loop {
                 let event = following.next(LOOK);
                 let Some(board) = weak.upgrade() else { return };
@@ -76,22 +79,22 @@ impl Board {
         Ok(board)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Each use leaves it whole.
+    fn state(&self) -> MutexGuard<'_, BoardState> {
+        // A panic cannot leave the state half changed.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hears whenever something is new.
+    /// Notifies of every change.
     pub(crate) fn changes(&self) -> watch::Receiver<()> {
         self.changed.subscribe()
     }
 
-    /// What a browser has not been told yet, as events.
-    pub(crate) fn since(&self, seen: &mut Seen) -> Vec<Bytes> {
+    /// The events that a browser has not received yet.
+    pub(crate) fn since(&self, seen: &mut BoardPosition) -> Vec<Bytes> {
         let state = self.state();
         let mut events = Vec::new();
         if !seen.is_greeted {
-            *seen = Seen { is_greeted: true, noted: state.noted, ..Seen::default() };
+            *seen = BoardPosition { is_greeted: true, noted: state.noted, ..BoardPosition::default() };
             let waits: Vec<u64> = state.waits.iter().map(|item| item.number).collect();
             events.push(event("hello", &json!({"now": now(), "waits": waits})));
         }
@@ -112,28 +115,28 @@ impl Board {
         events
     }
 
-    fn take(&self, heard: &mut HeardOf, event: Event) {
-        let Event { name, what } = event;
+    fn take(&self, heard: &mut IncompleteRequests, event: ProcessEvent) {
+        let ProcessEvent { name, what } = event;
         let asked = &mut heard.asked;
         match what {
-            What::Came => {
+            ProcessEventKind::Started => {
                 heard.unheard.remove(&name);
             }
-            What::Trouble(error) => {
+            ProcessEventKind::Failed(error) => {
                 if heard.unheard.insert(name) {
                     self.note(&error.to_string());
                 }
             }
-            What::Went => {
+            ProcessEventKind::Ended => {
                 asked.retain(|(of, _)| *of != name);
-                self.over("whoever asked is gone", |item| item.name == name);
+                self.over("the asking process is gone", |item| item.name == name);
             }
-            What::Heard(Heard { asked: new, over, notes }) => {
+            ProcessEventKind::Changes(EventBatch { asked: new, over, notes }) => {
                 asked.extend(new.into_iter().map(|waiting| (name.clone(), waiting)));
                 for over in over {
                     asked.retain(|(of, waiting)| *of != name || waiting.digest != over.digest);
-                    let is_it = |item: &Item| item.name == name && item.digest == over.digest;
-                    self.over(&over.how.words(), is_it);
+                    let is_it = |item: &BoardItem| item.name == name && item.digest == over.digest;
+                    self.over(&over.how.describe(), is_it);
                 }
                 for note in notes {
                     self.note(&format!("{}: {}", note.id, note.text));
@@ -142,34 +145,33 @@ impl Board {
         }
     }
 
-    /// Gets the text of what was asked and puts it on the board. `true` when that is to be tried again: whoever asks
-    /// was busy.
-    fn is_not_shown_yet(&self, everywhere: &Everywhere, name: &str, waiting: &Waiting) -> bool {
+    /// Fetches a request in full and puts it on the board. `true` when that has to be repeated: the process was busy.
+    fn is_not_shown_yet(&self, everywhere: &ProcessAggregator, name: &str, waiting: &RequestSummary) -> bool {
         match everywhere.connect(name).and_then(|mut client| client.show(&waiting.id)) {
             Ok(request) if request.digest == waiting.digest => self.put(name, waiting, &request),
-            // Another one by now, or over: of that we hear.
+            // It is another request by now, or resolved: an event reports that.
             Ok(_) => {}
-            Err(ClientError::Trouble(trouble)) => return trouble.code == TroubleKind::Busy,
-            Err(ClientError::Io { .. } | ClientError::Unclear(_)) => return true,
+            Err(ApprovalClientError::Rejected(trouble)) => return trouble.code == ProtocolErrorCode::Busy,
+            Err(ApprovalClientError::Io { .. } | ApprovalClientError::UnexpectedReply(_)) => return true,
         }
         false
     }
 
-    fn put(&self, name: &str, waiting: &Waiting, request: &Request) {
+    fn put(&self, name: &str, waiting: &RequestSummary, request: &Request) {
         let number = {
             let mut state = self.state();
             state.count += 1;
             state.count
         };
-        // It may be long: nobody waits meanwhile.
-        let item = Arc::new(Item::of(number, name, waiting, request));
+        // The fetch can be slow, so no lock is held.
+        let item = Arc::new(BoardItem::of(number, name, waiting, request));
         self.state().waits.push(item);
         self.changed.send_replace(());
     }
 
-    fn over(&self, words: &str, is_it: impl Fn(&Item) -> bool) {
+    fn over(&self, words: &str, is_it: impl Fn(&BoardItem) -> bool) {
         let mut state = self.state();
-        let ended: Vec<Arc<Item>> = state.waits.extract_if(.., |item| is_it(item)).collect();
+        let ended: Vec<Arc<BoardItem>> = state.waits.extract_if(.., |item| is_it(item)).collect();
         for item in &ended {
             remember(&mut state.ended, (item.number, visible(words)));
         }

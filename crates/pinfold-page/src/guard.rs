@@ -1,23 +1,25 @@
-//! Who may say what: names of this machine, the page's own origin, and whoever is paired.
+//! Request checks: `Host` of this machine, the page's own `Origin`, and a paired browser.
 
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, Request};
-use pinfold_http::{leads_here, single};
+use pinfold_net::{is_own_host, single_header};
 
 use crate::files;
 use crate::pairing::{Browser, Pairing};
 
-/// The header with the half of the keys that goes to no other port.
+/// The header with the half of the keys that browsers do not share between ports.
 pub(crate) const TOKEN: &str = "x-pinfold-token";
 
-/// What is said to a page elsewhere.
+/// The refusal for pages elsewhere.
 const OTHERS: &str = "only the page itself says this";
 
-/// Why a request is refused before anything of it is looked at. A page elsewhere whose name is made to lead here has
-/// another `Host`; a page elsewhere that sends something here has another `Origin`.
+/// Checks a request before its content is read. A page elsewhere that resolves to this machine (DNS rebinding) has
+/// another `Host`; a page elsewhere that sends requests here has another `Origin`.
 pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str> {
     let headers = request.headers();
-    let Some(host) = single(headers, header::HOST.as_str()).filter(|host| leads_here(host, port, &[])) else {
+    let Some(host) =
+        single_header(headers, header::HOST.as_str()).filter(|host| is_own_host(host, port, &[]))
+    else {
         return Some("this is not the name of the page");
     };
     let reads = request.method() == Method::GET;
@@ -25,19 +27,20 @@ pub(crate) fn refusal<T>(port: u16, request: &Request<T>) -> Option<&'static str
         return None;
     }
     let is_said = |name| headers.contains_key(name);
-    if is_said("sec-fetch-site") && single(headers, "sec-fetch-site") != Some("same-origin") {
+    if is_said("sec-fetch-site") && single_header(headers, "sec-fetch-site") != Some("same-origin") {
         return Some(OTHERS);
     }
-    // Browsers say no origin where the page itself reads; they always do where something is sent.
-    let origin = single(headers, header::ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
+    // Browsers leave out `Origin` for same-origin reads; with other methods they always send it.
+    let origin =
+        single_header(headers, header::ORIGIN.as_str()).and_then(|origin| origin.strip_prefix("http://"));
     if origin != Some(host) && (!reads || is_said(header::ORIGIN.as_str())) {
         return Some(OTHERS);
     }
-    let is_json = single(headers, header::CONTENT_TYPE.as_str()) == Some("application/json");
+    let is_json = single_header(headers, header::CONTENT_TYPE.as_str()) == Some("application/json");
     (!reads && !is_json).then_some("only JSON is said here")
 }
 
-/// What the cookie is called: two pages on one machine do not take each other's for theirs.
+/// The cookie's name, which differs by port: browsers share cookies between ports of a host.
 pub(crate) fn cookie_name(port: u16) -> String {
     format!("pinfold-approvals-{port}")
 }
@@ -48,9 +51,9 @@ pub(crate) fn browser(pairing: &Pairing, port: u16, headers: &HeaderMap) -> Opti
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     let pairs = cookies.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
     let mut named = pairs.filter(|(name, _)| *name == wanted).map(|(_, value)| value);
-    // Another port of this machine can add a cookie of that name: then it is not known which is ours.
+    // A page on another port can add a cookie of the same name: which one is valid is not known then.
     let (Some(cookie), None) = (named.next(), named.next()) else { return None };
-    pairing.find(cookie, single(headers, TOKEN)?)
+    pairing.find(cookie, single_header(headers, TOKEN)?)
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
-//! The page on which questions are answered in a browser.
+//! The web page for approvals.
 //!
-//! A [`Page`] listens on this machine alone. It shows what waits in every process of the person, as those processes tell
-//! it over their sockets, and carries answers back. It decides nothing and keeps nothing.
+//! A [`Page`] listens on this machine only. It shows the pending requests of all processes of the user, which it reads
+//! from their sockets, and sends answers back. It decides nothing and stores nothing.
 //!
 //! # Vocabulary
-//! [`Page`], [`Code`], [`News`].
+//! [`Page`], [`PairingCode`], [`PageEvent`].
 //!
 //! # Invariants
-//! 1. Nothing of a request is sent to anybody, and no answer taken, without the cookie *and* the token that pairing gave.
-//! 2. A code pairs once, for a few minutes, and dies after a few wrong ones.
-//! 3. Only the names of this machine lead here, and only the page's own origin says more than "show me the page".
-//! 4. What is shown can be seen: nothing of a request is markup, and what is invisible is written out before it is sent.
-//! 5. Strangers cost a bounded number of connections, each for a few seconds.
+//! 1. No request is sent to a browser, and no answer accepted, without the cookie *and* the token of a pairing.
+//! 2. A code pairs once, within a few minutes, and expires after a few wrong tries.
+//! 3. Only `Host` names of this machine are served, and only the page's own origin gets more than the static files.
+//! 4. Everything shown is visible: no text of a request is markup, and invisible characters are spelled out before it
+//!    is sent.
+//! 5. Unpaired clients cost a bounded number of connections, each for a few seconds.
 //!
 //! # What this does not stop
-//! Who can act as the person, or within their browser, can answer for the person. Whoever can connect can use up the
-//! tries of a code and hold the places for strangers, so that the page is slow or has to be paired again.
+//! A process that can act as the user, or within the user's browser, can answer for the user. A client that can connect
+//! can use up the tries of a code and hold the connections for unpaired clients, so that the page is slow or has to be
+//! paired again.
 
 #![forbid(unsafe_code)]
 
@@ -28,5 +30,5 @@ mod route;
 mod shown;
 mod stream;
 
-pub use page::{News, Page};
-pub use pairing::Code;
+pub use page::{Page, PageEvent};
+pub use pairing::PairingCode;

@@ -1,4 +1,4 @@
-//! The page, served.
+//! The running page.
 
 use std::fmt;
 use std::io;
@@ -6,58 +6,59 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use pinfold_approvals::socket::Everywhere;
-use pinfold_http::{Manner, bind, listen, places};
+use pinfold_approvals::socket::ProcessAggregator;
+use pinfold_net::{ListenerOptions, bind_loopback, connection_slots, serve};
 use tokio::net::TcpListener;
 use tokio::runtime;
 use tokio::sync::{Notify, Semaphore};
 
-use crate::board::Board;
-use crate::pairing::{Code, Pairing};
-use crate::route::{Desk, route};
+use crate::board::RequestBoard;
+use crate::pairing::{Pairing, PairingCode};
+use crate::route::{PageState, route};
 use crate::stream;
 
-/// How many connections there may be: more than all browsers need, and no more descriptors than that for strangers.
+/// The most connections: more than all browsers need, and no more descriptors than that for unpaired clients.
 const CONNECTIONS: usize = 64;
-/// One request for each connection: none is held by somebody who may say something later.
-const MANNER: Manner = Manner { said: Duration::from_secs(5), again: false, here_alone: true };
-/// How many answers are carried at a time. More wait.
+/// One request per connection, so that no idle client holds one.
+const LISTENER: ListenerOptions =
+    ListenerOptions { header_timeout: Duration::from_secs(5), keep_alive: false, loopback_only: true };
+/// Answers that are sent at a time. More wait.
 const CARRIERS: usize = 4;
 
-/// A page that is served. Dropping it ends that.
+/// A running page. Dropping it ends the page.
 pub struct Page {
-    desk: Arc<Desk>,
+    desk: Arc<PageState>,
     stop: Arc<Notify>,
     serving: Option<JoinHandle<()>>,
 }
 
-/// What the person at the terminal should know.
+/// An event for the user at the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum PageEvent {
     /// A browser was paired.
     Paired,
-    /// Too many wrong codes were said: another has to be made.
+    /// The code has expired after too many wrong tries: a new one has to be generated.
     CodeDied,
 }
 
 impl Page {
-    /// Serves the page on this machine, on `port` or one that is free. Answers are given by somebody who calls themselves
-    /// `who`; `told` hears what happens and must not take long.
+    /// Serves the page on loopback, on `port` or a free one. `who` is the approver's claimed name; `told` receives
+    /// events and must not block.
     ///
     /// # Errors
-    /// When the port is taken, or the system has no threads left.
+    /// When the port is in use, or no thread can be started.
     pub fn open(
-        everywhere: Everywhere,
+        everywhere: ProcessAggregator,
         port: Option<u16>,
         who: Option<String>,
-        told: impl Fn(News) + Send + Sync + 'static,
+        told: impl Fn(PageEvent) + Send + Sync + 'static,
     ) -> io::Result<Self> {
-        let listeners = bind(port)?;
+        let listeners = bind_loopback(port)?;
         let port = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
-        let board = Board::follow(&everywhere)?;
+        let board = RequestBoard::follow(&everywhere)?;
         let (pairing, told) = (Pairing::default(), Box::new(told));
         let listening = Arc::new(Semaphore::new(stream::MOST));
-        let desk = Arc::new(Desk { pairing, board, everywhere, who, port, told, listening });
+        let desk = Arc::new(PageState { pairing, board, everywhere, who, port, told, listening });
         let stop = Arc::new(Notify::new());
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
@@ -65,37 +66,37 @@ impl Page {
             .thread_name("page")
             .build()?;
         let listeners = {
-            // They belong to the runtime.
+            // The listeners belong to the runtime.
             let _inside = runtime.enter();
             listeners.into_iter().map(TcpListener::from_std).collect::<io::Result<Vec<_>>>()?
         };
         let (serves, stopped) = (Arc::clone(&desk), Arc::clone(&stop));
-        let serve = move || {
-            let places = places(CONNECTIONS);
+        let run = move || {
+            let slots = connection_slots(CONNECTIONS);
             for listener in listeners {
                 let desk = Arc::clone(&serves);
                 let answer = move |request| route(Arc::clone(&desk), request);
-                runtime.spawn(listen(listener, Arc::clone(&places), MANNER, answer));
+                runtime.spawn(serve(listener, Arc::clone(&slots), LISTENER, answer));
             }
             drop(serves);
             runtime.block_on(stopped.notified());
-            // Streams have no end of their own, and nobody waits for an answer that is on its way.
+            // Event streams do not end by themselves, and answers on their way are not waited for.
             runtime.shutdown_background();
         };
-        let serving = thread::Builder::new().name("page".to_owned()).spawn(serve)?;
+        let serving = thread::Builder::new().name("page".to_owned()).spawn(run)?;
         Ok(Self { desk, stop, serving: Some(serving) })
     }
 
-    /// Where it is.
+    /// The page's URL.
     pub fn address(&self) -> String {
         format!("http://127.0.0.1:{}/", self.desk.port)
     }
 
-    /// A code with which one browser can be paired. The one before is void.
+    /// Generates a code that pairs one browser. The previous one is void.
     ///
     /// # Errors
     /// When the system has no randomness.
-    pub fn new_code(&self) -> io::Result<Code> {
+    pub fn new_code(&self) -> io::Result<PairingCode> {
         self.desk.pairing.new_code()
     }
 }

@@ -1,121 +1,121 @@
-//! How a browser becomes the person's: a code from the terminal, and what it is exchanged for.
+//! Pairing of browsers: a code from the terminal is exchanged for keys.
 
 use std::fmt;
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use pinfold_approvals::Secret;
+use pinfold_approvals::AccessSecret;
 
-/// Letters and digits of which no two look alike: 32 of them, five bits each.
-/// [Crockford's](https://www.crockford.com/base32.html)
+/// 32 letters and digits that cannot be confused, five bits each.
+/// [Crockford's base 32](https://www.crockford.com/base32.html)
 const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-/// How many letters a code has: forty bits, of which five can be tried.
+/// The length of a code: forty bits, of which five values can be tried.
 const LONG: usize = 8;
-/// How long a code can be used.
+/// The validity of a code.
 const LASTS: Duration = Duration::from_mins(5);
-/// How many wrong ones it survives, and one more.
+/// Wrong tries that a code survives; one more voids it.
 const TRIES: u32 = 5;
-/// How long a browser stays paired.
+/// The validity of a pairing.
 const PAIRED: Duration = Duration::from_hours(12);
-/// How many browsers are paired at a time; the oldest gives way.
+/// The most paired browsers; a further one replaces the oldest.
 const MOST: usize = 8;
 
-/// A code that pairs one browser, once. Shown to the person, and to nobody else.
+/// A code that pairs one browser, once. It is shown to the user only.
 #[derive(Clone)]
-pub struct Code(String);
+pub struct PairingCode(String);
 
-impl fmt::Display for Code {
+impl fmt::Display for PairingCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (first, second) = self.0.split_at_checked(LONG / 2).unwrap_or((&self.0, ""));
         write!(f, "{first}-{second}")
     }
 }
 
-impl fmt::Debug for Code {
+impl fmt::Debug for PairingCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Code")
     }
 }
 
-/// What a paired browser has: one half that no script sees, one that goes to no other port.
+/// The keys of a paired browser: a cookie that scripts cannot read, and a token that is not shared between ports.
 #[derive(Clone)]
-pub(crate) struct Keys {
-    pub(crate) cookie: Secret,
-    pub(crate) token: Secret,
+pub(crate) struct BrowserKeys {
+    pub(crate) cookie: AccessSecret,
+    pub(crate) token: AccessSecret,
 }
 
-/// A browser that is paired, by a number that none had before.
+/// A paired browser, by a number that is never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Browser(u64);
 
-/// Why nobody was paired.
+/// Why a browser was not paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotPaired {
-    /// That is not the code.
+pub(crate) enum PairingError {
+    /// The code is wrong.
     Wrong,
-    /// That was not the code either, and it was the last try.
+    /// The code is wrong, and it was the last try.
     WrongAndDead,
-    /// There is no code that could be said.
+    /// There is no valid code.
     NoCode,
     /// The system has no randomness.
     NoKeys,
 }
 
-/// Who is paired, and by which code the next one can be.
+/// The paired browsers, and the current code.
 #[derive(Default)]
 pub(crate) struct Pairing {
-    open: Mutex<Option<Open>>,
-    paired: Mutex<Paired>,
+    open: Mutex<Option<CurrentCode>>,
+    paired: Mutex<PairedBrowser>,
 }
 
-struct Open {
+struct CurrentCode {
     code: String,
     until: Instant,
     tries: u32,
 }
 
 #[derive(Default)]
-struct Paired {
+struct PairedBrowser {
     latest: u64,
-    all: Vec<(Browser, Keys, Instant)>,
+    all: Vec<(Browser, BrowserKeys, Instant)>,
 }
 
 impl Pairing {
-    /// A new code. The one before is void.
-    pub(crate) fn new_code(&self) -> io::Result<Code> {
-        let random = Secret::new()?;
+    /// Generates a code. The previous one is void.
+    pub(crate) fn new_code(&self) -> io::Result<PairingCode> {
+        let random = AccessSecret::new()?;
         let letter = |byte: &u8| LETTERS.get(usize::from(byte % 32)).map(|letter| char::from(*letter));
         let code: String = random.bytes().iter().filter_map(letter).take(LONG).collect();
         let until = Instant::now() + LASTS;
-        *lock(&self.open) = Some(Open { code: code.clone(), until, tries: TRIES });
-        Ok(Code(code))
+        *lock(&self.open) = Some(CurrentCode { code: code.clone(), until, tries: TRIES });
+        Ok(PairingCode(code))
     }
 
-    /// Pairs whoever says the code. Each try counts before it is looked at, so that many at once are no more than few.
-    pub(crate) fn pair(&self, said: &str) -> Result<Keys, NotPaired> {
+    /// Pairs the browser that sends the code. A try counts before it is compared, so that concurrent tries count too.
+    pub(crate) fn pair(&self, said: &str) -> Result<BrowserKeys, PairingError> {
         let said: String = said.chars().filter(char::is_ascii_alphanumeric).take(2 * LONG).collect();
         let said = said.to_ascii_uppercase().replace(['I', 'L'], "1").replace('O', "0");
         let mut open = lock(&self.open);
         if open.as_ref().is_some_and(|now| now.until <= Instant::now()) {
             *open = None;
         }
-        let Some(now) = open.as_mut() else { return Err(NotPaired::NoCode) };
+        let Some(now) = open.as_mut() else { return Err(PairingError::NoCode) };
         now.tries = now.tries.saturating_sub(1);
-        let (is_right, is_last) = (Secret::is_same(&now.code, &said), now.tries == 0);
+        let (is_right, is_last) = (AccessSecret::is_same(&now.code, &said), now.tries == 0);
         if is_right || is_last {
             *open = None;
         }
         drop(open);
         match (is_right, is_last) {
-            (true, _) => self.admit().map_err(|_| NotPaired::NoKeys),
-            (false, true) => Err(NotPaired::WrongAndDead),
-            (false, false) => Err(NotPaired::Wrong),
+            (true, _) => self.admit().map_err(|_| PairingError::NoKeys),
+            (false, true) => Err(PairingError::WrongAndDead),
+            (false, false) => Err(PairingError::Wrong),
         }
     }
 
-    fn admit(&self) -> io::Result<Keys> {
-        let keys = Keys { cookie: Secret::new()?, token: Secret::new()? };
+    fn admit(&self) -> io::Result<BrowserKeys> {
+        let keys = BrowserKeys { cookie: AccessSecret::new()?, token: AccessSecret::new()? };
         let mut paired = lock(&self.paired);
         if paired.all.len() == MOST {
             paired.all.remove(0);
@@ -129,21 +129,21 @@ impl Pairing {
     /// The browser that has both halves of the same keys.
     pub(crate) fn find(&self, cookie: &str, token: &str) -> Option<Browser> {
         let mut found = None;
-        // All of them are looked at, whichever fits, and both halves of each.
+        // All pairs are compared in full, whichever matches (constant time).
         for (browser, keys, _) in &self.current().all {
-            if keys.cookie.is(cookie) & keys.token.is(token) {
+            if keys.cookie.matches(cookie) & keys.token.matches(token) {
                 found = Some(*browser);
             }
         }
         found
     }
 
-    /// Whether a browser is still paired.
+    /// Returns whether a browser is still paired.
     pub(crate) fn is_paired(&self, browser: Browser) -> bool {
         self.current().all.iter().any(|(paired, ..)| *paired == browser)
     }
 
-    fn current(&self) -> MutexGuard<'_, Paired> {
+    fn current(&self) -> MutexGuard<'_, PairedBrowser> {
         let mut paired = lock(&self.paired);
         let now = Instant::now();
         paired.all.retain(|(_, _, until)| now < *until);
@@ -152,7 +152,7 @@ impl Pairing {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whole values are put in and taken out.
+    // Every change is a single step.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -163,21 +163,21 @@ mod tests {
     #[test]
     fn a_code_pairs_once() {
         let pairing = Pairing::default();
-        assert_eq!(pairing.pair("").err(), Some(NotPaired::NoCode));
+        assert_eq!(pairing.pair("").err(), Some(PairingError::NoCode));
         let code = pairing.new_code().unwrap();
         let text = code.to_string();
         assert_eq!((text.len(), text.as_bytes()[4], format!("{code:?}").as_str()), (9, b'-', "Code"));
         let keys = pairing.pair(&format!(" {} ", text.to_lowercase())).unwrap();
-        assert_eq!(pairing.pair(&text).err(), Some(NotPaired::NoCode), "it was used");
-        let (cookie, token) = (keys.cookie.text(), keys.token.text());
+        assert_eq!(pairing.pair(&text).err(), Some(PairingError::NoCode), "it was used");
+        let (cookie, token) = (keys.cookie.as_str(), keys.token.as_str());
         let browser = pairing.find(cookie, token).unwrap();
         assert!(pairing.is_paired(browser));
         for (cookie, token) in [(cookie, cookie), (token, token), (token, cookie), (cookie, ""), ("", "")] {
             assert_eq!(pairing.find(cookie, token), None);
         }
         let other = pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
-        assert_eq!(pairing.find(cookie, other.token.text()), None, "halves of two are nothing");
-        assert_ne!(pairing.find(other.cookie.text(), other.token.text()), Some(browser));
+        assert_eq!(pairing.find(cookie, other.token.as_str()), None, "halves of two are nothing");
+        assert_ne!(pairing.find(other.cookie.as_str(), other.token.as_str()), Some(browser));
     }
 
     #[test]
@@ -196,14 +196,14 @@ mod tests {
     fn a_code_dies_after_a_few_wrong_ones_however_many_try_at_once() {
         let pairing = Pairing::default();
         let code = pairing.new_code().unwrap().to_string();
-        let outcomes: Vec<NotPaired> = std::thread::scope(|scope| {
+        let outcomes: Vec<PairingError> = std::thread::scope(|scope| {
             let tries: Vec<_> =
                 (0..50).map(|_| scope.spawn(|| pairing.pair("UUUUUUUU").err().unwrap())).collect();
             tries.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         let count = |what| outcomes.iter().filter(|outcome| **outcome == what).count();
-        assert_eq!((count(NotPaired::Wrong), count(NotPaired::WrongAndDead)), (4, 1));
-        assert_eq!(pairing.pair(&code).err(), Some(NotPaired::NoCode));
+        assert_eq!((count(PairingError::Wrong), count(PairingError::WrongAndDead)), (4, 1));
+        assert_eq!(pairing.pair(&code).err(), Some(PairingError::NoCode));
         let first = pairing.new_code().unwrap().to_string();
         let second = pairing.new_code().unwrap().to_string();
         assert!(pairing.pair(&first).is_err() && pairing.pair(&second).is_ok(), "the older one is void");
@@ -216,10 +216,10 @@ mod tests {
         let until = lock(&pairing.open).as_ref().unwrap().until;
         assert!(until <= Instant::now() + LASTS);
         lock(&pairing.open).as_mut().unwrap().until = Instant::now();
-        assert_eq!(pairing.pair(&code).err(), Some(NotPaired::NoCode));
+        assert_eq!(pairing.pair(&code).err(), Some(PairingError::NoCode));
         let keys = pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
         lock(&pairing.paired).all[0].2 = Instant::now();
-        assert_eq!(pairing.find(keys.cookie.text(), keys.token.text()), None);
+        assert_eq!(pairing.find(keys.cookie.as_str(), keys.token.as_str()), None);
     }
 
     #[test]
@@ -227,11 +227,11 @@ mod tests {
         let pairing = Pairing::default();
         let pair = || pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
         let first = pair();
-        let browser = pairing.find(first.cookie.text(), first.token.text()).unwrap();
+        let browser = pairing.find(first.cookie.as_str(), first.token.as_str()).unwrap();
         for _ in 0..MOST {
             pair();
         }
         assert!(!pairing.is_paired(browser));
-        assert_eq!(pairing.find(first.cookie.text(), first.token.text()), None);
+        assert_eq!(pairing.find(first.cookie.as_str(), first.token.as_str()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! What is said to whom.
+//! The routes of the page.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{self, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use pinfold::consent::Choice;
-use pinfold_approvals::socket::{ClientError, Everywhere, TroubleKind};
+use pinfold_approvals::socket::{ApprovalClientError, ProcessAggregator, ProtocolErrorCode};
 use pinfold_render::visible;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -17,43 +17,43 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-use crate::board::Board;
+use crate::board::RequestBoard;
 use crate::files;
 use crate::guard::{browser, cookie_name, refusal};
-use crate::page::News;
-use crate::pairing::{NotPaired, Pairing};
+use crate::page::PageEvent;
+use crate::pairing::{Pairing, PairingError};
 use crate::stream::feed;
 
-/// The longest that is said here: an answer with a message.
+/// The largest request body, in bytes: an answer with a message.
 const LONGEST: usize = 64 << 10;
-/// How long saying it may take.
+/// The time limit for a request body.
 const SAID: Duration = Duration::from_secs(5);
-/// How long a wrong code takes.
+/// The delay after a wrong code.
 const WRONG: Duration = Duration::from_millis(300);
 
-/// What every request is answered from.
-pub(crate) struct Desk {
+/// The state that all requests share.
+pub(crate) struct PageState {
     pub(crate) pairing: Pairing,
-    pub(crate) board: Arc<Board>,
-    pub(crate) everywhere: Everywhere,
+    pub(crate) board: Arc<RequestBoard>,
+    pub(crate) everywhere: ProcessAggregator,
     pub(crate) who: Option<String>,
     pub(crate) port: u16,
-    pub(crate) told: Box<dyn Fn(News) + Send + Sync>,
-    /// The places of those who listen.
+    pub(crate) told: Box<dyn Fn(PageEvent) + Send + Sync>,
+    /// Slots for event streams.
     pub(crate) listening: Arc<Semaphore>,
 }
 
 pub(crate) type Reply = Response<Either<Full<Bytes>, Channel<Bytes>>>;
 
-/// Answers one request, whatever it is.
-pub(crate) async fn route(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+/// Answers one request.
+pub(crate) async fn route(desk: Arc<PageState>, request: Request<Incoming>) -> Reply {
     files::guarded(match refusal(desk.port, &request) {
         Some(why) => error(StatusCode::FORBIDDEN, why),
         None => answered(desk, request).await,
     })
 }
 
-async fn answered(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+async fn answered(desk: Arc<PageState>, request: Request<Incoming>) -> Reply {
     let path = request.uri().path().to_owned();
     match (request.method(), path.as_str()) {
         (&Method::GET, "/events") => events(desk, &request),
@@ -69,40 +69,40 @@ async fn answered(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Code {
+struct CodeBody {
     code: String,
 }
 
-async fn pair(desk: &Desk, request: Request<Incoming>) -> Reply {
-    let Code { code } = match said(request).await {
+async fn pair(desk: &PageState, request: Request<Incoming>) -> Reply {
+    let CodeBody { code } = match said(request).await {
         Ok(said) => said,
         Err(reply) => return reply,
     };
     let why = match desk.pairing.pair(&code) {
         Ok(keys) => {
-            (desk.told)(News::Paired);
-            // For as long as the browser runs: it need not be written to a disk.
+            (desk.told)(PageEvent::Paired);
+            // A session cookie: it is not written to disk.
             let name = cookie_name(desk.port);
-            let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.text());
-            let paired = json(StatusCode::OK, &json!({"token": keys.token.text()}));
+            let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.as_str());
+            let paired = json(StatusCode::OK, &json!({"token": keys.token.as_str()}));
             return with(paired, header::SET_COOKIE, &cookie);
         }
         Err(why) => why,
     };
-    if why == NotPaired::WrongAndDead {
-        (desk.told)(News::CodeDied);
+    if why == PairingError::WrongAndDead {
+        (desk.told)(PageEvent::CodeDied);
     }
     sleep(WRONG).await;
     match why {
-        NotPaired::Wrong => error(StatusCode::FORBIDDEN, "that is not the code"),
-        NotPaired::WrongAndDead | NotPaired::NoCode => {
+        PairingError::Wrong => error(StatusCode::FORBIDDEN, "that is not the code"),
+        PairingError::WrongAndDead | PairingError::NoCode => {
             error(StatusCode::FORBIDDEN, "there is no code any more: press Enter at the terminal for another")
         }
-        NotPaired::NoKeys => error(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no randomness"),
+        PairingError::NoKeys => error(StatusCode::INTERNAL_SERVER_ERROR, "this machine has no randomness"),
     }
 }
 
-fn events(desk: Arc<Desk>, request: &Request<Incoming>) -> Reply {
+fn events(desk: Arc<PageState>, request: &Request<Incoming>) -> Reply {
     let Some(browser) = browser(&desk.pairing, desk.port, request.headers()) else { return not_paired() };
     let Ok(place) = Arc::clone(&desk.listening).try_acquire_owned() else {
         return error(StatusCode::SERVICE_UNAVAILABLE, "too many pages are open");
@@ -115,24 +115,24 @@ fn events(desk: Arc<Desk>, request: &Request<Incoming>) -> Reply {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Said {
+struct AnswerBody {
     name: String,
     id: String,
     digest: String,
     answer: Choice,
 }
 
-async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
+async fn answer(desk: Arc<PageState>, request: Request<Incoming>) -> Reply {
     if browser(&desk.pairing, desk.port, request.headers()).is_none() {
         return not_paired();
     }
-    let Said { name, id, digest, answer } = match said(request).await {
+    let AnswerBody { name, id, digest, answer } = match said(request).await {
         Ok(said) => said,
         Err(reply) => return reply,
     };
     let given = tokio::task::spawn_blocking(move || {
         let client = desk.everywhere.connect(&name)?;
-        client.named(desk.who.clone()).on_the_page().answer(&id, &digest, answer)
+        client.with_name(desk.who.clone()).for_page().answer(&id, &digest, answer)
     });
     match given.await {
         Ok(Ok(())) => json(StatusCode::OK, &json!({})),
@@ -141,18 +141,20 @@ async fn answer(desk: Arc<Desk>, request: Request<Incoming>) -> Reply {
     }
 }
 
-fn status(why: &ClientError) -> StatusCode {
+fn status(why: &ApprovalClientError) -> StatusCode {
     match why {
-        ClientError::Trouble(trouble) if trouble.code == TroubleKind::NotFound => StatusCode::NOT_FOUND,
-        ClientError::Trouble(_) => StatusCode::CONFLICT,
-        ClientError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+        ApprovalClientError::Rejected(trouble) if trouble.code == ProtocolErrorCode::NotFound => {
             StatusCode::NOT_FOUND
         }
-        ClientError::Io { .. } | ClientError::Unclear(_) => StatusCode::BAD_GATEWAY,
+        ApprovalClientError::Rejected(_) => StatusCode::CONFLICT,
+        ApprovalClientError::Io { error, .. } if error.kind() == std::io::ErrorKind::NotFound => {
+            StatusCode::NOT_FOUND
+        }
+        ApprovalClientError::Io { .. } | ApprovalClientError::UnexpectedReply(_) => StatusCode::BAD_GATEWAY,
     }
 }
 
-/// What was said, or the reply to what was not: in time, not too long, and understood in full.
+/// Parses a body within the limits of time and size, or returns the error response.
 async fn said<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Reply> {
     let body = Limited::new(request.into_body(), LONGEST);
     match timeout(SAID, body.collect()).await {
@@ -181,7 +183,7 @@ fn reply(status: StatusCode, kind: &'static str, text: Bytes) -> Reply {
     with(reply, header::CONTENT_TYPE, kind)
 }
 
-/// The same with one more header; what cannot stand there is left out.
+/// Adds a header, if its value is valid.
 fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
     if let Ok(value) = HeaderValue::from_str(value) {
         reply.headers_mut().insert(name, value);

@@ -1,33 +1,33 @@
-//! A request as it is sent to the page: every text of others in pieces that can be seen.
+//! A request in the page's format: every foreign text in visible pieces.
 //!
-//! A text is a list of lines, a line a list of runs: a text that stands for itself in ASCII, or the name of a look and
-//! what is shown (`["mark", "‹U+202E›"]`). The page makes text of them and nothing else.
+//! A text is a list of lines, a line a list of runs: plain ASCII text, or a style and what is shown (`["mark",
+//! "‹U+202E›"]`). The page creates text nodes only.
 
 use hyper::body::Bytes;
 use pinfold::consent::{PartShown, Request, WidthShown};
-use pinfold_approvals::socket::Waiting;
+use pinfold_approvals::socket::RequestSummary;
 use pinfold_render::{Answerable, Block, Body, Kind, Piece, Tone, at_rest, offered, title};
 use serde::Serialize;
 
-/// More than this is not sent: no browser draws it before the deadline, and others wait behind it.
+/// The largest request that is sent, in bytes: no browser draws more before the deadline, and others wait behind it.
 const LONGEST: usize = 2 << 20;
 
-/// A request that waits, ready to be sent.
+/// A pending request, ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Item {
-    /// A number that none had before.
+pub(crate) struct BoardItem {
+    /// A number that is never reused.
     pub(crate) number: u64,
-    /// The process that asks, by the name of its socket.
+    /// The name of the asking process's socket.
     pub(crate) name: String,
-    /// Which request, by what it is about.
+    /// The digest of the operation.
     pub(crate) digest: String,
-    /// The event, as it stands in the stream.
+    /// The event in the stream's format.
     pub(crate) event: Bytes,
 }
 
-impl Item {
-    pub(crate) fn of(number: u64, name: &str, waiting: &Waiting, request: &Request) -> Self {
-        let event = |body: Body<'_>| event("asked", &Shown::of(number, name, waiting, request, &body));
+impl BoardItem {
+    pub(crate) fn of(number: u64, name: &str, waiting: &RequestSummary, request: &Request) -> Self {
+        let event = |body: Body<'_>| event("asked", &RequestJson::of(number, name, waiting, request, &body));
         let mut whole = event(Body::of(request));
         if whole.len() > LONGEST {
             whole = event(Body::too_long(request, whole.len()));
@@ -36,18 +36,18 @@ impl Item {
     }
 }
 
-/// An event of a stream. JSON has no line feeds, so it is one line.
+/// Formats an event. JSON has no line feeds, so it is one line.
 /// [HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream)
 pub(crate) fn event(kind: &str, what: &impl Serialize) -> Bytes {
-    // Nothing of ours fails to be JSON; if it did, nothing would be shown.
+    // Serialization cannot fail for these types; if it did, nothing would be shown.
     let what = serde_json::to_string(what).unwrap_or_default();
     format!("event: {kind}\ndata: {what}\n\n").into()
 }
 
-/// What the page is told about a request. `name`, `id` and `digest` are sent back as they are, and not shown.
+/// A request as JSON. `name`, `id` and `digest` are sent back unchanged, and not shown.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Shown<'a> {
+struct RequestJson<'a> {
     number: u64,
     name: &'a str,
     id: &'a str,
@@ -55,27 +55,27 @@ struct Shown<'a> {
     title: &'static str,
     tool: Line,
     brief: Line,
-    /// In milliseconds, as browsers count.
+    /// In milliseconds since 1970.
     deadline: i64,
-    blocks: Vec<BlockShown>,
-    /// So many of the blocks have to be seen.
+    blocks: Vec<BlockJson>,
+    /// The number of blocks that have to be seen.
     what: usize,
     answers: Vec<&'static str>,
-    /// What is marked before anything is chosen.
+    /// The choice that is selected at first.
     at_rest: Option<&'static str>,
     /// A yes cannot be undone, or is asked for each time: it takes a second step.
     is_final: bool,
-    /// A plain yes keeps something until the session ends.
+    /// A plain yes grants something until the session ends.
     keeps: bool,
-    session: Vec<Width>,
-    /// The first of them that is offered: those before it are kept by a plain yes.
+    session: Vec<ScopeJson>,
+    /// The first scope that is offered: those before it are granted by a plain yes.
     first: usize,
-    always: Vec<Rule>,
+    always: Vec<RuleJson>,
     files: Vec<Line>,
 }
 
 #[derive(Serialize)]
-struct BlockShown {
+struct BlockJson {
     label: &'static str,
     sign: char,
     kind: &'static str,
@@ -85,36 +85,42 @@ struct BlockShown {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Width {
+struct ScopeJson {
     says: Line,
     also: Vec<Line>,
     still_asks: Vec<Line>,
 }
 
 #[derive(Serialize)]
-struct Rule {
+struct RuleJson {
     part: Line,
     usual: usize,
-    widths: Vec<Width>,
+    widths: Vec<ScopeJson>,
 }
 
-type Line = Vec<Run>;
+type Line = Vec<TextRun>;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
-enum Run {
-    /// What stands for itself.
+enum TextRun {
+    /// Plain text.
     Plain(String),
-    /// What looks otherwise, and how.
+    /// Text in another style.
     Look(&'static str, String),
 }
 
-impl<'a> Shown<'a> {
-    fn of(number: u64, name: &'a str, waiting: &Waiting, request: &'a Request, body: &Body<'_>) -> Self {
+impl<'a> RequestJson<'a> {
+    fn of(
+        number: u64,
+        name: &'a str,
+        waiting: &RequestSummary,
+        request: &'a Request,
+        body: &Body<'_>,
+    ) -> Self {
         let answers = offered(request, body.is_whole);
         let is_offered = |answer| answers.contains(&answer);
         let offer = &request.offer;
-        let widths = |widths: &[WidthShown]| widths.iter().map(Width::of).collect();
+        let widths = |widths: &[WidthShown]| widths.iter().map(ScopeJson::of).collect();
         Self {
             number,
             name,
@@ -124,7 +130,7 @@ impl<'a> Shown<'a> {
             tool: line(&request.tool),
             brief: line(&waiting.brief),
             deadline: request.deadline.as_millisecond(),
-            blocks: body.blocks.iter().map(BlockShown::of).collect(),
+            blocks: body.blocks.iter().map(BlockJson::of).collect(),
             what: body.what,
             at_rest: at_rest(request).map(word),
             is_final: request.destructive || request.immune,
@@ -132,7 +138,7 @@ impl<'a> Shown<'a> {
             session: if is_offered(Answerable::Session) { widths(&offer.session) } else { Vec::new() },
             first: offer.first_beyond_yes(),
             always: if is_offered(Answerable::Always) {
-                offer.always.iter().map(Rule::of).collect()
+                offer.always.iter().map(RuleJson::of).collect()
             } else {
                 Vec::new()
             },
@@ -142,7 +148,7 @@ impl<'a> Shown<'a> {
     }
 }
 
-impl BlockShown {
+impl BlockJson {
     fn of(block: &Block<'_>) -> Self {
         Self {
             label: block.label,
@@ -165,17 +171,17 @@ impl BlockShown {
     }
 }
 
-impl Width {
+impl ScopeJson {
     fn of(width: &WidthShown) -> Self {
         let all = |texts: &[String]| texts.iter().map(|text| line(text)).collect();
         Self { says: line(&width.says), also: all(&width.also), still_asks: all(&width.still_asks) }
     }
 }
 
-impl Rule {
+impl RuleJson {
     fn of(part: &PartShown) -> Self {
         let usual = part.usual.min(part.widths.len().saturating_sub(1));
-        Self { part: line(&part.part), usual, widths: part.widths.iter().map(Width::of).collect() }
+        Self { part: line(&part.part), usual, widths: part.widths.iter().map(ScopeJson::of).collect() }
     }
 }
 
@@ -194,7 +200,7 @@ fn line(text: &str) -> Line {
     lines(&Block::inline("", text)).into_iter().next().unwrap_or_default()
 }
 
-/// The lines of a block. One that ends with a line break has no empty line behind it.
+/// The lines of a block. A final line break adds no empty line.
 fn lines(block: &Block<'_>) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
@@ -213,26 +219,26 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
     lines
 }
 
-/// Adds a piece to a line, to the last run where it looks the same.
+/// Appends a piece to a line, to the last run where the style is the same.
 fn push(line: &mut Line, piece: Piece) {
     let look = match piece {
-        // Nearly all of a text: no detour.
+        // Nearly all text takes this short path.
         Piece::Plain(c, _) if c.is_ascii() => return push_plain(line, c),
-        // A letter of another script may look like one of this.
+        // A letter of another script may look like an ASCII one.
         Piece::Plain(..) => "other",
         Piece::Tab | Piece::Breaks(1) => "faint",
         Piece::Breaks(_) | Piece::Spaces(_) | Piece::Hidden(..) => "mark",
     };
     match line.last_mut() {
-        Some(Run::Look(same, before)) if *same == look => before.push_str(&piece.to_string()),
-        Some(_) | None => line.push(Run::Look(look, piece.to_string())),
+        Some(TextRun::Look(same, before)) if *same == look => before.push_str(&piece.to_string()),
+        Some(_) | None => line.push(TextRun::Look(look, piece.to_string())),
     }
 }
 
 fn push_plain(line: &mut Line, c: char) {
     match line.last_mut() {
-        Some(Run::Plain(before)) => before.push(c),
-        Some(_) | None => line.push(Run::Plain(c.to_string())),
+        Some(TextRun::Plain(before)) => before.push(c),
+        Some(_) | None => line.push(TextRun::Plain(c.to_string())),
     }
 }
 
@@ -240,12 +246,12 @@ fn push_plain(line: &mut Line, c: char) {
 mod tests {
     use super::*;
 
-    fn plain(text: &str) -> Run {
-        Run::Plain(text.to_owned())
+    fn plain(text: &str) -> TextRun {
+        TextRun::Plain(text.to_owned())
     }
 
-    fn look(look: &'static str, text: &str) -> Run {
-        Run::Look(look, text.to_owned())
+    fn look(look: &'static str, text: &str) -> TextRun {
+        TextRun::Look(look, text.to_owned())
     }
 
     #[test]
@@ -269,7 +275,7 @@ mod tests {
         assert_eq!(lines(&block(Kind::Lines, "a\n\nb\n")), [vec![plain("a")], vec![], vec![plain("b")]]);
         let exact = lines(&block(Kind::Exact, "a\nb"));
         assert_eq!(exact, [vec![plain("a"), look("faint", "↵")], vec![plain("b")]]);
-        assert_eq!(lines(&block(Kind::Lines, "")), [Vec::<Run>::new()]);
+        assert_eq!(lines(&block(Kind::Lines, "")), [Vec::<TextRun>::new()]);
         let far = lines(&block(Kind::Lines, &format!("a{}b", "\n".repeat(500))));
         assert_eq!(far, [vec![plain("a"), look("mark", "‹500 line breaks›")], vec![plain("b")]]);
     }

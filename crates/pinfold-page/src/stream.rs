@@ -1,4 +1,4 @@
-//! What is new, told to one browser for as long as it listens.
+//! Event streams: one browser receives all changes while it is connected.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,24 +8,24 @@ use hyper::body::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 
-use crate::board::Seen;
+use crate::board::BoardPosition;
 use crate::pairing::Browser;
-use crate::route::Desk;
+use crate::route::PageState;
 
-/// How many listen at a time: every paired browser, with a tab or two to spare.
+/// The most streams: every paired browser, with a tab or two to spare.
 pub(crate) const MOST: usize = 16;
-/// How often a browser hears that somebody is still there.
+/// The heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
-/// Tells a browser everything that waits, and then all that is new, until it goes or is not paired any more.
+/// Sends a browser all pending requests, and then all changes, until it disconnects or its pairing ends.
 pub(crate) async fn feed(
-    desk: Arc<Desk>,
+    desk: Arc<PageState>,
     browser: Browser,
     mut to: Sender<Bytes>,
     _place: OwnedSemaphorePermit,
 ) {
     let mut changes = desk.board.changes();
-    let mut seen = Seen::default();
+    let mut seen = BoardPosition::default();
     while desk.pairing.is_paired(browser) {
         changes.mark_unchanged();
         for event in desk.board.since(&mut seen) {

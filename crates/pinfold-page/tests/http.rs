@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::consent::{Choice, Heard, Via};
-use pinfold_page::News;
+use pinfold_page::PageEvent;
 use serde_json::json;
 
 use kit::{House, Keys, LONG, Reply, house, request};
@@ -62,7 +62,7 @@ fn it_listens_on_this_machine_alone() {
 fn nothing_is_told_or_taken_without_both_halves() {
     let house = house();
     let asked = request("s:1", "npm publish");
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let asking = house.ask(&asked);
     let keys = house.pair();
     let (_, mine) = keys.cookie.split_once('=').unwrap();
@@ -127,9 +127,9 @@ fn a_code_is_not_found_by_trying() {
     }
     let late = house.post("/pair", None, &json!({"code": code}));
     assert!(late.status == 403 && late.body.contains("press Enter"), "{}", late.body);
-    assert_eq!(*house.news.lock().unwrap(), [News::CodeDied]);
+    assert_eq!(*house.news.lock().unwrap(), [PageEvent::CodeDied]);
     house.pair();
-    assert_eq!(*house.news.lock().unwrap(), [News::CodeDied, News::Paired]);
+    assert_eq!(*house.news.lock().unwrap(), [PageEvent::CodeDied, PageEvent::Paired]);
     assert_eq!(tries(1)[0].status, 403);
 }
 
@@ -137,7 +137,7 @@ fn a_code_is_not_found_by_trying() {
 fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
     let house = house();
     let keys = house.pair();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let mut events = house.listen(&keys).unwrap();
     assert_eq!(events.next("hello").1["waits"], json!([]));
     let nasty = "echo \u{202e}<img src=x onerror=alert(1)>\u{1b}[2J\r\n\ndata: x\u{2028}";
@@ -181,7 +181,7 @@ fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
 fn one_answer_counts_and_only_what_was_offered() {
     let house = house();
     let keys = house.pair();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let mut events = house.listen(&keys).unwrap();
     let asked = request("s:1", "npm publish");
     let asking = house.ask(&asked);
@@ -219,7 +219,7 @@ fn one_answer_counts_and_only_what_was_offered() {
 fn a_request_that_is_too_long_to_be_drawn_offers_no_alone() {
     let house = house();
     let keys = house.pair();
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let mut events = house.listen(&keys).unwrap();
     let asked = request("s:1", &"a\u{202e}".repeat(200_000));
     let asking = house.ask(&asked);
@@ -321,7 +321,7 @@ fn whoever_is_not_paired_any_more_hears_nothing() {
         house.pair();
     }
     let asked = request("s:1", "npm publish");
-    let _open = house.broker.stand();
+    let _open = house.broker.open_channel();
     let asking = house.ask(&asked);
     assert_eq!(house.listen(&first).err().unwrap().status, 401);
     assert_eq!(house.answer(&first, &asked, &json!({"choice": "yes"})).status, 401);

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use pinfold_host::{Host, HostRule, Leads, Map, Name};
+use pinfold_host::{AddressPolicy, AddressRule, Host, HostRule, Name};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use crate::rule::{Covers, Effect, SourcedRule};
@@ -186,16 +186,16 @@ impl Hosts {
     }
 }
 
-impl Map for Hosts {
-    fn leads(&self, address: IpAddr, port: u16) -> Leads {
+impl AddressPolicy for Hosts {
+    fn address_rule(&self, address: IpAddr, port: u16) -> AddressRule {
         match self.address(address, port) {
-            Reach::Allowed(_) => Leads::Named,
-            Reach::Denied(_) | Reach::Asked(_) => Leads::Forbidden,
-            Reach::Unnamed => Leads::Unnamed,
+            Reach::Allowed(_) => AddressRule::Allowed,
+            Reach::Denied(_) | Reach::Asked(_) => AddressRule::Denied,
+            Reach::Unnamed => AddressRule::Unlisted,
         }
     }
 
-    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
+    fn pinned_addresses(&self, name: &Name) -> Option<Vec<IpAddr>> {
         self.pinned(name).map(<[_]>::to_vec)
     }
 }

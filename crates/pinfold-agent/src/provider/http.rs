@@ -9,15 +9,15 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pinfold_net::{BlockingClient, ClientLimits, EventReader, HttpError};
 use pinfold_scrub::Scrubber;
-use pinfold_tls::{Clients, Configuring};
 use serde_json::Value;
 
-use super::{Reading, sse};
+use super::Reading;
 use crate::model::{ModelError, Turn};
 
 /// The connections of a run.
-pub(crate) struct Wire(Clients);
+pub(crate) struct Wire(BlockingClient);
 
 /// One model's address.
 pub(crate) struct Post {
@@ -50,6 +50,9 @@ const SILENCE: Duration = Duration::from_mins(5);
 
 /// The longest answer that is read where something went wrong.
 const LONGEST_ERROR: u64 = 64 << 10;
+
+/// The longest event of a stream, in bytes.
+const LONGEST_EVENT: usize = 16 << 20;
 
 /// The longest answer: more than any model says at one time.
 const MOST_ANSWER: u64 = 32 << 20;
@@ -97,30 +100,29 @@ impl Post {
         is_awaited: &(dyn Fn() -> bool + Sync),
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, Failed> {
-        let agent = self.wire.0.client(&self.url).map_err(|why| {
-            Failed::ForGood(ModelError::new(why, "set SSL_CERT_FILE, or an address that begins with http://"))
+        let headers: Vec<(&str, &str)> =
+            self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let sent = self.wire.0.post_json(&self.url, &headers, body.as_bytes(), None);
+        let response = sent.map_err(|error| match error {
+            HttpError::NoTrustRoots(why) => Failed::ForGood(ModelError::new(
+                why,
+                "set SSL_CERT_FILE, or an address that begins with http://",
+            )),
+            error => Failed::Again(format!("it cannot be reached: {}", shown(&error.to_string())), None),
         })?;
-        let mut request = agent.post(&self.url).header("content-type", "application/json");
-        for (name, value) in &self.headers {
-            request = request.header(*name, value);
-        }
-        let mut response = request
-            .send(body)
-            .map_err(|e| Failed::Again(format!("it cannot be reached: {}", shown(&e.to_string())), None))?;
-        let status = response.status().as_u16();
+        let status = response.status();
         if status != 200 {
-            let after = response.headers().get("retry-after").and_then(|value| value.to_str().ok());
+            let after = response.header("retry-after");
             let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
-            let mut body = Vec::new();
-            // What could not be read is not told.
-            let _ = response.body_mut().as_reader().take(LONGEST_ERROR).read_to_end(&mut body);
-            let body = self.without_key(String::from_utf8_lossy(&body).into_owned());
+            let body = self.without_key(response.read_lossy(LONGEST_ERROR));
             return Err(self.refused(status, &body, after));
         }
-        let mut stream = BufReader::new(response.body_mut().as_reader()).take(MOST_ANSWER);
+        let stream = BufReader::new(response.into_reader()).take(MOST_ANSWER);
+        let mut events = EventReader::new(stream, LONGEST_EVENT);
         loop {
             let broke_off = |e: std::io::Error| Failed::Again(format!("the answer broke off: {e}"), None);
-            let Some(data) = sse::next(&mut stream).map_err(broke_off)? else { break };
+            let Some(data) = events.next_event().map_err(broke_off)? else { break };
+            let data = String::from_utf8_lossy(&data).into_owned();
             if !is_awaited() {
                 return Err(Failed::ForGood(given_up()));
             }
@@ -132,7 +134,7 @@ impl Post {
             };
             reading.event(&value, heard).map_err(|why| Failed::Again(shown(&why), None))?;
         }
-        if stream.limit() == 0 {
+        if events.into_inner().limit() == 0 {
             let what = format!("the answer has more than {} MiB", MOST_ANSWER >> 20);
             return Err(Failed::ForGood(ModelError::new(what, "look at the provider")));
         }
@@ -207,11 +209,11 @@ fn shown(text: &str) -> String {
 
 impl Wire {
     pub(crate) fn new(roots: Option<PathBuf>) -> Self {
-        Self(Clients::new(roots, limits))
+        Self(BlockingClient::new(roots, limits))
     }
 }
 
-fn limits(client: Configuring) -> Configuring {
+fn limits(client: ClientLimits) -> ClientLimits {
     client
         .accept("text/event-stream")
         .timeout_connect(Some(CONNECT))

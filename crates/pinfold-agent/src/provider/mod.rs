@@ -9,7 +9,6 @@ mod chat;
 mod gemini;
 mod http;
 mod responses;
-mod sse;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Talking to the socket of a process that asks.
+//! The client of an approval socket.
 
 use std::fs;
 use std::io::{self, Read};
@@ -12,225 +12,241 @@ use pinfold::consent::{Choice, Request};
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-use super::frame::{FROM_SERVER, Frames};
-use super::place::Place;
-use super::protocol::{From, GrantShown, Heard, Hello, Order, Reply, Trouble, VERSION, Waiting};
-use super::seat;
-use super::secret::Secret;
+use super::json_lines::{FROM_SERVER, JsonLines};
+use super::protocol::{
+    ClientHello, ClientKind, ClientMessage, EventBatch, GrantSummary, ProtocolError, RequestSummary,
+    ServerMessage, VERSION,
+};
+use super::registration;
+use super::secret::AccessSecret;
+use super::socket_dir::SocketDir;
 
-/// How long an answer from the other side may take: it lives on this machine and does not think.
-const HURRY: Duration = Duration::from_secs(5);
-/// Whoever watches hears something at least this often, or nobody is there any more.
-const SILENT: Duration = Duration::from_secs(30);
+/// The time limit for a reply: the server is on this machine and does not wait for an approver.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time without a heartbeat after which the server counts as gone.
+const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a process could not be talked to.
+/// Why a process could not be queried.
 #[derive(Debug, thiserror::Error)]
-pub enum ClientError {
-    /// It cannot be reached.
+pub enum ApprovalClientError {
+    /// The connection failed.
     #[error("`{name}` cannot be reached: {error}")]
     Io {
         /// The name of its socket.
         name: String,
-        /// What the system said.
+        /// The system's error.
         error: io::Error,
     },
-    /// It said no.
+    /// An error reply.
     #[error(transparent)]
-    Trouble(Trouble),
-    /// It said something else than was asked.
-    #[error("`{0}` said something that does not fit what was asked")]
-    Unclear(String),
+    Rejected(ProtocolError),
+    /// Its reply does not fit the request.
+    #[error("`{0}` sent a reply that does not fit the request")]
+    UnexpectedReply(String),
 }
 
 /// A connection to one process.
 #[derive(Debug)]
-pub struct Client {
+pub struct ApprovalClient {
     name: String,
-    frames: Frames,
+    frames: JsonLines,
     who: Option<String>,
-    from: From,
+    from: ClientKind,
 }
 
-impl Client {
-    /// Connects to the process of this name.
+impl ApprovalClient {
+    /// Connects to a process by the name of its socket.
     ///
     /// # Errors
-    /// When it cannot be reached or does not let us in.
-    pub fn connect(place: &Place, name: &str) -> Result<Self, ClientError> {
-        let failed = |error| ClientError::Io { name: name.to_owned(), error };
-        let secret = secret(place, name).map_err(failed)?;
-        let stream = UnixStream::connect(place.reach(&seat::socket_of(name))).map_err(failed)?;
-        is_ours(&stream).map_err(failed)?;
-        stream.set_read_timeout(Some(HURRY)).map_err(failed)?;
-        let frames = Frames::new(stream, FROM_SERVER).map_err(failed)?;
-        let mut client = Self { name: name.to_owned(), frames, who: None, from: From::Terminal };
-        let hello = Hello { v: VERSION, secret: secret.text().to_owned() };
-        match client.say(&hello)? {
-            Reply::Hello(_) => Ok(client),
-            _ => Err(client.unclear()),
+    /// When it cannot be reached, or rejects this client.
+    pub fn connect(dir: &SocketDir, name: &str) -> Result<Self, ApprovalClientError> {
+        let failed = |error| ApprovalClientError::Io { name: name.to_owned(), error };
+        let secret = secret(dir, name).map_err(failed)?;
+        let stream = UnixStream::connect(dir.path_of(&registration::socket_of(name))).map_err(failed)?;
+        check_owner(&stream).map_err(failed)?;
+        stream.set_read_timeout(Some(REPLY_TIMEOUT)).map_err(failed)?;
+        let frames = JsonLines::new(stream, FROM_SERVER).map_err(failed)?;
+        let mut client = Self { name: name.to_owned(), frames, who: None, from: ClientKind::Terminal };
+        let hello = ClientHello { v: VERSION, secret: secret.as_str().to_owned() };
+        match client.request(&hello)? {
+            ServerMessage::Hello(_) => Ok(client),
+            _ => Err(client.unexpected_reply()),
         }
     }
 
-    /// Answers are given by somebody who calls themselves this.
+    /// Sets the name that the approver claims.
     #[must_use]
-    pub fn named(mut self, who: Option<String>) -> Self {
+    pub fn with_name(mut self, who: Option<String>) -> Self {
         self.who = who;
         self
     }
 
-    /// Answers are given on the page.
+    /// Marks answers as given on the web page.
     #[must_use]
-    pub fn on_the_page(mut self) -> Self {
-        self.from = From::Page;
+    pub fn for_page(mut self) -> Self {
+        self.from = ClientKind::Page;
         self
     }
 
-    /// What waits there.
+    /// Lists its pending requests.
     ///
     /// # Errors
-    /// When it cannot be reached any more, like everything here.
-    pub fn list(&mut self) -> Result<Vec<Waiting>, ClientError> {
-        match self.say(&Order::List {})? {
-            Reply::List(waiting) => Ok(waiting),
-            _ => Err(self.unclear()),
+    /// When the connection is lost.
+    pub fn list(&mut self) -> Result<Vec<RequestSummary>, ApprovalClientError> {
+        match self.request(&ClientMessage::List {})? {
+            ServerMessage::List(waiting) => Ok(waiting),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// A request with all its text.
+    /// Fetches a request in full.
     ///
     /// # Errors
-    /// When it does not wait there.
-    pub fn show(&mut self, id: &str) -> Result<Request, ClientError> {
-        match self.say(&Order::Show { id: id.to_owned() })? {
-            Reply::Show(request) => Ok(*request),
-            _ => Err(self.unclear()),
+    /// When it is not pending there.
+    pub fn show(&mut self, id: &str) -> Result<Request, ApprovalClientError> {
+        match self.request(&ClientMessage::Show { id: id.to_owned() })? {
+            ServerMessage::Show(request) => Ok(*request),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// Answers the request with this name and this digest.
+    /// Answers the request with this identifier and digest.
     ///
     /// # Errors
     /// When the answer does not count.
-    pub fn answer(&mut self, id: &str, digest: &str, answer: Choice) -> Result<(), ClientError> {
+    pub fn answer(&mut self, id: &str, digest: &str, answer: Choice) -> Result<(), ApprovalClientError> {
         let (id, digest) = (id.to_owned(), digest.to_owned());
-        match self.say(&Order::Answer { id, digest, answer, from: self.from, who: self.who.clone() })? {
-            Reply::Answered => Ok(()),
-            _ => Err(self.unclear()),
+        match self.request(&ClientMessage::Answer {
+            id,
+            digest,
+            answer,
+            from: self.from,
+            who: self.who.clone(),
+        })? {
+            ServerMessage::Answered => Ok(()),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// What was granted in the sessions there.
+    /// Lists the grants of its sessions.
     ///
     /// # Errors
-    /// When it cannot be reached any more.
-    pub fn grants(&mut self) -> Result<Vec<GrantShown>, ClientError> {
-        match self.say(&Order::Grants {})? {
-            Reply::Grants(grants) => Ok(grants),
-            _ => Err(self.unclear()),
+    /// When the connection is lost.
+    pub fn grants(&mut self) -> Result<Vec<GrantSummary>, ApprovalClientError> {
+        match self.request(&ClientMessage::Grants {})? {
+            ServerMessage::Grants(grants) => Ok(grants),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// Takes back what was granted.
+    /// Revokes a grant.
     ///
     /// # Errors
     /// When there is no such grant.
-    pub fn revoke(&mut self, session: &str, number: u64) -> Result<(), ClientError> {
-        match self.say(&Order::Revoke { session: session.to_owned(), number })? {
-            Reply::Revoked => Ok(()),
-            _ => Err(self.unclear()),
+    pub fn revoke(&mut self, session: &str, number: u64) -> Result<(), ApprovalClientError> {
+        match self.request(&ClientMessage::Revoke { session: session.to_owned(), number })? {
+            ServerMessage::Revoked => Ok(()),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// Whether somebody is there.
+    /// Checks that the process is alive.
     ///
     /// # Errors
-    /// When nobody is.
-    pub fn ping(&mut self) -> Result<(), ClientError> {
-        match self.say(&Order::Ping {})? {
-            Reply::Pong => Ok(()),
-            _ => Err(self.unclear()),
+    /// When it is not.
+    pub fn ping(&mut self) -> Result<(), ApprovalClientError> {
+        match self.request(&ClientMessage::Ping {})? {
+            ServerMessage::Pong => Ok(()),
+            _ => Err(self.unexpected_reply()),
         }
     }
 
-    /// From now on hears what is new.
+    /// Subscribes to events.
     ///
     /// # Errors
-    /// When it cannot be reached any more.
-    pub fn watch(mut self) -> Result<Watching, ClientError> {
-        let failed = |error| ClientError::Io { name: self.name.clone(), error };
-        self.frames.write(&Order::Watch {}).map_err(failed)?;
-        self.frames.stream().set_read_timeout(Some(SILENT)).map_err(failed)?;
-        Ok(Watching(self))
+    /// When the connection is lost.
+    pub fn watch(mut self) -> Result<ApprovalEvents, ApprovalClientError> {
+        let failed = |error| ApprovalClientError::Io { name: self.name.clone(), error };
+        self.frames.write(&ClientMessage::Watch {}).map_err(failed)?;
+        self.frames.stream().set_read_timeout(Some(HEARTBEAT_TIMEOUT)).map_err(failed)?;
+        Ok(ApprovalEvents(self))
     }
 
-    /// Says something and hears the reply. Whoever sends us away may have gone before all was said, and has told why.
-    fn say(&mut self, line: &impl serde::Serialize) -> Result<Reply, ClientError> {
+    /// Sends a request and reads the reply. A server that rejects the client may have closed the connection before it
+    /// read everything, and its reply has the reason.
+    fn request(&mut self, line: &impl serde::Serialize) -> Result<ServerMessage, ApprovalClientError> {
         let said = self.frames.write(line);
         match (self.read(), said) {
-            (Err(ClientError::Io { name, .. }), Err(error)) => Err(ClientError::Io { name, error }),
+            (Err(ApprovalClientError::Io { name, .. }), Err(error)) => {
+                Err(ApprovalClientError::Io { name, error })
+            }
             (heard, _) => heard,
         }
     }
 
-    fn read(&mut self) -> Result<Reply, ClientError> {
+    fn read(&mut self) -> Result<ServerMessage, ApprovalClientError> {
         let gone = || io::Error::new(io::ErrorKind::UnexpectedEof, "it has ended");
         match self.frames.read().and_then(|read| read.ok_or_else(gone)) {
-            Ok(Reply::Error(trouble)) => Err(ClientError::Trouble(trouble)),
+            Ok(ServerMessage::Error(trouble)) => Err(ApprovalClientError::Rejected(trouble)),
             Ok(reply) => Ok(reply),
-            Err(error) => Err(ClientError::Io { name: self.name.clone(), error }),
+            Err(error) => Err(ApprovalClientError::Io { name: self.name.clone(), error }),
         }
     }
 
-    fn unclear(&self) -> ClientError {
-        ClientError::Unclear(self.name.clone())
+    fn unexpected_reply(&self) -> ApprovalClientError {
+        ApprovalClientError::UnexpectedReply(self.name.clone())
     }
 }
 
-/// A connection that hears what is new.
+/// A connection that receives events.
 #[derive(Debug)]
-pub struct Watching(Client);
+pub struct ApprovalEvents(ApprovalClient);
 
-impl Watching {
-    /// Something that ends the wait for news from another thread.
+impl ApprovalEvents {
+    /// A handle that ends the wait for events from another thread.
     ///
     /// # Errors
-    /// When no descriptor can be had.
+    /// When the descriptor cannot be duplicated.
     pub fn stopper(&self) -> io::Result<UnixStream> {
         self.0.frames.stream().try_clone()
     }
 }
 
-/// News, one after the other; with nothing in it when all that is new is that the other side is still there. What waits
-/// already comes first, in one piece. After an error nothing more comes.
-impl Iterator for Watching {
-    type Item = Result<Heard, ClientError>;
+/// Iterates over events; a heartbeat is an empty one. The first has all pending requests. After an error there are no
+/// more.
+impl Iterator for ApprovalEvents {
+    type Item = Result<EventBatch, ApprovalClientError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         Some(match self.0.read() {
-            Ok(Reply::Heard(heard)) => Ok(heard),
-            Ok(_) => Err(self.0.unclear()),
+            Ok(ServerMessage::Heard(heard)) => Ok(heard),
+            Ok(_) => Err(self.0.unexpected_reply()),
             Err(error) => Err(error),
         })
     }
 }
 
-fn secret(place: &Place, name: &str) -> io::Result<Secret> {
-    let mut file: fs::File = place.open_file(&seat::key_of(name), OFlags::RDONLY)?;
+fn secret(dir: &SocketDir, name: &str) -> io::Result<AccessSecret> {
+    let mut file: fs::File = dir.open_file(&registration::key_of(name), OFlags::RDONLY)?;
     let meta = file.metadata()?;
     if meta.uid() != geteuid().as_raw() || meta.mode() & 0o077 != 0 {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "its secret is not ours alone"));
+        return Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "its secret is accessible to other users",
+        ));
     }
     let mut text = String::new();
     (&mut file).take(128).read_to_string(&mut text)?;
-    Secret::of(&text).ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its secret is none"))
+    AccessSecret::parse(&text)
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its secret is malformed"))
 }
 
-/// Whoever listens is this user too.
-fn is_ours(stream: &UnixStream) -> io::Result<()> {
+/// Checks that the server belongs to this user.
+fn check_owner(stream: &UnixStream) -> io::Result<()> {
     let there = getsockopt(stream, PeerCredentials)?;
     if there.uid() == geteuid().as_raw() {
         Ok(())
     } else {
-        Err(io::Error::new(io::ErrorKind::PermissionDenied, "somebody else listens there"))
+        Err(io::Error::new(io::ErrorKind::PermissionDenied, "the socket belongs to another user"))
     }
 }

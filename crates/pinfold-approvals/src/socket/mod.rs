@@ -1,33 +1,38 @@
-//! Other terminals: each process that asks has a socket, and whoever may answer finds it in one directory.
+//! Approval sockets: each asking process has one, and other terminals find it in a private directory.
 //!
-//! Nothing that pinfold confines gets an answer through. Three walls stand before it, each enough by itself: the
-//! directory is hidden from runs, a secret that lies in it has to be said, and a process that is more confined than
-//! this one, lives in other namespaces or descends from this one is turned away by the kernel's word about it.
+//! A confined process cannot answer. Three independent measures prevent it: the directory is hidden from sandboxes; a
+//! client has to send a secret that is stored there; and the kernel's information about the peer rejects processes that
+//! are more confined than this one, are in other namespaces, or descend from this one.
 
+mod aggregator;
+mod atomic_file;
 mod client;
-mod door;
-mod draft;
-mod everywhere;
-mod frame;
-mod named;
+mod json_lines;
+mod named_socket;
 mod peer;
-mod place;
+mod peer_listener;
 mod presence;
 mod protocol;
-mod seat;
+mod registration;
 mod secret;
-mod serve;
+mod server;
 mod sessions;
+mod socket_dir;
 
-pub use client::{Client, ClientError, Watching};
-pub use door::{Door, Turned};
-pub use everywhere::{Event, Everywhere, Following, Found, NotFound, What};
-pub use frame::Frames;
-pub use named::{Named, NotNamed};
-pub use peer::{NotAdmitted, Peer};
-pub use place::{Homes, Place, PlaceError};
-pub use presence::Presence;
-pub use protocol::{GrantShown, Heard, LastsShown, Order, Trouble, TroubleKind, VERSION, Waiting};
-pub use secret::Secret;
-pub use serve::Listening;
-pub use sessions::Sessions;
+pub use aggregator::{
+    FindError, LocatedRequest, ProcessAggregator, ProcessEvent, ProcessEventKind, ProcessEvents,
+};
+pub use client::{ApprovalClient, ApprovalClientError, ApprovalEvents};
+pub use json_lines::JsonLines;
+pub use named_socket::{NamedSocket, NamedSocketError};
+pub use peer::{Peer, PeerError};
+pub use peer_listener::{PeerListener, PeerRejected};
+pub use presence::ApproverPresence;
+pub use protocol::{
+    ClientMessage, EventBatch, GrantExpiry, GrantSummary, ProtocolError, ProtocolErrorCode, RequestSummary,
+    VERSION,
+};
+pub use secret::AccessSecret;
+pub use server::ApprovalSocket;
+pub use sessions::SessionRegistry;
+pub use socket_dir::{SocketDir, SocketDirError, SocketHomes};

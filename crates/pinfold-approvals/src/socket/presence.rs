@@ -1,53 +1,53 @@
-//! That a person watches, told to processes that have not begun to ask yet: a file with a lock.
+//! Presence: a locked file tells processes that have not asked yet that an approver is watching.
 
 use std::fs::File;
 use std::io;
 
 use rustix::fs::OFlags;
 
-use super::draft;
-use super::place::Place;
-use super::secret::Secret;
+use super::atomic_file;
+use super::secret::AccessSecret;
+use super::socket_dir::SocketDir;
 
 const PREFIX: &str = "here-";
 
-/// A person is here, as long as this lives.
+/// The presence of an approver, until dropped.
 #[derive(Debug)]
-pub struct Presence {
-    place: Place,
+pub struct ApproverPresence {
+    dir: SocketDir,
     name: String,
     file: File,
 }
 
-impl Presence {
-    pub(super) fn new(place: Place) -> io::Result<Self> {
-        let name = format!("{PREFIX}{}", Secret::new()?.short());
-        let file = draft::publish(&place, &name, |_| Ok(()))?;
-        Ok(Self { place, name, file })
+impl ApproverPresence {
+    pub(super) fn new(dir: SocketDir) -> io::Result<Self> {
+        let name = format!("{PREFIX}{}", AccessSecret::new()?.short());
+        let file = atomic_file::create(&dir, &name, |_| Ok(()))?;
+        Ok(Self { dir, name, file })
     }
 }
 
-impl Drop for Presence {
+impl Drop for ApproverPresence {
     fn drop(&mut self) {
-        self.place.remove(&self.name);
+        self.dir.remove(&self.name);
         let _ = self.file.unlock();
     }
 }
 
-/// Whether somebody is here. What somebody left behind who is gone is taken away.
-pub(super) fn is_anybody_in(place: &Place) -> bool {
-    let files = place.files().unwrap_or_default();
-    files.iter().filter(|name| name.starts_with(PREFIX)).any(|name| is_held(place, name))
+/// Returns whether an approver is watching. Files of dead processes are removed.
+pub(super) fn has_approver(dir: &SocketDir) -> bool {
+    let files = dir.files().unwrap_or_default();
+    files.iter().filter(|name| name.starts_with(PREFIX)).any(|name| is_locked(dir, name))
 }
 
-fn is_held(place: &Place, name: &str) -> bool {
-    let Ok(file) = place.open_file(name, OFlags::RDWR) else { return false };
-    // Shared, so that two who look at once do not take each other for a person.
+fn is_locked(dir: &SocketDir, name: &str) -> bool {
+    let Ok(file) = dir.open_file(name, OFlags::RDWR) else { return false };
+    // A shared lock, so that two processes that check at once do not mistake each other for an approver.
     if file.try_lock_shared().is_err() {
         return true;
     }
-    // The name is never used again, so it is that of this file.
-    place.remove(name);
+    // The name is random and never reused, so it is still the name of this file.
+    dir.remove(name);
     let _ = file.unlock();
     false
 }

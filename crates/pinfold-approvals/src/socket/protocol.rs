@@ -1,75 +1,75 @@
-//! What is said on a socket: one JSON object a line. `docs/approvals.md` is its manual.
+//! The socket protocol: one JSON object per line. `docs/approvals.md` is its manual.
 
 use jiff::Timestamp;
 use pinfold::consent::{By, Choice, Deed, GrantLifetime, Request, Via};
 use serde::{Deserialize, Serialize};
 
-use crate::over::{NotTaken, Note, Over};
+use crate::resolution::{AnswerError, ApproverNote, ResolvedRequest};
 
-/// The version of what is said.
+/// The protocol version.
 pub const VERSION: u32 = 1;
 
-/// The first line of whoever connects.
+/// The first line of a client.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Hello {
+pub(super) struct ClientHello {
     pub(super) v: u32,
     pub(super) secret: String,
 }
 
-/// Every line after it.
+/// Every other line of a client.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
-pub enum Order {
-    // With braces, so that what does not belong into a line is an error there too.
-    /// Is somebody there?
+pub enum ClientMessage {
+    // With braces, so that an unknown field is an error there too.
+    /// Checks that the process is alive.
     Ping {},
-    /// What waits.
+    /// Lists the pending requests.
     List {},
-    /// All of one request.
+    /// Shows one request in full.
     Show {
-        /// Its name.
+        /// Its identifier.
         id: String,
     },
-    /// An answer.
+    /// Answers a request.
     Answer {
-        /// To which request, by its name.
+        /// Its identifier.
         id: String,
-        /// To which request, by what it is about.
+        /// The digest of the operation that was shown.
         digest: String,
-        /// What was chosen.
+        /// The choice.
         answer: Choice,
-        /// Through what.
+        /// The kind of client.
         #[serde(default)]
-        from: From,
-        /// A name that whoever answers gives themselves.
+        from: ClientKind,
+        /// The name that the approver claims.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         who: Option<String>,
     },
-    /// Whatever is new, from now on.
+    /// Subscribes to events.
     Watch {},
-    /// What was granted.
+    /// Lists the grants.
     Grants {},
-    /// A grant less.
+    /// Revokes a grant.
     Revoke {
-        /// Of which session.
+        /// The session of the grant.
         session: String,
-        /// Which one.
+        /// The number of the grant.
         number: u64,
     },
 }
 
-/// Through what an answer is given.
+/// The kind of client that gives an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum From {
+pub enum ClientKind {
     /// A terminal.
     #[default]
     Terminal,
-    /// The page.
+    /// The web page.
     Page,
 }
 
-impl From {
+impl ClientKind {
     pub(super) fn via(self) -> Via {
         match self {
             Self::Terminal => Via::Socket,
@@ -78,56 +78,56 @@ impl From {
     }
 }
 
-/// What the other side says.
+/// Every line of the server.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Reply {
-    Hello(Answers),
+pub(super) enum ServerMessage {
+    Hello(ServerHello),
     Pong,
-    List(Vec<Waiting>),
+    List(Vec<RequestSummary>),
     Show(Box<Request>),
     Answered,
-    Grants(Vec<GrantShown>),
+    Grants(Vec<GrantSummary>),
     Revoked,
-    Error(Trouble),
-    Heard(Heard),
+    Error(ProtocolError),
+    Heard(EventBatch),
 }
 
-/// Who asks here.
+/// The server's identification.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Answers {
+pub(super) struct ServerHello {
     pub(super) v: u32,
     /// The name of the socket.
     pub(super) name: String,
     pub(super) pid: u32,
 }
 
-/// What is new. With nothing in it, it says that the other side is still there.
+/// Events since the last line. An empty one is a heartbeat.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Heard {
-    /// What is asked.
+pub struct EventBatch {
+    /// New requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asked: Vec<Waiting>,
-    /// What is over.
+    pub asked: Vec<RequestSummary>,
+    /// Resolutions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub over: Vec<Over>,
-    /// What whoever answered should know.
+    pub over: Vec<ResolvedRequest>,
+    /// Messages for the approver.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
+    pub notes: Vec<ApproverNote>,
 }
 
-/// A request that waits, in short.
+/// A pending request, summarized.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
-    /// Its name.
+pub struct RequestSummary {
+    /// Its identifier.
     pub id: String,
-    /// What it is about, as a digest.
+    /// The digest of the operation.
     pub digest: String,
-    /// When it was asked.
+    /// The time of the request.
     pub asked_at: Timestamp,
-    /// When silence becomes a no.
+    /// The deadline, after which it is denied.
     pub deadline: Timestamp,
-    /// Which session asks.
+    /// The session that asks.
     pub session: String,
     /// The agents from the main loop down.
     pub agents: Vec<String>,
@@ -135,21 +135,21 @@ pub struct Waiting {
     pub folder: String,
     /// The tool.
     pub tool: String,
-    /// The beginning of what would be done.
+    /// The beginning of the operation.
     pub brief: String,
-    /// Why it is asked, in one clause.
+    /// The reason, in one clause.
     pub why: String,
-    /// Only yes and no.
+    /// Only yes and no are offered.
     pub immune: bool,
-    /// It cannot be undone.
+    /// The operation cannot be undone.
     pub destructive: bool,
 }
 
-/// How much of a deed stands in a list.
-const BRIEF: usize = 160;
+/// The longest summary of an operation, in characters.
+const MAX_BRIEF: usize = 160;
 
-impl Waiting {
-    pub(crate) fn of(request: &Request) -> Self {
+impl RequestSummary {
+    pub(crate) fn from_request(request: &Request) -> Self {
         Self {
             id: request.id.clone(),
             digest: request.digest.clone(),
@@ -177,41 +177,45 @@ fn brief(deed: &Deed) -> String {
         }
         Deed::Input { input } => input.clone(),
     };
-    if text.chars().nth(BRIEF).is_none() { text } else { text.chars().take(BRIEF).chain(['…']).collect() }
+    if text.chars().nth(MAX_BRIEF).is_none() {
+        text
+    } else {
+        text.chars().take(MAX_BRIEF).chain(['…']).collect()
+    }
 }
 
 /// A grant of a session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GrantShown {
-    /// The session that it holds in.
+pub struct GrantSummary {
+    /// The session that it applies to.
     pub session: String,
-    /// Its number there.
+    /// Its number in the session.
     pub number: u64,
-    /// What it covers, as a rule or in words.
+    /// Its scope, as a rule or in words.
     pub grant: String,
-    /// Who gave it.
+    /// The approver.
     pub by: By,
-    /// When.
+    /// The time of the grant.
     pub given_at: Timestamp,
-    /// How long it holds.
-    pub lasts: LastsShown,
-    /// How many calls it let through.
+    /// Its lifetime.
+    pub lasts: GrantExpiry,
+    /// The number of calls that it has allowed.
     pub used: u64,
 }
 
-/// How long a grant holds.
+/// The lifetime of a grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum LastsShown {
-    /// As long as the session.
+pub enum GrantExpiry {
+    /// The session.
     Session,
-    /// Until then.
+    /// Until this time.
     Until(Timestamp),
-    /// For so many calls more.
+    /// This many more calls.
     Calls(u32),
 }
 
-impl std::convert::From<GrantLifetime> for LastsShown {
+impl std::convert::From<GrantLifetime> for GrantExpiry {
     fn from(lasts: GrantLifetime) -> Self {
         match lasts {
             GrantLifetime::Session => Self::Session,
@@ -221,49 +225,49 @@ impl std::convert::From<GrantLifetime> for LastsShown {
     }
 }
 
-/// Why something was not done.
+/// An error reply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
-pub struct Trouble {
-    /// Which kind.
-    pub code: TroubleKind,
-    /// In words.
+pub struct ProtocolError {
+    /// The error code.
+    pub code: ProtocolErrorCode,
+    /// The message.
     pub message: String,
 }
 
-/// Why something was not done, for programs.
+/// The code of an error reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TroubleKind {
-    /// Whoever asks is not let in.
+pub enum ProtocolErrorCode {
+    /// The client is not authorized.
     Refused,
-    /// What was said is not understood.
+    /// The line is malformed.
     Unclear,
-    /// There is nothing of that name.
+    /// There is no such request or grant.
     NotFound,
-    /// The request is another one by now.
+    /// The request is now for another operation.
     OtherDigest,
-    /// The request is over.
+    /// The request is resolved.
     Over,
-    /// What was chosen was not offered.
+    /// The choice was not offered.
     NotOffered,
-    /// Too many are connected.
+    /// Too many clients are connected.
     Busy,
 }
 
-impl Trouble {
-    pub(super) fn new(code: TroubleKind, message: impl Into<String>) -> Self {
+impl ProtocolError {
+    pub(super) fn new(code: ProtocolErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-impl std::convert::From<NotTaken> for Trouble {
-    fn from(not: NotTaken) -> Self {
+impl std::convert::From<AnswerError> for ProtocolError {
+    fn from(not: AnswerError) -> Self {
         let code = match &not {
-            NotTaken::Unknown(_) => TroubleKind::NotFound,
-            NotTaken::Other(_) => TroubleKind::OtherDigest,
-            NotTaken::Over(_) => TroubleKind::Over,
-            NotTaken::NotOffered { .. } => TroubleKind::NotOffered,
+            AnswerError::Unknown(_) => ProtocolErrorCode::NotFound,
+            AnswerError::OtherDigest(_) => ProtocolErrorCode::OtherDigest,
+            AnswerError::Resolved(_) => ProtocolErrorCode::Over,
+            AnswerError::NotOffered { .. } => ProtocolErrorCode::NotOffered,
         };
         Self::new(code, not.to_string())
     }

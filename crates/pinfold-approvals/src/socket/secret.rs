@@ -1,4 +1,4 @@
-//! What somebody has to say to be let in: 256 bits from the kernel, compared in constant time.
+//! Random secrets of 256 bits, compared in constant time.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -9,10 +9,10 @@ use subtle::ConstantTimeEq as _;
 
 /// A secret. It is never printed.
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct AccessSecret(String);
 
-impl Secret {
-    /// A new one.
+impl AccessSecret {
+    /// Generates a secret.
     ///
     /// # Errors
     /// When the kernel has no randomness.
@@ -29,18 +29,18 @@ impl Secret {
         Ok(Self(text))
     }
 
-    /// One that was read.
-    pub(crate) fn of(text: &str) -> Option<Self> {
+    /// Parses a secret.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// As it is written down and said.
-    pub fn text(&self) -> &str {
+    /// The secret as hexadecimal text.
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// A part of it, for names of files that last a moment.
+    /// A prefix of it, for names of temporary files.
     pub(crate) fn short(&self) -> &str {
         self.0.get(..12).unwrap_or_default()
     }
@@ -51,20 +51,20 @@ impl Secret {
         self.0.as_bytes().chunks(2).filter_map(two).collect()
     }
 
-    /// Whether this was said. How long it takes does not depend on where it differs.
-    pub fn is(&self, said: &str) -> bool {
-        Self::is_same(&self.0, said)
+    /// Compares the secret with a text, in constant time.
+    pub fn matches(&self, text: &str) -> bool {
+        Self::is_same(&self.0, text)
     }
 
-    /// Whether two texts are the same, in a time that tells nothing but their lengths.
+    /// Compares two texts, in a time that depends on their lengths alone.
     pub fn is_same(one: &str, other: &str) -> bool {
         one.as_bytes().ct_eq(other.as_bytes()).into()
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for AccessSecret {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret")
+        f.write_str("AccessSecret")
     }
 }
 
@@ -74,10 +74,15 @@ mod tests {
 
     #[test]
     fn secrets_differ_and_are_not_shown() {
-        let (one, other) = (Secret::new().unwrap(), Secret::new().unwrap());
+        let (one, other) = (AccessSecret::new().unwrap(), AccessSecret::new().unwrap());
         assert_eq!(one.bytes().len(), 32);
-        assert!(one.is(one.text()) && !one.is(other.text()) && !one.is("") && !one.is(one.short()));
-        assert_eq!(format!("{one:?}"), "Secret");
-        assert!(Secret::of(one.text()).is_some() && Secret::of("no").is_none());
+        assert!(
+            one.matches(one.as_str())
+                && !one.matches(other.as_str())
+                && !one.matches("")
+                && !one.matches(one.short())
+        );
+        assert_eq!(format!("{one:?}"), "AccessSecret");
+        assert!(AccessSecret::parse(one.as_str()).is_some() && AccessSecret::parse("no").is_none());
     }
 }

@@ -1,20 +1,20 @@
-//! The sessions of this process, so that what was granted in them can be seen and taken back from elsewhere.
+//! The sessions of this process, whose grants can be listed and revoked from other terminals.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold::{Session, WeakSession};
 
-use super::protocol::GrantShown;
+use super::protocol::GrantSummary;
 
-/// The sessions of one process, as long as they last.
+/// The sessions of one process, while they last.
 #[derive(Clone, Default)]
-pub struct Sessions(Arc<Mutex<Vec<WeakSession>>>);
+pub struct SessionRegistry(Arc<Mutex<Vec<WeakSession>>>);
 
-impl Sessions {
-    /// Makes a session known.
-    pub fn know(&self, session: &Session) {
-        // Each use is one step, so what a panic leaves is whole.
+impl SessionRegistry {
+    /// Adds a session.
+    pub fn add(&self, session: &Session) {
+        // A panic cannot leave the list half changed.
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.retain(|known| known.upgrade().is_some());
         known.push(session.downgrade());
@@ -25,10 +25,10 @@ impl Sessions {
         known.iter().filter_map(WeakSession::upgrade).collect()
     }
 
-    pub(super) fn grants(&self) -> Vec<GrantShown> {
-        let of = |session: &Session| {
+    pub(super) fn grants(&self) -> Vec<GrantSummary> {
+        let summaries = |session: &Session| {
             let name = session.id().to_owned();
-            session.grants().into_iter().map(move |kept| GrantShown {
+            session.grants().into_iter().map(move |kept| GrantSummary {
                 session: name.clone(),
                 number: kept.number,
                 grant: kept.grant.to_string(),
@@ -38,17 +38,17 @@ impl Sessions {
                 used: kept.used,
             })
         };
-        self.all().iter().flat_map(of).collect()
+        self.all().iter().flat_map(summaries).collect()
     }
 
-    /// Takes a grant back. `false` when there is none like that.
+    /// Revokes a grant. `false` when there is no such grant.
     pub(super) fn revoke(&self, session: &str, number: u64) -> bool {
         self.all().iter().filter(|known| known.id() == session).any(|known| known.revoke(number))
     }
 }
 
-impl fmt::Debug for Sessions {
+impl fmt::Debug for SessionRegistry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sessions").field("known", &self.all().len()).finish()
+        f.debug_struct("SessionRegistry").field("known", &self.all().len()).finish()
     }
 }

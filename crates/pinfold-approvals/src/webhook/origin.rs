@@ -1,21 +1,21 @@
-//! Where an address leads: scheme, host and port.
+//! The origin of a URL: scheme, host and port.
 
-use ureq::http::Uri;
+use pinfold_net::Uri;
 
-/// Scheme, host and port.
+/// Scheme, host and port ([RFC 6454](https://www.rfc-editor.org/rfc/rfc6454)).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Origin {
+pub(super) struct UrlOrigin {
     encrypted: bool,
     host: String,
     port: u16,
 }
 
-/// This machine, by names that no resolver is asked about.
-const HERE: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
+/// Loopback, by names that need no resolver.
+const LOOPBACK: [&str; 3] = ["127.0.0.1", "[::1]", "localhost"];
 
-impl Origin {
-    /// The origin of an address that may be asked: encrypted, or this machine.
-    pub(super) fn of(url: &str) -> Option<Self> {
+impl UrlOrigin {
+    /// The origin of a URL that may be used: `https`, or this machine.
+    pub(super) fn parse(url: &str) -> Option<Self> {
         let uri: Uri = url.parse().ok()?;
         let encrypted = match uri.scheme_str()? {
             "https" => true,
@@ -25,7 +25,7 @@ impl Origin {
         let authority = uri.authority()?;
         let host = authority.host().to_ascii_lowercase();
         let plain = !host.is_empty() && !authority.as_str().contains('@');
-        if !plain || (!encrypted && !HERE.contains(&host.as_str())) {
+        if !plain || (!encrypted && !LOOPBACK.contains(&host.as_str())) {
             return None;
         }
         let port = authority.port_u16().unwrap_or(if encrypted { 443 } else { 80 });
@@ -36,7 +36,7 @@ impl Origin {
         self.encrypted
     }
 
-    /// What it is called in the record.
+    /// The host, for the audit log.
     pub(super) fn host(&self) -> &str {
         &self.host
     }
@@ -48,9 +48,9 @@ mod tests {
 
     #[test]
     fn an_address_of_the_same_origin_is_one_by_scheme_host_and_port() {
-        let here = Origin::of("https://a.example/x").unwrap();
+        let here = UrlOrigin::parse("https://a.example/x").unwrap();
         for same in ["https://a.example:443/y?z", "https://A.EXAMPLE", "https://a.example/x/../y"] {
-            assert_eq!(Origin::of(same).as_ref(), Some(&here), "{same}");
+            assert_eq!(UrlOrigin::parse(same).as_ref(), Some(&here), "{same}");
         }
         for other in [
             "http://a.example/x",
@@ -65,8 +65,11 @@ mod tests {
             "",
             "ftp://a.example",
         ] {
-            assert_ne!(Origin::of(other).as_ref(), Some(&here), "{other}");
+            assert_ne!(UrlOrigin::parse(other).as_ref(), Some(&here), "{other}");
         }
-        assert!(Origin::of("http://127.0.0.1:9/").is_some() && Origin::of("http://127.0.0.2/").is_none());
+        assert!(
+            UrlOrigin::parse("http://127.0.0.1:9/").is_some()
+                && UrlOrigin::parse("http://127.0.0.2/").is_none()
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Signatures: HMAC-SHA256 over what is said, together with what it is said for.
+//! Signatures: HMAC-SHA256 (RFC 2104) over the body and its context.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
-/// The secret that both sides know.
+/// The shared secret.
 #[derive(Clone)]
-pub(super) struct Key(Vec<u8>);
+pub(super) struct SigningKey(Vec<u8>);
 
-/// The version that stands before a signature.
+/// The version prefix of a signature.
 const VERSION: &str = "v1=";
 
-impl Key {
+impl SigningKey {
     pub(super) fn new(secret: &str) -> Self {
         Self(secret.as_bytes().to_owned())
     }
 
-    /// The signature of these parts. Each but the last is without a line feed, so that no two lists read the same.
+    /// Signs these parts. Each but the last has no line feed, so that no two lists have the same encoding.
     pub(super) fn sign(&self, parts: &[&str]) -> String {
         let mut signature = VERSION.to_owned();
         if let Some(mac) = self.mac(parts) {
@@ -29,7 +29,7 @@ impl Key {
         signature
     }
 
-    /// Whether this is the signature of these parts, in the same time wherever it differs.
+    /// Verifies a signature of these parts, in constant time.
     pub(super) fn is_signed(&self, parts: &[&str], signature: &str) -> bool {
         let bytes = signature.strip_prefix(VERSION).and_then(bytes);
         let (Some(bytes), Some(mac)) = (bytes, self.mac(parts)) else { return false };
@@ -48,7 +48,7 @@ impl Key {
     }
 }
 
-impl fmt::Debug for Key {
+impl fmt::Debug for SigningKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Key")
     }
@@ -67,12 +67,12 @@ mod tests {
 
     #[test]
     fn a_signature_is_for_these_parts_and_this_key() {
-        let key = Key::new("a secret of some length");
+        let key = SigningKey::new("a secret of some length");
         let parts = ["request", "1700000000", "nonce", "{}"];
         let signature = key.sign(&parts);
         assert!(key.is_signed(&parts, &signature));
         assert!(!key.is_signed(&["request", "1700000001", "nonce", "{}"], &signature));
-        assert!(!Key::new("another secret").is_signed(&parts, &signature));
+        assert!(!SigningKey::new("another secret").is_signed(&parts, &signature));
         for wrong in
             ["", "v1=", "v1=00", &signature[3..], &signature.replace("v1=", "v2="), &format!("{signature}0")]
         {
@@ -80,10 +80,10 @@ mod tests {
         }
     }
 
-    /// The example of the manual, so that others can compare theirs.
+    /// The example in the manual, for other implementations to compare.
     #[test]
     fn the_example_of_the_manual_holds() {
-        let key = Key::new("correct horse battery staple");
+        let key = SigningKey::new("correct horse battery staple");
         let signature = key.sign(&["request", "1700000000", "n", "{}"]);
         let manual = include_str!("../../../../docs/approvals.md");
         assert!(manual.contains(&signature), "{signature}");

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use pinfold_egress::{Answer, Ask, No, Opened, near};
+use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, near};
 use pinfold_host::Host;
 use pinfold_policy::Connection;
 use pinfold_sandbox::Caller;
@@ -76,13 +76,13 @@ struct State {
 
 #[derive(Debug)]
 struct Waiter {
-    answer: Answer,
+    answer: DecisionSender,
     /// The port of the caller inside.
     from: u16,
 }
 
 /// Says no to a connection, and remembers that.
-pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> No + Send + Sync;
+pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> ConnectRefusal + Send + Sync;
 
 impl Asked {
     pub(super) fn new(decides: Arc<dyn HostApprover>, init: i32) -> Self {
@@ -105,22 +105,31 @@ impl Asked {
     }
 
     /// Takes a connection over. Comes back at once.
-    pub(super) fn take(self: &Arc<Self>, ask: &Ask, is_usual: bool, refuse: Box<Refuse>) -> Opened {
+    pub(super) fn take(
+        self: &Arc<Self>,
+        ask: &ConnectRequest,
+        is_usual: bool,
+        refuse: Box<Refuse>,
+    ) -> ConnectDecision {
         let to = Connection { host: ask.host.clone(), port: ask.port, is_usual };
-        let (answer, later) = Answer::later();
+        let (answer, pending) = DecisionSender::pending();
         let key = to.to_string();
         {
             let mut state = self.state();
             let waiting: usize = state.waiting.values().map(Vec::len).sum();
             let hosts = state.waiting.len();
             match state.waiting.get_mut(&key) {
-                _ if waiting >= MOST_WAITING => return Opened::No(refuse(TOO_MANY, Who::At(ask.from))),
-                Some(there) => {
-                    there.push(Waiter { answer, from: ask.from });
-                    return later;
+                _ if waiting >= MOST_WAITING => {
+                    return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
                 }
-                None if hosts >= MOST_HOSTS => return Opened::No(refuse(TOO_MANY, Who::At(ask.from))),
-                None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.from }]),
+                Some(there) => {
+                    there.push(Waiter { answer, from: ask.source_port });
+                    return pending;
+                }
+                None if hosts >= MOST_HOSTS => {
+                    return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
+                }
+                None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.source_port }]),
             };
         }
         let here = Arc::clone(self);
@@ -129,7 +138,7 @@ impl Asked {
             // Dropped, each is a no.
             self.state().waiting.remove(&ask_key(ask, is_usual));
         }
-        later
+        pending
     }
 
     /// HostApprover for all that wait for a host, until none does.
@@ -200,7 +209,7 @@ impl Asked {
         }
         let program = request.program();
         for Waiter { answer, .. } in theirs {
-            answer.give(said.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
+            answer.send(said.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
         }
     }
 
@@ -234,7 +243,7 @@ impl Asked {
 /// Why a connection does not even wait.
 const TOO_MANY: &str = "too many connections wait for an answer";
 
-fn ask_key(ask: &Ask, is_usual: bool) -> String {
+fn ask_key(ask: &ConnectRequest, is_usual: bool) -> String {
     Connection { host: ask.host.clone(), port: ask.port, is_usual }.to_string()
 }
 

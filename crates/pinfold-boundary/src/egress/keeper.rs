@@ -4,7 +4,10 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold_egress::{Ask, Asker, Doorkeeper, Leads, Map, Mismatch, No, Opened, Passed};
+use pinfold_egress::{
+    AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
+    HostMismatch, TransferredBytes,
+};
 use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
 use pinfold_policy::hosts::{Hosts, Reach};
@@ -77,7 +80,7 @@ impl Keeper {
         self.contacts.take()
     }
 
-    fn refuse(&self, tried: &'static str, place: String, no: Unreached, who: Who<'_>) -> No {
+    fn refuse(&self, tried: &'static str, place: String, no: Unreached, who: Who<'_>) -> ConnectRefusal {
         self.refusals.refuse(tried, place, no, Some(who))
     }
 
@@ -125,18 +128,18 @@ fn why(reach: Reach<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> 
     }
 }
 
-impl Map for Keeper {
-    fn leads(&self, address: IpAddr, port: u16) -> Leads {
-        self.last().leads(address, port)
+impl AddressPolicy for Keeper {
+    fn address_rule(&self, address: IpAddr, port: u16) -> AddressRule {
+        self.last().address_rule(address, port)
     }
 
-    fn pinned(&self, name: &Name) -> Option<Vec<IpAddr>> {
-        Map::pinned(&*self.last(), name)
+    fn pinned_addresses(&self, name: &Name) -> Option<Vec<IpAddr>> {
+        AddressPolicy::pinned_addresses(&*self.last(), name)
     }
 }
 
-impl Doorkeeper for Keeper {
-    fn knows(&self, name: &Name, asker: Asker) -> bool {
+impl EgressPolicy for Keeper {
+    fn resolves(&self, name: &Name, asker: DnsClient) -> bool {
         let hosts = self.renewed();
         if hosts.knows(name) {
             self.contacts.looked_up(name);
@@ -156,30 +159,32 @@ impl Doorkeeper for Keeper {
         let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
         if let Some(why) = why(worst, name.as_str(), self.unnamed).filter(|_| !is_reverse) {
             let who = match asker {
-                Asker::Datagram(port) => Who::Asking(port),
-                Asker::Connection(port) => Who::At(port),
+                DnsClient::Udp(port) => Who::Asking(port),
+                DnsClient::Tcp(port) => Who::At(port),
             };
             self.refuse("look up", name.to_string(), why, who);
         }
         false
     }
 
-    fn open(&self, ask: &Ask) -> Opened {
+    fn decide(&self, ask: &ConnectRequest) -> ConnectDecision {
         let hosts = self.renewed();
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
         let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
-        let Some(why) = why(reach, &rule, self.unnamed) else { return Opened::Yes };
+        let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
         match &self.asked {
             Some(asked) if could_be_asked => {
                 asked.take(ask, hosts.is_usual(ask.port), self.refusing(place, why))
             }
-            Some(_) | None => Opened::No(self.refuse("reach", place, why, Who::At(ask.from))),
+            Some(_) | None => {
+                ConnectDecision::Deny(self.refuse("reach", place, why, Who::At(ask.source_port)))
+            }
         }
     }
 
-    fn mismatch(&self, ask: &Ask, mismatch: &Mismatch) -> No {
+    fn report_mismatch(&self, ask: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
         let place = named(&ask.host, ask.port);
         let hosts = self.last();
         let rule_of = |address: &IpAddr| match hosts.address(*address, ask.port) {
@@ -187,46 +192,50 @@ impl Doorkeeper for Keeper {
             Reach::Allowed(_) | Reach::Unnamed => None,
         };
         let (why, rule, to_allow): (_, _, Cow<'static, str>) = match mismatch {
-            Mismatch::ServerName(Some(host)) => {
+            HostMismatch::ServerName(Some(host)) => {
                 (format!("its TLS hello names `{host}`"), None, NAMES_ANOTHER.into())
             }
-            Mismatch::ServerName(None) => ("its TLS hello names no host".to_owned(), None, NAMES_NONE.into()),
-            Mismatch::HostHeader(host) if host.is_empty() => {
+            HostMismatch::ServerName(None) => {
+                ("its TLS hello names no host".to_owned(), None, NAMES_NONE.into())
+            }
+            HostMismatch::HostHeader(host) if host.is_empty() => {
                 ("its request names no host, or two".to_owned(), None, NAMES_NONE.into())
             }
-            Mismatch::HostHeader(host) => (format!("its request names `{host}`"), None, NAMES_ANOTHER.into()),
-            Mismatch::TwoLengths => {
+            HostMismatch::HostHeader(host) => {
+                (format!("its request names `{host}`"), None, NAMES_ANOTHER.into())
+            }
+            HostMismatch::ConflictingLengths => {
                 let why = "its length is said twice, so that it can be read in two ways".to_owned();
                 (why, None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
             }
-            Mismatch::Http2 => {
+            HostMismatch::Http2Cleartext => {
                 let why = "it speaks HTTP/2 without TLS, where each request can name another host".to_owned();
                 (why, None, "nothing allows that: use TLS, or HTTP/1.1".into())
             }
-            Mismatch::Broken => {
+            HostMismatch::Malformed => {
                 let why = "what it says is broken, too long, or came too slowly".to_owned();
                 (why, None, "nothing allows that".into())
             }
-            Mismatch::Near(address, near) => {
+            HostMismatch::NearAddress(address, near) => {
                 let at = self.rule_for(&Host::Address(*address), ask.port);
                 let to_allow = format!("name the address too: --allow-host {at}").into();
                 (format!("it leads to {address}, and {}", near.why()), None, to_allow)
             }
-            Mismatch::Forbidden(address) => {
+            HostMismatch::DeniedAddress(address) => {
                 let to_allow = "take that rule away if it should be reached".into();
                 (format!("it leads to {address}, which a rule denies"), rule_of(address), to_allow)
             }
         };
-        self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Who::At(ask.from))
+        self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Who::At(ask.source_port))
     }
 
-    fn unclear(&self, said: &str, from: u16) -> No {
+    fn report_invalid_target(&self, said: &str, from: u16) -> ConnectRefusal {
         let why = "this is no host, or not one alone".into();
         let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
         self.refuse("reach", said.escape_debug().to_string(), no, Who::At(from))
     }
 
-    fn datagram(&self, host: &Host, port: u16, from: u16) {
+    fn report_datagram(&self, host: &Host, port: u16, from: u16) {
         let no = Unreached {
             why: "datagrams reach nobody but the name service".into(),
             rule: None,
@@ -235,19 +244,19 @@ impl Doorkeeper for Keeper {
         self.refuse("send", named(host, port), no, Who::Asking(from));
     }
 
-    fn more_datagrams(&self, count: u64) {
+    fn report_lost_datagrams(&self, count: u64) {
         self.refusals.more(count);
     }
 
-    fn too_late(&self, ask: &Ask) {
+    fn report_after_end(&self, ask: &ConnectRequest) {
         let hosts = self.renewed();
         let rule = self.rule_for(&ask.host, ask.port);
         if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule, self.unnamed) {
-            self.refuse("reach", named(&ask.host, ask.port), why, Who::At(ask.from));
+            self.refuse("reach", named(&ask.host, ask.port), why, Who::At(ask.source_port));
         }
     }
 
-    fn is_full(&self, most: usize) {
+    fn report_full(&self, most: usize) {
         let no = Unreached {
             why: "it may have no more descriptors; others wait until some have ended".into(),
             rule: None,
@@ -262,15 +271,15 @@ impl Doorkeeper for Keeper {
         !Arc::ptr_eq(&std::mem::replace(&mut *looked_at, Arc::clone(&now)), &now)
     }
 
-    fn denies(&self, ask: &Ask) -> bool {
+    fn is_denied(&self, ask: &ConnectRequest) -> bool {
         matches!(self.last().host(&ask.host, ask.port), Reach::Denied(_))
     }
 
-    fn connected(&self, ask: &Ask, is_made: bool) {
+    fn report_connected(&self, ask: &ConnectRequest, is_made: bool) {
         self.contacts.connected(&ask.host, ask.port, is_made);
     }
 
-    fn ended(&self, _: &Ask, _: Passed) {}
+    fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
 }
 
 const NAMES_ANOTHER: &str = "nothing allows that: connect to the host that is meant, under its own name";

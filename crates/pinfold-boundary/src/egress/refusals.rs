@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use pinfold_egress::No;
+use pinfold_egress::ConnectRefusal;
 use pinfold_host::HostRule;
 use pinfold_policy::source::Located;
 use pinfold_sandbox::UNSEEN_PROGRAM;
@@ -78,7 +78,7 @@ impl Refusals {
         place: String,
         no: Unreached,
         who: Option<Who<'_>>,
-    ) -> No {
+    ) -> ConnectRefusal {
         let Unreached { why, rule, to_allow } = no;
         let known = |told: &mut Told, key: &Key| {
             let refused = told.refused.get_mut(key)?;
@@ -88,10 +88,10 @@ impl Refusals {
         let message = message(&place, &why, rule.as_ref());
         let key = (tried, place, why);
         if let Some(id) = known(&mut self.lock(), &key) {
-            return No { id, message };
+            return ConnectRefusal { id, message };
         }
         if self.is_full() {
-            return No { id: String::new(), message };
+            return ConnectRefusal { id: String::new(), message };
         }
         // Looked for without the lock, and once only.
         let program = who.map(|who| who.program(self.init));
@@ -111,7 +111,7 @@ impl Refusals {
             to_allow,
         };
         told.refused.insert(key, refused);
-        No { id: id.unwrap_or_default(), message }
+        ConnectRefusal { id: id.unwrap_or_default(), message }
     }
 }
 

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use crate::say::visible;
 use jiff::{SignedDuration, Timestamp};
-use pinfold_approvals::socket::{ClientError, Event, Everywhere, Found, Waiting, What};
+use pinfold_approvals::socket::{
+    ApprovalClientError, LocatedRequest, ProcessAggregator, ProcessEvent, ProcessEventKind, RequestSummary,
+};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
 use crate::say;
 
-pub(super) fn list(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn list(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
     let (found, failed) = everywhere.list();
     failed.iter().for_each(tell);
     let text: String = if as_json {
@@ -21,48 +23,48 @@ pub(super) fn list(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, F
     } else if found.is_empty() {
         "nothing waits\n".to_owned()
     } else {
-        found.iter().map(|Found { waiting, .. }| entry(waiting)).collect()
+        found.iter().map(|LocatedRequest { waiting, .. }| entry(waiting)).collect()
     };
     say::out(&text)?;
     Ok(ExitCode::from(if failed.is_empty() { DONE } else { FAILED }))
 }
 
 /// Goes on until somebody ends it, or nobody reads any more.
-pub(super) fn watch(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, Failure> {
+pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::new(FAILED, format!("nobody can be followed: {e}"));
     let following = everywhere.follow().map_err(failed)?;
     // What a process was asked and has not answered yet, so that its end can be told.
     let mut open: HashMap<String, Vec<String>> = HashMap::new();
     loop {
-        let Some(Event { name, what }) = following.next(Duration::from_mins(1)) else { continue };
+        let Some(ProcessEvent { name, what }) = following.next(Duration::from_mins(1)) else { continue };
         let text = match what {
-            What::Came => continue,
-            What::Trouble(error) => {
+            ProcessEventKind::Started => continue,
+            ProcessEventKind::Failed(error) => {
                 tell(&error);
                 continue;
             }
-            What::Went => {
+            ProcessEventKind::Ended => {
                 let gone = open.remove(&name).unwrap_or_default();
                 let told = |id: &String| {
                     if as_json {
                         line(&json!({"name": name, "gone": id}))
                     } else {
-                        format!("{}  whoever asked is gone\n", visible(id))
+                        format!("{}  the asking process is gone\n", visible(id))
                     }
                 };
                 gone.iter().map(told).collect()
             }
-            What::Heard(heard) => {
+            ProcessEventKind::Changes(heard) => {
                 let waits = open.entry(name.clone()).or_default();
                 waits.extend(heard.asked.iter().map(|waiting| waiting.id.clone()));
                 waits.retain(|id| !heard.over.iter().any(|over| over.id == *id));
                 if as_json {
                     line(&json!({"name": name, "heard": heard}))
                 } else {
-                    let over = |over: &pinfold_approvals::Over| {
-                        format!("{}  {}\n", visible(&over.id), visible(&over.how.words()))
+                    let over = |over: &pinfold_approvals::ResolvedRequest| {
+                        format!("{}  {}\n", visible(&over.id), visible(&over.how.describe()))
                     };
-                    let note = |note: &pinfold_approvals::Note| {
+                    let note = |note: &pinfold_approvals::ApproverNote| {
                         format!("{}  {}\n", visible(&note.id), visible(&note.text))
                     };
                     let asked = heard.asked.iter().map(entry);
@@ -76,7 +78,7 @@ pub(super) fn watch(everywhere: &Everywhere, as_json: bool) -> Result<ExitCode, 
     }
 }
 
-fn tell(error: &ClientError) {
+fn tell(error: &ApprovalClientError) {
     say::warn(visible(&error.to_string()));
 }
 
@@ -98,7 +100,7 @@ fn line(value: &impl Serialize) -> String {
 }
 
 /// A request in two lines.
-fn entry(waiting: &Waiting) -> String {
+fn entry(waiting: &RequestSummary) -> String {
     let mut marks = Vec::new();
     if !waiting.why.is_empty() {
         marks.push(visible(&waiting.why));
@@ -109,7 +111,7 @@ fn entry(waiting: &Waiting) -> String {
     marks.push(visible(&waiting.agents.join(" > ")));
     marks.push(visible(&waiting.folder));
     marks.push(format!("{} left", left(waiting.deadline.duration_since(Timestamp::now()))));
-    let Waiting { id, tool, brief, .. } = waiting;
+    let RequestSummary { id, tool, brief, .. } = waiting;
     format!("{}  {}  {}\n    {}\n", visible(id), visible(tool), visible(brief), marks.join(" · "))
 }
 

@@ -8,7 +8,10 @@ use std::time::Duration;
 
 use crate::say::visible;
 use pinfold::consent::{Choice, Request};
-use pinfold_approvals::socket::{ClientError, Event, Everywhere, Following, Heard, Waiting, What};
+use pinfold_approvals::socket::{
+    ApprovalClientError, EventBatch, ProcessAggregator, ProcessEvent, ProcessEventKind, ProcessEvents,
+    RequestSummary,
+};
 use pinfold_terminal::ExclusiveTty;
 use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show as show_dialog};
 
@@ -19,7 +22,7 @@ use crate::surroundings;
 /// How often it is looked for something new.
 const LOOK: Duration = Duration::from_secs(1);
 
-pub(super) fn show(everywhere: &Everywhere) -> Result<ExitCode, Failure> {
+pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::new(FAILED, format!("nobody can be followed: {e}"));
     let desk =
         Desk { everywhere, following: everywhere.follow().map_err(failed)?, known: RefCell::default() };
@@ -57,7 +60,7 @@ enum Asked {
 #[derive(Default)]
 struct Known {
     /// The process, the request.
-    open: Vec<(String, Waiting)>,
+    open: Vec<(String, RequestSummary)>,
     /// The one that is on the screen, by its process and its digest.
     shown: Option<(String, String)>,
     /// What became of that one.
@@ -67,26 +70,26 @@ struct Known {
 }
 
 impl Known {
-    fn take(&mut self, Event { name, what }: Event) {
+    fn take(&mut self, ProcessEvent { name, what }: ProcessEvent) {
         match what {
-            What::Came => {}
-            What::Trouble(error) => self.told.push(error.to_string()),
-            What::Went => {
+            ProcessEventKind::Started => {}
+            ProcessEventKind::Failed(error) => self.told.push(error.to_string()),
+            ProcessEventKind::Ended => {
                 self.open.retain(|(of, _)| *of != name);
                 if self.shown.as_ref().is_some_and(|(of, _)| *of == name) {
-                    self.over = Some("whoever asked is gone".to_owned());
+                    self.over = Some("the asking process is gone".to_owned());
                 }
             }
-            What::Heard(heard) => self.heard(&name, heard),
+            ProcessEventKind::Changes(heard) => self.heard(&name, heard),
         }
     }
 
-    fn heard(&mut self, name: &str, heard: Heard) {
+    fn heard(&mut self, name: &str, heard: EventBatch) {
         self.open.extend(heard.asked.into_iter().map(|waiting| (name.to_owned(), waiting)));
         for over in heard.over {
             self.open.retain(|(of, waiting)| of != name || waiting.digest != over.digest);
             if self.shown.as_ref().is_some_and(|(of, digest)| of == name && *digest == over.digest) {
-                self.over = Some(over.how.words());
+                self.over = Some(over.how.describe());
             }
         }
         self.told.extend(heard.notes.into_iter().map(|note| format!("{}: {}", note.id, note.text)));
@@ -94,8 +97,8 @@ impl Known {
 }
 
 struct Desk<'a> {
-    everywhere: &'a Everywhere,
-    following: Following,
+    everywhere: &'a ProcessAggregator,
+    following: ProcessEvents,
     known: RefCell<Known>,
 }
 
@@ -117,16 +120,16 @@ impl Desk<'_> {
 
     /// The one that was asked first; it is taken off the list, so that one that is left alone is not shown again and
     /// again.
-    fn next(&self) -> Option<(String, Waiting)> {
+    fn next(&self) -> Option<(String, RequestSummary)> {
         let open = &mut self.known.borrow_mut().open;
         let (first, _) = open.iter().enumerate().min_by_key(|(_, (_, waiting))| waiting.asked_at)?;
         Some(open.swap_remove(first))
     }
 
     /// Asks about one.
-    fn ask(&self, name: &str, waiting: &Waiting) -> Result<Asked, String> {
-        let connect = || self.everywhere.connect(name).map(|client| client.named(surroundings::user()));
-        let text = |e: ClientError| e.to_string();
+    fn ask(&self, name: &str, waiting: &RequestSummary) -> Result<Asked, String> {
+        let connect = || self.everywhere.connect(name).map(|client| client.with_name(surroundings::user()));
+        let text = |e: ApprovalClientError| e.to_string();
         // It may be over by the time that it would be shown.
         let Ok(request) = connect().and_then(|mut client| client.show(&waiting.id)) else {
             return Ok(Asked::Settled);

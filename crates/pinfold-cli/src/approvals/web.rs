@@ -4,15 +4,15 @@ use std::io::{BufRead as _, ErrorKind, stdin};
 use std::process::ExitCode;
 use std::thread;
 
-use pinfold_approvals::socket::Everywhere;
-use pinfold_page::{News, Page};
+use pinfold_approvals::socket::ProcessAggregator;
+use pinfold_page::{Page, PageEvent};
 
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::say;
 use crate::surroundings;
 
 /// Serves until somebody ends it.
-pub(super) fn serve(everywhere: Everywhere, port: Option<u16>) -> Result<ExitCode, Failure> {
+pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<ExitCode, Failure> {
     let page = Page::open(everywhere, port, surroundings::user(), tell).map_err(|e| cannot(&e, port))?;
     say::out(&format!("{}\n", page.address()))?;
     code(&page)?;
@@ -35,10 +35,10 @@ fn code(page: &Page) -> Result<(), Failure> {
     ))
 }
 
-fn tell(news: News) {
+fn tell(news: PageEvent) {
     say::warn(match news {
-        News::Paired => "a browser was paired",
-        News::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
+        PageEvent::Paired => "a browser was paired",
+        PageEvent::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
     });
 }
 

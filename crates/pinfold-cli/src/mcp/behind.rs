@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use clap::ValueEnum as _;
 use pinfold_host::WebUrl;
-use pinfold_mcp::{Behind, GRACE, Manner, Opener as _, PinPlace, ProxyEnd};
+use pinfold_mcp::{GRACE, PinLocation, ProxiedServer, ProxyEnd, ServerOptions, SessionOpener as _};
 
 use super::house::House;
 use super::reach;
@@ -25,13 +25,14 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
         Some(url) => reach::command(url, wanted)?,
         None => command(wanted, &folder),
     };
-    let behind = Behind {
+    let behind = ProxiedServer {
         name: name(wanted)?,
         command,
         pins: pins(wanted, folder)?,
         arguments: wanted.argument.clone(),
     };
-    let manner = Manner { refusals_as_text: wanted.client.refusals_as_text, ..Manner::default() };
+    let manner =
+        ServerOptions { refusals_as_text: wanted.client.refusals_as_text, ..ServerOptions::default() };
     let tell = |what: &str| warn(say::lines(what));
     let ended = surroundings::ended()
         .map_err(|e| Failure::new(FAILED, format!("signals cannot be listened to: {e}")))?;
@@ -56,12 +57,12 @@ fn name(wanted: &McpProxy) -> Result<String, Failure> {
 }
 
 /// Where it is kept what its tools are.
-fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinPlace, Failure> {
+fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinLocation, Failure> {
     // Inside another run nothing can be kept.
     let directory = if surroundings::is_inside_another() { None } else { Some(record::pins()?) };
     let started = wanted.command.iter().map(|word| word.to_string_lossy().into_owned());
     let server = wanted.url.iter().cloned().chain(started).collect();
-    Ok(PinPlace { directory, server, folder, anew: wanted.repin })
+    Ok(PinLocation { directory, server, folder, anew: wanted.repin })
 }
 
 /// The run in which the server lives.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold_mcp::{Folder, Opened, Opener, Visible, Wish};
+use pinfold_mcp::{OpenedSession, SessionOpener, SessionRequest, Visible, Workspace};
 
 use crate::args::{McpProxy, McpServe, SessionFlags};
 use crate::asking::for_a_client;
@@ -15,7 +15,7 @@ use crate::surroundings;
 
 /// The folders of a server.
 pub(super) struct House {
-    folders: Vec<Folder>,
+    folders: Vec<Workspace>,
     wishes: Vec<session::Wish>,
     /// What their sessions are called in the record.
     program: String,
@@ -73,7 +73,7 @@ impl House {
                 Failure::new(USAGE, format!("`{}` is no folder", path.display()))
                     .mend("name an existing folder")
             })?;
-            folders.push(Folder { name: name(&path, &mut names), path });
+            folders.push(Workspace { name: name(&path, &mut names), path });
         }
         let wish = |folder| session::Wish {
             kind: "mcp",
@@ -97,8 +97,8 @@ fn name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-impl Opener for House {
-    fn folders(&self) -> &[Folder] {
+impl SessionOpener for House {
+    fn folders(&self) -> &[Workspace] {
         &self.folders
     }
 
@@ -108,7 +108,7 @@ impl Opener for House {
         Ok(Box::new(move |tool| views.iter().any(|view| view.shows(tool))))
     }
 
-    fn open(&self, folder: usize, wish: &Wish) -> Result<Opened, String> {
+    fn open(&self, folder: usize, wish: &SessionRequest) -> Result<OpenedSession, String> {
         let wished = self.wishes.get(folder).ok_or("there is no such folder")?;
         let wished = session::Wish { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
@@ -124,7 +124,7 @@ impl Opener for House {
             let follow = Arc::clone(&follow);
             asker.know(&session, move |session| follow(session));
         }
-        Ok(Opened { session, follow: Box::new(move |session| follow(session)), span: Box::new(span) })
+        Ok(OpenedSession { session, follow: Box::new(move |session| follow(session)), span: Box::new(span) })
     }
 }
 

@@ -6,8 +6,8 @@ use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::process::ExitCode;
 
-use pinfold_http::{bind, bind_at};
-use pinfold_mcp::{Door, PATH, Server, serve_http};
+use pinfold_mcp::{Authenticator, PATH, Server, serve_http};
+use pinfold_net::{bind, bind_loopback};
 
 use crate::args::{HttpFlags, Listening};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
@@ -35,11 +35,11 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
         listeners.first().ok_or(io::ErrorKind::AddrNotAvailable.into()).and_then(TcpListener::local_addr);
     let address = address.map_err(failed)?;
     let token = Token::of(wanted.token_file.as_deref(), address.port())?;
-    let door = Door {
+    let door = Authenticator {
         port: address.port(),
         names: names(wanted, address.ip(), address.port()),
-        here_alone,
-        knows: token.knows(),
+        loopback_only: here_alone,
+        token_matches: token.knows(),
     };
     if !here_alone {
         warn("all that is said here goes over the network unencrypted, the token too");
@@ -53,8 +53,8 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
 
 fn listeners(place: Listening) -> io::Result<Vec<TcpListener>> {
     match place {
-        Listening::Here(port) => bind(Some(port).filter(|port| *port != 0)),
-        Listening::At(address) => Ok(vec![bind_at(address)?]),
+        Listening::Here(port) => bind_loopback(Some(port).filter(|port| *port != 0)),
+        Listening::At(address) => Ok(vec![bind(address)?]),
     }
 }
 

@@ -4,8 +4,8 @@ use std::io::{self, IsTerminal as _};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 
-use pinfold_login::{KnownClient, Login, Logins, Person, Place, Trouble, Wanted};
-use pinfold_mcp::Exchange;
+use pinfold_login::{Endpoint, Login, LoginError, LoginOptions, LoginUser, PreRegisteredClient, TokenStore};
+use pinfold_mcp::OriginClient;
 use serde_json::json;
 
 use super::way::{self, Way};
@@ -15,25 +15,28 @@ use crate::say::{self, warn};
 use crate::{record, surroundings};
 
 /// The logins of this person.
-pub(super) fn logins() -> Result<Logins, Failure> {
-    Ok(Logins::at(record::pins()?.join("logins")))
+pub(super) fn logins() -> Result<TokenStore, Failure> {
+    Ok(TokenStore::new(record::pins()?.join("logins")))
 }
 
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     outside()?;
     let server = way::server(&wanted.url)?;
     let asking = Asking { way: Way::of_login(&wanted.going)?, server: server.clone() };
-    let client =
-        wanted.client_id.clone().map(|id| Ok(KnownClient { id, secret: secret(wanted)? })).transpose()?;
+    let client = wanted
+        .client_id
+        .clone()
+        .map(|id| Ok(PreRegisteredClient { id, secret: secret(wanted)? }))
+        .transpose()?;
     let scope = wanted.scope.clone();
-    let wish = Wanted { server, scope, client, port: wanted.port };
-    let person: Arc<dyn Person> = Arc::new(AtTerminal { opens_browser: !wanted.no_browser });
+    let wish = LoginOptions { server, scope, client, port: wanted.port };
+    let person: Arc<dyn LoginUser> = Arc::new(AtTerminal { opens_browser: !wanted.no_browser });
     let login = pinfold_login::login(&wish, &asking, &person).map_err(way::failure)?;
     let logins = logins()?;
-    logins.keep(&login).map_err(way::failure)?;
+    logins.save(&login).map_err(way::failure)?;
     warn(format_args!("logged in at {}", line(&login)));
     warn(format_args!(
-        "kept in {}, where no agent reads it",
+        "stored in {}, which no agent can read",
         say::visible(&logins.directory().display().to_string())
     ));
     Ok(ExitCode::from(DONE))
@@ -48,14 +51,16 @@ pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
     }
     match given_back {
-        Ok(()) => warn("it is forgotten, and given back"),
-        Err(why) => warn(format_args!("it is forgotten here; not given back: {}", say::lines(&why.what))),
+        Ok(()) => warn("logged out; refresh token revoked"),
+        Err(why) => {
+            warn(format_args!("logged out here; the token was not revoked: {}", say::lines(&why.message)))
+        }
     }
     Ok(ExitCode::from(DONE))
 }
 
 pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
-    let all = logins()?.all().map_err(way::failure)?;
+    let all = logins()?.list().map_err(way::failure)?;
     let text = if as_json {
         let all: Vec<_> = all.iter().map(about).collect();
         serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
@@ -73,16 +78,16 @@ fn about(login: &Login) -> serde_json::Value {
         "server": login.server(),
         "issuer": login.issuer(),
         "scope": login.scope(),
-        "until": login.until().map(|until| until.to_string()),
+        "until": login.expires_at().map(|until| until.to_string()),
         "renewed": login.is_renewable(),
     })
 }
 
 fn line(login: &Login) -> String {
-    let until = match (login.is_renewable(), login.until()) {
-        (true, _) => "renewed by itself".to_owned(),
+    let until = match (login.is_renewable(), login.expires_at()) {
+        (true, _) => "refreshed automatically".to_owned(),
         (false, Some(until)) => format!("until {until:.0}"),
-        (false, None) => "until it is not taken any more".to_owned(),
+        (false, None) => "no known expiry".to_owned(),
     };
     let scope = login.scope().map(|scope| format!(", for `{}`", say::visible(scope))).unwrap_or_default();
     format!("{}, by {}{scope}, {until}", login.server(), say::visible(login.issuer()))
@@ -91,7 +96,9 @@ fn line(login: &Login) -> String {
 /// What is kept is out of sight inside.
 fn outside() -> Result<(), Failure> {
     if surroundings::is_inside_another() {
-        return Err(Failure::new(REFUSED, "nobody logs in or out from inside a run").mend("say it outside"));
+        return Err(
+            Failure::new(REFUSED, "login and logout are not possible inside a run").mend("run this outside")
+        );
     }
     Ok(())
 }
@@ -108,11 +115,11 @@ fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
 /// Hosts that a server names are asked about, unless they are allowed.
 struct Asking {
     way: Way,
-    server: Place,
+    server: Endpoint,
 }
 
 impl Asking {
-    fn may(&self, place: &Place) -> Result<(), Failure> {
+    fn may(&self, place: &Endpoint) -> Result<(), Failure> {
         // What is denied is not asked about.
         self.way.hosts(place)?;
         let (url, of_server) = (place.url(), self.server.url());
@@ -120,16 +127,16 @@ impl Asking {
             return Ok(());
         }
         let (host, server) = (url.authority(), of_server.authority());
-        let question = format!("{server} sends you to {host} to log in. Is that who lets you in there?");
+        let question = format!("{server} uses the authorization server at {host}. Log in there?");
         if say::agreed(&question, &format!("allow it: --allow-host {host}"))? {
             return Ok(());
         }
-        Err(Failure::new(REFUSED, format!("{host} is not spoken to")))
+        Err(Failure::new(REFUSED, format!("host not allowed: {host}")))
     }
 }
 
-impl pinfold_login::Way for Asking {
-    fn exchange(&self, place: &Place) -> Result<Exchange, Trouble> {
+impl pinfold_login::Connector for Asking {
+    fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
         self.may(place).and_then(|()| self.way.exchange(place)).map_err(way::trouble)
     }
 }
@@ -139,18 +146,18 @@ struct AtTerminal {
     opens_browser: bool,
 }
 
-impl Person for AtTerminal {
-    fn visits(&self, url: &str) {
+impl LoginUser for AtTerminal {
+    fn open_authorization_url(&self, url: &str) {
         let opened = self.opens_browser && opened(url);
         let what =
-            if opened { "say yes in your browser; if none has opened, open" } else { "open in a browser" };
+            if opened { "authorize in your browser; if none has opened, open" } else { "open in a browser" };
         warn(format_args!("{what}:\n  {url}"));
         if io::stdin().is_terminal() {
-            warn("where the browser is on another machine, paste here the address at which it ends:");
+            warn("if the browser is on another machine, paste the URL that it was redirected to:");
         }
     }
 
-    fn types(&self) -> Option<String> {
+    fn read_line(&self) -> Option<String> {
         if !io::stdin().is_terminal() {
             return None;
         }

@@ -2,8 +2,8 @@
 
 use std::process::{Command, ExitCode};
 
-use pinfold_login::{Logins, Place, Renewal};
-use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, may_be_said};
+use pinfold_login::{Endpoint, RefreshableLogin, TokenStore};
+use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, is_settable_header};
 
 use super::login::logins;
 use super::way::{self, Way};
@@ -28,18 +28,22 @@ pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let exchange = Way::of_proxy(wanted)?.exchange(&server)?;
     let headers = headers(wanted)?;
     let login = login(&server, wanted, &headers)?;
-    pinfold_mcp::reach(exchange, headers, login)
+    pinfold_mcp::run_http_client(exchange, headers, login)
         .map_err(|e| Failure::new(FAILED, format!("the server cannot be spoken to: {e}")))?;
     Ok(ExitCode::from(DONE))
 }
 
 /// The person's login there. None where they say themselves who they are, and within a run, where logins are out of sight.
-fn login(server: &Place, wanted: &McpProxy, headers: &HeaderMap) -> Result<Option<Renewal>, Failure> {
+fn login(
+    server: &Endpoint,
+    wanted: &McpProxy,
+    headers: &HeaderMap,
+) -> Result<Option<RefreshableLogin>, Failure> {
     let is_ours = !headers.contains_key(AUTHORIZATION) && !surroundings::is_inside_another();
     let known = logins().ok().filter(|_| is_ours);
-    let of = |logins: Logins| {
+    let of = |logins: TokenStore| {
         let way = Box::new(Way::of_proxy(wanted)?);
-        Renewal::of(logins, server.clone(), way).map_err(way::failure)
+        RefreshableLogin::load(logins, server.clone(), way).map_err(way::failure)
     };
     known.map(of).transpose().map(Option::flatten)
 }
@@ -49,7 +53,7 @@ fn headers(wanted: &McpProxy) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     for (name, variable) in &wanted.header_env {
         let bad = |why: &str| Failure::new(USAGE, format!("--header-env {}: {why}", say::visible(name)));
-        let header = HeaderName::from_bytes(name.as_bytes()).ok().filter(may_be_said);
+        let header = HeaderName::from_bytes(name.as_bytes()).ok().filter(is_settable_header);
         let header = header.ok_or_else(|| bad("no such header can be said"))?;
         let value = surroundings::variable(variable).ok_or_else(|| bad("the variable is not set"))?;
         let mut value = HeaderValue::from_bytes(value.as_encoded_bytes())

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use pinfold_mcp::Member;
+use pinfold_mcp::MultiplexedServer;
 use serde_json::{Map, Value};
 
 use crate::args::is_server;
@@ -21,7 +21,7 @@ pub(super) fn proxy(file: &Path) -> Result<ExitCode, Failure> {
     let servers = servers(file)?;
     let members =
         servers.iter().map(|(name, server)| member(file, name, server)).collect::<Result<_, _>>()?;
-    let by_client = pinfold_mcp::hub(members).map_err(|why| Failure::new(FAILED, say::lines(&why)))?;
+    let by_client = pinfold_mcp::multiplex(members).map_err(|why| Failure::new(FAILED, say::lines(&why)))?;
     if !by_client {
         warn("all servers have ended");
     }
@@ -43,7 +43,7 @@ fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
 }
 
 /// A server of the file, behind a proxy of its own.
-fn member(file: &Path, name: &str, server: &Value) -> Result<Member, Failure> {
+fn member(file: &Path, name: &str, server: &Value) -> Result<MultiplexedServer, Failure> {
     let bad = |what: &str| unusable(file, &format!("`{name}`: {what}"));
     if !is_server(name) {
         return Err(bad("this name cannot stand in rules"));
@@ -91,7 +91,7 @@ fn member(file: &Path, name: &str, server: &Value) -> Result<Member, Failure> {
         }
         _ => return Err(bad("it needs a `command` or a `url`, one of them, as a text")),
     }
-    Ok(Member { name: name.to_owned(), command })
+    Ok(MultiplexedServer { name: name.to_owned(), command })
 }
 
 /// The options that were given for all: the words of our own command line, as they were understood, without the file.

@@ -7,8 +7,8 @@ use pinfold::policy::hosts::{Hosts, Reach};
 use pinfold::policy::settings::Flags;
 use pinfold::settings::Locations;
 use pinfold_host::{Host, WebUrl};
-use pinfold_login::{Place, Trouble};
-use pinfold_mcp::Exchange;
+use pinfold_login::{Endpoint, LoginError};
+use pinfold_mcp::OriginClient;
 
 use crate::args::{Going, McpProxy, SettingsFlags};
 use crate::exit::{FAILED, Failure, REFUSED, USAGE};
@@ -54,7 +54,7 @@ impl Way {
     }
 
     /// Where a host that was named may lead. It is allowed as that name at that port; what a rule denies stays denied.
-    pub(super) fn hosts(&self, place: &Place) -> Result<Hosts, Failure> {
+    pub(super) fn hosts(&self, place: &Endpoint) -> Result<Hosts, Failure> {
         let (host, port) = (place.url().host(), place.url().port());
         let named = match host {
             Host::Address(address) if address.is_ipv6() => format!("[{address}]:{port}"),
@@ -63,7 +63,7 @@ impl Way {
         // This name stands for two addresses, and for no others.
         let here = [format!("127.0.0.1:{port}"), format!("[::1]:{port}")];
         let all: Vec<String> = std::iter::once(named.clone())
-            .chain(here.into_iter().filter(|_| place.is_here() && matches!(host, Host::Name(_))))
+            .chain(here.into_iter().filter(|_| place.is_loopback() && matches!(host, Host::Name(_))))
             .collect();
         let hosts = self.with(&all)?;
         let why = match hosts.host(host, port) {
@@ -78,34 +78,34 @@ impl Way {
         Err(Failure::new(REFUSED, format!("{named} is not reached: {why}")))
     }
 
-    pub(super) fn exchange(&self, place: &Place) -> Result<Exchange, Failure> {
+    pub(super) fn exchange(&self, place: &Endpoint) -> Result<OriginClient, Failure> {
         let hosts = self.hosts(place)?;
-        Exchange::new(place.url().clone(), Arc::new(hosts), None).map_err(|why| Failure::new(FAILED, why))
+        OriginClient::new(place.url().clone(), Arc::new(hosts), None).map_err(|why| Failure::new(FAILED, why))
     }
 }
 
 /// To whoever gave a login: the person has agreed to that when they logged in.
-impl pinfold_login::Way for Way {
-    fn exchange(&self, place: &Place) -> Result<Exchange, Trouble> {
+impl pinfold_login::Connector for Way {
+    fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
         Way::exchange(self, place).map_err(trouble)
     }
 }
 
-pub(super) fn trouble(failure: Failure) -> Trouble {
-    Trouble { what: failure.message, mend: failure.mend }
+pub(super) fn trouble(failure: Failure) -> LoginError {
+    LoginError { message: failure.message, hint: failure.mend }
 }
 
-pub(super) fn failure(trouble: Trouble) -> Failure {
+pub(super) fn failure(trouble: LoginError) -> Failure {
     Failure {
         code: FAILED,
-        message: say::lines(&trouble.what),
-        mend: trouble.mend.map(|mend| say::lines(&mend)),
+        message: say::lines(&trouble.message),
+        mend: trouble.hint.map(|mend| say::lines(&mend)),
     }
 }
 
 /// A server, as it is named on the command line.
-pub(super) fn server(text: &str) -> Result<Place, Failure> {
-    Place::parse(text).map_err(|why| {
+pub(super) fn server(text: &str) -> Result<Endpoint, Failure> {
+    Endpoint::parse(text).map_err(|why| {
         let shown = say::visible(text);
         let failure = Failure::new(USAGE, format!("the server at `{shown}` cannot be reached: {why}"));
         if text.starts_with("http:") {

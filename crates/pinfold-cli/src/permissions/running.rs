@@ -1,7 +1,7 @@
 //! What was granted in sessions that run at the moment, and taking it back there.
 
 use pinfold::consent::Via;
-use pinfold_approvals::socket::{Everywhere, GrantShown, LastsShown};
+use pinfold_approvals::socket::{GrantExpiry, GrantSummary, ProcessAggregator};
 
 use crate::surroundings;
 
@@ -11,16 +11,16 @@ pub(crate) struct Grant {
     /// The process that has the session, by the name of its socket.
     pub(crate) process: String,
     /// The grant.
-    pub(crate) shown: GrantShown,
+    pub(crate) shown: GrantSummary,
 }
 
 /// The sessions that run, as far as they can be reached.
-pub(crate) struct Running(Everywhere);
+pub(crate) struct Running(ProcessAggregator);
 
 impl Running {
     /// All of this person.
     pub(crate) fn all() -> Self {
-        Self(Everywhere::new(&surroundings::socket_homes()))
+        Self(ProcessAggregator::new(&surroundings::socket_homes()))
     }
 
     /// What was granted in them, and why some could not be asked.
@@ -62,9 +62,9 @@ impl Grant {
         };
         let who = shown.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
         let lasts = match shown.lasts {
-            LastsShown::Session => "until the session ends".to_owned(),
-            LastsShown::Until(end) => format!("until {end:.0}"),
-            LastsShown::Calls(left) => format!("for {left} calls more"),
+            GrantExpiry::Session => "until the session ends".to_owned(),
+            GrantExpiry::Until(end) => format!("until {end:.0}"),
+            GrantExpiry::Calls(left) => format!("for {left} calls more"),
         };
         let used = match shown.used {
             0 => "never used".to_owned(),
@@ -84,7 +84,7 @@ mod tests {
     use pinfold::policy::{Class, Grant as Granted};
     use pinfold::{Ambient, Plan, Session};
     use pinfold_approvals::Broker;
-    use pinfold_approvals::socket::{Place, Sessions};
+    use pinfold_approvals::socket::{SessionRegistry, SocketDir};
 
     use super::*;
 
@@ -96,14 +96,15 @@ mod tests {
         let by = By { via: Via::Terminal, who: Some("alice".to_owned()) };
         session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, GrantLifetime::Calls(3));
 
-        let homes = pinfold_approvals::socket::Homes { runtime: None, state: Some(folder.path().to_owned()) };
-        let place = Place::open(&homes).unwrap();
-        let sessions = Sessions::default();
-        sessions.know(&session);
+        let homes =
+            pinfold_approvals::socket::SocketHomes { runtime: None, state: Some(folder.path().to_owned()) };
+        let place = SocketDir::open(&homes).unwrap();
+        let sessions = SessionRegistry::default();
+        sessions.add(&session);
         let broker = Arc::new(Broker::default());
         let _listening = broker.listen(&place, "one", &sessions).unwrap();
 
-        let running = Running(Everywhere::of(vec![place]));
+        let running = Running(ProcessAggregator::from_dirs(vec![place]));
         let (grants, failed) = running.grants();
         assert!(failed.is_empty(), "{failed:?}");
         let [grant] = &grants[..] else { panic!("{grants:?}") };

@@ -4,7 +4,7 @@
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener};
 
-use pinfold_boundary::{Network, Published};
+use pinfold_boundary::{Network, PortForward};
 
 use crate::args::Listen;
 use crate::exit::{Failure, USAGE};
@@ -13,7 +13,7 @@ use crate::exit::{Failure, USAGE};
 const MOST: usize = 16;
 
 /// Listens on this machine, at both of its own addresses and at no other.
-pub(super) fn listen(all: &[Listen], network: &Network) -> Result<Vec<Published>, Failure> {
+pub(super) fn listen(all: &[Listen], network: &Network) -> Result<Vec<PortForward>, Failure> {
     if all.is_empty() {
         return Ok(Vec::new());
     }
@@ -26,7 +26,7 @@ pub(super) fn listen(all: &[Listen], network: &Network) -> Result<Vec<Published>
     if all.len() > MOST {
         return Err(Failure::new(USAGE, format!("at most {MOST} ports can be published (--listen)")));
     }
-    all.iter().map(|wish| Ok(Published { listeners: bound(*wish)?, port: wish.inside })).collect()
+    all.iter().map(|wish| Ok(PortForward { listeners: bound(*wish)?, port: wish.inside })).collect()
 }
 
 fn bound(wish: Listen) -> Result<Vec<TcpListener>, Failure> {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use pinfold::consent::{Answer, Approver, By, Heard, Request, Via};
-use pinfold_approvals::socket::{Order, Peer};
+use pinfold_approvals::socket::{ClientMessage, Peer};
 use serde_json::json;
 
 use super::{Lines, calls, error};
@@ -52,7 +52,7 @@ impl Wire {
     }
 
     /// The next answer, if one comes within this time. What is no answer is kept for later.
-    fn answer(&mut self, most: Duration) -> Result<Option<Order>, &'static str> {
+    fn answer(&mut self, most: Duration) -> Result<Option<ClientMessage>, &'static str> {
         const GONE: &str = "the client is gone";
         self.out.set_read_timeout(Some(most)).map_err(|_| GONE)?;
         let there = is_next_there(&mut self.lines);
@@ -91,8 +91,8 @@ impl<'a> Asks<'a> {
     }
 
     /// What an order says about a request; an answer that counts, or nothing after it was told what is wrong.
-    fn taken(&self, wire: &mut Wire, order: Order, request: &Request) -> io::Result<Option<Answer>> {
-        let Order::Answer { id, digest, answer: choice, who, .. } = order else {
+    fn taken(&self, wire: &mut Wire, order: ClientMessage, request: &Request) -> io::Result<Option<Answer>> {
+        let ClientMessage::Answer { id, digest, answer: choice, who, .. } = order else {
             wire.say(&error("only an answer is understood here"))?;
             return Ok(None);
         };
@@ -100,7 +100,7 @@ impl<'a> Asks<'a> {
             wire.say(&error("that is not what is asked"))?;
             return Ok(None);
         }
-        let by = By { via: Via::Embedder, who: Some(self.peer.called(who)) };
+        let by = By { via: Via::Embedder, who: Some(self.peer.describe(who)) };
         Ok(Some(Answer { id, digest, choice, by }))
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use pinfold::check::LONGEST_LINE;
 use pinfold::consent::{Approver, Caller};
 use pinfold::{CallRequest, RawCall, Session};
-use pinfold_approvals::socket::{Frames, Peer};
+use pinfold_approvals::socket::{JsonLines, Peer};
 use pinfold_tools::HookedSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ impl House {
     /// Makes the calls of a connection until it ends. `asks`: who answers questions about them themselves.
     pub(super) fn calls(
         &self,
-        mut frames: Frames,
+        mut frames: JsonLines,
         stream: &UnixStream,
         asks: Option<Peer>,
     ) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Calls that are under way, so that those who wait for them hear of the end.
+//! Calls in flight, whose clients are told when the server ends.
 
 use std::sync::Arc;
 
@@ -6,34 +6,34 @@ use tokio::sync::watch;
 
 /// All calls.
 #[derive(Clone)]
-pub(super) struct Calls(Arc<watch::Sender<Now>>);
+pub(super) struct CallsInFlight(Arc<watch::Sender<InFlightState>>);
 
 #[derive(Clone, Copy, Default)]
-struct Now {
+struct InFlightState {
     underway: usize,
     is_over: bool,
 }
 
-/// One of them.
-struct Call(Calls);
+/// One call.
+struct CallInFlight(CallsInFlight);
 
-impl Drop for Call {
+impl Drop for CallInFlight {
     fn drop(&mut self) {
         self.0.0.send_modify(|now| now.underway -= 1);
     }
 }
 
-impl Default for Calls {
+impl Default for CallsInFlight {
     fn default() -> Self {
-        Self(Arc::new(watch::Sender::new(Now::default())))
+        Self(Arc::new(watch::Sender::new(InFlightState::default())))
     }
 }
 
-impl Calls {
-    /// Waits for an answer; none where the end comes before.
+impl CallsInFlight {
+    /// Waits for an answer; `None` where the server ends first.
     pub(super) async fn answer<T>(&self, answer: impl Future<Output = T>) -> Option<T> {
         self.0.send_modify(|now| now.underway += 1);
-        let _call = Call(self.clone());
+        let _call = CallInFlight(self.clone());
         let mut now = self.0.subscribe();
         tokio::select! {
             answer = answer => Some(answer),
@@ -41,12 +41,12 @@ impl Calls {
         }
     }
 
-    /// Answers no more. Whether anybody waited; they have their answer then.
+    /// Ends all calls. Returns whether any was in flight; they have their error then.
     pub(super) async fn end(&self) -> bool {
         self.0.send_modify(|now| now.is_over = true);
         let mut now = self.0.subscribe();
         let waited = now.borrow_and_update().underway > 0;
-        // The sender is ours: it does not go away.
+        // The sender is owned here, so it cannot be dropped.
         let _ = now.wait_for(|now| now.underway == 0).await;
         waited
     }
@@ -60,7 +60,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_waits_hears_of_the_end() {
-        let calls = Calls::default();
+        let calls = CallsInFlight::default();
         assert_eq!(calls.answer(async { 1 }).await, Some(1));
         let waits = calls.clone();
         let waits = tokio::spawn(async move { waits.answer(pending::<()>()).await });

@@ -1,16 +1,16 @@
-//! The server over HTTP: whoever has the token, each client a session of its own.
+//! The server over streamable HTTP: clients with the token, each with a session of its own.
 //!
-//! What comes is looked at in this order: the name it was sent to, the page it was sent from, the path, the token; only
-//! then is more than the head read. What a request means, and which revision it speaks, is the SDK's.
+//! Requests are checked in this order: `Host`, `Origin`, path, token; only then is the body read. The SDK parses the
+//! request and its revision.
 //!
-//! # How it ends
-//! When it is told to: nobody is waited for, and what was started ends. Whoever waits for a call is told so, since clients do
-//! not notice by themselves that nobody is there any more.
+//! # Shutdown
+//! On the signal to end, no client is waited for and everything that was started ends. Clients that wait for a call get
+//! an error, since they do not notice a dead server by themselves.
 
+mod auth;
 mod calls;
-mod door;
+mod client_session;
 mod sessions;
-mod visitor;
 
 use std::convert::Infallible;
 use std::io;
@@ -24,7 +24,7 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Body as _, Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Request, Response, StatusCode};
-use pinfold_http::{Manner, listen, places};
+use pinfold_net::{ListenerOptions, connection_slots, serve};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -32,82 +32,83 @@ use tokio::time::timeout;
 
 use crate::serve::{AT_ONCE, Server};
 use crate::stdio::LONGEST;
-use calls::Calls;
-use door::Turned;
-pub use door::{Door, PATH};
-use sessions::Sessions;
-use visitor::Visitor;
+use auth::Rejection;
+pub use auth::{Authenticator, PATH};
+use calls::CallsInFlight;
+use client_session::HttpClientSession;
+use sessions::HttpSessions;
 
-/// How many connections there may be: a few for each client.
+/// The most connections: a few for each client.
 const CONNECTIONS: usize = 128;
-/// How long a head may take, also the next one on a connection.
+/// The time limit for a header section, also of the next request on a connection.
 const HEAD: Duration = Duration::from_secs(30);
-/// How long what is said may take.
+/// The time limit for a body.
 const SAID: Duration = Duration::from_mins(1);
-/// How long the last answers may take to go out.
+/// The time in which the last responses are sent.
 const LAST: Duration = Duration::from_millis(200);
-/// Bytes of what is said that may be on their way at one time, over all connections, in KiB.
+/// The bodies that are buffered at a time over all connections, in KiB.
 const UNDERWAY: u32 = 160 << 10;
 
-type Reply = Response<BoxBody<Bytes, Infallible>>;
+type HttpReply = Response<BoxBody<Bytes, Infallible>>;
 
-/// What all requests are answered from.
-struct House {
-    door: Door,
-    service: StreamableHttpService<Visitor, Sessions>,
+/// The state that requests share.
+struct HttpService {
+    door: Authenticator,
+    service: StreamableHttpService<HttpClientSession, HttpSessions>,
     underway: Semaphore,
 }
 
-/// Serves whoever has the token, until `ended` can be read, and closes what was opened.
+/// Serves clients with the token until `ended` becomes readable, and closes what was opened.
 ///
 /// # Errors
 /// When a listener cannot be used.
 pub fn serve_http(
     server: &Server,
     listeners: Vec<TcpListener>,
-    door: Door,
+    door: Authenticator,
     ended: UnixStream,
 ) -> io::Result<()> {
-    // Each session has its own calls, and those of the newest revision are in none.
+    // Each session has its own calls; those of the newest revision are in none.
     let most_calls = (sessions::MOST + 1) * AT_ONCE;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .max_blocking_threads(most_calls)
         .build()?;
-    let done = runtime.block_on(until_the_end(server, listeners, door, ended));
+    let done = runtime.block_on(serve_until_end(server, listeners, door, ended));
     server.close();
-    // Waits for the calls that are being carried out: they end, and are recorded.
+    // Waits for running calls: they end, and are recorded.
     drop(runtime);
     done
 }
 
-async fn until_the_end(
+async fn serve_until_end(
     server: &Server,
     listeners: Vec<TcpListener>,
-    door: Door,
+    door: Authenticator,
     ended: UnixStream,
 ) -> io::Result<()> {
-    let sessions = Arc::new(Sessions::default());
+    let sessions = Arc::new(HttpSessions::default());
     let config = StreamableHttpServerConfig::default()
         .with_max_request_body_bytes(LONGEST)
-        // Names were looked at before.
+        // The authenticator has checked them.
         .disable_allowed_hosts()
-        // Older clients take an event without data for a message.
+        // Older clients parse an event without data as a message.
         .with_sse_retry(None);
     let over = config.cancellation_token.clone();
     let visited = server.clone();
-    let calls = Calls::default();
+    let calls = CallsInFlight::default();
     let known = calls.clone();
-    let visitor = move || Ok(Visitor::new(visited.clone(), known.clone()));
+    let visitor = move || Ok(HttpClientSession::new(visited.clone(), known.clone()));
     let service = StreamableHttpService::new(visitor, Arc::clone(&sessions), config);
-    let house = Arc::new(House { door, service, underway: Semaphore::new(UNDERWAY as usize) });
-    let places = places(CONNECTIONS);
-    let manner = Manner { said: HEAD, again: true, here_alone: house.door.here_alone };
+    let house = Arc::new(HttpService { door, service, underway: Semaphore::new(UNDERWAY as usize) });
+    let slots = connection_slots(CONNECTIONS);
+    let options =
+        ListenerOptions { header_timeout: HEAD, keep_alive: true, loopback_only: house.door.loopback_only };
     for listener in listeners {
         let house = Arc::clone(&house);
         let answer = move |request| answered(Arc::clone(&house), request);
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        tokio::spawn(listen(listener, Arc::clone(&places), manner, answer));
+        tokio::spawn(serve(listener, Arc::clone(&slots), options, answer));
     }
     tokio::spawn(sessions.keep());
     ended.set_nonblocking(true)?;
@@ -119,8 +120,8 @@ async fn until_the_end(
     Ok(())
 }
 
-async fn answered(house: Arc<House>, request: Request<Incoming>) -> Reply {
-    if let Err(turned) = house.door.lets_in(&request) {
+async fn answered(house: Arc<HttpService>, request: Request<Incoming>) -> HttpReply {
+    if let Err(turned) = house.door.authenticate(&request) {
         return no(turned);
     }
     let (head, body) = request.into_parts();
@@ -130,7 +131,7 @@ async fn answered(house: Arc<House>, request: Request<Incoming>) -> Reply {
     }
 }
 
-/// All that is said: in time, not too long, and not too much of it at once.
+/// Reads a body within the limits of time, of its size, and of all bodies together.
 async fn whole(underway: &Semaphore, body: Incoming) -> Result<Bytes, (StatusCode, &'static str)> {
     const TOO_LONG: (StatusCode, &str) =
         (StatusCode::PAYLOAD_TOO_LARGE, "a message of more than 64 MiB is not taken");
@@ -141,7 +142,7 @@ async fn whole(underway: &Semaphore, body: Incoming) -> Result<Bytes, (StatusCod
         return Err(TOO_LONG);
     }
     let read = async {
-        // At most 64 MiB, so that it fits.
+        // At most 64 MiB, so the conversion cannot fail.
         let _place = underway.acquire_many(u32::try_from(size >> 10).unwrap_or(UNDERWAY)).await;
         Limited::new(body, LONGEST).collect().await
     };
@@ -152,7 +153,7 @@ async fn whole(underway: &Semaphore, body: Incoming) -> Result<Bytes, (StatusCod
     }
 }
 
-fn no(turned: Turned) -> Reply {
+fn no(turned: Rejection) -> HttpReply {
     let (status, why) = turned.status();
     let mut reply = error(status, why);
     if status == StatusCode::UNAUTHORIZED {
@@ -161,8 +162,8 @@ fn no(turned: Turned) -> Reply {
     reply
 }
 
-/// An answer to a request whose number nobody has read.
-fn error(status: StatusCode, why: &str) -> Reply {
+/// An error response to a request whose identifier was not parsed.
+fn error(status: StatusCode, why: &str) -> HttpReply {
     let said = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32000, "message": format!("pinfold: {why}")}});
     let mut reply = Response::new(Full::new(Bytes::from(said.to_string())).boxed());
     *reply.status_mut() = status;

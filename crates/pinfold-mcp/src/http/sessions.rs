@@ -1,7 +1,7 @@
-//! The sessions of clients that shook hands: how many there may be, and when they end.
+//! The sessions of clients that did a handshake: their number, and when they end.
 //!
-//! Over HTTP nobody says that they are gone. A client all of whose streams are closed has a moment to come back; then its
-//! calls are taken back, and after a while without a word its session ends.
+//! HTTP clients do not say goodbye. A client without open streams has a moment to reconnect; then its calls are
+//! cancelled, and after some time without a request its session ends.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,51 +17,51 @@ use rmcp::transport::streamable_http_server::session::local::{
 };
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 
-/// Sessions at one time. Who comes then takes the place of whoever was silent longest.
+/// The most sessions at a time. A further one replaces the session that was idle longest.
 pub(super) const MOST: usize = 32;
-/// How long a client whose streams are all closed has to come back for its calls: clients try again after a few seconds.
+/// The time in which a client without open streams has to reconnect for its calls: clients retry after a few seconds.
 const BACK: Duration = Duration::from_secs(10);
-/// How long a client without an open stream may say nothing.
+/// The idle time after which a session without an open stream ends.
 const IDLE: Duration = Duration::from_mins(30);
-/// How often it is looked who is gone.
+/// The interval at which disconnected clients are looked for.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// All of them.
-pub(super) struct Sessions {
+/// All sessions.
+pub(super) struct HttpSessions {
     local: LocalSessionManager,
-    guests: Arc<Guests>,
+    guests: Arc<HttpClients>,
 }
 
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoSession {
+pub(super) enum HttpSessionError {
     #[error("there are {MOST} sessions, and all of them are in use")]
     TooMany,
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
 }
 
-/// What is known of each client.
+/// The state of each client.
 #[derive(Default)]
-struct Guests(Mutex<HashMap<SessionId, Guest>>);
+struct HttpClients(Mutex<HashMap<SessionId, HttpClientState>>);
 
-struct Guest {
-    /// When it said something last, or closed a stream.
+struct HttpClientState {
+    /// The time of the last request, or of the last stream's end.
     last: Instant,
-    /// Streams that it reads.
+    /// Open streams.
     open: usize,
-    /// Its requests that were not answered.
+    /// Requests without a response so far.
     waiting: HashSet<RequestId>,
 }
 
-impl Guests {
-    fn all(&self) -> MutexGuard<'_, HashMap<SessionId, Guest>> {
-        // Each use leaves it whole.
+impl HttpClients {
+    fn all(&self) -> MutexGuard<'_, HashMap<SessionId, HttpClientState>> {
+        // A panic cannot leave the map half changed.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a client is there. `false`: there is no such session.
-    fn hears(&self, id: &SessionId, note: impl FnOnce(&mut Guest)) -> bool {
+    /// Records activity of a client. `false`: there is no such session.
+    fn hears(&self, id: &SessionId, note: impl FnOnce(&mut HttpClientState)) -> bool {
         let mut all = self.all();
         let Some(guest) = all.get_mut(id) else { return false };
         guest.last = Instant::now();
@@ -69,17 +69,17 @@ impl Guests {
         true
     }
 
-    /// The session that was silent longest, of those that nobody reads.
+    /// The session that was idle longest, among those without streams.
     fn most_silent(&self) -> Option<SessionId> {
         let all = self.all();
         let silent = all.iter().filter(|(_, guest)| guest.open == 0 && guest.waiting.is_empty());
         silent.min_by_key(|(_, guest)| guest.last).map(|(id, _)| Arc::clone(id))
     }
 
-    /// Sessions that are over, and calls that nobody waits for any more.
+    /// Sessions that have expired, and calls whose clients are gone.
     fn gone(&self) -> (Vec<SessionId>, Vec<(SessionId, RequestId)>) {
         let mut all = self.all();
-        let is_silent = |guest: &Guest, time| guest.open == 0 && guest.last.elapsed() >= time;
+        let is_silent = |guest: &HttpClientState, time| guest.open == 0 && guest.last.elapsed() >= time;
         let over =
             all.iter().filter(|(_, guest)| is_silent(guest, IDLE)).map(|(id, _)| Arc::clone(id)).collect();
         let left = all.iter_mut().filter(|(_, guest)| is_silent(guest, BACK));
@@ -89,19 +89,19 @@ impl Guests {
     }
 }
 
-/// A stream that is open.
-struct Open {
-    guests: Arc<Guests>,
+/// An open stream.
+struct ObservedStream {
+    guests: Arc<HttpClients>,
     id: SessionId,
 }
 
-impl Open {
-    fn new(guests: &Arc<Guests>, id: &SessionId) -> Self {
+impl ObservedStream {
+    fn new(guests: &Arc<HttpClients>, id: &SessionId) -> Self {
         guests.hears(id, |guest| guest.open += 1);
         Self { guests: Arc::clone(guests), id: Arc::clone(id) }
     }
 
-    /// Notes what comes by.
+    /// Observes the messages of a stream.
     fn passes(&self, message: Option<&ServerJsonRpcMessage>) {
         let answered = match message {
             Some(JsonRpcMessage::Response(response)) => Some(&response.id),
@@ -114,24 +114,24 @@ impl Open {
     }
 }
 
-impl Drop for Open {
+impl Drop for ObservedStream {
     fn drop(&mut self) {
         self.guests.hears(&self.id, |guest| guest.open = guest.open.saturating_sub(1));
     }
 }
 
-impl Default for Sessions {
+impl Default for HttpSessions {
     fn default() -> Self {
         let mut local = LocalSessionManager::default();
         local.session_config.sse_retry = None;
-        // A call that waits for an answer is silent for long: who is gone is found out here.
+        // A stream is silent while a call waits for an answer, so a disconnect is noticed here.
         local.session_config.keep_alive = None;
         Self { local, guests: Arc::default() }
     }
 }
 
-impl Sessions {
-    /// Sees who is gone, for as long as anybody can come.
+impl HttpSessions {
+    /// Expires sessions and calls, as long as the server runs.
     pub(super) async fn keep(self: Arc<Self>) {
         loop {
             tokio::time::sleep(LOOK).await;
@@ -141,7 +141,7 @@ impl Sessions {
                 let param = CancelledNotificationParam::new(Some(call), why);
                 let cancelled = CancelledNotification::new(param);
                 let cancelled = ClientNotification::CancelledNotification(cancelled);
-                // One that has ended meanwhile needs none.
+                // A session that has ended meanwhile needs none.
                 let _ = self.local.accept_message(&id, ClientJsonRpcMessage::notification(cancelled)).await;
             }
             for id in over {
@@ -158,22 +158,22 @@ impl Sessions {
     where
         S: Stream<Item = ServerSseMessage> + Send + Sync,
     {
-        let open = Open::new(&self.guests, id);
+        let open = ObservedStream::new(&self.guests, id);
         stream.inspect(move |event| open.passes(event.message.as_deref()))
     }
 }
 
-impl SessionManager for Sessions {
-    type Error = NoSession;
+impl SessionManager for HttpSessions {
+    type Error = HttpSessionError;
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), NoSession> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), HttpSessionError> {
         if self.guests.all().len() >= MOST {
-            let silent = self.guests.most_silent().ok_or(NoSession::TooMany)?;
+            let silent = self.guests.most_silent().ok_or(HttpSessionError::TooMany)?;
             self.close_session(&silent).await?;
         }
         let (id, transport) = self.local.create_session().await?;
-        let guest = Guest { last: Instant::now(), open: 0, waiting: HashSet::new() };
+        let guest = HttpClientState { last: Instant::now(), open: 0, waiting: HashSet::new() };
         self.guests.all().insert(Arc::clone(&id), guest);
         Ok((id, transport))
     }
@@ -182,15 +182,15 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, NoSession> {
+    ) -> Result<ServerJsonRpcMessage, HttpSessionError> {
         Ok(self.local.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, NoSession> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, HttpSessionError> {
         Ok(self.guests.hears(id, |_| ()) && self.local.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), NoSession> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), HttpSessionError> {
         self.guests.all().remove(id);
         Ok(self.local.close_session(id).await?)
     }
@@ -199,7 +199,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, NoSession> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         if let JsonRpcMessage::Request(request) = &message {
             self.guests.hears(id, |guest| _ = guest.waiting.insert(request.id.clone()));
         }
@@ -207,14 +207,18 @@ impl SessionManager for Sessions {
         Ok(self.watched(id, stream))
     }
 
-    async fn accept_message(&self, id: &SessionId, message: ClientJsonRpcMessage) -> Result<(), NoSession> {
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<(), HttpSessionError> {
         Ok(self.local.accept_message(id, message).await?)
     }
 
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, NoSession> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         let stream = self.local.create_standalone_stream(id).await?;
         Ok(self.watched(id, stream))
     }
@@ -223,7 +227,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, NoSession> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         let stream = self.local.resume(id, last_event_id).await?;
         Ok(self.watched(id, stream))
     }

@@ -1,4 +1,4 @@
-//! One call of a tool: judged with its arguments, passed on as it came, and its answer without secrets.
+//! One tool call: judged with its arguments, forwarded unchanged, and its result redacted.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,69 +10,69 @@ use pinfold_tools::HookNotes;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::asks::{Asked, Asks, QUESTION};
-use super::catalogue::Doubt;
-use super::clean::clean;
-use super::of_client::{Client, OURS};
-use super::requests::{Judged, Waiting};
-use super::theirs::mark_required;
-use super::{Shared, listing};
-use crate::serve::{Room, Wish, about, reply};
+use super::approver::{ElicitationApprover, ParkedForm, QUESTION};
+use super::catalogue::DefinitionDoubt;
+use super::client_messages::{ClientInfo, OURS};
+use super::labelled_forms::mark_required;
+use super::redact::clean;
+use super::requests::{JudgedCall, PendingKind};
+use super::{ProxyState, listing};
+use crate::serve::{OpenSession, SessionRequest, about, reply};
 use crate::wire::frame::{self, Id, Message, spliced};
 use crate::wire::strict::{self, is_plain};
 
-/// The fields of a call that its server looks for by name.
+/// The fields of a call that servers look up by name.
 const FIELDS: [&str; 3] = ["name", "arguments", "_meta"];
 
-/// What methods list, by the field of their result.
+/// The list methods, by the field of their result.
 const LISTS: [(&str, &str); 3] = [
     ("prompts/list", "prompts"),
     ("resources/list", "resources"),
     ("resources/templates/list", "resourceTemplates"),
 ];
 
-/// How the name of every tool of a server begins, for rules.
+/// The prefix of tool names in rules.
 const PREFIX: &str = "mcp__";
 
-/// Where requests of the newest revision say who makes them; the slash is written as pointers have it.
+/// The client's identification in requests of the newest revision, as a JSON pointer.
 const OF_PROTOCOL: &str = "io.modelcontextprotocol~1";
 
-/// Where they say which revision that is.
+/// The revision in such requests.
 const VERSION: &str = "/_meta/io.modelcontextprotocol~1protocolVersion";
 
-/// The longest call that is looked through in less time than it takes another thread to wake up.
+/// The longest call that is judged in less time than waking another thread, in bytes.
 const BRIEF: usize = 16 << 10;
 
-/// A call as it came.
-pub(crate) struct Call {
-    /// Its number: another one, once the client has made it again with an answer.
+/// A call.
+pub(crate) struct ProxiedCall {
+    /// Its identifier: a new one, once the client has repeated it with an answer.
     id: Mutex<Id>,
     line: Vec<u8>,
     params: Value,
     tool: String,
-    /// It is no tool that is called, but another method of the protocol, by this name.
+    /// The method, where it is not a tool call.
     is_method: bool,
 }
 
-/// A call that was let through and waits for its answer.
-pub(crate) struct Sent {
+/// A call that was forwarded and waits for its response.
+pub(crate) struct ForwardedCall {
     receipt: Receipt,
     permitted: Option<PermittedCall>,
-    room: Arc<Room>,
-    /// What hooks want the model to read.
+    room: Arc<OpenSession>,
+    /// Messages of hooks for the model.
     context: Vec<String>,
-    /// A hook wants the agent to stop, and why.
+    /// A hook's reason to stop the agent.
     stop: Option<String>,
-    /// Its result has no place for words of ours.
+    /// Its result has no place for further text.
     is_method: bool,
 }
 
-impl Call {
-    /// Understands a call.
+impl ProxiedCall {
+    /// Parses a call.
     ///
     /// # Errors
-    /// Why it is none that every server reads alike.
-    pub(crate) fn of(id: Id, line: Vec<u8>, params: Option<&str>) -> Result<Self, String> {
+    /// Why servers could read it differently.
+    pub(crate) fn parse(id: Id, line: Vec<u8>, params: Option<&str>) -> Result<Self, String> {
         let params = strict::parse(params.ok_or("`params` is missing")?)?;
         let fields = params.as_object().filter(|fields| is_plain(fields, &FIELDS));
         let fields = fields.ok_or("`params` has names that differ in case alone, or is no object")?;
@@ -83,11 +83,11 @@ impl Call {
         Ok(Self { id: Mutex::new(id), line, params, tool, is_method: false })
     }
 
-    /// Understands a request of another method, which is judged like a call.
+    /// Parses a request of another method, which is judged like a call.
     ///
     /// # Errors
-    /// As those of [`Call::of`].
-    pub(crate) fn of_method(
+    /// As [`ProxiedCall::parse`].
+    pub(crate) fn parse_method(
         id: Id,
         line: Vec<u8>,
         method: &str,
@@ -100,15 +100,15 @@ impl Call {
         Ok(Self { id: Mutex::new(id), line, params, tool: method.to_owned(), is_method: true })
     }
 
-    /// Whether it is no call of a tool.
+    /// Returns whether it is not a tool call.
     pub(crate) fn is_method(&self) -> bool {
         self.is_method
     }
 
-    /// What it is called with.
+    /// Its arguments.
     fn arguments(&self) -> Value {
         if self.is_method {
-            // What the protocol itself adds is no argument.
+            // The protocol's own fields are no arguments.
             let mut params = self.params.clone();
             params.as_object_mut().and_then(|params| params.remove("_meta"));
             return params;
@@ -120,45 +120,46 @@ impl Call {
         self.id.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The client has made it again, under this number.
-    pub(crate) fn goes_on_as(&self, id: Id) {
+    /// Moves it to the identifier under which the client has repeated it.
+    pub(crate) fn resume_as(&self, id: Id) {
         *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
     }
 
-    /// Whether its revision has no requests of a server, so that a question is the answer to the call.
+    /// Returns whether its revision has no server requests, so that an approval request is the response to the call.
     pub(crate) fn is_newest(&self) -> bool {
         self.params.pointer(VERSION).is_some()
     }
 
-    /// The client behind it, where each request says that.
-    pub(crate) fn client(&self) -> Option<Client> {
-        self.is_newest().then(|| Client::of(|at| self.params.pointer(&format!("/_meta/{OF_PROTOCOL}{at}"))))
+    /// The client, where each request identifies it.
+    pub(crate) fn client(&self) -> Option<ClientInfo> {
+        self.is_newest()
+            .then(|| ClientInfo::of(|at| self.params.pointer(&format!("/_meta/{OF_PROTOCOL}{at}"))))
     }
 
-    /// What a state is bound to.
+    /// The context that a state is bound to.
     pub(crate) fn about(&self) -> Vec<u8> {
         about(&self.tool, self.params.get("arguments").and_then(Value::as_object))
     }
 
-    /// The call that it goes on with, if its state is one of ours.
-    pub(crate) fn goes_on_with(&self, shared: &Shared) -> Option<Asked> {
+    /// The parked call that it resumes, if its state is valid.
+    pub(crate) fn resumed_call(&self, shared: &ProxyState) -> Option<ParkedForm> {
         let state = self.params.get("requestState")?.as_str()?;
         shared.parked.take(&self.about(), state).ok()?
     }
 
-    /// What the client answers to our question.
+    /// The client's answer to the form.
     pub(crate) fn answered(&self) -> Option<&Value> {
         self.params.pointer("/inputResponses")?.get(QUESTION)
     }
 
-    /// What progress is told under.
+    /// Its progress token.
     pub(crate) fn token(&self) -> Option<Value> {
         self.params.pointer("/_meta/progressToken").cloned()
     }
 
-    /// Whether it is judged without waiting for anybody, unless a person is asked: its session is open, what its server has
-    /// is known, and no programs are asked about it.
-    pub(crate) fn is_brief(&self, shared: &Shared) -> bool {
+    /// Returns whether it can be judged without waiting, unless approval is needed: its session is open, the server's
+    /// tools are known, and no hooks match.
+    pub(crate) fn is_brief(&self, shared: &ProxyState) -> bool {
         if self.line.len() > BRIEF {
             return false;
         }
@@ -168,15 +169,15 @@ impl Call {
         room.is_some_and(|room| !room.attended().session().has_hooks())
     }
 
-    /// The client behind it, and the session that is for it.
-    fn wish(&self, shared: &Shared) -> (Client, Wish) {
+    /// Its client, and the client's session.
+    fn wish(&self, shared: &ProxyState) -> (ClientInfo, SessionRequest) {
         let client = self.client().unwrap_or_else(|| shared.client());
-        let wish = Wish { asks: client.asks, narrowed: None };
+        let wish = SessionRequest { asks: client.asks, narrowed: None };
         (client, wish)
     }
 
-    /// Judges it, and passes it on or answers it. What takes its time is done `aside`.
-    pub(crate) fn carry_out(self, shared: &Arc<Shared>, judged: &Judged, aside: Option<&Aside<'_>>) {
+    /// Judges it, and forwards or answers it. Anything slow is done `aside`.
+    pub(crate) fn execute(self, shared: &Arc<ProxyState>, judged: &JudgedCall, aside: Option<&Aside<'_>>) {
         let waiting = Caller { aside, ..Caller::default() };
         let unknown = || Err("what its server has is not known".to_owned());
         if !self.is_method
@@ -186,8 +187,8 @@ impl Call {
             return self.no(shared, &waiting, format!("the call was not made: {why}"));
         }
         let (client, wish) = self.wish(shared);
-        // By the newest revision only the answer to a call can be a question.
-        let asks = (wish.asks && !(self.is_method && self.is_newest())).then_some(Asks {
+        // In the newest revision only the response to a call can ask.
+        let asks = (wish.asks && !(self.is_method && self.is_newest())).then_some(ElicitationApprover {
             shared,
             client: &client,
             call: &self,
@@ -226,7 +227,7 @@ impl Call {
         if let Some(doubt) = doubt
             && shared.catalogue.accept(&self.tool, &doubt)
         {
-            shared.say_that_the_list_has_changed();
+            shared.notify_list_changed();
         }
         let (_, _, receipt) = permit.spend();
         let id = self.id();
@@ -234,15 +235,15 @@ impl Call {
             permitted.as_ref().map(|permitted| &permitted.raw().input).filter(|input| **input != raw.input);
         let is_method = self.is_method;
         let line = self.into_line(&id, written);
-        let sent = Sent { receipt, permitted, room, context, stop, is_method };
-        match shared.requests.let_through(&id, Box::new(sent)) {
+        let sent = ForwardedCall { receipt, permitted, room, context, stop, is_method };
+        match shared.requests.mark_forwarded(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
-            Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.server_is_gone(),
+            Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.take_all_pending(),
             Ok(()) => {}
         }
     }
 
-    /// As it came; under another number, where it was made again, or with the arguments that a hook wrote.
+    /// The call's line: unchanged, or with a new identifier or arguments of a hook.
     fn into_line(self, id: &Id, written: Option<&Value>) -> Vec<u8> {
         let params = match (frame::parse(&self.line), written) {
             (Ok(Message::Request { id: first, .. }), None) if first == *id => None,
@@ -267,16 +268,16 @@ impl Call {
         })
     }
 
-    /// A no of our own, before anything was judged.
-    pub(crate) fn no(&self, shared: &Shared, waiting: &Caller<'_>, why: String) {
+    /// A refusal before it was judged.
+    pub(crate) fn no(&self, shared: &ProxyState, waiting: &Caller<'_>, why: String) {
         if self.is_method {
             return self.is_not_passed_on(shared, &why);
         }
         self.answer(shared, waiting, serde_json::to_value(reply::error(why)).unwrap_or_default());
     }
 
-    /// A no to a method that is no call: what is listed by it is an empty list, as tools are, anything else an error.
-    fn is_not_passed_on(&self, shared: &Shared, why: &str) {
+    /// The refusal of another method: an empty list for list methods, otherwise an error.
+    fn is_not_passed_on(&self, shared: &ProxyState, why: &str) {
         let id = self.id();
         if shared.requests.is_over(&id).is_none() {
             return;
@@ -289,7 +290,7 @@ impl Call {
         }
     }
 
-    fn answer(&self, shared: &Shared, waiting: &Caller<'_>, mut result: Value) {
+    fn answer(&self, shared: &ProxyState, waiting: &Caller<'_>, mut result: Value) {
         if let Some(result) = result.as_object_mut().filter(|_| self.is_newest()) {
             result.insert("resultType".to_owned(), "complete".into());
         }
@@ -297,8 +298,8 @@ impl Call {
         self.is_answered_with(shared, waiting, &result);
     }
 
-    /// Answers it. `false`: nobody waits for an answer.
-    pub(crate) fn is_answered_with(&self, shared: &Shared, waiting: &Caller<'_>, result: &Value) -> bool {
+    /// Answers it. `false`: it no longer waits.
+    pub(crate) fn is_answered_with(&self, shared: &ProxyState, waiting: &Caller<'_>, result: &Value) -> bool {
         let id = self.id();
         let waits = shared.requests.is_over(&id).is_some();
         if waits {
@@ -308,25 +309,25 @@ impl Call {
     }
 }
 
-/// What rules call a tool.
+/// The tool's name in rules.
 pub(crate) fn rule_name(server: &str, tool: &str) -> String {
     format!("{PREFIX}{server}__{tool}")
 }
 
-/// A doubt is for a person, whatever was granted.
-fn word(doubt: &Doubt) -> HookWord {
+/// A doubt is decided by an approver, whatever was granted.
+fn word(doubt: &DefinitionDoubt) -> HookWord {
     let by = "what is known of the server".to_owned();
     HookWord::doubt(doubt.reason.clone(), by, doubt.definition.clone())
 }
 
-impl Sent {
-    /// Whether programs of the person's have to be told how it ended, which takes its time.
+impl ForwardedCall {
+    /// Returns whether hooks have to be told its end, which is slow.
     pub(crate) fn has_hooks(&self) -> bool {
         self.permitted.is_some()
     }
 
-    /// The server has answered with a result.
-    pub(crate) fn has_result(self, shared: &Shared, id: &Id, line: &[u8], result: &RawValue) {
+    /// Handles a result.
+    pub(crate) fn has_result(self, shared: &ProxyState, id: &Id, line: &[u8], result: &RawValue) {
         let mut answer = match strict::parse(result.get()) {
             Ok(answer @ Value::Object(_)) => answer,
             Ok(_) => return self.not_understood(shared, id, "it is no object"),
@@ -351,8 +352,8 @@ impl Sent {
         shared.to_client(line);
     }
 
-    /// The server has answered with an error.
-    pub(crate) fn has_error(self, shared: &Shared, id: &Id, line: &[u8], error: &RawValue) {
+    /// Handles an error.
+    pub(crate) fn has_error(self, shared: &ProxyState, id: &Id, line: &[u8], error: &RawValue) {
         let Ok(mut answer) = strict::parse(error.get()) else {
             return self.not_understood(shared, id, "its error is none");
         };
@@ -364,18 +365,18 @@ impl Sent {
         shared.to_client(line);
     }
 
-    fn not_understood(self, shared: &Shared, id: &Id, why: &str) {
+    fn not_understood(self, shared: &ProxyState, id: &Id, why: &str) {
         self.ends_with("the answer of the server is not understood", why);
         shared.not_understood(id, why);
     }
 
-    /// It will have no answer.
+    /// Handles the lack of a response.
     pub(crate) fn ends_with(self, what: &str, hint: &str) {
         let failure = Failure::plain(RefusalCode::Io, what, hint);
         self.closes(&Outcome::Failed(failure), &json!({}));
     }
 
-    /// Records how it ended and tells hooks; what they and we have to say to the model.
+    /// Records its end and tells hooks; returns messages for the model.
     fn closes(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
         let Self { receipt, permitted, room, mut context, mut stop, is_method: _ } = self;
         let done = *outcome == Outcome::Done;
@@ -393,7 +394,7 @@ impl Sent {
     }
 }
 
-/// The pieces of a result, to which more are added.
+/// The content of a result, to which more is added.
 fn content_of(answer: &mut Value) -> Option<&mut Vec<Value>> {
     answer.as_object_mut()?.entry("content").or_insert_with(|| json!([])).as_array_mut()
 }
@@ -402,21 +403,21 @@ fn failed_by_server(message: &str) -> Failure {
     Failure::plain(RefusalCode::Io, message, "see what the server says about it")
 }
 
-/// What a request that waits for the server has to be told once the server has gone.
-pub(crate) fn lost(waiting: Waiting) {
+/// Answers pending requests once the server is gone.
+pub(crate) fn lost(waiting: PendingKind) {
     match waiting {
-        Waiting::Call(sent) => sent.ends_with("the server has ended", "start it again"),
-        Waiting::Judged(judged) => judged.gone.store(true, Ordering::SeqCst),
-        Waiting::Ours(answer) => {
-            // Whoever asked does not wait any more.
+        PendingKind::Call(sent) => sent.ends_with("the server has ended", "start it again"),
+        PendingKind::Judging(judged) => judged.gone.store(true, Ordering::SeqCst),
+        PendingKind::Ours(answer) => {
+            // The requester may have cancelled it.
             let _ = answer.send(Err("the server has ended".to_owned()));
         }
-        Waiting::Plain | Waiting::Greeting | Waiting::List | Waiting::Later => {}
+        PendingKind::Plain | PendingKind::Handshake | PendingKind::List | PendingKind::Later => {}
     }
 }
 
-/// Lines that are answered by a result that has secrets in it, beside those of calls.
-pub(crate) fn later(shared: &Shared, id: &Id, line: &[u8], outcome: frame::Outcome<'_>) {
+/// Methods beside calls whose results can have secrets.
+pub(crate) fn later(shared: &ProxyState, id: &Id, line: &[u8], outcome: frame::Outcome<'_>) {
     let (frame::Outcome::Result(part) | frame::Outcome::Error(part)) = outcome;
     let mut answer = match strict::parse(part.get()) {
         Ok(answer) => answer,

@@ -1,5 +1,4 @@
-//! What a server says, as it is remembered and shown: the whole of it by its hash, and in lines, one for each thing that it
-//! says, so that two of them can be laid beside each other.
+//! Definitions as they are stored and shown: as a whole by hash, and as lines, one per value, for a diff.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,31 +6,31 @@ use std::fmt::Write as _;
 use pinfold::audit::Hash;
 use serde_json::{Map, Value};
 
-/// A longer definition is remembered by its hash alone.
+/// The longest stored text, in bytes; a longer definition is stored as its hash.
 const LONGEST: usize = 64 << 10;
 
-/// What was said: a definition of a tool, or the words of a handshake.
+/// A tool definition, or the texts of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Definition {
     hash: String,
-    /// Missing where it is too long, or was kept before texts were.
+    /// `None` where it is too long, or was stored without its text.
     text: Option<Value>,
-    /// The bytes of the text.
+    /// The length of the text, in bytes.
     length: usize,
 }
 
 impl Definition {
-    /// The same for every way of writing the same JSON: whatever a model or a client could read of it counts.
+    /// The hash of the canonical JSON: everything that a model or client could read counts.
     pub(crate) fn new(said: &Value) -> Self {
         let sorted = sorted(said);
         let text = sorted.to_string();
         let hash = Hash::of(text.as_bytes()).to_string();
         let length = text.len();
-        if length > LONGEST { Self::of_hash(&hash) } else { Self { hash, text: Some(sorted), length } }
+        if length > LONGEST { Self::from_hash(&hash) } else { Self { hash, text: Some(sorted), length } }
     }
 
-    /// One that is known by its hash alone.
-    fn of_hash(hash: &str) -> Self {
+    /// A definition that is known by its hash alone.
+    fn from_hash(hash: &str) -> Self {
         Self { hash: hash.to_owned(), text: None, length: 0 }
     }
 
@@ -39,7 +38,7 @@ impl Definition {
         self.length
     }
 
-    /// As it is kept: its text, or its hash where there is none.
+    /// The stored form: its text, or its hash where there is none.
     pub(crate) fn to_kept(&self) -> Value {
         match &self.text {
             Some(text) => Value::Object(Map::from_iter([(TEXT.to_owned(), text.clone())])),
@@ -47,26 +46,26 @@ impl Definition {
         }
     }
 
-    /// What was kept; `None` when it has another form.
+    /// Parses a stored form; `None` when it is malformed.
     pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
         match kept {
-            Value::String(hash) => Some(Self::of_hash(hash)),
+            Value::String(hash) => Some(Self::from_hash(hash)),
             Value::Object(fields) if fields.len() == 1 => fields.get(TEXT).map(Self::new),
             Value::Object(_) | Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => None,
         }
     }
 
-    /// Whether it can be shown.
+    /// Returns whether it can be shown.
     pub(crate) fn has_text(&self) -> bool {
         self.text.is_some()
     }
 
-    /// Whether both say the same.
+    /// Returns whether both are equal.
     pub(crate) fn is(&self, other: &Self) -> bool {
         self.hash == other.hash
     }
 
-    /// All that it says, in lines.
+    /// Its content as lines.
     pub(crate) fn lines(&self) -> String {
         let Some(text) = &self.text else {
             return format!("known by its hash alone: {}\n", self.hash);
@@ -77,14 +76,14 @@ impl Definition {
     }
 }
 
-/// Definitions by name. So much text of them is kept, and hashes beyond it.
+/// Definitions by name. Texts are stored up to a total size, and hashes beyond it.
 #[derive(Debug, Default)]
 pub(crate) struct Definitions {
     by_name: BTreeMap<String, Definition>,
     bytes: usize,
 }
 
-/// The most text of one server that is kept: some hundred times what large servers say.
+/// The most text that is stored for one server: about a hundred times what large servers have.
 const MOST_TEXT: usize = 8 << 20;
 
 impl Definitions {
@@ -96,13 +95,13 @@ impl Definitions {
         self.by_name.is_empty()
     }
 
-    /// Puts a definition in the place of the one of that name.
+    /// Replaces the definition of that name.
     pub(crate) fn insert(&mut self, name: &str, definition: &Definition) {
         self.remove(name);
         let length = definition.length();
         let fits = self.bytes.saturating_add(length) <= MOST_TEXT;
         self.bytes += if fits { length } else { 0 };
-        let kept = if fits { definition.clone() } else { Definition::of_hash(&definition.hash) };
+        let kept = if fits { definition.clone() } else { Definition::from_hash(&definition.hash) };
         self.by_name.insert(name.to_owned(), kept);
     }
 
@@ -111,13 +110,13 @@ impl Definitions {
         self.bytes = self.bytes.saturating_sub(gone);
     }
 
-    /// As they are kept.
+    /// Their stored form.
     pub(crate) fn to_kept(&self) -> Value {
         let kept = self.by_name.iter().map(|(name, definition)| (name.clone(), definition.to_kept()));
         Value::Object(kept.collect())
     }
 
-    /// What was kept; `None` when it has another form.
+    /// Parses a stored form; `None` when it is malformed.
     pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
         let mut definitions = Self::default();
         for (name, kept) in kept.as_object()? {
@@ -127,7 +126,7 @@ impl Definitions {
     }
 }
 
-/// The name of the text in what is kept.
+/// The key of the text in the stored form.
 const TEXT: &str = "says";
 
 fn sorted(value: &Value) -> Value {
@@ -142,7 +141,7 @@ fn sorted(value: &Value) -> Value {
     }
 }
 
-/// Writes `at: value`, a line for each value and for each line of a text: no text can look like another field.
+/// Writes `path: value`, a line for each value and each line of a text: no text can imitate another field.
 fn write_lines(lines: &mut String, at: &mut String, value: &Value) {
     let length = at.len();
     match value {
@@ -157,7 +156,7 @@ fn write_lines(lines: &mut String, at: &mut String, value: &Value) {
         }
         Value::Array(items) if !items.is_empty() => {
             for (number, item) in items.iter().enumerate() {
-                // Writing into a text does not fail.
+                // Writing to a string cannot fail.
                 let _ = write!(at, "[{number}]");
                 write_lines(lines, at, item);
                 at.truncate(length);
@@ -175,7 +174,7 @@ fn push(lines: &mut String, at: &str, text: &str) {
     lines.push('\n');
 }
 
-/// A name as it is, where it can only be a name.
+/// A key without quotes, where it is unambiguous.
 fn named(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/');
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { format!("{name:?}") }

@@ -1,4 +1,4 @@
-//! Lists of tools: those that a client asks for, and our own before a call of which nothing is known.
+//! Lists of tools: those that a client requests, and the proxy's own before a call to an unknown server.
 
 use std::sync::PoisonError;
 use std::sync::mpsc::channel;
@@ -7,43 +7,42 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::Shared;
+use super::ProxyState;
 use super::calls::rule_name;
-use super::catalogue::Page;
-use super::requests::{Requests, Waiting};
+use super::catalogue::ListPage;
+use super::requests::{PendingKind, Requests};
 use crate::wire::frame::{Id, spliced};
 use crate::wire::strict;
 
-/// How long a server has for each page.
+/// The time limit for a page.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// More pages than any list has.
+/// The most pages of a list.
 const MOST_PAGES: usize = 1000;
 
-/// What is the protocol's own in the requests of the newest revision.
+/// The protocol's own fields in requests of the newest revision.
 const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
 
-/// The server has answered a client that wanted its tools.
-pub(crate) fn listed(shared: &Shared, id: &Id, line: &[u8], result: &RawValue) {
+/// Handles the response to a client's list request.
+pub(crate) fn listed(shared: &ProxyState, id: &Id, line: &[u8], result: &RawValue) {
     let page = strict::parse(result.get()).and_then(|mut page| Ok((taken_in(shared, &mut page)?, page)));
     match page {
-        Ok((Page::Whole, _)) => shared.to_client(line.to_vec()),
-        Ok((Page::Changed, page)) => shared.to_client(spliced(line, result, &page.to_string())),
+        Ok((ListPage::Whole, _)) => shared.to_client(line.to_vec()),
+        Ok((ListPage::Changed, page)) => shared.to_client(spliced(line, result, &page.to_string())),
         Err(why) => shared.not_understood(id, &why),
     }
 }
 
-fn taken_in(shared: &Shared, page: &mut Value) -> Result<Page, String> {
+fn taken_in(shared: &ProxyState, page: &mut Value) -> Result<ListPage, String> {
     let visible = shared.opener.visible()?;
     shared.catalogue.page(page, &|tool| visible(&rule_name(&shared.name, tool)))
 }
 
-/// Asks the server for its tools, if it is not known which it has. `call`: the parameters of a call that is about to be
-/// made.
+/// Lists the server's tools, if they are not known. `call`: the parameters of the call that needs them.
 ///
 /// # Errors
-/// When it does not say.
-pub(crate) fn refresh(shared: &Shared, call: &Value) -> Result<(), String> {
+/// When the server does not list them.
+pub(crate) fn refresh(shared: &ProxyState, call: &Value) -> Result<(), String> {
     if shared.catalogue.is_current() {
         return Ok(());
     }
@@ -74,11 +73,11 @@ fn params(call: &Value, cursor: &Value) -> Value {
     Value::Object(params)
 }
 
-fn asked(shared: &Shared, params: &Value) -> Result<Value, String> {
+fn asked(shared: &ProxyState, params: &Value) -> Result<Value, String> {
     let id = Requests::our_id().ok_or("there are no random numbers for a request")?;
     let (answer, said) = channel();
     let full = |_| "too many requests wait for the server".to_owned();
-    shared.requests.client_asks(&id, Waiting::Ours(answer)).map_err(full)?;
+    shared.requests.register_client_request(&id, PendingKind::Ours(answer)).map_err(full)?;
     let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list","params":{params}}}"#);
     if shared.to_server.send(line.into_bytes()).is_err() {
         return Err("the server has ended".to_owned());
@@ -94,5 +93,5 @@ pub(crate) fn has_changed() -> Vec<u8> {
     json!({"jsonrpc": "2.0", "method": CHANGED}).to_string().into_bytes()
 }
 
-/// What a server says when its list has changed.
+/// Handles the server's notification that its list has changed.
 pub(crate) const CHANGED: &str = "notifications/tools/list_changed";

@@ -1,26 +1,26 @@
-//! Between a client and a server of others: every call of a tool is judged, and what the server is, is remembered.
+//! A proxy for a third-party MCP server: every tool call is judged, and the server's tools are pinned.
 //!
-//! Messages are passed on as they came, byte for byte; only calls, lists of tools and results of calls are understood.
-//! What is not clear to every reader alike is not passed on.
+//! Messages are forwarded unchanged, byte for byte; only calls, tool lists and results are parsed. What parsers could
+//! read differently is not forwarded.
 //!
-//! # How it ends
-//! Each end of a pipe has a thread for what is not read at once, and none is waited for: whoever is gone is noticed, what is
-//! there is written for so long, and the process ends. The server ends because its input does: whoever started it sees to that, also when this
-//! process is killed.
+//! # Shutdown
+//! Each pipe has a thread for what is not read at once, and none is waited for: a side that is gone is noticed,
+//! buffered lines are written within a time limit, and the process ends. The server ends because its input does, also
+//! when this process is killed.
 
-mod asks;
+mod approver;
 mod calls;
 mod catalogue;
-mod clean;
+mod client_messages;
 mod definitions;
-mod greeting;
+mod handshake;
+mod labelled_forms;
 mod listing;
-mod of_client;
-mod of_server;
 mod pins;
 mod pool;
+mod redact;
 mod requests;
-mod theirs;
+mod server_messages;
 
 use std::io::{self, Read as _};
 use std::os::fd::AsFd as _;
@@ -35,106 +35,106 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Caller;
 use serde_json::{Value, json};
 
-use crate::serve::{Manner, Opener, Parked, Rooms};
+use crate::serve::{PendingCalls, ServerOptions, SessionOpener, Sessions};
 use crate::wire::frame::Id;
-use crate::wire::outlet::Outlet;
-use asks::Asked;
+use crate::wire::writer::LineWriter;
+use approver::ParkedForm;
 use catalogue::Catalogue;
 pub use catalogue::KnownArgument;
-pub(crate) use of_client::of_request;
-use of_client::{Client, OURS};
-pub use pins::PinPlace;
+pub(crate) use client_messages::of_request;
+use client_messages::{ClientInfo, OURS};
+pub use pins::PinLocation;
 use pins::Pins;
-use pool::Pool;
+use pool::ThreadPool;
+use requests::PendingKind;
 pub(crate) use requests::Requests;
-use requests::Waiting;
 
-/// How long calls that are being judged hold up the end.
+/// The time for which running judgements delay the end.
 const JUDGED: Duration = Duration::from_secs(5);
 
-/// How long a server has to end by itself once its input has ended. Whoever started it ends it then.
+/// The time in which a server has to end after its input. Its parent kills it then.
 pub const GRACE: Duration = Duration::from_secs(5);
 
-/// How long it is waited beyond that.
+/// The time that is waited beyond that.
 pub(crate) const BEYOND: Duration = Duration::from_secs(5);
 
-/// How long what is left may take to be written.
+/// The time limit for writing what is buffered at the end.
 const FLUSH: Duration = Duration::from_secs(5);
 
-/// How often a client is told that a call goes on: less than any client waits in silence.
+/// The interval of progress notifications: shorter than any client's silence limit.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// So many things that were not in order are told, and no more.
+/// The most warnings that are reported.
 const MOST_TOLD: u32 = 20;
 
-/// What stands behind a proxy.
-pub struct Behind {
-    /// What rules call the server: `mcp__NAME__tool`.
+/// The server behind a proxy.
+pub struct ProxiedServer {
+    /// Its name in rules: `mcp__NAME__tool`.
     pub name: String,
-    /// What starts it, inside its boundary. It has to end when its input does, also where the server does not.
+    /// The command that starts it inside its sandbox. It has to end with its input, also where the server does not.
     pub command: Command,
-    /// Where it is kept what its tools are.
-    pub pins: PinPlace,
-    /// What the person says about arguments of its tools.
+    /// The location of its pinned definitions.
+    pub pins: PinLocation,
+    /// The user's declarations about arguments of its tools.
     pub arguments: Vec<KnownArgument>,
 }
 
-/// How a proxy came to its end.
+/// The end of a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProxyEnd {
     /// The client has ended.
     Client,
-    /// The server has, before the client; with its exit code, if it had one. `false`: without a single message.
+    /// The server has ended first; with its exit code, if it had one. `false`: without a single message.
     Server(Option<ExitStatus>, bool),
 }
 
-/// What all threads know.
-pub(crate) struct Shared {
+/// The state that all threads share.
+pub(crate) struct ProxyState {
     name: String,
-    manner: Manner,
-    opener: Arc<dyn Opener>,
-    rooms: Rooms,
+    manner: ServerOptions,
+    opener: Arc<dyn SessionOpener>,
+    rooms: Sessions,
     requests: Requests,
     /// Calls that wait for an answer between two requests of the client.
-    parked: Parked<Asked>,
+    parked: PendingCalls<ParkedForm>,
     catalogue: Catalogue,
-    /// Held by whoever asks the server for its tools.
+    /// Held while the server's tools are listed.
     listing: Mutex<()>,
-    client: Mutex<Client>,
-    to_client: Arc<Outlet>,
-    to_server: Arc<Outlet>,
-    pool: Arc<Pool>,
+    client: Mutex<ClientInfo>,
+    to_client: Arc<LineWriter>,
+    to_server: Arc<LineWriter>,
+    pool: Arc<ThreadPool>,
     closing: AtomicBool,
-    /// The server has said something.
+    /// The server has sent a message.
     spoke: AtomicBool,
     told: AtomicU32,
     tell: Box<dyn Fn(&str) + Send + Sync>,
-    events: Sender<Event>,
+    events: Sender<ProxyEvent>,
 }
 
-/// What can end a proxy.
+/// An event that can end a proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    /// It says no more, and may still read.
+enum ProxyEvent {
+    /// Its output has ended; it may still read.
     ClientEnded,
-    /// It does not read any more.
+    /// The server has stopped reading.
     ClientGone,
     ServerEnded,
 }
 
-/// Stands between the client at standard input and output and a server that is started. `tell`: what people should know.
-/// Returns when one of them has ended or `ended` can be read, and everything that was started with it.
+/// Connects the client at standard input and output to a server that is started. `tell`: receives warnings. Returns
+/// when one of them has ended or `ended` becomes readable, and everything that was started has ended.
 ///
 /// # Errors
-/// When the server cannot be started, or what is known of it cannot be read.
+/// When the server cannot be started, or its stored definitions cannot be read.
 pub fn proxy(
-    opener: Arc<dyn Opener>,
-    behind: Behind,
-    manner: Manner,
+    opener: Arc<dyn SessionOpener>,
+    behind: ProxiedServer,
+    manner: ServerOptions,
     mut ended: UnixStream,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<ProxyEnd, String> {
-    let Behind { name, mut command, pins, arguments } = behind;
+    let ProxiedServer { name, mut command, pins, arguments } = behind;
     let pins = Pins::read(&pins)?;
     let failed = |e: io::Error| format!("the server cannot be started: {e}");
     let (events, happened) = channel();
@@ -151,24 +151,24 @@ pub fn proxy(
     else {
         return Err("the server has no streams".to_owned());
     };
-    let gone = |event: Event| {
+    let gone = |event: ProxyEvent| {
         let events = events.clone();
-        // Nobody listens any more once it is all over.
+        // At the end the channel has no receiver any more.
         move || _ = events.send(event)
     };
-    let over = gone(Event::ClientGone);
-    let shared = Arc::new(Shared {
+    let over = gone(ProxyEvent::ClientGone);
+    let shared = Arc::new(ProxyState {
         name,
         manner,
-        rooms: Rooms::new(Arc::clone(&opener)),
+        rooms: Sessions::new(Arc::clone(&opener)),
         opener,
         requests: Requests::default(),
-        parked: Parked::default(),
+        parked: PendingCalls::default(),
         catalogue: Catalogue::new(pins, arguments),
         listing: Mutex::default(),
         client: Mutex::default(),
-        to_client: Outlet::start(output, gone(Event::ClientGone)).map_err(failed)?,
-        to_server: Outlet::start(server_input.into(), || ()).map_err(failed)?,
+        to_client: LineWriter::start(output, gone(ProxyEvent::ClientGone)).map_err(failed)?,
+        to_server: LineWriter::start(server_input.into(), || ()).map_err(failed)?,
         pool: Arc::default(),
         closing: AtomicBool::new(false),
         spoke: AtomicBool::new(false),
@@ -177,18 +177,18 @@ pub fn proxy(
         events,
     });
     let (of_client, of_server) = (Arc::clone(&shared), Arc::clone(&shared));
-    if !shared.pool.give(move || of_client::listen(&of_client, of_client::said(input))) {
+    if !shared.pool.give(move || client_messages::listen(&of_client, client_messages::said(input))) {
         return Err("no thread can be started".to_owned());
     }
-    start("server", move || of_server::listen(&of_server, server_output))?;
-    start("log", move || of_server::log(log))?;
+    start("server", move || server_messages::listen(&of_server, server_output))?;
+    start("log", move || server_messages::log(log))?;
     start("signals", move || {
-        // A byte for each signal.
+        // One byte per signal.
         if ended.read(&mut [0]).is_ok_and(|read| read > 0) {
             over();
         }
     })?;
-    Ok(shared.accompany(&mut child, &happened))
+    Ok(shared.follow_call(&mut child, &happened))
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
@@ -196,32 +196,32 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String>
     named.spawn(work).map(drop).map_err(|e| format!("no thread can be started: {e}"))
 }
 
-impl Shared {
-    /// Waits until somebody ends, and ends the rest.
-    fn accompany(&self, child: &mut Child, happened: &Receiver<Event>) -> ProxyEnd {
+impl ProxyState {
+    /// Waits until one side ends, and ends the rest.
+    fn follow_call(&self, child: &mut Child, happened: &Receiver<ProxyEvent>) -> ProxyEnd {
         let began = Instant::now();
         let first = loop {
             match happened.recv_timeout(PROGRESS) {
                 Ok(event) => break event,
                 Err(RecvTimeoutError::Timeout) => self.keep_awake(began.elapsed()),
-                // Not as long as we hold a sender.
-                Err(RecvTimeoutError::Disconnected) => break Event::ClientGone,
+                // The channel must not be held open by this sender.
+                Err(RecvTimeoutError::Disconnected) => break ProxyEvent::ClientGone,
             }
         };
         self.closing.store(true, Ordering::SeqCst);
         match first {
-            Event::ServerEnded => self.fail_all(),
-            Event::ClientEnded | Event::ClientGone => self.let_judges_end(),
+            ProxyEvent::ServerEnded => self.fail_all(),
+            ProxyEvent::ClientEnded | ProxyEvent::ClientGone => self.let_judges_end(),
         }
         self.to_server.close(GRACE);
         let status = ended(child);
-        if first != Event::ServerEnded {
-            // What it said last is still on its way.
-            while happened.recv_timeout(BEYOND).is_ok_and(|event| event != Event::ServerEnded) {}
+        if first != ProxyEvent::ServerEnded {
+            // Its last messages are still forwarded.
+            while happened.recv_timeout(BEYOND).is_ok_and(|event| event != ProxyEvent::ServerEnded) {}
         }
         let end = match first {
-            Event::ServerEnded => ProxyEnd::Server(status, self.spoke.load(Ordering::SeqCst)),
-            Event::ClientEnded | Event::ClientGone => ProxyEnd::Client,
+            ProxyEvent::ServerEnded => ProxyEnd::Server(status, self.spoke.load(Ordering::SeqCst)),
+            ProxyEvent::ClientEnded | ProxyEvent::ClientGone => ProxyEnd::Client,
         };
         self.fail_all();
         self.to_client.finish(FLUSH);
@@ -229,7 +229,7 @@ impl Shared {
         end
     }
 
-    /// Calls that need no question are let through yet, questions are taken back.
+    /// Calls without an approval request are still forwarded, approval requests are withdrawn.
     fn let_judges_end(&self) {
         let until = Instant::now() + JUDGED;
         while !self.requests.judged().is_empty() && Instant::now() < until {
@@ -237,17 +237,17 @@ impl Shared {
         }
     }
 
-    /// Nobody waits for the server any more.
+    /// Ends all waiting for the server.
     fn fail_all(&self) {
         for (id, waiting) in self.requests.take_all() {
-            if !matches!(waiting, Waiting::Ours(_)) {
+            if !matches!(waiting, PendingKind::Ours(_)) {
                 self.refuse(Some(&id), OURS, "the server has ended");
             }
             calls::lost(waiting);
         }
     }
 
-    /// Clients that want to know hear that a call goes on.
+    /// Sends progress to clients that asked for it.
     fn keep_awake(&self, since: Duration) {
         for token in self.requests.judged().into_iter().filter_map(|judged| judged.token) {
             let told = json!({
@@ -259,57 +259,57 @@ impl Shared {
         }
     }
 
-    fn meets(&self, client: Client) {
+    fn meets(&self, client: ClientInfo) {
         *self.client.lock().unwrap_or_else(PoisonError::into_inner) = client;
     }
 
-    fn client(&self) -> Client {
-        let client: MutexGuard<'_, Client> = self.client.lock().unwrap_or_else(PoisonError::into_inner);
+    fn client(&self) -> ClientInfo {
+        let client: MutexGuard<'_, ClientInfo> = self.client.lock().unwrap_or_else(PoisonError::into_inner);
         client.clone()
     }
 
-    /// Passes a line on to the client. One that is gone is noticed by whoever writes to it.
+    /// Forwards a line to the client. A client that is gone is noticed by the writer.
     fn to_client(&self, line: Vec<u8>) {
         self.spoke.store(true, Ordering::SeqCst);
         let _ = self.to_client.send(line);
     }
 
-    /// Answers a request of the client.
+    /// Answers a client request.
     fn answer_client(&self, waiting: &Caller<'_>, id: &Id, result: &Value) {
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#);
         let _ = self.to_client.send_for(waiting, line.into_bytes());
     }
 
-    /// Answers a request of the client with an error; without a number, where none can be told.
+    /// Answers a client request with an error; without an identifier, where none is known.
     fn refuse(&self, id: Option<&Id>, code: i32, why: &str) {
         let id = id.map_or_else(|| "null".to_owned(), ToString::to_string);
         let message = Value::from(format!("pinfold: {why}"));
         let line = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#);
         if self.to_client.offer(line.into_bytes()).is_err() {
-            self.happens(Event::ClientGone);
+            self.notify(ProxyEvent::ClientGone);
         }
     }
 
-    /// The server has answered a request in a way that is not passed on.
+    /// Handles a response that is not forwarded.
     fn not_understood(&self, id: &Id, why: &str) {
         self.refuse(Some(id), OURS, &format!("the answer of the server is not passed on: {why}"));
     }
 
-    /// The server does not read any more.
-    fn server_is_gone(&self) {
-        self.happens(Event::ServerEnded);
+    /// Handles a server that has stopped reading.
+    fn take_all_pending(&self) {
+        self.notify(ProxyEvent::ServerEnded);
     }
 
-    fn say_that_the_list_has_changed(&self) {
+    fn notify_list_changed(&self) {
         self.to_client(listing::has_changed());
     }
 
-    fn happens(&self, event: Event) {
-        // Nobody listens any more once it is all over.
+    fn notify(&self, event: ProxyEvent) {
+        // At the end the channel has no receiver any more.
         let _ = self.events.send(event);
     }
 
-    /// Says what is not in order, as long as it does not become too much.
+    /// Reports a warning, up to a limit.
     fn tell(&self, what: &str) {
         let before = self.told.fetch_add(1, Ordering::Relaxed);
         if before < MOST_TOLD {
@@ -320,7 +320,7 @@ impl Shared {
     }
 }
 
-/// Waits for the end of a process whose input has ended, and ends it where that takes too long.
+/// Waits for a process whose input has ended, and kills it on timeout.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     let until = Instant::now() + GRACE + BEYOND;
     loop {
@@ -331,7 +331,7 @@ fn ended(child: &mut Child) -> Option<ExitStatus> {
             Ok(None) => thread::sleep(Duration::from_millis(5)),
         }
     }
-    // It holds its server by its life.
+    // The process kills its server when it is killed.
     let _ = child.kill();
     child.wait().ok()
 }

@@ -1,4 +1,4 @@
-//! What a server said about itself and its tools when it was first seen, kept between its starts.
+//! Pinned definitions: what a server said about itself and its tools when it was first seen, stored between starts.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -11,54 +11,54 @@ use tempfile::NamedTempFile;
 
 use super::definitions::{Definition, Definitions};
 
-/// The form of the file. The one before it had hashes alone, and is read as well.
+/// The version of the file. The one before it had hashes alone, and is read as well.
 const VERSION: u64 = 2;
 
-/// What is known of a server.
+/// The pins of a server.
 #[derive(Debug, Default)]
 pub(crate) struct Pins {
-    /// Where they are kept; nowhere, they are good for one start.
+    /// The file; without one they last for one start.
     file: Option<PathBuf>,
-    /// What is written beside them, for people.
+    /// A description for the user, stored beside them.
     about: Value,
-    /// A whole list was seen.
+    /// A complete list was seen.
     complete: bool,
-    /// What comes now is new: a whole list was seen, or an earlier start has kept something of one.
+    /// Further definitions are new: a complete list was seen, or an earlier start has stored a part of one.
     closed: bool,
-    /// Something was taken in that is not written yet.
+    /// There are unsaved pins.
     unwritten: bool,
     tools: Definitions,
-    /// The words of the handshake, by their place in it; none before the first one.
+    /// The texts of the handshake, by path; none before the first one.
     greeting: Option<Definitions>,
 }
 
-/// How a definition compares with what is known.
+/// The comparison of a definition with its pin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
+pub(crate) enum PinComparison {
     Same,
     New,
     Changed,
 }
 
-/// Where pins are kept, and of whom.
+/// The location of pins, and their server.
 #[derive(Debug, Clone)]
-pub struct PinPlace {
-    /// The directory; without one they are kept as long as the process lives.
+pub struct PinLocation {
+    /// The directory; without one they last as long as the process.
     pub directory: Option<PathBuf>,
-    /// The server, as it is started.
+    /// The server's command line.
     pub server: Vec<String>,
     /// Its folder.
     pub folder: PathBuf,
-    /// What the server says now counts as what it said first.
+    /// Accept the current definitions as the first ones.
     pub anew: bool,
 }
 
-impl PinPlace {
+impl PinLocation {
     fn about(&self) -> Value {
         json!({"server": self.server, "folder": self.folder.to_string_lossy()})
     }
 
-    /// One file for each server in each folder.
+    /// One file per server and folder.
     fn file(&self) -> Option<PathBuf> {
         let name = Hash::of(self.about().to_string().as_bytes());
         Some(self.directory.as_ref()?.join(format!("{name}.json")))
@@ -66,11 +66,11 @@ impl PinPlace {
 }
 
 impl Pins {
-    /// Reads what is kept. The directory is made, so that it is there to be guarded.
+    /// Reads stored pins. The directory is created, so that it can be guarded.
     ///
     /// # Errors
-    /// When nothing can be kept, or what is kept cannot be understood: what was known is not known any more.
-    pub(crate) fn read(place: &PinPlace) -> Result<Self, String> {
+    /// When nothing can be stored, or stored pins are malformed: what was pinned is not known then.
+    pub(crate) fn read(place: &PinLocation) -> Result<Self, String> {
         let fresh = Self { file: place.file(), about: place.about(), ..Self::default() };
         if let Some(directory) = &place.directory {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
@@ -88,33 +88,33 @@ impl Pins {
         Ok(Self { complete, closed: complete || !tools.is_empty(), tools, greeting, ..fresh })
     }
 
-    /// Compares a definition. The first one of a tool counts in the first start, as long as no whole list was seen: a list
-    /// that never ends is taken in once.
-    pub(crate) fn compare(&mut self, tool: &str, definition: &Definition) -> Known {
+    /// Compares a definition. The first one of a tool counts in the first start until a complete list was seen: a list
+    /// that never ends is accepted once.
+    pub(crate) fn compare(&mut self, tool: &str, definition: &Definition) -> PinComparison {
         match self.tools.get(tool) {
-            Some(known) if known.is(definition) => Known::Same,
-            Some(_) => Known::Changed,
-            None if self.closed => Known::New,
+            Some(known) if known.is(definition) => PinComparison::Same,
+            Some(_) => PinComparison::Changed,
+            None if self.closed => PinComparison::New,
             None => {
                 self.tools.insert(tool, definition);
                 self.unwritten = true;
-                Known::Same
+                PinComparison::Same
             }
         }
     }
 
-    /// What is known of a tool.
+    /// The pin of a tool.
     pub(crate) fn of_tool(&self, tool: &str) -> Option<&Definition> {
         self.tools.get(tool)
     }
 
-    /// From now on a definition counts as known.
+    /// Pins a definition.
     pub(crate) fn take(&mut self, tool: &str, definition: &Definition) -> io::Result<()> {
         self.tools.insert(tool, definition);
         self.keep()
     }
 
-    /// A page of the list was taken in, the last one or another: what it had is written.
+    /// Saves the pins of a page, the last one or another.
     pub(crate) fn page_is_over(&mut self, is_last: bool) -> io::Result<()> {
         let ends = is_last && !self.complete;
         self.complete |= is_last;
@@ -122,7 +122,7 @@ impl Pins {
         if ends || self.unwritten { self.keep() } else { Ok(()) }
     }
 
-    /// Compares the words of a handshake by their places, and names those that are not known. Those of the first one count.
+    /// Compares the texts of a handshake by path, and returns those that are not pinned. The first ones are pinned.
     pub(crate) fn greeting(&mut self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
         if let Some(known) = &self.greeting {
             let is_new =
@@ -176,8 +176,8 @@ mod tests {
 
     use super::*;
 
-    fn place(directory: &Path) -> PinPlace {
-        PinPlace {
+    fn place(directory: &Path) -> PinLocation {
+        PinLocation {
             directory: Some(directory.join("mcp")),
             server: vec!["server".to_owned(), "--x".to_owned()],
             folder: PathBuf::from("/work"),
@@ -194,26 +194,36 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
         let mut pins = Pins::read(&place).unwrap();
-        assert_eq!(pins.compare("a", &of("1")), Known::Same);
-        assert_eq!(pins.compare("b", &of("1")), Known::Same, "the first list goes on");
-        assert_eq!(pins.compare("a", &of("2")), Known::Changed, "even within the first list");
+        assert_eq!(pins.compare("a", &of("1")), PinComparison::Same);
+        assert_eq!(pins.compare("b", &of("1")), PinComparison::Same, "the first list goes on");
+        assert_eq!(pins.compare("a", &of("2")), PinComparison::Changed, "even within the first list");
         pins.page_is_over(true).unwrap();
-        assert_eq!((pins.compare("c", &of("1")), pins.compare("a", &of("2"))), (Known::New, Known::Changed));
+        assert_eq!(
+            (pins.compare("c", &of("1")), pins.compare("a", &of("2"))),
+            (PinComparison::New, PinComparison::Changed)
+        );
 
         let mut pins = Pins::read(&place).unwrap();
-        assert_eq!((pins.compare("a", &of("1")), pins.compare("c", &of("1"))), (Known::Same, Known::New));
+        assert_eq!(
+            (pins.compare("a", &of("1")), pins.compare("c", &of("1"))),
+            (PinComparison::Same, PinComparison::New)
+        );
         assert!(pins.of_tool("a").unwrap().has_text());
         pins.take("c", &of("1")).unwrap();
-        assert_eq!(Pins::read(&place).unwrap().compare("c", &of("1")), Known::Same);
-        let of_others = |change: fn(&mut PinPlace)| {
+        assert_eq!(Pins::read(&place).unwrap().compare("c", &of("1")), PinComparison::Same);
+        let of_others = |change: fn(&mut PinLocation)| {
             let mut other = place.clone();
             change(&mut other);
             Pins::read(&other).unwrap().compare("d", &of("1"))
         };
-        assert_eq!(of_others(|_| {}), Known::New);
-        assert_eq!(of_others(|place| place.anew = true), Known::Same);
-        assert_eq!(of_others(|place| place.server.push("--y".to_owned())), Known::Same, "another server");
-        assert_eq!(of_others(|place| place.folder = "/other".into()), Known::Same, "another folder");
+        assert_eq!(of_others(|_| {}), PinComparison::New);
+        assert_eq!(of_others(|place| place.anew = true), PinComparison::Same);
+        assert_eq!(
+            of_others(|place| place.server.push("--y".to_owned())),
+            PinComparison::Same,
+            "another server"
+        );
+        assert_eq!(of_others(|place| place.folder = "/other".into()), PinComparison::Same, "another folder");
 
         let file = place.file().unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
@@ -232,22 +242,22 @@ mod tests {
         }
     }
 
-    /// Each start shows one page with the same cursor, and never a last one.
+    /// Every start lists one page with the same cursor, and never a last one.
     #[test]
     fn a_list_without_an_end_is_taken_in_once() {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
         let mut pins = Pins::read(&place).unwrap();
         for page in ["a", "b", "c"] {
-            assert_eq!(pins.compare(page, &of("1")), Known::Same, "page {page} of the first start");
+            assert_eq!(pins.compare(page, &of("1")), PinComparison::Same, "page {page} of the first start");
             pins.page_is_over(false).unwrap();
         }
         drop(pins);
         for start in 0..3 {
             let mut pins = Pins::read(&place).unwrap();
-            assert_eq!(pins.compare("a", &of("1")), Known::Same, "start {start}");
-            assert_eq!(pins.compare("b", &of("2")), Known::Changed, "start {start}");
-            assert_eq!(pins.compare("d", &of("1")), Known::New, "start {start}");
+            assert_eq!(pins.compare("a", &of("1")), PinComparison::Same, "start {start}");
+            assert_eq!(pins.compare("b", &of("2")), PinComparison::Changed, "start {start}");
+            assert_eq!(pins.compare("d", &of("1")), PinComparison::New, "start {start}");
             pins.page_is_over(false).unwrap();
         }
     }
@@ -263,7 +273,7 @@ mod tests {
         assert_eq!(pins.greeting(&words("2")).unwrap(), ["instructions"]);
         let more = [words("1"), vec![("title".to_owned(), of("x"))]].concat();
         assert_eq!(pins.greeting(&more).unwrap(), ["title"]);
-        // The list may begin later than the handshake.
-        assert_eq!(Pins::read(&place).unwrap().compare("a", &of("1")), Known::Same);
+        // The list may be requested later than the handshake.
+        assert_eq!(Pins::read(&place).unwrap().compare("a", &of("1")), PinComparison::Same);
     }
 }

@@ -1,20 +1,20 @@
-//! Threads on which calls are judged: somebody may be asked about each, and the others go on meanwhile. One of them listens
-//! to the client; it judges what it hears, and another one listens where that takes its time.
+//! Threads that judge calls: each may wait for approval while the others continue. One of them reads the client; it
+//! judges what it reads, and another one reads where that takes time.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Calls that are judged at one time, and one thread that listens. More wait their turn.
+/// The most calls that are judged at a time, and one reader. More wait for a thread.
 const AT_ONCE: usize = 65;
-/// Whoever found out only while judging that it takes its time has one thread more to hand over to.
+/// A thread that finds out while judging that it takes time has one spare thread to hand over to.
 const SPARE: usize = 1;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads. They are made when they are needed, and stay.
+/// The threads, started when they are needed.
 #[derive(Default)]
-pub(crate) struct Pool {
+pub(crate) struct ThreadPool {
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -26,8 +26,8 @@ struct State {
     threads: usize,
 }
 
-impl Pool {
-    /// Has a thread do it, in its turn. `false`: there is none, and none can be made.
+impl ThreadPool {
+    /// Queues a job. `false`: there is no thread, and none can be started.
     pub(crate) fn give(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> bool {
         let mut state = self.state();
         let is_done = self.has_free(&mut state, AT_ONCE) || state.threads > 0;
@@ -37,7 +37,7 @@ impl Pool {
         is_done
     }
 
-    /// Hands something over to a thread that takes it now. Gives it back where none is free, and none can be made.
+    /// Hands a job to a thread that runs it at once. Returns it where none is free, and none can be started.
     pub(crate) fn hand_over<T: Send + 'static>(
         self: &Arc<Self>,
         what: T,
@@ -51,13 +51,13 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether something could be handed over now. Nothing is made for it yet.
+    /// Returns whether a job could be handed over now. No thread is started for it yet.
     pub(crate) fn could_take(&self) -> bool {
         let state = self.state();
         state.idle > state.jobs.len() || state.threads < AT_ONCE
     }
 
-    /// Whether there is a thread that nothing waits for; it is made where it can be.
+    /// Returns whether there is a free thread; one is started where it can be.
     fn has_free(self: &Arc<Self>, state: &mut State, most: usize) -> bool {
         if state.idle > state.jobs.len() {
             return true;

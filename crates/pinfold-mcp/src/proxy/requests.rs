@@ -1,4 +1,4 @@
-//! Who has asked whom, and still waits: only what was asked is answered, and once.
+//! Pending requests in both directions: only a pending request is answered, and once.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::AtomicBool;
@@ -8,13 +8,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde_json::Value;
 
-use super::calls::Sent;
+use super::calls::ForwardedCall;
 use crate::wire::frame::Id;
 
-/// Requests that wait at one time, in each direction. More are turned away: somebody floods us.
+/// The most pending requests in each direction. More are rejected.
 const MOST: usize = 1024;
 
-/// All requests that wait.
+/// All pending requests.
 #[derive(Default)]
 pub(crate) struct Requests {
     inner: Mutex<Inner>,
@@ -22,49 +22,49 @@ pub(crate) struct Requests {
 
 #[derive(Default)]
 struct Inner {
-    of_client: HashMap<Id, Waiting>,
+    of_client: HashMap<Id, PendingKind>,
     of_server: HashSet<Id>,
     ours: HashMap<Id, Sender<Value>>,
 }
 
-/// A request of the client, or one of ours, that waits for the server.
-pub(crate) enum Waiting {
-    /// A call that is not let through yet.
-    Judged(Judged),
-    /// It was passed on; the answer goes back as it comes.
+/// A request of the client or the proxy that waits for the server.
+pub(crate) enum PendingKind {
+    /// A call that is not forwarded yet.
+    Judging(JudgedCall),
+    /// A forwarded request whose response is forwarded unchanged.
     Plain,
-    /// A handshake: it asks what the server says about itself.
-    Greeting,
-    /// It asks for tools.
+    /// A handshake.
+    Handshake,
+    /// A list of tools.
     List,
-    /// It asks for what a call came to.
+    /// The result of an earlier call.
     Later,
-    /// A call that was let through.
-    Call(Box<Sent>),
-    /// Ours: the client hears nothing of it.
+    /// A forwarded call.
+    Call(Box<ForwardedCall>),
+    /// A request of the proxy: the client does not see its response.
     Ours(Sender<Result<Value, String>>),
 }
 
-/// A call that is not let through yet.
+/// A call that is not forwarded yet.
 #[derive(Debug, Clone)]
-pub(crate) struct Judged {
-    /// Nobody waits for it any more.
+pub(crate) struct JudgedCall {
+    /// Cancelled.
     pub(crate) gone: Arc<AtomicBool>,
-    /// What progress is told under.
+    /// Its progress token.
     pub(crate) token: Option<Value>,
 }
 
-/// Why a request is not taken.
+/// Why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum NotTaken {
-    /// One of this number waits already.
+pub(crate) enum RequestRejected {
+    /// Its identifier is pending already.
     Twice,
     TooMany,
 }
 
 impl Requests {
-    /// A number for a request of our own. Nobody can know the next one: a server that asks the client under our number
-    /// would have its person answer our question with the answer to another. `None` without random numbers.
+    /// A new identifier for a request of the proxy. It is random: a server that used the next one for its own request
+    /// would receive the user's answer to it. `None` without randomness.
     pub(crate) fn our_id() -> Option<Id> {
         let mut bytes = [0; 16];
         let filled = getrandom(&mut bytes[..], GetRandomFlags::empty()).ok()?;
@@ -72,89 +72,93 @@ impl Requests {
         (filled == bytes.len()).then(|| Id::ours(&format!("pinfold-{digits}")))
     }
 
-    /// The client asks.
-    pub(crate) fn client_asks(&self, id: &Id, waiting: Waiting) -> Result<(), NotTaken> {
+    /// Registers a client request.
+    pub(crate) fn register_client_request(
+        &self,
+        id: &Id,
+        waiting: PendingKind,
+    ) -> Result<(), RequestRejected> {
         let mut inner = self.inner();
         if inner.of_client.contains_key(id) {
-            return Err(NotTaken::Twice);
+            return Err(RequestRejected::Twice);
         }
         if inner.of_client.len() >= MOST {
-            return Err(NotTaken::TooMany);
+            return Err(RequestRejected::TooMany);
         }
         inner.of_client.insert(id.clone(), waiting);
         Ok(())
     }
 
-    /// Whether a request of this number waits.
+    /// Returns whether an identifier is pending.
     pub(crate) fn waits(&self, id: &Id) -> bool {
         self.inner().of_client.contains_key(id)
     }
 
-    /// A call is let through. `Err`: nobody waits for it any more.
-    pub(crate) fn let_through(&self, id: &Id, sent: Box<Sent>) -> Result<(), Box<Sent>> {
+    /// Marks a call as forwarded. `Err`: it was cancelled.
+    pub(crate) fn mark_forwarded(&self, id: &Id, sent: Box<ForwardedCall>) -> Result<(), Box<ForwardedCall>> {
         match self.inner().of_client.get_mut(id) {
-            Some(waiting @ Waiting::Judged(_)) => {
-                *waiting = Waiting::Call(sent);
+            Some(waiting @ PendingKind::Judging(_)) => {
+                *waiting = PendingKind::Call(sent);
                 Ok(())
             }
             _ => Err(sent),
         }
     }
 
-    /// The server answers. `None`: it was not asked, or has answered already.
-    pub(crate) fn server_answers(&self, id: &Id) -> Option<Waiting> {
+    /// Takes the request of a response. `None`: it is not pending, or was answered already.
+    pub(crate) fn take_client_request(&self, id: &Id) -> Option<PendingKind> {
         let mut inner = self.inner();
         match inner.of_client.get(id)? {
-            Waiting::Judged(_) => None,
+            PendingKind::Judging(_) => None,
             _ => inner.of_client.remove(id),
         }
     }
 
-    /// Nobody waits for a request any more, or we answer it.
-    pub(crate) fn is_over(&self, id: &Id) -> Option<Waiting> {
+    /// Takes a request that was cancelled, or is answered here.
+    pub(crate) fn is_over(&self, id: &Id) -> Option<PendingKind> {
         self.inner().of_client.remove(id)
     }
 
-    /// The calls that are not let through yet.
-    pub(crate) fn judged(&self) -> Vec<Judged> {
+    /// The calls that are not forwarded yet.
+    pub(crate) fn judged(&self) -> Vec<JudgedCall> {
         let inner = self.inner();
         let judged = inner.of_client.values().filter_map(|waiting| match waiting {
-            Waiting::Judged(judged) => Some(judged.clone()),
+            PendingKind::Judging(judged) => Some(judged.clone()),
             _ => None,
         });
         judged.collect()
     }
 
-    /// The server asks the client.
-    pub(crate) fn server_asks(&self, id: &Id) -> Result<(), NotTaken> {
+    /// Registers a server request.
+    pub(crate) fn register_server_request(&self, id: &Id) -> Result<(), RequestRejected> {
         let mut inner = self.inner();
         if inner.ours.contains_key(id) || inner.of_server.contains(id) {
-            return Err(NotTaken::Twice);
+            return Err(RequestRejected::Twice);
         }
         if inner.of_server.len() >= MOST {
-            return Err(NotTaken::TooMany);
+            return Err(RequestRejected::TooMany);
         }
         inner.of_server.insert(id.clone());
         Ok(())
     }
 
-    /// The client has answered the server, or needs not any more. `false`: nobody asked.
-    pub(crate) fn server_is_answered(&self, id: &Id) -> bool {
+    /// Takes the server request of a client response or a cancellation. `false`: it is not pending.
+    pub(crate) fn take_server_request(&self, id: &Id) -> bool {
         self.inner().of_server.remove(id)
     }
 
-    /// We ask the client.
-    pub(crate) fn we_ask(&self, id: &Id, answer: Sender<Value>) {
+    /// Registers an elicitation request of the proxy.
+    pub(crate) fn register_elicitation(&self, id: &Id, answer: Sender<Value>) {
         self.inner().ours.insert(id.clone(), answer);
     }
 
-    /// The client has answered us, or needs not any more.
-    pub(crate) fn we_are_answered(&self, id: &Id) -> Option<Sender<Value>> {
+    /// Takes it when the client has responded, or it is withdrawn.
+    pub(crate) fn take_elicitation(&self, id: &Id) -> Option<Sender<Value>> {
         self.inner().ours.remove(id)
     }
 
-    /// All that waited for the server, once it has gone.
-    pub(crate) fn take_all(&self) -> Vec<(Id, Waiting)> {
+    /// Takes everything that waits for the server, once it is gone.
+    pub(crate) fn take_all(&self) -> Vec<(Id, PendingKind)> {
         std::mem::take(&mut self.inner().of_client).into_iter().collect()
     }
 

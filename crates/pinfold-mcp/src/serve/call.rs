@@ -1,5 +1,4 @@
-//! One call: it is carried out on a thread of its own, while the connection stays awake for it. A brief one is carried out
-//! where it came in.
+//! One call: executed on a thread of its own, while the connection stays responsive. A short one is executed in place.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,57 +19,57 @@ use serde_json::Value;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
-use super::asks::{Answer, Asked, Asks, Event};
-use super::parked::{Waits, about};
-use super::rooms::Room;
-use super::{Shared, Wish, reply, roots};
-use crate::form::{Form, Said};
+use super::approver::{AnswerSlot, CallEvent, ElicitationApprover, FormRequest};
+use super::pending_calls::{Parkable, about};
+use super::sessions::OpenSession;
+use super::{ServerState, SessionRequest, reply, roots};
+use crate::form::{ElicitationForm, FormResult};
 use crate::offer::WORKSPACE;
 
-/// How often a client is told that a call goes on: less than any client waits in silence.
+/// The interval of progress notifications: shorter than any client's silence limit.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-/// The name of our one question in what a client answers.
+/// The name of the one form in a client's response.
 const QUESTION: &str = "consent";
 
-/// Why nothing can be written where the roots of a client have nothing in common with the folder.
+/// The refusal where a client's roots do not intersect the folder.
 const NOTHING_LEFT: &str = "[the roots that this client names lie outside the folder of this server, so nothing can be written; tell the person]";
 
-/// A call that is being carried out.
-struct Underway {
-    events: mpsc::UnboundedReceiver<Event>,
-    /// Its caller does not wait any more.
-    gone: Gone,
-    /// Its place among the calls that are known.
+/// A running call.
+struct RunningCall {
+    events: mpsc::UnboundedReceiver<CallEvent>,
+    /// Its caller no longer waits.
+    gone: AbandonGuard,
+    /// Its slot among the known calls.
     _place: OwnedSemaphorePermit,
 }
 
 /// A call that waits for an answer between two requests.
-pub(crate) struct Waiting {
-    underway: Underway,
-    form: Form,
-    answer: Answer,
+pub(crate) struct ParkedCall {
+    underway: RunningCall,
+    form: ElicitationForm,
+    answer: AnswerSlot,
 }
 
-impl Waits for Waiting {
+impl Parkable for ParkedCall {
     fn is_over(&self) -> bool {
         self.answer.is_closed()
     }
 }
 
-/// Tells a call that its caller is gone, at the latest when nobody holds it any more.
+/// Marks a call as abandoned, at the latest when the last holder drops it.
 #[derive(Default)]
-struct Gone(Arc<AtomicBool>);
+struct AbandonGuard(Arc<AtomicBool>);
 
-impl Drop for Gone {
+impl Drop for AbandonGuard {
     fn drop(&mut self) {
         self.0.store(true, Ordering::SeqCst);
     }
 }
 
-/// Carries out a call, or goes on with one that waited for an answer.
+/// Executes a call, or resumes one that waited for an answer.
 pub(crate) async fn call(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     mut request: CallToolRequestParams,
     context: RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -84,28 +83,28 @@ pub(crate) async fn call(
         None => None,
     };
     let underway = match waited {
-        Some(Waiting { underway, form, answer }) => {
+        Some(ParkedCall { underway, form, answer }) => {
             let said = answers.as_ref().and_then(|answers| answers.get(QUESTION));
             let said = said.map(|said| form.read(said, &client(&context)));
-            // It has ended meanwhile when nobody takes it, and says so itself.
-            answer.say(said.unwrap_or(Said::Nothing("the client sent no answer")));
+            // Without a receiver the call has ended meanwhile, and reports that itself.
+            answer.say(said.unwrap_or(FormResult::Nothing("the client sent no answer")));
             underway
         }
-        // Also one that ended while its answer was on the way: it is made again, and judged again.
+        // A call that ended while its answer was on the way is executed and judged again.
         None => match begin(shared, &request, &context).await? {
             Ok(underway) => underway,
             Err(refused) => return Ok((*refused).into()),
         },
     };
-    accompany(shared, underway, &request, &context).await
+    follow_call(shared, underway, &request, &context).await
 }
 
-/// Starts it. The inner error is a result: no session, no such workspace.
+/// Starts a call. The inner error is a result: no session, no such workspace.
 async fn begin(
-    shared: &Arc<Shared>,
+    shared: &Arc<ServerState>,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Result<Result<Underway, Box<CallToolResult>>, ErrorData> {
+) -> Result<Result<RunningCall, Box<CallToolResult>>, ErrorData> {
     let Ok(place) = Arc::clone(&shared.places).try_acquire_owned() else {
         return Err(ErrorData::internal_error("too many calls wait at once: wait for some of them", None));
     };
@@ -119,49 +118,49 @@ async fn begin(
     let raw = RawCall::new(request.name.as_ref(), Value::Object(arguments));
     let turn = Arc::clone(&shared.turns).acquire_owned().await;
     let (events, received) = mpsc::unbounded_channel();
-    let gone = Gone::default();
-    let wish = Wish { asks, narrowed };
+    let gone = AbandonGuard::default();
+    let wish = SessionRequest { asks, narrowed };
     let room = shared.rooms.known(folder, &wish).filter(|room| is_brief(&raw, room));
     let is_brief = room.is_some();
     let on_thread =
-        OnThread { shared: Arc::clone(shared), raw, folder, wish, room, gone: Arc::clone(&gone.0) };
-    let carry_out = move || {
+        CallThread { shared: Arc::clone(shared), raw, folder, wish, room, gone: Arc::clone(&gone.0) };
+    let execute = move || {
         let _turn = turn;
-        let done = on_thread.carry_out(&events);
-        let _ = events.send(Event::Done(Box::new(done)));
+        let done = on_thread.execute(&events);
+        let _ = events.send(CallEvent::Done(Box::new(done)));
     };
     if is_brief {
-        tokio::spawn(async { carry_out() });
+        tokio::spawn(async { execute() });
     } else {
-        tokio::task::spawn_blocking(carry_out);
+        tokio::task::spawn_blocking(execute);
     }
-    Ok(Ok(Underway { events: received, gone, _place: place }))
+    Ok(Ok(RunningCall { events: received, gone, _place: place }))
 }
 
-/// Whether a call takes less time than it takes to wake up another thread. Should a person be asked about it, the runtime
-/// has to be one whose other tasks move to another thread meanwhile.
-fn is_brief(raw: &RawCall, room: &Room) -> bool {
+/// Returns whether a call takes less time than waking another thread. It may still ask for approval, so the runtime has
+/// to be able to move its other tasks.
+fn is_brief(raw: &RawCall, room: &OpenSession) -> bool {
     let moves = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
     moves && !room.attended().session().has_hooks() && ToolName::parse(&raw.tool) == Some(ToolName::Read)
 }
 
-/// What carries out a call.
-struct OnThread {
-    shared: Arc<Shared>,
+/// The executor of a call.
+struct CallThread {
+    shared: Arc<ServerState>,
     raw: RawCall,
     folder: usize,
-    wish: Wish,
+    wish: SessionRequest,
     /// Its session, where that is open.
-    room: Option<Arc<Room>>,
+    room: Option<Arc<OpenSession>>,
     gone: Arc<AtomicBool>,
 }
 
-impl OnThread {
-    fn carry_out(self, events: &mpsc::UnboundedSender<Event>) -> CallToolResult {
+impl CallThread {
+    fn execute(self, events: &mpsc::UnboundedSender<CallEvent>) -> CallToolResult {
         let Self { shared, raw, folder, wish, room, gone } = self;
-        let asks = wish.asks.then(|| Asks::new(events.clone()));
+        let asks = wish.asks.then(|| ElicitationApprover::new(events.clone()));
         let nothing_left = wish.narrowed.as_ref().is_some_and(Vec::is_empty);
-        let room: Arc<Room> = match room.map_or_else(|| shared.rooms.enter(folder, wish), Ok) {
+        let room: Arc<OpenSession> = match room.map_or_else(|| shared.rooms.enter(folder, wish), Ok) {
             Ok(room) => room,
             Err(why) => return reply::error(why),
         };
@@ -177,10 +176,10 @@ impl OnThread {
     }
 }
 
-/// Stays with a call until there is something to answer.
-async fn accompany(
-    shared: &Shared,
-    mut underway: Underway,
+/// Follows a call until there is something to send.
+async fn follow_call(
+    shared: &ServerState,
+    mut underway: RunningCall,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
 ) -> Result<CallToolResponse, ErrorData> {
@@ -196,63 +195,63 @@ async fn accompany(
             }
             () = context.ct.cancelled() => {
                 underway.gone.0.store(true, Ordering::SeqCst);
-                // It ends as soon as it can, and is recorded; nobody reads what it says.
+                // It ends as soon as it can, and is recorded; its result is not read.
                 underway.events.recv().await
             }
         };
         match event {
-            Some(Event::Done(result)) => return Ok((*result).into()),
+            Some(CallEvent::Done(result)) => return Ok((*result).into()),
             None => return Err(ErrorData::internal_error("the call was lost", None)),
-            Some(Event::Asks(asked)) if asks_by_answer(context) => {
+            Some(CallEvent::Ask(asked)) if asks_by_answer(context) => {
                 match park(shared, underway, request, asked)? {
                     Ok(required) => return Ok(required.into()),
                     Err(back) => underway = back,
                 }
             }
-            Some(Event::Asks(asked)) => ask(asked, token.as_ref(), &mut times, context).await,
+            Some(CallEvent::Ask(asked)) => ask(asked, token.as_ref(), &mut times, context).await,
         }
     }
 }
 
-/// Answers that input is required, and lets the call wait; where it cannot wait, it goes on without an answer.
+/// Responds that input is required, and parks the call; where it cannot be parked, it continues without an answer.
 fn park(
-    shared: &Shared,
-    underway: Underway,
+    shared: &ServerState,
+    underway: RunningCall,
     request: &CallToolRequestParams,
-    asked: Asked,
-) -> Result<Result<InputRequiredResult, Underway>, ErrorData> {
-    let Asked { form, answer } = asked;
+    asked: FormRequest,
+) -> Result<Result<InputRequiredResult, RunningCall>, ErrorData> {
+    let FormRequest { form, answer } = asked;
     let params = parameters(&form)?;
     let about = about(&request.name, request.arguments.as_ref());
-    match shared.parked.park(&about, Waiting { underway, form, answer }) {
+    match shared.parked.park(&about, ParkedCall { underway, form, answer }) {
         Ok(state) => {
             let question = InputRequest::Elicitation(ElicitRequest::new(params));
             let questions = InputRequests::from([(QUESTION.to_owned(), question)]);
             Ok(Ok(InputRequiredResult::new(Some(questions), Some(state))))
         }
         Err(waiting) => {
-            let Waiting { underway, answer, .. } = *waiting;
-            answer.say(Said::Nothing("too many questions wait for the client"));
+            let ParkedCall { underway, answer, .. } = *waiting;
+            answer.say(FormResult::Nothing("too many questions wait for the client"));
             Ok(Err(underway))
         }
     }
 }
 
-/// Asks a client of the older revisions by a request of our own, and tells it meanwhile that the call goes on.
+/// Sends an elicitation request to a client of an older revision, with progress notifications meanwhile.
 async fn ask(
-    asked: Asked,
+    asked: FormRequest,
     token: Option<&ProgressToken>,
     times: &mut f64,
     context: &RequestContext<RoleServer>,
 ) {
-    let Asked { form, mut answer } = asked;
+    let FormRequest { form, mut answer } = asked;
     let said = {
         let elicited = elicited(&form, context);
         tokio::pin!(elicited);
         loop {
             tokio::select! {
                 said = &mut elicited => break said,
-                // Nobody waits for it any more, or somebody else has answered.
+                // The call no longer waits, or another channel has answered.
                 () = answer.closed() => return,
                 () = context.ct.cancelled() => return,
                 () = tokio::time::sleep(PROGRESS) => {
@@ -265,21 +264,21 @@ async fn ask(
     answer.say(said);
 }
 
-async fn elicited(form: &Form, context: &RequestContext<RoleServer>) -> Said {
-    let Ok(params) = parameters(form) else { return Said::Nothing("the question has no form") };
+async fn elicited(form: &ElicitationForm, context: &RequestContext<RoleServer>) -> FormResult {
+    let Ok(params) = parameters(form) else { return FormResult::Nothing("the question has no form") };
     let result: Result<ElicitResult, _> = context.peer.create_elicitation(params).await;
     match result.ok().and_then(|result| serde_json::to_value(result).ok()) {
         Some(result) => form.read(&result, &client(context)),
-        None => Said::Nothing("the client cannot ask its person"),
+        None => FormResult::Nothing("the client cannot ask its person"),
     }
 }
 
-fn parameters(form: &Form) -> Result<ElicitRequestParams, ErrorData> {
+fn parameters(form: &ElicitationForm) -> Result<ElicitRequestParams, ErrorData> {
     serde_json::from_value(form.params())
         .map_err(|e| ErrorData::internal_error(format!("the question has no form: {e}"), None))
 }
 
-/// Tells a client that wants to know that its call goes on. Whoever does not read it is none of our business.
+/// Sends progress to a client that asked for it, whether or not it reads it.
 async fn progress(context: &RequestContext<RoleServer>, token: Option<&ProgressToken>, times: f64) {
     let Some(token) = token else { return };
     let seconds = times * PROGRESS.as_secs_f64();
@@ -287,27 +286,27 @@ async fn progress(context: &RequestContext<RoleServer>, token: Option<&ProgressT
     let _ = context.peer.notify_progress(told.with_message(format!("going on ({seconds} s)"))).await;
 }
 
-/// Whether the person behind a client can be asked by a form.
+/// Returns whether the user behind a client can be asked by a form.
 fn can_ask(context: &RequestContext<RoleServer>) -> bool {
     let Some(elicitation) = context.client_capabilities().and_then(|can| can.elicitation) else {
         return false;
     };
-    // Who names no kind of form means the plain one.
+    // A client that names no kind of form supports the plain one.
     elicitation.form.is_some() || elicitation.url.is_none()
 }
 
-/// Whether a question is the answer to the call, as in the revisions without requests of a server.
+/// Returns whether an approval request is the response to the call, as in revisions without server requests.
 fn asks_by_answer(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::NO_INITIALIZE)
 }
 
-/// What a client calls itself. It proves nothing.
+/// The client's name for itself. It is not verified.
 fn client(context: &RequestContext<RoleServer>) -> String {
     context.client_info().map_or_else(String::new, |info| format!("{} {}", info.name, info.version))
 }
 
-/// Which folder a call is about; the argument that says so is ours and goes no further.
-fn folder(shared: &Shared, arguments: &mut serde_json::Map<String, Value>) -> Result<usize, String> {
+/// Selects the folder of a call; the argument that names it is removed.
+fn folder(shared: &ServerState, arguments: &mut serde_json::Map<String, Value>) -> Result<usize, String> {
     let folders = shared.opener.folders();
     if folders.len() < 2 {
         return Ok(0);
@@ -321,14 +320,14 @@ fn folder(shared: &Shared, arguments: &mut serde_json::Map<String, Value>) -> Re
 }
 
 async fn narrowed(
-    shared: &Shared,
+    shared: &ServerState,
     folder: usize,
     context: &RequestContext<RoleServer>,
 ) -> Option<Vec<std::path::PathBuf>> {
     if shared.manner.ignore_roots {
         return None;
     }
-    let roots = shared.roots.of(context).await?;
+    let roots = shared.roots.get(context).await?;
     let path = &shared.opener.folders().get(folder)?.path;
     roots::narrowed(path, &roots)
 }

@@ -1,11 +1,11 @@
-//! The server: what it offers, and one call after the other.
+//! The server: its tools, and the execution of calls.
 
-mod asks;
+mod approver;
 mod call;
-mod parked;
+mod pending_calls;
 pub(crate) mod reply;
-mod rooms;
 mod roots;
+mod sessions;
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -23,116 +23,116 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use crate::offer;
-pub(crate) use parked::{Parked, Waits, about};
-pub(crate) use rooms::{Room, Rooms};
+pub(crate) use pending_calls::{Parkable, PendingCalls, about};
 use roots::Roots;
+pub(crate) use sessions::{OpenSession, Sessions};
 
-/// Calls that are carried out at one time. More wait their turn.
+/// Calls that are executed at a time. More wait for a slot.
 pub(crate) const AT_ONCE: usize = 32;
 
-/// Calls that wait their turn or an answer. More are turned away: somebody floods us.
+/// Calls that wait for a slot or an answer. More are rejected.
 const MOST_CALLS: usize = 1024;
 
-/// Whoever starts a server knows folders, settings and the record: they open the sessions in which tools act.
-pub trait Opener: Send + Sync + 'static {
-    /// The folders that calls can be about; the first is meant where none is named.
-    fn folders(&self) -> &[Folder];
+/// Opens the sessions in which tools act. The embedder knows folders, settings and the audit log.
+pub trait SessionOpener: Send + Sync + 'static {
+    /// The workspaces; the first is the default.
+    fn folders(&self) -> &[Workspace];
 
-    /// Which tools a model is shown, as rules are now.
+    /// The tools that are visible to a model under the current rules.
     ///
     /// # Errors
-    /// When that cannot be told, and what to do about it.
+    /// Why they are not known, and what to do about it.
     fn visible(&self) -> Result<Visible, String>;
 
-    /// Opens a session in one of the folders.
+    /// Opens a session in one of the workspaces.
     ///
     /// # Errors
-    /// When there can be none, and what to do about it.
-    fn open(&self, folder: usize, wish: &Wish) -> Result<Opened, String>;
+    /// Why there can be none, and what to do about it.
+    fn open(&self, folder: usize, wish: &SessionRequest) -> Result<OpenedSession, String>;
 }
 
-/// Says by its name whether a tool is shown.
+/// Whether a tool is visible, by its name.
 pub type Visible = Box<dyn Fn(&str) -> bool>;
 
-/// A folder that calls can be about.
+/// A workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Folder {
-    /// What it is called among several.
+pub struct Workspace {
+    /// Its name, where there are several.
     pub name: String,
-    /// Where it is.
+    /// Its folder.
     pub path: PathBuf,
 }
 
-/// What a client is, as far as its session depends on it.
+/// The parameters of a session that depend on the client.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Wish {
-    /// Its person can be asked through it.
+pub struct SessionRequest {
+    /// The user can be asked through the client.
     pub asks: bool,
-    /// The places that its roots leave of the folder; none at all where nothing is left. Without roots the folder is
+    /// The parts of the folder that the client's roots leave; an empty list leaves nothing. Without roots the folder is
     /// whole.
     pub narrowed: Option<Vec<PathBuf>>,
 }
 
-/// A session that was opened.
-pub struct Opened {
+/// An open session.
+pub struct OpenedSession {
     /// The session.
     pub session: Session,
-    /// Has it judge by rules and modes as they are now.
+    /// Updates it to the current rules and modes.
     pub follow: Box<dyn Fn(&Session) + Send + Sync>,
     /// Dropped when it has ended.
     pub span: Box<dyn Any + Send + Sync>,
 }
 
-/// How results are told.
+/// The presentation of results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Manner {
-    /// A no is told as text, not as an error: for clients that give up on a server after a few errors.
+pub struct ServerOptions {
+    /// A refusal is a text result, not an error: for clients that give up on a server after a few errors.
     pub refusals_as_text: bool,
-    /// What a tool answers is told as data too. Some clients show a model only the data then.
+    /// Results include structured content. Some clients show a model only that.
     pub structured: bool,
-    /// Roots of the client narrow nothing.
+    /// The client's roots are ignored.
     pub ignore_roots: bool,
 }
 
-/// Our tools as a server of the protocol. Clones are the same server.
+/// The MCP server. Clones are the same server.
 #[derive(Clone)]
-pub struct Server(Arc<Shared>);
+pub struct Server(Arc<ServerState>);
 
-pub(crate) struct Shared {
-    opener: Arc<dyn Opener>,
-    manner: Manner,
-    rooms: Rooms,
+pub(crate) struct ServerState {
+    opener: Arc<dyn SessionOpener>,
+    manner: ServerOptions,
+    rooms: Sessions,
     roots: Roots,
-    parked: Parked<call::Waiting>,
-    /// Turns to be carried out.
+    parked: PendingCalls<call::ParkedCall>,
+    /// Slots for execution.
     turns: Arc<Semaphore>,
-    /// Places of calls that are known.
+    /// Slots for known calls.
     places: Arc<Semaphore>,
     closing: AtomicBool,
 }
 
 impl Server {
-    /// A server of what `opener` opens. Nothing is opened yet.
-    pub fn new(opener: Arc<dyn Opener>, manner: Manner) -> Self {
-        let rooms = Rooms::new(Arc::clone(&opener));
-        Self(Arc::new(Shared {
+    /// A server for what `opener` opens. Nothing is opened yet.
+    pub fn new(opener: Arc<dyn SessionOpener>, manner: ServerOptions) -> Self {
+        let rooms = Sessions::new(Arc::clone(&opener));
+        Self(Arc::new(ServerState {
             opener,
             manner,
             rooms,
             roots: Roots::default(),
-            parked: Parked::default(),
+            parked: PendingCalls::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
             places: Arc::new(Semaphore::new(MOST_CALLS)),
             closing: AtomicBool::new(false),
         }))
     }
 
-    /// Another one of the same, with sessions of its own.
+    /// A second server with the same options and sessions of its own.
     pub(crate) fn anew(&self) -> Self {
         Self::new(Arc::clone(&self.0.opener), self.0.manner)
     }
 
-    /// Nobody is waited for any more: questions are taken back, commands end, sessions close.
+    /// Ends all waiting: approval requests are withdrawn, commands end, sessions close.
     pub fn close(&self) {
         self.0.closing.store(true, Ordering::SeqCst);
         self.0.parked.clear();

@@ -1,12 +1,12 @@
-//! What a tool answered, as a result of the protocol.
+//! A tool's reply as a result of the protocol.
 
 use pinfold_tools::{Content, Ended, Reply};
 use rmcp::model::{CallToolResult, ContentBlock};
 
-use super::Manner;
+use super::ServerOptions;
 
-/// A reply as a result. A no is one that teaches: text for the model, its envelope as data.
-pub(crate) fn result(reply: Reply, manner: Manner) -> CallToolResult {
+/// Converts a reply. A refusal has text for the model, and its envelope as structured content.
+pub(crate) fn result(reply: Reply, manner: ServerOptions) -> CallToolResult {
     let Reply { ended, content, structured, stop } = reply;
     let has_picture = content.iter().any(|piece| matches!(piece, Content::Image { .. }));
     let mut pieces: Vec<ContentBlock> = content.into_iter().map(block).collect();
@@ -16,7 +16,7 @@ pub(crate) fn result(reply: Reply, manner: Manner) -> CallToolResult {
         Ended::Refused if manner.refusals_as_text => CallToolResult::success(pieces),
         Ended::Refused | Ended::Failed => CallToolResult::error(pieces),
     };
-    // Whoever shows only the data must not lose what only the text or the picture says.
+    // Clients that show only structured content must not lose what only the text or the picture has.
     let is_complete = ended != Ended::Done || (manner.structured && !has_picture);
     if is_complete && structured.is_object() {
         result.structured_content = Some(structured);
@@ -24,7 +24,7 @@ pub(crate) fn result(reply: Reply, manner: Manner) -> CallToolResult {
     result
 }
 
-/// A no of our own, before there is a call.
+/// A refusal before there is a call.
 pub(crate) fn error(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text.into())])
 }

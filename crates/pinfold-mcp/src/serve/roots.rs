@@ -8,53 +8,53 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, model::ProtocolVersion};
 use url::Url;
 
-/// How long a client has to name its roots.
+/// The time limit for `roots/list`.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// More roots than any client has.
+/// The most roots.
 const MOST: usize = 64;
 
-/// What a client said about its roots.
+/// A client's roots, as far as they are known.
 #[derive(Default)]
 pub(crate) struct Roots {
-    known: Mutex<Known>,
+    known: Mutex<KnownRoots>,
 }
 
 #[derive(Clone, Default)]
-enum Known {
+enum KnownRoots {
     #[default]
     NotYet,
-    Said(Option<Vec<PathBuf>>),
+    Listed(Option<Vec<PathBuf>>),
 }
 
 impl Roots {
-    /// They have changed: they are asked for anew with the next call.
+    /// They have changed: the next call requests them again.
     pub(crate) fn forget(&self) {
-        *self.known() = Known::NotYet;
+        *self.known() = KnownRoots::NotYet;
     }
 
-    /// The roots of the client behind a request; `None` when it has none, or does not say. Newer revisions have no
-    /// roots that a server could ask for.
-    pub(crate) async fn of(&self, context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
+    /// The roots of a request's client; `None` when it has none or does not respond. In the newest revision a server
+    /// cannot request them.
+    pub(crate) async fn get(&self, context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
         let version = context.protocol_version();
         let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
         if !has_roots || version.is_none_or(|version| version >= ProtocolVersion::NO_INITIALIZE) {
             return None;
         }
-        if let Known::Said(said) = self.known().clone() {
+        if let KnownRoots::Listed(said) = self.known().clone() {
             return said;
         }
         let roots = named(context).await;
-        *self.known() = Known::Said(roots.clone());
+        *self.known() = KnownRoots::Listed(roots.clone());
         roots
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownRoots> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Asks for them. No answer, and an empty list, say nothing.
+/// Requests them. No response and an empty list count as no roots.
 #[expect(deprecated, reason = "older clients have them")]
 async fn named(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
     let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
@@ -64,7 +64,7 @@ async fn named(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
     (!roots.is_empty()).then(|| paths.collect())
 }
 
-/// What roots leave of a folder: `None` for all of it, an empty list for nothing.
+/// Intersects a folder with roots: `None` for all of it, an empty list for nothing.
 pub(crate) fn narrowed(folder: &Path, roots: &[PathBuf]) -> Option<Vec<PathBuf>> {
     let Ok(folder) = folder.canonicalize() else { return Some(Vec::new()) };
     let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
@@ -74,7 +74,7 @@ pub(crate) fn narrowed(folder: &Path, roots: &[PathBuf]) -> Option<Vec<PathBuf>>
     let mut inside: Vec<PathBuf> =
         roots.into_iter().filter(|root| root.starts_with(&folder) && root.is_dir()).collect();
     inside.sort();
-    // What lies in another one is granted with it.
+    // A root inside another one is included in it.
     inside.dedup_by(|below, above| below.starts_with(&*above));
     Some(inside)
 }

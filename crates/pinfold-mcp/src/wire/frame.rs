@@ -1,4 +1,4 @@
-//! One message in a line: read with a bound, passed on as it came, looked at only as far as it has to be.
+//! One message per line: read within a limit, forwarded unchanged, parsed only as far as needed.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,18 +10,18 @@ use serde_json::value::RawValue;
 
 use super::strict::folded;
 
-/// The longest line that is passed on: more than any tool takes or gives.
+/// The longest line that is forwarded, in bytes: more than any tool takes or returns.
 pub(crate) const LONGEST: usize = 64 << 20;
 
-/// A longer line has no end: its writer is not read any more.
+/// The longest line that is skipped, in bytes. Beyond it the stream is not read any more.
 const ENDLESS: u64 = 256 << 20;
 
-/// A line, or what can be said about it.
+/// A line.
 #[derive(Debug)]
 pub(crate) enum Line {
-    /// Without its line feed.
+    /// The line without its line feed.
     Whole(Vec<u8>),
-    /// It was too long, and is gone. It was about this one, as far as that could be told.
+    /// A line that was too long and was skipped; with the identifier that it was about, as far as it is known.
     TooLong(Option<Id>),
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Line {
 pub(crate) struct Lines<R> {
     source: R,
     longest: usize,
-    /// The bytes of the longest line that is passed over.
+    /// The longest line that is skipped, in bytes.
     endless: u64,
 }
 
@@ -38,10 +38,10 @@ impl<R: BufRead> Lines<R> {
         Self { source, longest: LONGEST, endless: ENDLESS }
     }
 
-    /// The next line; `None` at the end.
+    /// Reads the next line; `None` at the end.
     ///
     /// # Errors
-    /// When nothing can be read, or a line has no end.
+    /// When reading fails, or a line has no end.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut line = Vec::new();
         let most = self.longest as u64 + 1;
@@ -56,7 +56,7 @@ impl<R: BufRead> Lines<R> {
         Ok(Some(Line::Whole(line)))
     }
 
-    /// Passes over what is left of a line, and finds out what it was about: the number may stand at its end.
+    /// Skips the rest of a line, and finds out its identifier, which may be at the end.
     fn rest(&mut self, begun: Vec<u8>) -> io::Result<Line> {
         let left = self.endless.saturating_sub(begun.len() as u64);
         let mut rest = Rest { source: &mut self.source, left, over: false };
@@ -70,7 +70,7 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// What is left of a line, and no more.
+/// The rest of a line, and no more.
 struct Rest<'a, R> {
     source: &'a mut R,
     left: u64,
@@ -89,7 +89,7 @@ impl<R: BufRead> Read for Rest<'_, R> {
         if let (Some(to), Some(from)) = (buffer.get_mut(..len), there.get(..len)) {
             to.copy_from_slice(from);
         }
-        // At the end of the line, or of all.
+        // At the end of the line or of the stream.
         self.over = end == Some(len) || there.is_empty();
         let consumed = len + usize::from(end == Some(len));
         self.source.consume(consumed);
@@ -98,7 +98,7 @@ impl<R: BufRead> Read for Rest<'_, R> {
     }
 }
 
-/// The number of a message that is too long to be read.
+/// The identifier of a message that is too long to be parsed.
 struct Glimpse(Option<Id>);
 
 impl<'de> Deserialize<'de> for Glimpse {
@@ -115,7 +115,7 @@ impl<'de> Deserialize<'de> for Glimpse {
                 let mut id = None;
                 while let Some(name) = fields.next_key::<String>()? {
                     if name == "id" {
-                        id = Id::of(&fields.next_value()?);
+                        id = Id::from_value(&fields.next_value()?);
                     } else {
                         fields.next_value::<IgnoredAny>()?;
                     }
@@ -127,18 +127,18 @@ impl<'de> Deserialize<'de> for Glimpse {
     }
 }
 
-/// The number of a request, as it is written in JSON.
+/// The identifier of a request, as its JSON text.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Id(String);
 
 impl Id {
-    /// Texts and whole numbers are numbers of requests, nothing else is.
-    pub(crate) fn of(value: &Value) -> Option<Self> {
+    /// Strings and integers are identifiers, nothing else is.
+    pub(crate) fn from_value(value: &Value) -> Option<Self> {
         let is_number = value.is_i64() || value.is_u64();
         (is_number || value.is_string()).then(|| Self(value.to_string()))
     }
 
-    /// One of ours.
+    /// A new identifier.
     pub(crate) fn ours(name: &str) -> Self {
         Self(Value::from(name).to_string())
     }
@@ -150,7 +150,7 @@ impl fmt::Display for Id {
     }
 }
 
-/// What a line says.
+/// A parsed line.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     Request { id: Id, method: String, params: Option<&'a RawValue> },
@@ -158,7 +158,7 @@ pub(crate) enum Message<'a> {
     Answer { id: Id, outcome: Outcome<'a> },
 }
 
-/// How a request was answered.
+/// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Outcome<'a> {
     Result(&'a RawValue),
@@ -169,17 +169,17 @@ pub(crate) enum Outcome<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Malformed {
     pub(crate) why: String,
-    /// The requests that it was about, as far as that can be told.
+    /// The identifiers of the requests that it contains, as far as they are known.
     pub(crate) about: Vec<Id>,
 }
 
-/// Understands a line.
+/// Parses a line.
 pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Malformed> {
     let text = std::str::from_utf8(line)
         .map_err(|_| Malformed { why: "it is no UTF-8".to_owned(), about: Vec::new() })?;
     let malformed = |why: String| Malformed { why, about: ids_of(text) };
     if text.strip_suffix('\r').unwrap_or(text).contains('\r') {
-        // Readers that take it for the end of a line would see other messages than this one.
+        // Readers that treat this as the end of a line would parse other messages.
         return Err(malformed("it has a carriage return in it".to_owned()));
     }
     if text.trim_start().starts_with('[') {
@@ -189,10 +189,10 @@ pub(crate) fn parse(line: &[u8]) -> Result<Message<'_>, Malformed> {
     envelope.message().map_err(|why| malformed(why.to_owned()))
 }
 
-/// Why several messages at once are not taken: no revision since 2025-06-18 has them.
+/// The refusal of a batch: no revision since 2025-06-18 has batches.
 const BATCH: &str = "it is a batch; send each message by itself";
 
-/// The numbers in a line that is no message, or several.
+/// Collects identifiers from a line that is no message, or a batch.
 fn ids_of(text: &str) -> Vec<Id> {
     let parts = serde_json::from_str::<Vec<Glimpse>>(text);
     let parts = parts.or_else(|_| serde_json::from_str::<Glimpse>(text).map(|one| vec![one]));
@@ -217,7 +217,7 @@ impl<'a> Envelope<'a> {
         if self.version.as_ref().and_then(Value::as_str) != Some("2.0") {
             return Err("`jsonrpc` is not \"2.0\"");
         }
-        let id = self.id.as_ref().map(Id::of);
+        let id = self.id.as_ref().map(Id::from_value);
         match (id, self.method, self.params, self.result, self.error) {
             (Some(None), ..) => Err("`id` is neither a text nor a whole number"),
             (Some(Some(id)), Some(method), params, None, None) => Ok(Message::Request { id, method, params }),
@@ -269,15 +269,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
     }
 }
 
-/// The line under another number.
+/// Replaces the identifier.
 pub(crate) fn with_id(line: &[u8], id: &Id) -> Vec<u8> {
     let fields: Option<HashMap<String, &RawValue>> = serde_json::from_slice(line).ok();
     let part = fields.and_then(|fields| fields.get("id").copied());
-    // What has no number needs none.
+    // A message without an identifier needs none.
     part.map_or_else(|| line.to_vec(), |part| spliced(line, part, &id.0))
 }
 
-/// The line with another text in the place of a part of it.
+/// Replaces a part of the line.
 pub(crate) fn spliced(line: &[u8], part: &RawValue, text: &str) -> Vec<u8> {
     let from = part.get().as_ptr() as usize - line.as_ptr() as usize;
     let (before, rest) = line.split_at_checked(from).unwrap_or((line, &[]));

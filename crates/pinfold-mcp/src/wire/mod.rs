@@ -1,5 +1,5 @@
-//! The protocol as lines: what stands in one, how it is read with a bound, and how it is written without waiting for anybody.
+//! The wire format: parsing of lines, bounded reading, and writing that does not block on a slow reader.
 
 pub(crate) mod frame;
-pub(crate) mod outlet;
 pub(crate) mod strict;
+pub(crate) mod writer;

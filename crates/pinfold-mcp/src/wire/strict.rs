@@ -1,7 +1,7 @@
-//! JSON that means the same to everybody.
+//! JSON that every parser reads the same way.
 //!
-//! Where a name stands twice, one reader takes the first value and another the last; where names differ in case alone,
-//! some readers take them for the same. What is judged here is read there, so that neither is let through.
+//! With duplicate keys, one parser takes the first value and another the last; some parsers ignore case. What is judged
+//! here is parsed elsewhere, so both are rejected.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,21 +9,21 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Text as a value.
+/// Parses text.
 ///
 /// # Errors
-/// When it is no JSON, too deep, or has a name twice.
+/// When it is not JSON, too deep, or has a duplicate key.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
     serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|e| e.to_string())
 }
 
-/// A name as a reader takes it who does not look at case.
+/// A key as a case-insensitive parser compares it.
 pub(crate) fn folded(name: &str) -> String {
-    // Both ways: there are letters that only one of them takes for another.
+    // Both mappings: some letters are equal under only one of them.
     name.to_uppercase().to_lowercase()
 }
 
-/// Whether no two names of an object differ in case alone, and none does from one of `known`.
+/// Returns whether no two keys of an object differ only in case, also from `known` ones.
 pub(crate) fn is_plain(object: &Map<String, Value>, known: &[&str]) -> bool {
     let mut seen = HashSet::new();
     object.keys().all(|name| {

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use pinfold::consent::{Approver, Asker, Deed, Heard, OfferShown, PartShown, Request, WhyAsked, WidthShown};
 use pinfold_approvals::Broker;
-use pinfold_approvals::socket::{Everywhere, Homes, Listening, Place, Sessions};
-use pinfold_page::{News, Page};
+use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
+use pinfold_page::{Page, PageEvent};
 use serde_json::{Value, json};
 
 pub(crate) const LONG: Duration = Duration::from_mins(1);
@@ -20,21 +20,22 @@ pub(crate) const LONG: Duration = Duration::from_mins(1);
 pub(crate) struct House {
     _bed: tempfile::TempDir,
     pub(crate) broker: Arc<Broker>,
-    pub(crate) listening: Listening,
+    pub(crate) listening: ApprovalSocket,
     pub(crate) page: Page,
-    pub(crate) news: Arc<Mutex<Vec<News>>>,
+    pub(crate) news: Arc<Mutex<Vec<PageEvent>>>,
 }
 
 pub(crate) fn house() -> House {
     let bed = tempfile::tempdir().unwrap();
-    let place = Place::open(&Homes { runtime: Some(bed.path().to_owned()), state: None }).unwrap();
+    let place = SocketDir::open(&SocketHomes { runtime: Some(bed.path().to_owned()), state: None }).unwrap();
     let broker = Arc::new(Broker::default());
-    let listening = broker.listen(&place, "test", &Sessions::default()).unwrap();
+    let listening = broker.listen(&place, "test", &SessionRegistry::default()).unwrap();
     let news = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&news);
-    let page = Page::open(Everywhere::of(vec![place]), None, Some("ana".to_owned()), move |new| {
-        told.lock().unwrap().push(new);
-    });
+    let page =
+        Page::open(ProcessAggregator::from_dirs(vec![place]), None, Some("ana".to_owned()), move |new| {
+            told.lock().unwrap().push(new);
+        });
     House { _bed: bed, broker, listening, page: page.unwrap(), news }
 }
 

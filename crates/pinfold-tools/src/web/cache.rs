@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use pinfold_egress::{Fetched, Method};
+use pinfold_egress::{FetchMethod, FetchedPage};
 use pinfold_host::WebUrl;
 
 /// How long a page is taken for what it was.
@@ -26,23 +26,23 @@ pub(super) struct Cache {
 struct Page {
     url: WebUrl,
     came: Instant,
-    answer: Arc<Fetched>,
+    answer: Arc<FetchedPage>,
 }
 
 impl Cache {
-    pub(super) fn get(&self, url: &WebUrl, method: Method) -> Option<Arc<Fetched>> {
+    pub(super) fn get(&self, url: &WebUrl, method: FetchMethod) -> Option<Arc<FetchedPage>> {
         let fresh = |page: &&Page| page.url == *url && page.came.elapsed() < FRESH;
-        let found = self.pages.iter().rev().find(fresh).filter(|_| method == Method::Get)?;
+        let found = self.pages.iter().rev().find(fresh).filter(|_| method == FetchMethod::Get)?;
         Some(Arc::clone(&found.answer))
     }
 
     /// Keeps what a host answered, unless it says not to or it is no lasting answer.
-    pub(super) fn put(&mut self, url: &WebUrl, method: Method, answer: &Arc<Fetched>) {
+    pub(super) fn put(&mut self, url: &WebUrl, method: FetchMethod, answer: &Arc<FetchedPage>) {
         let lasting = matches!(answer.status, 200 | 301 | 302 | 303 | 307 | 308);
         let control = answer.headers.get_all("cache-control");
         let stored =
             !control.iter().any(|value| value.to_str().is_ok_and(|value| value.contains("no-store")));
-        if !lasting || !stored || method != Method::Get || answer.body.len() > MOST_BYTES {
+        if !lasting || !stored || method != FetchMethod::Get || answer.body.len() > MOST_BYTES {
             return;
         }
         self.pages.retain(|page| page.url != *url && page.came.elapsed() < FRESH);
@@ -61,9 +61,9 @@ impl Cache {
 mod tests {
     use super::*;
 
-    fn answer(len: usize, headers: &[(&'static str, &'static str)]) -> Arc<Fetched> {
+    fn answer(len: usize, headers: &[(&'static str, &'static str)]) -> Arc<FetchedPage> {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        Arc::new(Fetched { status: 200, headers: headers.collect(), body: vec![0; len] })
+        Arc::new(FetchedPage { status: 200, headers: headers.collect(), body: vec![0; len] })
     }
 
     #[test]
@@ -71,15 +71,18 @@ mod tests {
         let url = |i: usize| WebUrl::parse(&format!("https://a.b/{i}")).unwrap();
         let mut cache = Cache::default();
         for i in 0..200 {
-            cache.put(&url(i), Method::Get, &answer(1, &[]));
+            cache.put(&url(i), FetchMethod::Get, &answer(1, &[]));
         }
-        assert!(cache.get(&url(199), Method::Get).is_some() && cache.get(&url(0), Method::Get).is_none());
-        assert!(cache.get(&url(199), Method::Head).is_none());
+        assert!(
+            cache.get(&url(199), FetchMethod::Get).is_some()
+                && cache.get(&url(0), FetchMethod::Get).is_none()
+        );
+        assert!(cache.get(&url(199), FetchMethod::Head).is_none());
         for i in 0..10 {
-            cache.put(&url(i), Method::Get, &answer(8 << 20, &[]));
+            cache.put(&url(i), FetchMethod::Get, &answer(8 << 20, &[]));
         }
-        assert!(cache.bytes() <= MOST_BYTES && cache.get(&url(9), Method::Get).is_some());
-        cache.put(&url(500), Method::Get, &answer(1, &[("cache-control", "private, no-store")]));
-        assert!(cache.get(&url(500), Method::Get).is_none());
+        assert!(cache.bytes() <= MOST_BYTES && cache.get(&url(9), FetchMethod::Get).is_some());
+        cache.put(&url(500), FetchMethod::Get, &answer(1, &[("cache-control", "private, no-store")]));
+        assert!(cache.get(&url(500), FetchMethod::Get).is_none());
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use pinfold::policy::Policy;
 use pinfold::{Failure, RefusalCode, WebHost};
-use pinfold_egress::{Client, Fetched, Map, Method, Mismatch, Unfetched};
+use pinfold_egress::{AddressPolicy, FetchClient, FetchError, FetchMethod, FetchedPage, HostMismatch};
 use pinfold_host::WebUrl;
 
 use budget::Spent;
@@ -22,7 +22,7 @@ pub(crate) const LARGEST_PAGE: u64 = 8 * 1024 * 1024;
 /// was. Nothing is opened before the first page is fetched.
 #[derive(Debug, Default)]
 pub struct Web {
-    client: Client,
+    client: FetchClient,
     kept: Mutex<Kept>,
 }
 
@@ -36,36 +36,37 @@ struct Kept {
 
 impl WebHost for Web {
     fn below(&self) -> Arc<dyn WebHost> {
-        Arc::new(Self { client: self.client.below(), ..Self::default() })
+        Arc::new(Self { client: self.client.fork(), ..Self::default() })
     }
 }
 
 impl Web {
     /// One that trusts the authorities in a file instead of the system's.
     pub fn trusting(roots: impl Into<PathBuf>) -> Self {
-        Self { client: Client::trusting(roots), ..Self::default() }
+        Self { client: FetchClient::with_roots(roots), ..Self::default() }
     }
 
     /// What stands at an address, from the cache where it came lately. The call that wants it has been judged.
     pub(crate) fn get(
         &self,
         url: &WebUrl,
-        method: Method,
+        method: FetchMethod,
         policy: &Arc<Policy>,
         until: Instant,
         waits: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Arc<Fetched>, Failure> {
+    ) -> Result<Arc<FetchedPage>, Failure> {
         if let Some(answer) = self.kept(policy).cache.get(url, method) {
             return Ok(answer);
         }
         let most = self.kept(policy).spent.take(policy.fetches, LARGEST_PAGE)?;
         let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        let fetched = self.client.fetch(url, method, &*policy.hosts as &dyn Map, most, patience, waits);
+        let fetched =
+            self.client.fetch(url, method, &*policy.hosts as &dyn AddressPolicy, most, patience, waits);
         let mut kept = self.kept(policy);
         // What was too much has come all the same.
         let came = match &fetched {
             Ok(fetched) => fetched.body.len() as u64,
-            Err(Unfetched::TooLarge(_)) => most,
+            Err(FetchError::TooLarge(_)) => most,
             Err(_) => 0,
         };
         kept.spent.give_back(most.saturating_sub(came));
@@ -86,48 +87,48 @@ impl Web {
     }
 }
 
-fn failure(url: &WebUrl, why: &Unfetched) -> Failure {
+fn failure(url: &WebUrl, why: &FetchError) -> Failure {
     let unfetched = |why: String, hint: &str| {
         Failure::plain(RefusalCode::NotFetched, format!("{url} was not fetched: {why}"), hint)
     };
     match why {
-        Unfetched::Refused(mismatch) => Failure::plain(
+        FetchError::Refused(mismatch) => Failure::plain(
             RefusalCode::Denied,
             format!("{url} was not fetched: {}", refused(mismatch)),
             "do without it, and tell the person what is needed there",
         ),
-        Unfetched::Unreachable(why) => unfetched(why.clone(), "look at the address, then decide"),
-        Unfetched::Broken(why) => {
+        FetchError::Unreachable(why) => unfetched(why.clone(), "look at the address, then decide"),
+        FetchError::Malformed(why) => {
             unfetched(format!("its answer is broken ({why})"), "look at the address, then decide")
         }
-        Unfetched::Late(after) => {
+        FetchError::TimedOut(after) => {
             unfetched(format!("it took longer than {} seconds", after.as_secs().max(1)), "try it later")
         }
-        Unfetched::GivenUp => {
+        FetchError::Cancelled => {
             unfetched("nobody waited for it any more".to_owned(), "fetch it again if it is wanted")
         }
-        Unfetched::TooLarge(most) => Failure::plain(
+        FetchError::TooLarge(most) => Failure::plain(
             RefusalCode::TooLarge,
             format!("{url} is larger than {} KiB", most >> 10),
             "find a smaller page",
         ),
-        Unfetched::Encoded(how) => unfetched(
+        FetchError::UnsupportedCoding(how) => unfetched(
             format!("it comes compressed in a way that is not understood ({})", how.escape_debug()),
             "find another page",
         ),
     }
 }
 
-fn refused(mismatch: &Mismatch) -> String {
+fn refused(mismatch: &HostMismatch) -> String {
     match mismatch {
-        Mismatch::Near(address, near) => {
+        HostMismatch::NearAddress(address, near) => {
             format!("it leads to {address}, and {}; no rule names that address", near.why())
         }
-        Mismatch::Forbidden(address) => format!("it leads to {address}, which a rule denies"),
-        Mismatch::ServerName(_)
-        | Mismatch::HostHeader(_)
-        | Mismatch::TwoLengths
-        | Mismatch::Http2
-        | Mismatch::Broken => "it is another host".to_owned(),
+        HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
+        HostMismatch::ServerName(_)
+        | HostMismatch::HostHeader(_)
+        | HostMismatch::ConflictingLengths
+        | HostMismatch::Http2Cleartext
+        | HostMismatch::Malformed => "it is another host".to_owned(),
     }
 }

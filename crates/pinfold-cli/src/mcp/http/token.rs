@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use pinfold_approvals::socket::Secret;
+use pinfold_approvals::socket::AccessSecret;
 
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::{record, say, surroundings};
@@ -74,7 +74,7 @@ impl Token {
     /// Whether somebody says it.
     pub(super) fn knows(&self) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
         let text = self.text.clone();
-        Box::new(move |said| Secret::is_same(&text, said))
+        Box::new(move |said| AccessSecret::is_same(&text, said))
     }
 
     /// Where it is.
@@ -102,10 +102,10 @@ const FORM: &str = "a token has 32 to 512 letters and digits; remove it and one 
 
 /// A new file with a new token, which nobody else can read.
 fn made(file: &Path) -> io::Result<String> {
-    let secret = Secret::new()?;
+    let secret = AccessSecret::new()?;
     let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
-    writeln!(opened, "{}", secret.text())?;
-    Ok(secret.text().to_owned())
+    writeln!(opened, "{}", secret.as_str())?;
+    Ok(secret.as_str().to_owned())
 }
 
 /// What a file holds that nobody else can read or write.

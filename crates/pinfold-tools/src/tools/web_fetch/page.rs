@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use pinfold::{Failure, RefusalCode};
-use pinfold_egress::Fetched;
+use pinfold_egress::FetchedPage;
 use pinfold_host::WebUrl;
 
 use super::markdown;
@@ -45,7 +45,7 @@ impl Page {
     ///
     /// # Errors
     /// When it is no text, or takes too long to be read.
-    pub(super) fn of(answer: &Fetched, url: &WebUrl, until: Instant) -> Result<Self, Failure> {
+    pub(super) fn of(answer: &FetchedPage, url: &WebUrl, until: Instant) -> Result<Self, Failure> {
         let said = answer.headers.get("content-type").map(|said| String::from_utf8_lossy(said.as_bytes()));
         let said = said.unwrap_or_default();
         let media = media(&said, &answer.body);

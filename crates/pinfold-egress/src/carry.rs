@@ -1,0 +1,200 @@
+//! An allowed connection from its first bytes to its last: sniffs the protocol, checks that it names the allowed host, and
+//! relays it accordingly.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Bytes;
+use pinfold_host::Host;
+use tokio::io::Interest;
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+
+use crate::http;
+use crate::limits::RelayLimits;
+use crate::policy::{ConnectRequest, HostMismatch};
+use crate::sniff::{self, Sniffed};
+use crate::splice::{TransferredBytes, relay_bytes, reset};
+use crate::state::RelayState;
+use crate::tls_intercept::serve::serve as serve_intercepted;
+
+/// Relays a connection to its allowed host, once its first bytes name that host. `early`: bytes that were read of it
+/// already.
+pub(crate) async fn carry(
+    state: &Arc<RelayState>,
+    request: &ConnectRequest,
+    inside: TcpStream,
+    early: Bytes,
+    upstream: TcpStream,
+) {
+    let mut transferred = TransferredBytes::default();
+    tokio::select! {
+        () = carry_to_end(state, request, inside, early, upstream, &mut transferred) => {}
+        () = state.wait_until_denied(request) => {}
+        () = state.wait_for_end() => {}
+    }
+    state.policy.report_closed(request, transferred);
+}
+
+async fn carry_to_end(
+    state: &Arc<RelayState>,
+    request: &ConnectRequest,
+    inside: TcpStream,
+    early: Bytes,
+    upstream: TcpStream,
+    transferred: &mut TransferredBytes,
+) {
+    match detect_protocol(state, request, &inside, &early, &upstream).await {
+        Ok(Protocol::Http) if early.is_empty() => {
+            Box::pin(http::serve(state, request, inside, upstream)).await;
+        }
+        Ok(Protocol::InterceptedTls) if early.is_empty() => {
+            if let Some(injector) = &state.injector {
+                Box::pin(serve_intercepted(state, injector, request, inside, upstream)).await;
+            }
+        }
+        // Requests in the same packet as a CONNECT: no client sends that, and the bytes cannot be put back.
+        Ok(Protocol::Http | Protocol::InterceptedTls) | Err(SniffError::Disconnected) => reset(&inside),
+        // How the connection ends is between its two ends.
+        Ok(Protocol::Opaque) => {
+            if write_all(&upstream, &early).await.is_ok() {
+                let _ = relay_bytes(&inside, &upstream, state.limits.idle, transferred).await;
+            }
+        }
+        Err(SniffError::Mismatch(mismatch)) => {
+            state.policy.report_mismatch(request, &mismatch);
+            reset(&inside);
+        }
+    }
+}
+
+/// The protocol of a connection, as far as the relay treats it differently.
+enum Protocol {
+    /// Bytes that name no host, or have named the right one: relayed unchanged.
+    Opaque,
+    /// Plain HTTP, which names a host in each request.
+    Http,
+    /// TLS with a host that has an injected secret: terminated here.
+    InterceptedTls,
+}
+
+/// Why a connection is not relayed.
+enum SniffError {
+    /// Another host is named, or the bytes are malformed.
+    Mismatch(HostMismatch),
+    /// A side disconnected, or sent nothing for too long.
+    Disconnected,
+}
+
+/// Waits until the client has named its host. The bytes stay in the socket. A server that speaks first (SMTP, SSH) is relayed
+/// while the client is silent.
+async fn detect_protocol(
+    state: &RelayState,
+    request: &ConnectRequest,
+    inside: &TcpStream,
+    early: &[u8],
+    upstream: &TcpStream,
+) -> Result<Protocol, SniffError> {
+    let mismatch = |mismatch| Err(SniffError::Mismatch(mismatch));
+    let mut bytes = early.to_vec();
+    let mut began = None;
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match peek(inside, early, &mut bytes) {
+            Ok(Some(0)) => return Ok(Protocol::Opaque),
+            Ok(_) => {}
+            Err(_) => return Err(SniffError::Disconnected),
+        }
+        match sniff::sniff(&bytes, request.port) {
+            Sniffed::Other => return Ok(Protocol::Opaque),
+            Sniffed::Malformed => return mismatch(HostMismatch::Malformed),
+            Sniffed::Http2 => return mismatch(HostMismatch::Http2Cleartext),
+            Sniffed::Tls(name) if name.as_ref() == Some(&request.host) => {
+                let is_intercepted = state.injector.as_ref().is_some_and(|injector| injector.is_for(request));
+                return Ok(if is_intercepted { Protocol::InterceptedTls } else { Protocol::Opaque });
+            }
+            // SNI has no form for addresses (RFC 6066 §3).
+            Sniffed::Tls(None) if matches!(request.host, Host::Address(_)) => return Ok(Protocol::Opaque),
+            Sniffed::Tls(name) => return mismatch(HostMismatch::ServerName(name)),
+            Sniffed::Http => return Ok(Protocol::Http),
+            Sniffed::Incomplete => {}
+        }
+        if bytes.is_empty() {
+            wait_or_relay_greeting(inside, upstream, state.limits)
+                .await
+                .map_err(|_| SniffError::Disconnected)?;
+            continue;
+        }
+        // The bytes so far keep the socket readable, so more of them are polled for.
+        if began.get_or_insert_with(Instant::now).elapsed() > state.limits.hello {
+            return mismatch(HostMismatch::Malformed);
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(250));
+    }
+}
+
+async fn wait_or_relay_greeting(
+    inside: &TcpStream,
+    upstream: &TcpStream,
+    limits: RelayLimits,
+) -> io::Result<()> {
+    let either = async {
+        tokio::select! {
+            ready = inside.ready(Interest::READABLE) => ready.map(drop),
+            ready = upstream.ready(Interest::READABLE) => {
+                ready?;
+                relay_greeting(upstream, inside).await
+            }
+        }
+    };
+    timeout(limits.idle, either).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Relays what the server sends before the client has sent anything.
+async fn relay_greeting(upstream: &TcpStream, inside: &TcpStream) -> io::Result<()> {
+    // On the heap: in the future it would cost every connection 4 KiB for as long as it lasts.
+    let mut buffer = vec![0; 4096];
+    let len = match upstream.try_read(&mut buffer) {
+        Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+        Ok(len) => len,
+        Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(()),
+        Err(e) => return Err(e),
+    };
+    write_all(inside, buffer.get(..len).unwrap_or_default()).await
+}
+
+async fn write_all(stream: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
+    while !rest.is_empty() {
+        stream.ready(Interest::WRITABLE).await?;
+        match stream.try_write(rest) {
+            Ok(written) => rest = rest.get(written..).unwrap_or_default(),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+/// Reads what the client has sent so far and leaves it in the socket: `Some(0)` at its end, `None` when nothing has come.
+pub(crate) fn peek(inside: &TcpStream, early: &[u8], bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+    // Nearly every ClientHello fits into the first size.
+    for size in [4096, sniff::MAX_BYTES] {
+        let mut seen = vec![0; size];
+        let read = || {
+            let (len, _) = rustix::net::recv(inside, seen.as_mut_slice(), rustix::net::RecvFlags::PEEK)?;
+            Ok(len)
+        };
+        match inside.try_io(Interest::READABLE, read) {
+            Ok(len) if len == size && size < sniff::MAX_BYTES => {}
+            Ok(len) => {
+                *bytes = [early, seen.get(..len).unwrap_or_default()].concat();
+                return Ok(Some(len));
+            }
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,162 @@
+//! The user behind the client as an approver: by an elicitation request between forwarded messages, or by the response
+//! to the call in revisions without server requests.
+
+use std::fmt;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use pinfold::consent::{Approver, Caller, Heard, Request};
+use serde_json::{Value, json};
+
+use super::ProxyState;
+use super::calls::ProxiedCall;
+use super::client_messages::ClientInfo;
+use super::requests::{JudgedCall, Requests};
+use crate::form::{ElicitationForm, FormResult};
+use crate::serve::Parkable;
+use crate::wire::frame::Id;
+
+/// The interval at which it is checked whether approval is still needed.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The name of the one form in a client's response.
+pub(super) const QUESTION: &str = "consent";
+
+/// Asks through the client.
+pub(super) struct ElicitationApprover<'a> {
+    pub(super) shared: &'a ProxyState,
+    pub(super) client: &'a ClientInfo,
+    pub(super) call: &'a ProxiedCall,
+    pub(super) judged: &'a JudgedCall,
+}
+
+impl fmt::Debug for ElicitationApprover<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Asks")
+    }
+}
+
+/// A call whose client was told that input is required.
+pub(super) struct ParkedForm {
+    form: ElicitationForm,
+    /// Shared with the call: it can be cancelled under its next identifier too.
+    pub(super) judged: JudgedCall,
+    /// The channel for the answer, with the identifier of the request that it came with.
+    answer: Sender<(FormResult, Id)>,
+    /// Whether the call still waits.
+    waits: Weak<()>,
+}
+
+impl Parkable for ParkedForm {
+    fn is_over(&self) -> bool {
+        self.waits.strong_count() == 0
+    }
+}
+
+impl ParkedForm {
+    /// The call was repeated, with or without an answer. `false`: it no longer waits.
+    pub(super) fn goes_on(self, answer: Option<&Value>, id: Id, client: &ClientInfo) -> bool {
+        let said = answer.map(|answer| self.form.read(answer, &client.name));
+        let said = said.unwrap_or(FormResult::Nothing("the client sent no answer"));
+        self.answer.send((said, id)).is_ok()
+    }
+}
+
+impl Approver for ElicitationApprover<'_> {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+        let Some(form) = ElicitationForm::for_request(request) else {
+            return Heard::Nobody("it is too long for a form of the client".to_owned());
+        };
+        let waits = WaitConditions { request, still_asked };
+        if self.call.is_newest() { self.by_answer(form, &waits) } else { self.by_request(&form, &waits) }
+    }
+}
+
+/// The conditions that end the wait.
+struct WaitConditions<'a> {
+    request: &'a Request,
+    still_asked: &'a (dyn Fn() -> bool + Sync),
+}
+
+impl WaitConditions<'_> {
+    /// Waits for an answer, or returns why there is none.
+    fn on<T>(&self, answer: &Receiver<T>) -> Result<T, Heard> {
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(said) => return Ok(said),
+                Err(RecvTimeoutError::Disconnected) => return Err(nobody("the client is gone")),
+                Err(RecvTimeoutError::Timeout) if !(self.still_asked)() => return Err(Heard::NotAsked),
+                Err(RecvTimeoutError::Timeout) if Timestamp::now() >= self.request.deadline => {
+                    return Err(nobody("the client did not answer in time"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
+
+fn nobody(why: &str) -> Heard {
+    Heard::Nobody(why.to_owned())
+}
+
+fn heard(said: FormResult) -> Heard {
+    match said {
+        FormResult::Answer(answer) => Heard::Answer(answer),
+        FormResult::Nothing(why) => nobody(why),
+    }
+}
+
+impl ElicitationApprover<'_> {
+    fn by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
+        let shared = self.shared;
+        let Some(id) = Requests::our_id() else {
+            return nobody("there are no random numbers for a question");
+        };
+        let (answer, said) = channel();
+        shared.requests.register_elicitation(&id, answer);
+        let params = form.params();
+        let asked =
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{params}}}"#);
+        if shared.to_client.send(asked.into_bytes()).is_err() {
+            return nobody("the client is gone");
+        }
+        let result = waits.on(&said);
+        if shared.requests.take_elicitation(&id).is_some() {
+            let over = format!(
+                r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"it need not be answered any more"}}}}"#
+            );
+            // A client that is gone shows no form any more.
+            let _ = shared.to_client.send(over.into_bytes());
+        }
+        result.map_or_else(|over| over, |result| heard(form.read(&result, &self.client.name)))
+    }
+
+    fn by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
+        let params = form.params();
+        let (answer, said) = channel();
+        let alive = Arc::new(());
+        let asked = ParkedForm { form, judged: self.judged.clone(), answer, waits: Arc::downgrade(&alive) };
+        let Ok(state) = self.shared.parked.park(&self.call.about(), asked) else {
+            return nobody("too many questions wait for the client");
+        };
+        let required = json!({
+            "resultType": "input_required",
+            "inputRequests": {QUESTION: {"method": "elicitation/create", "params": params}},
+            "requestState": state,
+        });
+        if !self.call.is_answered_with(self.shared, &Caller::default(), &required) {
+            return nobody("the client is gone");
+        }
+        let result = waits.on(&said);
+        drop(alive);
+        match result {
+            Ok((said, id)) => {
+                self.call.resume_as(id);
+                heard(said)
+            }
+            Err(over) => over,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Server messages: lists and results are checked, all other valid messages are forwarded unchanged.
+
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
+use std::sync::Arc;
+
+use pinfold_render::visible;
+
+use super::calls::later;
+use super::client_messages::{OURS, of_request};
+use super::labelled_forms::{FORM, mark};
+use super::requests::{PendingKind, RequestRejected};
+use super::{ProxyEvent, ProxyState, handshake, listing};
+use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome, spliced};
+use crate::wire::strict;
+
+/// The notification that cancels a request.
+const CANCELLED: &str = "notifications/cancelled";
+
+/// Reads server messages to the end.
+pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
+    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, output));
+    loop {
+        match lines.next() {
+            Ok(Some(Line::Whole(line))) => handle_message(shared, line),
+            Ok(Some(Line::TooLong(id))) => {
+                let why = format!("the answer has more than {} MiB", LONGEST >> 20);
+                shared.tell(&format!("a message of the server was not passed on: {why}"));
+                if let Some(id) = id {
+                    broken(shared, &id, &why);
+                }
+            }
+            Ok(None) => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => {
+                shared.tell(&format!("the server cannot be heard any more: {error}"));
+                break;
+            }
+        }
+    }
+    shared.notify(ProxyEvent::ServerEnded);
+}
+
+fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
+    if line.trim_ascii().is_empty() {
+        return;
+    }
+    match frame::parse(&line) {
+        Ok(Message::Request { id, method, params }) => match shared.requests.register_server_request(&id) {
+            Ok(()) => {
+                let form = params.filter(|_| method == FORM).and_then(|params| {
+                    let mut form = strict::parse(params.get()).ok()?;
+                    mark(&mut form, &shared.name);
+                    Some(spliced(&line, params, &form.to_string()))
+                });
+                match form {
+                    Some(form) => shared.to_client(form),
+                    None if method == FORM => {
+                        shared.tell("a form of the server was not passed on: it is not understood");
+                    }
+                    None => shared.to_client(line),
+                }
+            }
+            Err(RequestRejected::Twice) => shared.tell("the server asked twice under one number"),
+            Err(RequestRejected::TooMany) => {
+                let no = format!(
+                    r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{OURS},"message":"too many requests wait at once"}}}}"#
+                );
+                if shared.to_server.offer(no.into_bytes()).is_err() {
+                    shared.take_all_pending();
+                }
+            }
+        },
+        Ok(Message::Notification { method, params }) => {
+            if method == listing::CHANGED {
+                shared.catalogue.outdated();
+            }
+            if method == CANCELLED
+                && let Some(id) = params.and_then(|params| of_request(params.get()))
+            {
+                shared.requests.take_server_request(&id);
+            }
+            shared.to_client(line);
+        }
+        Ok(Message::Answer { id, outcome }) => match shared.requests.take_client_request(&id) {
+            None => shared.tell("the server answered what it was not asked"),
+            Some(waiting) => answered(shared, waiting, &id, &line, outcome),
+        },
+        Err(malformed) => {
+            shared.tell(&format!("a message of the server was not passed on: {}", malformed.why));
+            for id in &malformed.about {
+                broken(shared, id, &malformed.why);
+            }
+        }
+    }
+}
+
+/// Handles a response that cannot be forwarded.
+fn broken(shared: &ProxyState, id: &Id, why: &str) {
+    match shared.requests.take_client_request(id) {
+        None => {}
+        Some(PendingKind::Call(sent)) => {
+            sent.ends_with("the answer of the server is not understood", why);
+            shared.not_understood(id, why);
+        }
+        Some(PendingKind::Ours(asker)) => {
+            let _ = asker.send(Err(why.to_owned()));
+        }
+        Some(
+            PendingKind::Judging(_)
+            | PendingKind::Plain
+            | PendingKind::Handshake
+            | PendingKind::List
+            | PendingKind::Later,
+        ) => {
+            shared.not_understood(id, why);
+        }
+    }
+}
+
+fn answered(shared: &Arc<ProxyState>, waiting: PendingKind, id: &Id, line: &[u8], outcome: Outcome<'_>) {
+    match (waiting, outcome) {
+        (PendingKind::Call(sent), _) if sent.has_hooks() => {
+            // Hooks are slow, so they run elsewhere: all server messages pass here.
+            let (of_thread, line) = (Arc::clone(shared), line.to_vec());
+            let done = shared.pool.give(move || {
+                if let Ok(Message::Answer { id, outcome }) = frame::parse(&line) {
+                    call_answered(&of_thread, *sent, &id, &line, outcome);
+                }
+            });
+            if !done {
+                shared.not_understood(id, "no thread can be started");
+            }
+        }
+        (PendingKind::Call(sent), outcome) => call_answered(shared, *sent, id, line, outcome),
+        (PendingKind::Handshake, Outcome::Result(result)) => handshake::greeted(shared, id, line, result),
+        (PendingKind::List, Outcome::Result(result)) => listing::listed(shared, id, line, result),
+        (PendingKind::Later, outcome) => later(shared, id, line, outcome),
+        (PendingKind::Ours(asker), outcome) => {
+            let said = match outcome {
+                Outcome::Result(result) => crate::wire::strict::parse(result.get()),
+                Outcome::Error(error) => Err(format!("the server says: {}", visible(error.get()))),
+            };
+            // The requester may have cancelled it.
+            let _ = asker.send(said);
+        }
+        (PendingKind::Judging(_) | PendingKind::Plain | PendingKind::Handshake | PendingKind::List, _) => {
+            shared.to_client(line.to_vec());
+        }
+    }
+}
+
+fn call_answered(
+    shared: &ProxyState,
+    sent: super::calls::ForwardedCall,
+    id: &Id,
+    line: &[u8],
+    outcome: Outcome<'_>,
+) {
+    match outcome {
+        Outcome::Result(result) => sent.has_result(shared, id, line, result),
+        Outcome::Error(error) => sent.has_error(shared, id, line, error),
+    }
+}
+
+/// The longest line of the server's log that is forwarded whole.
+const LOG_LINE: u64 = 16 << 10;
+
+/// Forwards the server's standard error, escaped so that it cannot control a terminal.
+pub(super) fn log(output: impl Read) {
+    let mut output = BufReader::new(output);
+    let mut line = Vec::new();
+    while output.by_ref().take(LOG_LINE).read_until(b'\n', &mut line).is_ok_and(|len| len > 0) {
+        let text = visible(String::from_utf8_lossy(&line).trim_end());
+        line.clear();
+        // The log may have no reader.
+        let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+    }
+}
