@@ -7,12 +7,12 @@ use pinfold_shell::{Part, Script, SimpleCommand, Word};
 use super::invocation::{Invocation, Through};
 use super::named::{self, NamedPlace};
 use super::place::{Base, Stand};
-use super::program::{Acts, InnerWords, Input, act};
+use super::program::{self, Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::{
-    CommandClaim, CommandEffects, NotAllowlistable, SafeguardHit, WorkFolder, builtin, environment, hidden,
-    is_system_path, links, opaque, words, wrapper,
+    CommandClaim, CommandEffects, InnerLine, NotAllowlistable, SafeguardHit, Unknown, WorkFolder, builtin,
+    environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
 use crate::{Operation, Origin, PathClaim};
 use crate::{read_only, safeguard};
@@ -100,6 +100,8 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     /// The text of programs that are not known, or of code, which may start others.
     pub(super) unread: Vec<String>,
     writes_by_redirect: bool,
+    pub(super) inner_lines: Vec<InnerLine>,
+    unknown: Vec<Unknown>,
 }
 
 /// An invocation that waits to be read.
@@ -129,12 +131,20 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             names_any: false,
             unread: Vec::new(),
             writes_by_redirect: false,
+            inner_lines: Vec::new(),
+            unknown: Vec::new(),
         }
     }
 
     fn bar(&mut self, bar: NotAllowlistable) {
         if !self.bars.iter().any(|there| there.id == bar.id && there.lifted_by == bar.lifted_by) {
             self.bars.push(bar);
+        }
+    }
+
+    pub(super) fn unknown(&mut self, what: Unknown) {
+        if !self.unknown.contains(&what) {
+            self.unknown.push(what);
         }
     }
 
@@ -165,6 +175,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             named: if read_only { Vec::new() } else { self.named },
             names_any: self.names_any,
             unread: self.unread,
+            inner_lines: self.inner_lines,
+            unknown: self.unknown,
         }
     }
 
@@ -197,6 +209,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         while let Some(this) = next {
             if self.readings.len() >= MOST_READINGS || this.depth > DEEPEST {
                 self.bar_once("launcher", "it starts more programs, one by another, than are looked through");
+                self.unknown(Unknown::TooMuch);
                 self.readings.push(this.invocation);
                 return;
             }
@@ -288,25 +301,45 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         match acts.input {
             Input::Data => {}
-            Input::Code => self.code_input(command),
-            Input::Script | Input::Queries => self.script_input(command, acts.input),
+            Input::Code => self.code_input(command, acts.name),
+            Input::Script | Input::Queries => self.script_input(command, &acts),
             Input::Commands if elsewhere => {}
             Input::Commands => self.standard_input(command, &mut acts),
         }
+        if acts.told_code {
+            self.unknown(Unknown::Code(acts.name.to_owned()));
+        }
+        for value in &acts.run_values {
+            match value.as_static() {
+                Some(text) => self.aside(text, &found, depth + 1),
+                None => self.unknown(Unknown::Started(acts.name.to_owned())),
+            }
+        }
         let mut lines = Vec::new();
         for inner in acts.inner {
+            // What a search finds lies below the folders that it is told.
+            if inner.open_ended && !invocation.open_ended && !program::is_search(acts.name) {
+                self.unknown(Unknown::Arguments(acts.name.to_owned()));
+            }
             let mut through = invocation.through.clone();
             through.push(Through { name: acts.name.to_owned() });
             let elsewhere = elsewhere || inner.elsewhere;
             match inner.words {
                 InnerWords::Unknown => self.launches_unknown(acts.name),
-                InnerWords::Words(words) => waiting.push_back(PendingInvocation {
-                    invocation: Invocation { words, through, open_ended: inner.open_ended },
-                    folders: found.clone(),
-                    depth: depth + 1,
-                    surface: stripped,
-                    elsewhere,
-                }),
+                InnerWords::Words(words) => {
+                    // `npx 'cat x'`: some launchers hand their words to a shell.
+                    let program = words.first().and_then(Word::as_static);
+                    if let Some(line) = program.filter(|text| text.contains(char::is_whitespace)) {
+                        self.aside(line, &found, depth + 1);
+                    }
+                    waiting.push_back(PendingInvocation {
+                        invocation: Invocation { words, through, open_ended: inner.open_ended },
+                        folders: found.clone(),
+                        depth: depth + 1,
+                        surface: stripped,
+                        elsewhere,
+                    });
+                }
                 InnerWords::Line(line) => {
                     if inner.open_ended || line.as_static().is_none() {
                         self.launches_unknown(acts.name);
@@ -349,11 +382,15 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             add_safeguard(&mut self.safeguards, hit);
         }
         self.unread.push(hidden::text(args, command));
+        if let Some(starts) = hidden::may_start(args) {
+            self.unknown(Unknown::MayStart { program: acts.name.to_owned(), starts });
+        }
     }
 
     /// A line that another shell reads: each of its commands is a reading of this one.
     fn script(&mut self, text: &str, found: &Found, depth: usize, elsewhere: bool, through: Vec<Through>) {
         if depth > DEEPEST {
+            self.unknown(Unknown::TooMuch);
             return self
                 .bar_once("launcher", "it starts more shells, one in another, than are looked through");
         }
@@ -361,6 +398,23 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let folders = found.folders.clone();
         let inner = analyze_script(text, &script, &Surroundings { folders, through, depth, elsewhere });
         self.take_in(inner);
+        self.inner_lines.push(InnerLine { script });
+    }
+
+    /// A text that may be run like a line. Its commands are no readings; what they would run is looked at where every word
+    /// counts.
+    fn aside(&mut self, text: &str, found: &Found, depth: usize) {
+        if depth > DEEPEST {
+            return self.unknown(Unknown::TooMuch);
+        }
+        let script = pinfold_shell::parse(text);
+        let folders = found.folders.clone();
+        let surroundings = Surroundings { folders, through: Vec::new(), depth, elsewhere: false };
+        for claim in analyze_script(text, &script, &surroundings).commands {
+            self.inner_lines.extend(claim.inner_lines);
+            claim.unknown.into_iter().for_each(|what| self.unknown(what));
+        }
+        self.inner_lines.push(InnerLine { script });
     }
 
     /// What another shell would do is what this command does.
@@ -370,6 +424,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         for claim in inner.commands {
             if self.readings.len() + claim.readings.len() > MOST_READINGS {
                 self.bar_once("launcher", "it starts more programs than are looked through");
+                self.unknown(Unknown::TooMuch);
             }
             self.readings.extend(claim.readings);
             claim.bars.into_iter().for_each(|bar| self.bar(bar));
@@ -377,6 +432,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             self.name(claim.named);
             self.names_any |= claim.names_any;
             self.unread.extend(claim.unread);
+            self.inner_lines.extend(claim.inner_lines);
+            claim.unknown.into_iter().for_each(|what| self.unknown(what));
             for hit in claim.safeguards {
                 add_safeguard(&mut self.safeguards, hit);
             }
@@ -397,6 +454,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     fn launches_unknown(&mut self, name: &str) {
+        self.unknown(Unknown::Started(name.to_owned()));
         self.bar_once("launcher", &format!("what `{name}` starts is known only by running"));
     }
 
@@ -404,6 +462,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     fn program_word(&mut self, invocation: &Invocation, surface: bool) {
         let Some(word) = invocation.words.first() else { return };
         let Some(program) = word.as_static() else {
+            self.unknown(Unknown::Program);
             return self.bar_once("dynamic-program", "which program runs is known only by running");
         };
         if program.is_empty() {

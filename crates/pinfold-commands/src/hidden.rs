@@ -6,6 +6,8 @@
 use pinfold_shell::{RedirectKind, SimpleCommand, Word};
 
 use super::SafeguardHit;
+use super::invocation::Invocation;
+use super::program::{act, interpreter};
 use crate::safeguard;
 
 /// Words of everyday language, subcommands and builtins of the shell that are programs too: they say nothing where they
@@ -38,6 +40,22 @@ pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
         }
     }
     hits
+}
+
+/// How many words behind the name of an interpreter say what it is told.
+const MOST_TOLD: usize = 8;
+
+/// A shell or an interpreter that one of the words names, with a line or code behind it.
+pub(super) fn may_start(args: &[Word]) -> Option<String> {
+    let tried = args.iter().enumerate().take(MOST_TRIED);
+    let mut named = tried.filter_map(|(at, word)| Some((word.as_static()?, args.get(at..)?)));
+    named.find_map(|(name, words)| {
+        interpreter(name.rsplit('/').next().unwrap_or(name))?;
+        let words = words.iter().take(MOST_TOLD).cloned().collect();
+        let invocation = Invocation { words, ..Invocation::default() };
+        let acts = act(&invocation);
+        (acts.told_code || !acts.inner.is_empty()).then(|| name.to_owned())
+    })
 }
 
 /// The text in which a rule that denies looks for the names of programs: the arguments, and what is written to it.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use pinfold_shell::{Redirect, RedirectKind, SimpleCommand};
 
+use super::Unknown;
 use super::analyze::CommandAnalyzer;
 use super::program::{self, Acts, Input};
 
@@ -18,20 +19,28 @@ impl CommandAnalyzer<'_, '_> {
         };
         let last = command.redirects.iter().rev().find(fed);
         match last.filter(|redirect| redirect.kind != RedirectKind::Read) {
-            Some(document) => acts.line(Cow::Borrowed(&document.target)),
+            Some(document) => {
+                if program::has_own_syntax(acts.name) {
+                    self.unknown(Unknown::Input(acts.name.to_owned()));
+                }
+                acts.line(Cow::Borrowed(&document.target));
+            }
             None => {
+                if command.place.piped_from.is_some() {
+                    self.unknown(Unknown::Input(acts.name.to_owned()));
+                }
                 self.bar_once("launcher", "what it runs comes from its input and is known only by running");
             }
         }
     }
 
     /// A program that reads a script of its own language from standard input.
-    pub(super) fn script_input(&mut self, command: &SimpleCommand, input: Input) {
+    pub(super) fn script_input(&mut self, command: &SimpleCommand, acts: &Acts<'_>) {
         let why = "what its script does comes from its input, and may run programs or write files";
         let mut fed = command.place.piped_from.is_some();
         for redirect in &command.redirects {
             match redirect.kind {
-                RedirectKind::HereDocument | RedirectKind::HereString if input == Input::Queries => {
+                RedirectKind::HereDocument | RedirectKind::HereString if acts.input == Input::Queries => {
                     fed |= redirect.target.as_static().is_none_or(program::query_goes_beyond);
                 }
                 RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read => fed = true,
@@ -39,19 +48,22 @@ impl CommandAnalyzer<'_, '_> {
             }
         }
         if fed {
+            self.unknown(Unknown::Input(acts.name.to_owned()));
             self.bar_once("script", why);
         }
     }
 
     /// A program that reads code of its own language from standard input.
-    pub(super) fn code_input(&mut self, command: &SimpleCommand) {
+    pub(super) fn code_input(&mut self, command: &SimpleCommand, name: &str) {
         if command.place.piped_from.is_some() {
+            self.unknown(Unknown::Input(name.to_owned()));
             self.bar_once("inline-code", "the code that it runs comes from another program");
         }
         let written = |redirect: &&Redirect| {
             matches!(redirect.kind, RedirectKind::HereDocument | RedirectKind::HereString)
         };
         for redirect in command.redirects.iter().filter(written) {
+            self.unknown(Unknown::Input(name.to_owned()));
             self.unread.extend(redirect.target.as_static().map(str::to_owned));
         }
     }

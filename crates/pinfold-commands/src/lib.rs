@@ -50,6 +50,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod touch;
+mod unknown;
 mod value;
 pub mod wild;
 mod words;
@@ -59,6 +60,7 @@ pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
+pub use unknown::{InnerLine, Unknown};
 
 use pinfold_host::{Host, WebUrl};
 use pinfold_shell::{Script, Span};
@@ -91,6 +93,10 @@ pub struct CommandClaim {
     pub names_any: bool,
     /// The words of programs that are not known, and code, which may start any program that they name.
     pub unread: Vec<String>,
+    /// Lines for shells that it starts, at any depth, and values of options that are run like one.
+    pub inner_lines: Vec<InnerLine>,
+    /// What of it is known only by running, each once.
+    pub unknown: Vec<Unknown>,
 }
 
 impl CommandClaim {

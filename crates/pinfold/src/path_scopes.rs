@@ -50,7 +50,8 @@ impl ScopeCheck<'_> {
             }
             _ => {
                 let script = claims.script.as_ref()?;
-                self.text(ScopedTool::Terminal, || terminal::audit(script, self.start, around))
+                let audit = || terminal::audit(script, &claims.commands, self.start, around);
+                self.text(ScopedTool::Terminal, audit)
             }
         }
     }

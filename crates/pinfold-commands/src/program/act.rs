@@ -11,7 +11,7 @@ use super::super::words::{behind, known_start, literal};
 use super::super::{HostClaim, NotAllowlistable};
 use super::scan::{Arg, Scanned};
 use super::setting::{self, Setting};
-use super::{Does, Operands, Options, Program, Purpose, Reach, Style, find, scan};
+use super::{Does, Operands, Options, Program, Purpose, Reach, Style, find, interpreter, scan};
 use crate::Operation;
 
 pub(crate) use super::super::FolderUse;
@@ -30,6 +30,10 @@ pub(crate) struct Acts<'a> {
     pub(crate) bars: Vec<NotAllowlistable>,
     /// Words that may turn out to be options that matter.
     pub(crate) hidden: Vec<&'a Word>,
+    /// It is told code in a language of its own.
+    pub(crate) told_code: bool,
+    /// Values of options that run what they name.
+    pub(crate) run_values: Vec<Cow<'a, Word>>,
     /// Hosts it reaches.
     pub(crate) hosts: Vec<HostClaim>,
     /// What it starts.
@@ -104,10 +108,18 @@ pub(crate) enum InnerWords<'a> {
     Unknown,
 }
 
+/// How many words behind the line of a shell are looked at as if each were the line.
+const MOST_LINES_OF_SHELL: usize = 32;
+
+/// Whether a shell reads another language than that of the command line, so that its lines are code like any other.
+pub(crate) fn has_own_syntax(shell: &str) -> bool {
+    matches!(shell, "zsh" | "fish" | "csh" | "tcsh" | "yash")
+}
+
 /// What `invocation` does.
 pub(crate) fn act(invocation: &Invocation) -> Acts<'_> {
     let Some(name) = invocation.name() else { return Acts { folder: FolderUse::Code, ..Acts::default() } };
-    let Some(program) = find(name) else {
+    let Some(program) = find(name).or_else(|| interpreter(name)) else {
         return Acts { name, folder: FolderUse::Code, unread: true, ..Acts::default() };
     };
     let scanned = scan(program, invocation.args());
@@ -220,7 +232,7 @@ impl<'a> Acts<'a> {
         let Some(value) = value else {
             match does {
                 Does::Bars(why) => self.option_bar("option", name, why.as_str()),
-                Does::Code => self.option_bar("inline-code", name, "holds code, which no pattern can judge"),
+                Does::Code => self.code_bar(name, "holds code, which no pattern can judge"),
                 Does::InPlace | Does::Suffix => reading.in_place = true,
                 Does::ForFirst => reading.has_first = true,
                 Does::Here => self.here(Purpose::Aside),
@@ -252,7 +264,10 @@ impl<'a> Acts<'a> {
                 self.sources.push(value.clone());
             }
             Does::FolderOf => self.folder_of(value),
-            Does::Bars(why) => self.option_bar("option", name, why.as_str()),
+            Does::Bars(why) => {
+                self.run_values.push(value.clone());
+                self.option_bar("option", name, why.as_str());
+            }
             Does::Line => {
                 reading.has_first = true;
                 self.option_bar("option", name, "runs a command line");
@@ -261,7 +276,7 @@ impl<'a> Acts<'a> {
             Does::Code => {
                 reading.has_first = true;
                 self.take(value);
-                self.option_bar("inline-code", name, "holds code, which no pattern can judge");
+                self.code_bar(name, "holds code, which no pattern can judge");
             }
             Does::InPlace => reading.in_place = true,
             // The program's own reading looks at the suffix.
@@ -389,6 +404,8 @@ impl<'a> Acts<'a> {
     /// `NAME=value… command…`.
     fn environment(&mut self, reading: &Reading<'a>, words: &[&'a Word]) {
         if let Some(split) = &reading.split {
+            // Its escapes are not those of a shell.
+            self.told_code = true;
             let all: Vec<&Word> = std::iter::once(split.as_ref()).chain(words.iter().copied()).collect();
             return self.joined(&all);
         }
@@ -471,6 +488,10 @@ impl<'a> Acts<'a> {
             return;
         };
         if reading.first_is_line {
+            // Options may stand between `-c` and its line: what looks like an argument of it may be it.
+            let others = words.iter().skip(1).take(MOST_LINES_OF_SHELL);
+            self.run_values.extend(others.map(|word| Cow::Borrowed(*word)));
+            self.told_code |= has_own_syntax(self.name);
             return self.line(Cow::Borrowed(*script));
         }
         if script.parts.iter().any(|part| matches!(part, Part::Process)) {
@@ -717,7 +738,14 @@ impl<'a> Acts<'a> {
 
     /// A script that runs programs or touches files, whatever the rule on its program says.
     pub(crate) fn script_bar(&mut self, why: &str) {
+        self.told_code = true;
         self.bars.push(NotAllowlistable::new("script", format!("the script of `{}` {why}", self.name)));
+    }
+
+    /// Code in the program's own language, which only a rule that names the option allows.
+    pub(crate) fn code_bar(&mut self, option: &str, why: &str) {
+        self.told_code = true;
+        self.option_bar("inline-code", option, why);
     }
 
     /// No rule allows this, but for one that names the option.

@@ -98,6 +98,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
     PROGRAMS.iter().take(last)
 }
 
+/// A shell or an interpreter by its name, also with a version behind it that the catalog does not have: `lua5.2`.
+pub(crate) fn interpreter(name: &str) -> Option<&'static Program> {
+    let takes_script =
+        |program: &&'static Program| matches!(program.operands, Operands::Script | Operands::ShellScript);
+    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    find(name).or_else(|| find(bare)).filter(takes_script)
+}
+
 /// The programs that run a program, a line or a script that they are told as their operands.
 pub(crate) fn starters() -> impl Iterator<Item = &'static str> {
     use Operands as O;

@@ -10,10 +10,10 @@ mod readings;
 mod scan;
 mod setting;
 
-pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
+pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act, has_own_syntax};
 #[cfg(test)]
 pub(crate) use catalog::all;
-pub(crate) use catalog::{Span, find, starters};
+pub(crate) use catalog::{Span, find, interpreter, starters};
 pub(crate) use scan::{Arg, command, scan, scan_as};
 pub(super) use setting::query_goes_beyond;
 
@@ -250,4 +250,10 @@ pub(crate) enum Operands {
     Hosts,
     /// It takes its own reading.
     Own(OwnReading),
+}
+
+/// Whether a program starts others for what it finds below the folders that it is told.
+pub(super) fn is_search(name: &str) -> bool {
+    find(name)
+        .is_some_and(|program| matches!(program.operands, Operands::Own(OwnReading::Find | OwnReading::Fd)))
 }

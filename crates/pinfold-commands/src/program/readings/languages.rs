@@ -24,7 +24,7 @@ pub(super) fn deno(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if let Some(verb @ ("eval" | "repl" | "install" | "upgrade" | "jupyter")) =
         words.first().and_then(|word| word.as_static())
     {
-        acts.option_bar("inline-code", verb, "holds code, which no pattern can judge, or installs it");
+        acts.code_bar(verb, "holds code, which no pattern can judge, or installs it");
     }
 }
 
@@ -34,6 +34,6 @@ pub(super) fn console(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if let Some(verb @ ("runner" | "r" | "console" | "c" | "dbconsole")) =
         words.first().and_then(|word| word.as_static())
     {
-        acts.option_bar("inline-code", verb, "holds code, which no pattern can judge");
+        acts.code_bar(verb, "holds code, which no pattern can judge");
     }
 }

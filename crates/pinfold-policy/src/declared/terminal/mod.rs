@@ -21,6 +21,7 @@ use std::path::Path;
 
 use pinfold_commands::PathText;
 use pinfold_commands::pieces::{Piece, Spelled, Sure, UNKNOWN, of_word};
+use pinfold_commands::{CommandClaim, Invocation};
 use pinfold_commands::{Operation, Origin, PathClaim};
 use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
@@ -89,6 +90,10 @@ pub enum Blind {
     Folder,
     /// What was not understood.
     Opaque(String),
+    /// A program that no table describes, and what it may start.
+    MayStart(String, String),
+    /// What a program starts.
+    Started(String),
     /// More than is looked at.
     TooMuch,
 }
@@ -109,6 +114,8 @@ impl Unauditable {
             Blind::Arguments(program) => format!("what `{program}` adds from its input"),
             Blind::Folder => "a change of folder that is known only by running it".to_owned(),
             Blind::Opaque(why) => format!("a command line with {why}"),
+            Blind::MayStart(program, starts) => format!("what `{program}` starts by `{starts}`"),
+            Blind::Started(program) => format!("what `{program}` starts"),
             Blind::TooMuch => "a command line of this size".to_owned(),
         }
     }
@@ -118,53 +125,64 @@ impl Unauditable {
 const MOST_CLAIMS: usize = 4000;
 /// Folders that one command names for its other words.
 const MOST_FOLDERS: usize = 8;
-/// Texts within texts that are followed: `sh -c "sh -c …"`.
-const MOST_TEXTS: usize = 16;
+/// Lines within lines that are read: `sh -c "sh -c …"`.
+const MOST_LINES: usize = 16;
 
-/// Reads off what `script` names. `cwd` is the folder that it starts in, absolute.
-pub fn audit(script: &Script, cwd: &Path, around: &Surroundings) -> Audit {
-    let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
-    auditor.script(script, &[cwd.to_string_lossy().into_owned()], &Touched::default(), None);
-    let mut read = 0;
-    while let Some(text) = auditor.texts.pop() {
-        read += 1;
-        if read > MOST_TEXTS {
-            auditor.blind(Blind::TooMuch, text.span);
-            break;
-        }
-        let script = pinfold_shell::parse(&text.line);
-        auditor.script(&script, &text.folders, &text.touched, Some(text.span));
-    }
+/// Reads off what `script` names. `commands`: what the analysis of the same line says of each command. `cwd` is the folder
+/// that it starts in, absolute.
+pub fn audit(script: &Script, commands: &[CommandClaim], cwd: &Path, around: &Surroundings) -> Audit {
+    let mut auditor = Auditor::new(around);
+    auditor.script(script, commands, &Start::at(vec![cwd.to_string_lossy().into_owned()]));
     auditor.audit
 }
 
 /// Reads a command line and what it names, for a caller that has no [`Script`] of it.
 pub fn audit_line(line: &str, cwd: &Path, around: &Surroundings) -> Audit {
-    audit(&pinfold_shell::parse(line), cwd, around)
+    let script = pinfold_shell::parse(line);
+    let effects = pinfold_commands::analyze(line, &script);
+    audit(&script, &effects.commands, cwd, around)
 }
 
 /// The paths that stand as literals in code of another language, in the same shape. The code itself stays
 /// unauditable.
 pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
-    let mut auditor = Auditor { around, audit: Audit::default(), seen: BTreeSet::new(), texts: Vec::new() };
+    let mut auditor = Auditor::new(around);
     auditor.blind(Blind::Inline("code".to_owned()), 0..code.len());
     auditor.all_of(code::literals(code), &[cwd.to_string_lossy().into_owned()]);
     auditor.audit
 }
 
-/// A text that a command would run as a command line.
-struct Text {
-    line: String,
+/// Where a script is read.
+#[derive(Debug, Clone, Default)]
+struct Start {
+    /// The folders that it may start in.
     folders: Vec<String>,
+    /// Variables that what stands around it may have set.
     touched: Touched,
-    span: Span,
+    /// The part of the outermost command line that it stands in, when it is not the whole.
+    within: Option<Span>,
+    /// Programs that are started in it, as they are written.
+    programs: BTreeSet<String>,
+}
+
+impl Start {
+    fn at(folders: Vec<String>) -> Self {
+        Self { folders, ..Self::default() }
+    }
 }
 
 struct Auditor<'a> {
     around: &'a Surroundings,
     audit: Audit,
     seen: BTreeSet<(String, Option<String>, bool, u8)>,
-    texts: Vec<Text>,
+    /// Lines for inner shells that were read.
+    lines: usize,
+}
+
+impl<'a> Auditor<'a> {
+    fn new(around: &'a Surroundings) -> Self {
+        Self { around, audit: Audit::default(), seen: BTreeSet::new(), lines: 0 }
+    }
 }
 
 impl Auditor<'_> {
@@ -174,26 +192,40 @@ impl Auditor<'_> {
         }
     }
 
-    /// `within`: the span of the word that the script stands in, when it is not the whole text.
-    fn script(&mut self, script: &Script, start: &[String], outer: &Touched, within: Option<Span>) {
-        let at = |span: &Span| within.clone().unwrap_or_else(|| span.clone());
+    fn script(&mut self, script: &Script, claims: &[CommandClaim], start: &Start) {
+        let at = |span: &Span| start.within.clone().unwrap_or_else(|| span.clone());
         for opaque in &script.opaque {
             self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
         }
-        let variables = Variables::of(script, self.around, outer);
-        let folders = Folders::of(script, start, &variables);
+        let variables = Variables::of(script, self.around, &start.touched);
+        let folders = Folders::of(script, &start.folders, &variables);
         if let Some(span) = &folders.unknown {
             self.blind(Blind::Folder, at(span));
         }
         let mut reader =
-            Reader { auditor: self, variables: &variables, folders: folders.all().to_vec(), within };
+            Reader { auditor: self, variables: &variables, folders: folders.all().to_vec(), start };
         let goes_over = script.loops.iter().flat_map(|set| &set.elements);
         for word in goes_over.chain(&script.loose) {
             reader.argument(word, Origin::Call);
         }
         for (index, command) in script.commands.iter().enumerate() {
             folders.at(index).clone_into(&mut reader.folders);
-            reader.command(index, command);
+            reader.command(index, command, claims.get(index));
+        }
+    }
+
+    /// Reads the lines that a command gives to shells, from the outermost in. Whatever one of them sets or moves to counts
+    /// for those behind it.
+    fn inner_lines(&mut self, claim: &CommandClaim, mut start: Start, span: &Span) {
+        for line in claim.inner_lines.iter().rev() {
+            self.lines += 1;
+            if self.lines > MOST_LINES {
+                return self.blind(Blind::TooMuch, span.clone());
+            }
+            self.script(&line.script, &[], &start);
+            let variables = Variables::of(&line.script, self.around, &start.touched);
+            start.folders = Folders::of(&line.script, &start.folders, &variables).all().to_vec();
+            start.touched = variables.touched();
         }
     }
 
@@ -260,16 +292,22 @@ struct Reader<'a, 'b> {
     auditor: &'a mut Auditor<'b>,
     variables: &'a Variables<'a>,
     folders: Vec<String>,
-    within: Option<Span>,
+    start: &'a Start,
 }
 
 impl Reader<'_, '_> {
     fn blind(&mut self, what: Blind, span: &Span) {
-        let span = self.within.clone().unwrap_or_else(|| span.clone());
+        let span = self.at(span);
         self.auditor.blind(what, span);
     }
 
-    fn command(&mut self, index: usize, command: &SimpleCommand) {
+    /// The part of the outermost line that is meant.
+    fn at(&self, span: &Span) -> Span {
+        self.start.within.clone().unwrap_or_else(|| span.clone())
+    }
+
+    /// `claim`: what the analysis says of the command; a line within another is a part of the outermost command's.
+    fn command(&mut self, index: usize, command: &SimpleCommand, claim: Option<&CommandClaim>) {
         let origin = Origin::Command(index);
         for set in &command.assignments {
             for word in std::iter::once(&set.value).chain(&set.elements) {
@@ -291,25 +329,27 @@ impl Reader<'_, '_> {
         let more = more.iter().take(MOST_FOLDERS);
         let more: Vec<String> = more.flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
         self.folders.extend(more);
-        let launches = programs::is_launcher(&known);
+        let own = claim.map(started);
         for (at, texts) in words.iter().enumerate() {
             match at {
                 0 => self.program(texts, origin),
-                _ => self.texts(texts, origin, launches),
+                _ => self.texts(texts, origin, own.as_ref().unwrap_or(&self.start.programs)),
             }
         }
-        self.code(command, &known);
+        if let Some(claim) = claim {
+            self.code(command, claim, &known, own.unwrap_or_default());
+        }
     }
 
     fn argument(&mut self, word: &Word, origin: Origin) {
         let texts = self.expand(word);
-        self.texts(&texts, origin, false);
+        self.texts(&texts, origin, &BTreeSet::new());
     }
 
-    /// `launches`: the word may be a program that another starts.
-    fn texts(&mut self, texts: &[Spelled], origin: Origin, launches: bool) {
+    /// `programs`: those that the command starts, which the word may name.
+    fn texts(&mut self, texts: &[Spelled], origin: Origin, programs: &BTreeSet<String>) {
         for spelled in texts {
-            if launches && system::is_system_program(spelled) {
+            if programs.contains(&spelled.text) && system::is_system_program(spelled) {
                 self.system_program(spelled, origin);
                 continue;
             }
@@ -367,28 +407,30 @@ impl Reader<'_, '_> {
         all
     }
 
-    /// Code that the command would run.
-    fn code(&mut self, command: &SimpleCommand, known: &[Option<&str>]) {
-        let Some(all) = code::of(command, known) else { return self.blind(Blind::TooMuch, &command.span) };
-        let is_text = |found: &code::Code| matches!(found, code::Code::Shell(_));
-        if self.auditor.texts.len() + all.iter().filter(|found| is_text(found)).count() > MOST_TEXTS {
-            return self.blind(Blind::TooMuch, &command.span);
+    /// Text that the command would run.
+    fn code(
+        &mut self,
+        command: &SimpleCommand,
+        claim: &CommandClaim,
+        known: &[Option<&str>],
+        programs: BTreeSet<String>,
+    ) {
+        for what in code::blinds(claim) {
+            self.blind(what, &command.span);
         }
-        let inner = all.iter().any(is_text).then(|| self.variables.touched().with_words(known));
-        for found in all {
-            match found {
-                code::Code::Blind(what) => self.blind(what, &command.span),
-                code::Code::Shell(text) => {
-                    let span = self.within.clone().unwrap_or_else(|| command.span.clone());
-                    let touched = inner.clone().unwrap_or_default();
-                    let folders = self.folders.clone();
-                    self.auditor.texts.push(Text { line: text, folders, touched, span });
-                }
-                code::Code::Literals(text) => self.auditor.all_of(code::literals(&text), &self.folders),
-                code::Code::Words(text) => self.auditor.all_of(code::bare(&text), &self.folders),
-            }
-        }
+        let named = code::named_in_code(claim, command);
+        self.auditor.all_of(named.iter().map(String::as_str), &self.folders);
+        let span = self.at(&command.span);
+        let touched = self.variables.touched().with_words(known);
+        let start = Start { folders: self.folders.clone(), touched, within: Some(span.clone()), programs };
+        self.auditor.inner_lines(claim, start, &span);
     }
+}
+
+/// The programs that a command starts by others, as they are written.
+fn started(claim: &CommandClaim) -> BTreeSet<String> {
+    let inner = claim.readings.iter().filter(|reading| !reading.through.is_empty());
+    inner.filter_map(Invocation::program).map(str::to_owned).collect()
 }
 
 /// The text of a word that can only become this one.

@@ -1,26 +1,9 @@
-//! Which words of a command stand where a program does.
+//! The builtin that a command is, and the folders that its words start from.
 
 use pinfold_shell::{Part, Word};
 
-/// Programs that start the program which their words name.
-pub(super) const LAUNCHERS: &[&str] = &[
-    "builtin", "busybox", "chroot", "command", "doas", "env", "exec", "find", "flock", "ionice", "nice",
-    "nohup", "parallel", "setsid", "stdbuf", "strace", "sudo", "taskset", "time", "timeout", "unshare",
-    "watch", "xargs",
-];
-
-/// The last component of a program.
-pub(super) fn base_name(program: &str) -> &str {
-    program.rsplit('/').next().unwrap_or(program)
-}
-
-/// Whether the command starts others.
-pub(super) fn is_launcher(words: &[Option<&str>]) -> bool {
-    words.first().copied().flatten().is_some_and(|name| LAUNCHERS.contains(&base_name(name)))
-}
-
 /// Whether a word in front of a builtin only says that a builtin follows.
-pub(super) fn says_nothing(word: &str) -> bool {
+fn says_nothing(word: &str) -> bool {
     matches!(word, "builtin" | "command" | "exec" | "time" | "-p" | "--")
 }
 

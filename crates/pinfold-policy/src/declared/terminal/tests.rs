@@ -21,7 +21,7 @@ fn around() -> Surroundings {
 }
 
 fn audited(command: &str) -> Audit {
-    audit(&pinfold_shell::parse(command), Path::new(CWD), &around())
+    audit_line(command, Path::new(CWD), &around())
 }
 
 /// The places that a line names, `?` in front of what may be no path, `!` in front of the system's; the pattern behind
@@ -309,6 +309,65 @@ fn a_waiver_lets_texts_through_and_never_a_path_that_can_be_seen() {
         assert_eq!(refused(&strict, command), by_strict, "strict: {command}");
         assert_eq!(refused(&waived, command), by_waived, "waived: {command}");
     }
+}
+
+/// A launcher, shell or interpreter that an entry of the catalog describes hides no line and no code from a scope.
+#[test]
+fn no_launcher_gets_past_a_scope() {
+    let scope = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    for command in [
+        "chronic sh -c 'cat /etc/passwd'",
+        "setpriv --reuid 0 sh -c 'cat /etc/passwd'",
+        "npx 'cat /etc/passwd'",
+        "npx 'sh -c \"cat /etc/passwd\"'",
+        "fakeroot sh -c 'cat /etc/passwd'",
+        "unbuffer sh -c 'cat /etc/passwd'",
+        "uv run sh -c 'cat /etc/passwd'",
+        "pkexec bash -c 'sh -c \"cat /etc/passwd\"'",
+        "env -S 'cat /etc/passwd'",
+        "ipython -c 1",
+        "irb -e 1",
+        "elixir -e 1",
+        "guile -c 1",
+        "python3.99 -c 1",
+        "lua5.2 -e 1",
+        "$SHELL -c ls",
+        "tar -xf a.tar --to-command='cat /etc/passwd'",
+        "tar -xf a.tar --to-command='sh -c \"cat /etc/passwd\"'",
+        "no-such-program sh -c 'cat /etc/passwd'",
+        "no-such-program --run python3 -c 1",
+        "echo x | sudo bash",
+        "csh -c ls",
+        "zsh -c ls",
+        "fish <<EOF\nls\nEOF",
+    ] {
+        assert!(refused(&scope, command), "{command}");
+    }
+    for command in [
+        "chronic sh -c 'cat a'",
+        "uv run pytest",
+        "npx jest src",
+        "sudo -u me make",
+        "timeout 5 cargo test",
+        "tar -xf a.tar --to-command='wc -l'",
+        "no-such-program bash",
+        "no-such-program run python3 x.py",
+        "sh -c 'cd sub && cat a' x y",
+    ] {
+        assert!(!refused(&scope, command), "{command}");
+    }
+}
+
+#[test]
+fn every_launcher_of_the_catalog_is_looked_through() {
+    let scope = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    let past: Vec<&str> = pinfold_commands::starters()
+        .filter(|name| {
+            let forms = ["sh -c", "1 sh -c", "-c", "-e", "-- sh -c", "exec sh -c"];
+            !forms.iter().any(|form| refused(&scope, &format!("{name} {form} 'cat /etc/passwd'")))
+        })
+        .collect();
+    assert_eq!(past, Vec::<&str>::new());
 }
 
 #[test]

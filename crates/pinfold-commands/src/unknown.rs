@@ -1,0 +1,34 @@
+//! What of a command is known only by running it, and the lines that it gives to shells.
+
+use pinfold_shell::Script;
+
+/// A line that a shell would read which a command starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InnerLine {
+    /// The line, as it was parsed.
+    pub script: Script,
+}
+
+/// A part of what a command would run that its words do not say.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unknown {
+    /// Which program it is.
+    Program,
+    /// What this program starts.
+    Started(String),
+    /// The arguments that this program adds from its input.
+    Arguments(String),
+    /// Code in a language of its own that this program is told.
+    Code(String),
+    /// Commands or code that this program takes from its input.
+    Input(String),
+    /// No table describes this program, and its words name another that it may start.
+    MayStart {
+        /// The program.
+        program: String,
+        /// What it may start.
+        starts: String,
+    },
+    /// It starts more, one in another, than is looked through.
+    TooMuch,
+}
