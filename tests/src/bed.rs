@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::ground::new_place;
-use crate::processes::about;
+use crate::processes::{about, end_about};
 use crate::product::pinfold;
 use crate::record;
 use crate::{Tier, Who};
@@ -104,13 +104,17 @@ impl Bed {
 
 impl Drop for Bed {
     /// Whatever a test did: what was recorded about it is as the published schema says. Runs that a test has left behind
-    /// end by themselves, and write their last lines.
+    /// end by themselves, and write their last lines. Those of a test that failed are ended, and so are those that stay.
     fn drop(&mut self) {
         let name = self.place.path().to_string_lossy().into_owned();
+        if std::thread::panicking() {
+            end_about(&name);
+        }
         let until = Instant::now() + LEFT_BEHIND;
         while !about(&name).is_empty() && Instant::now() < until {
             sleep(Duration::from_millis(10));
         }
+        end_about(&name);
         let wrong = record::wrong_lines(&self.home().join(".local/state/pinfold/record"));
         assert!(wrong.is_empty() || std::thread::panicking(), "lines of the record: {wrong:#?}");
     }

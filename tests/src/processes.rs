@@ -48,6 +48,14 @@ pub fn about(part: &str) -> Vec<u32> {
     all().filter(has).collect()
 }
 
+/// Ends every process that is [about](about) something: what a failed test was in the middle of.
+pub fn end_about(part: &str) {
+    for pid in about(part) {
+        // It may have ended by itself meanwhile.
+        let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
+    }
+}
+
 /// Whether a process has been stopped.
 pub fn is_stopped(pid: u32) -> bool {
     // The name in front may hold anything, blanks and parentheses too.
