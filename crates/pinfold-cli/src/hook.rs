@@ -100,7 +100,7 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
     if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {
         raw.cwd = Some(PathText::new(folder.as_os_str()));
     }
-    let ExternalDecision { ruling, context, stop } =
+    let ExternalDecision { ruling, context, stop, .. } =
         opened.session.decide_external(&raw, number, doubt, asked_by);
     let context = (!context.is_empty()).then(|| context.join("\n"));
     let answer = match ruling {

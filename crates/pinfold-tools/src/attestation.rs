@@ -1,14 +1,15 @@
-//! How a process inside a run proves to itself that it is inside one: it makes a call that the kernel never grants, and the
-//! run's supervisor answers it.
+//! Attestation: a process proves to itself that it is inside a run by making a call that the kernel never grants, and
+//! the run's supervisor answers it.
 //!
-//! The call opens a name below a `/proc` that is the kernel's own, for writing. No process can make a file there, mount one or
-//! link to one, so that without a supervisor the answer is always "no such file". The supervisor hears of it by the seccomp
-//! filter that binds the caller with all its descendants ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html))
-//! and hands over a sealed description instead. No variable, file or socket takes part, so none can imitate it; an answer
-//! needs a filter above the caller and a program behind it.
+//! The call opens a name below a `/proc` that is the kernel's own, for writing. No process can make a file there,
+//! mount one or link to one, so that without a supervisor the answer is always "no such file". The supervisor hears of
+//! it by the seccomp filter that binds the caller with all its descendants
+//! ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html)) and hands over a sealed
+//! description instead. No variable, file or socket takes part, so none can imitate it; an answer needs a filter above
+//! the caller and a program behind it.
 //!
-//! Not stopped: a program that starts the hook under a filter of its own and answers this call. A program that chooses the
-//! hook needs no attestation to get a yes.
+//! Not stopped: a program that starts the hook under a filter of its own and answers this call. A program that chooses
+//! the hook needs no attestation to get a yes.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -22,20 +23,20 @@ use serde::{Deserialize, Serialize};
 /// The version of the description.
 const VERSION: u32 = 1;
 
-/// What the name begins with that is opened; a nonce follows, in hexadecimal.
+/// The beginning of the name that is opened; a nonce follows, in hexadecimal.
 pub(crate) const PREFIX: &str = "pinfold-attestation-";
 
-/// How many random bytes a nonce has: one that was asked before is not met again.
+/// The random bytes of a nonce: one that was asked before is not met again.
 const NONCE: usize = 16;
 
 /// The longest description that is read.
 const LONGEST: u64 = 4096;
 
-/// What is done to a description before it is handed over: its content stays as it is.
+/// The seals of a description that is handed over: its content stays as it is.
 pub(crate) const SEALS: SealFlags =
     SealFlags::SEAL.union(SealFlags::SHRINK).union(SealFlags::GROW).union(SealFlags::WRITE);
 
-/// What holds a run, as its supervisor says it.
+/// The hold on a run, as its supervisor says it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attestation {
@@ -46,7 +47,7 @@ pub struct Attestation {
     open_network: bool,
 }
 
-/// How firmly a run is held.
+/// The firmness of the hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Held {
@@ -61,7 +62,7 @@ impl Attestation {
         Self { v: VERSION, nonce: nonce.to_owned(), held, open_network }
     }
 
-    /// What holds a shell that is started beside the caller.
+    /// The hold on a shell that is started beside the caller.
     pub fn held(&self) -> ShellHold {
         match self.held {
             Held::Full => ShellHold::Full,
@@ -69,13 +70,13 @@ impl Attestation {
         }
     }
 
-    /// Whether such a shell reaches hosts that nothing decides about.
+    /// Returns true if such a shell reaches hosts that nothing decides about.
     pub fn opens_network(&self) -> bool {
         self.open_network
     }
 
-    /// Asks the supervisor of the run that this process is inside. `None` outside every run, inside one without a supervisor that
-    /// watches, and where the kernel cannot hold a call (before Linux 5.19).
+    /// Asks the supervisor of the run that this process is inside. `None` outside every run, inside one without a
+    /// supervisor that watches, and where the kernel cannot hold a call (before Linux 5.19).
     pub fn of_this_run() -> Option<Self> {
         if !is_filtered(&fs::read_to_string("/proc/self/status").ok()?) {
             return None;
@@ -89,7 +90,7 @@ impl Attestation {
     }
 }
 
-/// Whether a filter binds a process that can never be privileged again: else no supervisor could answer it.
+/// Returns true if a filter binds a process that can never be privileged again: else no supervisor could answer it.
 fn is_filtered(status: &str) -> bool {
     let is = |name: &str, value: &str| {
         let fields = status.lines().filter_map(|line| line.strip_prefix(name));
@@ -104,8 +105,8 @@ fn nonce() -> Option<String> {
     (filled == NONCE).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What comes back for the call that the kernel never grants, if it is what only a supervisor hands over: sealed, and for
-/// reading although it was asked for writing.
+/// Returns the answer to the call that the kernel never grants, if it is one that only a supervisor hands over:
+/// sealed, and for reading although it was asked for writing.
 fn asked(nonce: &str) -> Option<OwnedFd> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let proc = rustix::fs::openat(CWD, "/proc", folder, Mode::empty()).ok()?;

@@ -1,4 +1,4 @@
-//! What the kernel refused, in the shape that a no has in every layer.
+//! Refusals of the kernel, in the shape that a denial has in every layer.
 
 use std::path::Path;
 
@@ -31,8 +31,8 @@ pub fn denial(id: String, refused: &Refused) -> Denial {
     }
 }
 
-/// The hosts that processes looked up, connected to, or were refused, as they are recorded. A name that is looked up can
-/// carry a secret out, which is not kept.
+/// The hosts that processes looked up, connected to, or were refused, as they are recorded. A name that is looked up
+/// can carry a secret out, which is not kept.
 pub fn recorded_hosts(contacts: &HostContacts) -> Vec<RecordedHost> {
     let told = contacts.all().map(|contact| RecordedHost {
         host: kept_text(&contact.host.to_string()),
@@ -43,12 +43,12 @@ pub fn recorded_hosts(contacts: &HostContacts) -> Vec<RecordedHost> {
     told.collect()
 }
 
-/// Whether a connection is one to a program on this machine, by a path or an abstract name.
+/// Returns true if a connection is one to a program on this machine, by a path or an abstract name.
 fn is_local(place: &Path) -> bool {
     place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@")
 }
 
-/// What could be added so that it passes, from the narrowest to the widest.
+/// Lists what could be added so that it passes, from the narrowest to the widest.
 fn to_allow(refused: &Refused) -> Vec<String> {
     let told = kept_text(&refused.to_allow);
     let (Some(place), true) = (refused.place.to_str(), refused.place.is_absolute()) else {

@@ -97,7 +97,7 @@ impl<'a, T: Into<CallRequest<'a>>> From<T> for ToolRequest<'a> {
     }
 }
 
-/// Takes one call through the whole pipeline: hooks, the judge, the approver, the operation, the record. Where nobody can
+/// Takes one call through the whole pipeline: hooks, the judge, the approver, the operation, the record. Where no person can
 /// be asked, the reply to a question is the refusal that stands until a person allows the call. A call that its client
 /// has given up is not asked about, and a command that runs for it ends.
 pub fn call<'a>(session: &Session, request: impl Into<ToolRequest<'a>>) -> Reply {

@@ -1,7 +1,7 @@
 //! Secrets in what tools answer, and in what they are told to write.
 //!
-//! What a model reads has `[REDACTED:kind]` in place of each secret. The trap: a model writes back what it has read, and
-//! would put these words where the secret was. So no file gets a marker that it did not have.
+//! What a model reads has `[REDACTED:kind]` in place of each secret. The trap: a model writes back what it has read,
+//! and would put these words where the secret was. So no file gets a marker that it did not have.
 
 use std::io::{self, Read};
 
@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::reply::{Content, Done, Reply};
 use crate::text::diff;
 
-/// Whether secrets are taken out of what tools answer.
+/// The switch for taking secrets out of replies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scrubbing {
     /// Each is replaced by `[REDACTED:kind]`, and no such words are written into a file.
@@ -45,7 +45,7 @@ impl Scrubbing {
         }
     }
 
-    /// What a tool has to say, as a reply without secrets.
+    /// Turns the result of a tool into a reply without secrets.
     pub(crate) fn done(self, mut done: Done) -> Reply {
         let (found, is_clean) = (std::mem::take(&mut done.found), done.text_is_clean);
         let reply = done.into();
@@ -91,7 +91,7 @@ impl Scrubbing {
         reply
     }
 
-    /// What a change looks like, without secrets. Made from texts without them, since a piece of a key cannot be known
+    /// Shows a change without secrets. Made from texts without them, since a piece of a key cannot be known
     /// for one.
     pub(crate) fn diff(self, shown: &str, before: &str, after: &str) -> String {
         match self {
@@ -107,7 +107,7 @@ impl Scrubbing {
         }
     }
 
-    /// Whether a file may become this: not when it gets a marker that was not there.
+    /// Checks that a file may become this: not when it gets a marker that was not there.
     ///
     /// # Errors
     /// When it does.
@@ -131,12 +131,12 @@ impl Scrubbing {
     }
 }
 
-/// What is read from somewhere, without its secrets.
+/// A text that is read, without its secrets.
 pub(crate) struct Scrubbed<R> {
     source: R,
     stream: Option<Stream>,
     piece: Vec<u8>,
-    /// What was read and not given yet, from `given` on.
+    /// The text that was read and not given yet, from `given` on.
     ready: Vec<u8>,
     given: usize,
     taken: u64,

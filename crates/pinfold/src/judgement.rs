@@ -41,6 +41,7 @@ impl Judgement<'_> {
 
 /// A decision about a call that nothing was done for: no permit comes of it, and no record.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Considered {
     /// The call, as far as a verdict needs it.
     pub call: ToolCall,

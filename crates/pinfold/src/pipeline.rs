@@ -44,6 +44,7 @@ use crate::target::Targets;
 
 /// The end of a call's way through the pipeline.
 #[must_use]
+#[non_exhaustive]
 pub struct Decided {
     /// The permit, or the refusal.
     pub outcome: Result<Box<Permit>, Box<Refusal>>,

@@ -32,6 +32,7 @@ pub enum AskedBy {
 
 /// The decision about a call that the agent executes itself.
 #[must_use]
+#[non_exhaustive]
 pub struct ExternalDecision {
     /// The permit, the question or the refusal.
     pub ruling: Ruling,
