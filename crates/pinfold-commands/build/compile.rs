@@ -236,7 +236,7 @@ impl<'a> Compiler<'a> {
         let mut groups: Vec<Options> = Vec::new();
         for word in names {
             let (name, takes) = arity(word);
-            if from == From::List && entry.own.contains(name) {
+            if from != From::Entry && entry.own.contains(name) {
                 continue;
             }
             match groups.iter_mut().find(|group| group.takes == takes) {

@@ -480,7 +480,8 @@ impl<'a> Acts<'a> {
             // `python3 -m pytest x` is `pytest x`, where a program of that name is known.
             return self.module(module, words);
         }
-        if reading.has_first {
+        // `fish -C line -c line` has both.
+        if reading.has_first && !reading.first_is_line {
             return;
         }
         let Some(script) = words.first().filter(|script| reading.first_is_line || !is_input(script)) else {
