@@ -3,16 +3,13 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, stderr};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::consent::approver::PATIENCE;
 use pinfold::consent::{Approver, Asking, By, Choice, Heard, Request, Via};
-use pinfold::policy::rule::{Effect, Rule, SourcedRule};
 use pinfold::policy::settings::ApprovalSettings;
-use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
 use pinfold_approvals::{Closure, Desk, DeskError, How, Showing, Wanted};
 use pinfold_boundary::EnvOverride;
@@ -183,20 +180,6 @@ fn cannot(e: &DeskError) -> Failure {
 pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvOverride> {
     let name = settings.webhook.as_ref()?.value.secret_env.as_ref()?;
     Some(EnvOverride::Unset(name.into()))
-}
-
-/// Rules that close the places where others answer to every tool, in every mode: none reads the secret of a socket, or
-/// writes beside it.
-pub(crate) fn closed_places() -> Vec<SourcedRule> {
-    let places = surroundings::hidden().into_iter().filter_map(|place| place.canonicalize().ok());
-    let closed = |place: PathBuf| {
-        let rule = |tool: &str| {
-            let rule = Rule::parse(&format!("{tool}(/{}/**)", place.display())).ok()?;
-            Some(SourcedRule { effect: Effect::Deny, rule, source: Source::plain(Layer::BuiltIn) })
-        };
-        [rule("Read"), rule("Edit")]
-    };
-    places.flat_map(closed).flatten().collect()
 }
 
 /// How a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach

@@ -12,8 +12,8 @@ use pinfold::policy::lint::Remark;
 use pinfold::policy::merge::{Ignored, Merged};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Located, Source};
-use pinfold::settings::{ChangeError, Locations, Situation, broken, change};
+use pinfold::policy::{Located, Source, WayIn};
+use pinfold::settings::{ChangeError, Locations, broken, change};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -149,14 +149,12 @@ fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
 
 /// Tries every expectation against all that holds here.
 fn test(locations: &Locations) -> Result<ExitCode, Failure> {
-    let merged = settings::loaded(locations, &Flags::default())?.merged;
     let folder = locations.project.clone().unwrap_or_default();
-    let situation =
-        Situation { project: folder.clone(), cwd: None, variables: surroundings::variables(), profile: None };
+    let setup = settings::setup(&folder, locations.clone(), Flags::default(), None)?;
+    let resolved = settings::resolved(&setup)?;
+    let merged = &resolved.merged;
     let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
+    let plan = settings::plan(&resolved, plan, WayIn::Check)?;
     let broken = broken(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {
         say::out(&format!("{}: {}\n", broken.source, say::visible(&broken.what)))?;

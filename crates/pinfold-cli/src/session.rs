@@ -8,8 +8,8 @@ use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{Flags, Secrets};
 use pinfold::policy::source::Layer;
-use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
-use pinfold::settings::{Locations, NotApplied, Situation, Watched};
+use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, WayIn, is_visible};
+use pinfold::settings::{ResolvedSettings, SessionSetup, Watched};
 use pinfold::{Ambient, Plan, Session, SessionError};
 use pinfold_agent::{Judge, Judged};
 use pinfold_boundary::{Boundary, CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
@@ -108,11 +108,10 @@ impl View {
 
 /// What a session of this wish would show, as settings are now. Nothing is made or opened.
 pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::read_quietly(&locations, &flags)?.merged;
-    let allow_bash = merged.allows_bash() == Some(true);
-    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
-    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.where_the_folder_is_granted(&merged);
+    let ResolvedFlags { plan, setup } = resolve_flags(wish)?;
+    let resolved = settings::resolved_quietly(&setup)?;
+    let allow_bash = resolved.merged.allows_bash() == Some(true);
+    let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
     let Plan { policy, scope, interaction, .. } = plan;
     Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
 }
@@ -129,15 +128,14 @@ fn not_opened(error: &SessionError) -> Failure {
 
 /// The program that settings name as the judge, and who says so.
 pub(crate) fn judging(wish: &Wish) -> Result<Option<(HookJudge, Layer)>, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::read_quietly(&locations, &flags)?.merged;
-    Ok(judge_of(&merged, &plan, &situation))
+    let ResolvedFlags { plan, setup } = resolve_flags(wish)?;
+    Ok(judge_of(&settings::resolved_quietly(&setup)?, &plan))
 }
 
-/// The same from settings that were read.
-pub(crate) fn judge_of(merged: &Merged, plan: &Plan, situation: &Situation) -> Option<(HookJudge, Layer)> {
-    let judge = merged.judge.as_ref()?;
-    let (folder, project) = (plan.scope.display_root.clone(), situation.project.clone());
+/// Returns the judge that resolved settings name, and who says so.
+pub(crate) fn judge_of(resolved: &ResolvedSettings, plan: &Plan) -> Option<(HookJudge, Layer)> {
+    let judge = resolved.merged.judge.as_ref()?;
+    let (folder, project) = (plan.scope.display_root.clone(), resolved.situation.project.clone());
     Some((HookJudge::new(judge.value.hook(), folder, project), judge.source.layer))
 }
 
@@ -184,18 +182,9 @@ pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
 
 /// What the session judges by, made anew when a settings file changes.
 pub(crate) fn followed(wish: &Wish) -> Result<Watched<Policy>, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let make = move |merged: &Merged| match applied(plan.clone(), merged, &situation) {
-        Ok(plan) => plan.policy,
-        // What cannot be carried out any more denies, and says so.
-        Err(failure) => {
-            let mut nothing = Policy::default();
-            nothing.unread.push(failure.to_string());
-            nothing
-        }
-    };
-    Watched::start(Ambient::claim(), locations, flags, make)
-        .map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
+    let ResolvedFlags { plan, setup } = resolve_flags(wish)?;
+    let followed = setup.follow(Ambient::claim(), plan, WayIn::OwnTools);
+    followed.map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
 }
 
 /// Has a session judge by its settings as they are now; those that cannot be followed stay as they were.
@@ -215,15 +204,13 @@ pub(crate) fn following(wish: Wish) -> impl Fn(&Session) + Send + Sync {
     }
 }
 
-/// The plan that the flags make, and where the settings are that complete it.
-struct Said {
+/// Flags and folder of a session, resolved: its plan before settings, and the sources of these.
+struct ResolvedFlags {
     plan: Plan,
-    locations: Locations,
-    flags: Flags,
-    situation: Situation,
+    setup: SessionSetup,
 }
 
-fn said(wish: &Wish) -> Result<Said, Failure> {
+fn resolve_flags(wish: &Wish) -> Result<ResolvedFlags, Failure> {
     let here = surroundings::current_dir()?;
     let Wish { kind, folder: named, flags, .. } = wish;
     let folder = named.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
@@ -244,17 +231,10 @@ fn said(wish: &Wish) -> Result<Said, Failure> {
     let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
     let layer = flags.settings.flags(&add_dir, flags.allow_bash);
     let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
-    let locations = match (flags.no_settings, named) {
-        (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
-        (false, folder) => settings::locations(folder.as_deref())?,
-    };
-    let situation = Situation {
-        project: locations.project.clone().unwrap_or_else(|| plan.scope.display_root.clone()),
-        cwd: None,
-        variables: surroundings::variables(),
-        profile: settings::profile(flags.settings.profile.as_deref())?,
-    };
-    Ok(Said { plan, locations, flags: layer, situation })
+    let locations = settings::locations_unless(flags.no_settings, named.as_deref())?;
+    let profile = flags.settings.profile.as_deref();
+    let setup = settings::setup(&plan.scope.display_root, locations, layer, profile)?;
+    Ok(ResolvedFlags { plan, setup })
 }
 
 /// What flags and settings come to.
@@ -282,39 +262,32 @@ fn with_settings(
     judge: JudgeOf,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Settled, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::loaded(&locations, &flags)?.merged;
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to })?;
+    let ResolvedFlags { plan, setup } = resolve_flags(wish)?;
+    let resolved = settings::resolved(&setup)?;
+    let merged = &resolved.merged;
+    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to: resolved.rules_to() })?;
     let judge = match judge {
-        JudgeOf::Settings => judge_of(&merged, &plan, &situation).map(|(judge, _)| Arc::new(judge) as _),
+        JudgeOf::Settings => judge_of(&resolved, &plan).map(|(judge, _)| Arc::new(judge) as _),
         JudgeOf::Caller(judge) => judge,
     };
-    let asking = with_judge(&merged, judge, asking);
+    let asking = with_judge(merged, judge, asking);
     let interaction = match &asking {
         None if wish.headless_alone => Interaction::Headless,
         None | Some(_) => Interaction::Interactive,
     };
     let plan = Plan { asking, interaction, ..plan };
-    let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
+    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
+    let SessionSetup { locations, flags, .. } = &setup;
     let named = !flags.allow_host.is_empty();
     let of_shells = move |merged: &Merged| network::of_shells(named, merged);
-    let network = network::following(of_shells(&merged)?, (&locations, &flags), of_shells);
-    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
+    let network = network::following(of_shells(merged)?, (locations, flags), of_shells);
+    let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let allow_bash = merged.allows_bash() == Some(true);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
     let without = asking::own_secret(&merged.approvals);
     let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets, sockets };
     Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
-}
-
-/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
-fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, NotApplied> {
-    let rules = merged.rules.iter().cloned().chain(asking::closed_places()).collect();
-    let merged = Merged { rules, ..merged.clone() };
-    let plan = plan.with_settings(&Ambient::claim(), &merged, situation)?;
-    Ok(plan.where_the_folder_is_granted(&merged))
 }
 
 /// What a shell of this session could do, so that no tool does more.

@@ -9,9 +9,11 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use pinfold::Ambient;
 use pinfold::policy::merge::Ignored;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{BadSetting, BadSettings};
-use pinfold::settings::{Loaded, Locations, SettingsError, load, project_root};
-use pinfold::{Profile, ProfileError};
+use pinfold::policy::{BadSetting, BadSettings, WayIn};
+use pinfold::settings::{
+    Loaded, Locations, ResolvedSettings, SessionSetup, SettingsError, load, project_root,
+};
+use pinfold::{Plan, Profile, ProfileError};
 
 use crate::exit::{Failure, USAGE};
 use crate::say;
@@ -25,6 +27,44 @@ pub(crate) fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
     let project = folder.map_or_else(|| project_root(&here, home.as_deref()), |folder| here.join(folder));
     let (config, state) = (surroundings::config_home(), surroundings::state_home());
     Ok(Locations::usual(&project, home, config.as_deref(), state.as_deref()))
+}
+
+/// Where the settings of a command stand: nowhere with `--no-settings`.
+pub(crate) fn locations_unless(no_settings: bool, folder: Option<&Path>) -> Result<Locations, Failure> {
+    if no_settings {
+        return Ok(Locations { home: surroundings::home(), ..Locations::default() });
+    }
+    locations(folder)
+}
+
+/// The setup of a session in a folder, from the environment of this process.
+pub(crate) fn setup(
+    folder: &Path,
+    locations: Locations,
+    flags: Flags,
+    profile: Option<&str>,
+) -> Result<SessionSetup, Failure> {
+    let mut setup = SessionSetup::new(folder, locations, flags);
+    setup.situation.variables = surroundings::variables();
+    setup.situation.profile = self::profile(profile)?;
+    setup.closed = surroundings::socket_homes().places();
+    Ok(setup)
+}
+
+/// Reads the settings of a session, and tells what does not count.
+pub(crate) fn resolved(setup: &SessionSetup) -> Result<ResolvedSettings, Failure> {
+    Ok(setup.resolve(loaded(&setup.locations, &setup.flags)?))
+}
+
+/// Reads the settings of a session, and tells nothing.
+pub(crate) fn resolved_quietly(setup: &SessionSetup) -> Result<ResolvedSettings, Failure> {
+    Ok(setup.resolve(read_quietly(&setup.locations, &setup.flags)?))
+}
+
+/// Returns a plan with the settings of its session.
+pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Result<Plan, Failure> {
+    let plan = resolved.plan(&Ambient::claim(), plan, way);
+    plan.map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))
 }
 
 /// Reads them, and tells what does not count.

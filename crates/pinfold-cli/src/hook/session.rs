@@ -9,11 +9,8 @@ use std::time::Duration;
 
 use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
-use pinfold::policy::merge::Merged;
-use pinfold::policy::rule::Effect;
-use pinfold::policy::settings::Flags;
 use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
-use pinfold::settings::{Locations, Situation, project_root};
+use pinfold::settings::{Locations, ResolvedSettings, project_root};
 use pinfold::{Ambient, ExecutedBy, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
 use pinfold_tools::Attestation;
@@ -93,21 +90,16 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     };
     let home = surroundings::home();
     let locations = locations(wanted, &folder, home.clone());
-    let merged = merged(wanted, &locations, &folder, event)?;
+    let resolved = resolved(wanted, &locations, &folder, event)?;
+    let merged = &resolved.merged;
     // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
-    let situation = Situation {
-        project: locations.project.clone().unwrap_or_else(|| folder.clone()),
-        cwd: Some(folder.clone()),
-        variables: surroundings::variables(),
-        profile: settings::profile(wanted.settings.profile.as_deref())?,
-    };
     let plan = Plan { id: name, ..Plan::for_folder(&folder) };
-    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &locations, &merged)? } else { None };
-    let judge = session::judge_of(&merged, &plan, &situation);
+    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &resolved)? } else { None };
+    let judge = session::judge_of(&resolved, &plan);
     let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
-    let asking = session::with_judge(&merged, judge, asking);
+    let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
     let plan = Plan {
@@ -127,9 +119,8 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         executed_by: ExecutedBy::Agent,
         ..plan
     };
-    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
-    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.entered(way, &merged);
-    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let plan = settings::plan(&resolved, plan, way)?;
+    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
@@ -159,14 +150,9 @@ fn nowhere() -> Result<PathBuf, Failure> {
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
 /// Who is asked at another terminal or by a webhook, within the time that the hook has.
-fn elsewhere(
-    wanted: &Hook,
-    name: &str,
-    locations: &Locations,
-    merged: &Merged,
-) -> Result<Option<Asking>, Failure> {
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    let asking = asking::elsewhere(Reach { settings: &merged.approvals, name, rules_to })?;
+fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<Option<Asking>, Failure> {
+    let reach = Reach { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
+    let asking = asking::elsewhere(reach)?;
     let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
@@ -238,16 +224,22 @@ fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
     Locations::usual(&project, home, config.as_deref(), state.as_deref())
 }
 
-/// What settings say. Of rules a subagent inherits those that deny.
-fn merged(wanted: &Hook, locations: &Locations, folder: &Path, event: &Event) -> Result<Merged, Failure> {
+/// Resolves the settings of the session that an event belongs to.
+fn resolved(
+    wanted: &Hook,
+    locations: &Locations,
+    folder: &Path,
+    event: &Event,
+) -> Result<ResolvedSettings, Failure> {
+    // They are closed also where nobody has asked anything yet.
+    surroundings::hidden();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| folder.join(dir)).collect();
-    let flags: Flags = wanted.settings.flags(&add_dir, false);
-    let mut merged = settings::read_quietly(locations, &flags)?.merged;
-    if event.subagent.is_some() {
-        merged.rules.retain(|rule| rule.effect == Effect::Deny);
-    }
-    merged.rules.extend(asking::closed_places());
-    Ok(merged)
+    let flags = wanted.settings.flags(&add_dir, false);
+    let profile = wanted.settings.profile.as_deref();
+    let mut setup = settings::setup(folder, locations.clone(), flags, profile)?;
+    setup.situation.cwd = Some(folder.to_owned());
+    let resolved = settings::resolved_quietly(&setup)?;
+    Ok(if event.subagent.is_some() { resolved.for_subagent() } else { resolved })
 }
 
 /// The agent's name for its session, so that all its calls stand together in the record.

@@ -10,8 +10,8 @@ use pinfold::audit::{Discard, Reader, ledger, verify};
 use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Effect, FolderChoice, Rule};
-use pinfold::settings::{Locations, Situation, change};
+use pinfold::policy::{Effect, FolderChoice, Rule, WayIn};
+use pinfold::settings::{Locations, change};
 use pinfold::{Ambient, AssumedShells, Plan, Session, ShellHost};
 use serde_json::{Value, json};
 
@@ -66,9 +66,9 @@ fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
 
 /// The sessions that a call of the past could have been asked in: where the folder is granted, and where it is not.
 fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failure> {
-    let merged = settings::loaded(locations, &Flags::default())?.merged;
-    let variables = surroundings::variables();
-    let situation = Situation { project: project.to_owned(), cwd: None, variables, profile: None };
+    let mut setup = settings::setup(project, locations.clone(), Flags::default(), None)?;
+    setup.situation.project = project.to_owned();
+    let resolved = settings::resolved(&setup)?;
     let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
     let plan = Plan {
         home: surroundings::home(),
@@ -76,14 +76,12 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
         shells: Some(shells),
         ..Plan::for_folder(project)
     };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
     let open = |plan: Plan| {
         let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
         opened.map_err(|e| Failure::new(FAILED, say::lines(&e.to_string())))
     };
-    Ok([open(plan.clone().where_the_folder_is_granted(&merged))?, open(plan)?])
+    let entered = |way| settings::plan(&resolved, plan.clone(), way);
+    Ok([open(entered(WayIn::OwnTools)?)?, open(entered(WayIn::Check)?)?])
 }
 
 fn text_of(learned: &Learned, answered: usize) -> String {

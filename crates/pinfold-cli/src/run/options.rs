@@ -5,13 +5,13 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use pinfold::Plan;
 use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
-use pinfold::policy::{DeniedPaths, Guards, Layer, Located};
-use pinfold::settings::{Locations, Situation};
-use pinfold::{Ambient, Plan};
+use pinfold::policy::{DeniedPaths, Guards, Layer, Located, WayIn};
+use pinfold::settings::{Locations, SessionSetup};
 use pinfold_boundary::{CacheChoice, EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::Openings;
 use pinfold_tools::{Purpose, TemporaryDirectory};
@@ -22,7 +22,7 @@ use crate::asking;
 use crate::exit::{Failure, USAGE};
 use crate::network;
 use crate::say::warn;
-use crate::settings as in_files;
+use crate::settings as settings_of;
 use crate::surroundings;
 
 /// Options of a run: of flags, and of settings where no flag says otherwise.
@@ -52,12 +52,12 @@ pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let named = [vec![folder.clone()], from_here(&run.add_dir), from_here(&run.allow_write)].concat();
     let first = Choice::of(run, &named);
-    let mut said = said(run, &folder, first)?;
-    let choice = first.and_then(|choice| choice.unless_within(run, &said.judged.plan.also_writable));
+    let mut resolved = resolve_flags(run, &folder, first)?;
+    let choice = first.and_then(|choice| choice.unless_within(run, &resolved.judged.plan.also_writable));
     if first.is_some() && choice.is_none() {
-        said = self::said(run, &folder, None)?;
+        resolved = resolve_flags(run, &folder, None)?;
     }
-    let Said { judged, sandbox, network, secrets, sockets } = said;
+    let ResolvedFlags { judged, sandbox, network, secrets, sockets } = resolved;
     let Judged { plan, .. } = &judged;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
@@ -118,8 +118,8 @@ fn real_name(place: &Path) -> PathBuf {
     place.strip_prefix(above).map_or_else(|_| place.to_owned(), |below| real.join(below))
 }
 
-/// What settings say about a run.
-struct Said {
+/// Flags of a run and settings, resolved together.
+struct ResolvedFlags {
     judged: Judged,
     sandbox: Option<settings::SandboxMode>,
     network: Network,
@@ -127,41 +127,35 @@ struct Said {
     sockets: Vec<PathBuf>,
 }
 
-fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failure> {
+fn resolve_flags(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
     let folder_choice = surroundings::folder_choice(run.allow_home && run.folder.is_some());
     let plan = Plan { home: surroundings::home(), folder_choice, ..Plan::for_folder(folder) };
-    let locations =
-        if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
+    let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?;
     let of_agent = choice.map(|choice| choice.agent().hosts_in(&surroundings::environment()));
     let of_agent = of_agent.into_iter().flatten().map(str::to_owned);
     let flags =
         Flags { allow_host: run.allow_host.iter().cloned().chain(of_agent).collect(), ..Flags::default() };
-    let merged = in_files::loaded(&locations, &flags)?.merged;
-    let situation = Situation {
-        cwd: None,
-        project: locations.project.clone().unwrap_or_else(|| folder.to_owned()),
-        variables: surroundings::variables(),
-        profile: in_files::profile(run.profile.as_deref())?,
-    };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
+    let mut setup = settings_of::setup(folder, locations, flags, run.profile.as_deref())?;
+    // The sandbox hides these places from every process: no rule has to say it.
+    setup.closed.clear();
+    let resolved = settings_of::resolved(&setup)?;
+    let plan = settings_of::plan(&resolved, plan, WayIn::OwnTools)?;
+    let SessionSetup { locations, flags, .. } = &setup;
+    let merged = &resolved.merged;
+    let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let (reach, named) = (run.network, !run.allow_host.is_empty());
-    let network = network::of_run(reach, named, &merged)?;
+    let network = network::of_run(reach, named, merged)?;
     let of_run = move |merged: &Merged| network::of_run(reach, named, merged);
-    let network = network::following(network, (&locations, &flags), of_run);
+    let network = network::following(network, (locations, flags), of_run);
     let value = |mode: Located<settings::SandboxMode>| mode.value;
-    // Where managed settings allow no rules of others none are offered.
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    Ok(Said {
+    Ok(ResolvedFlags {
         judged: Judged {
             limits: Limits::from(&merged.record),
-            plan: plan.where_the_folder_is_granted(&merged),
+            plan,
             approvals: merged.approvals.clone(),
-            rules_to,
+            rules_to: resolved.rules_to(),
         },
-        sandbox: merged.sandbox.mode.map(value),
+        sandbox: merged.sandbox.mode.clone().map(value),
         network,
         secrets,
         sockets,
