@@ -8,11 +8,11 @@ use pinfold::consent::{Bound, Choice, Request};
 use pinfold_approvals::socket::{Client, ClientError, Everywhere, Found, NotFound, TroubleKind};
 use rustix::termios::{QueueSelector, tcflush};
 
-use crate::approvals::whole;
+use crate::approvals::full_text;
 use crate::args::Approve;
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
 /// The fewest digits of a digest that say which request was seen.
 const SHORTEST_DIGEST: usize = 8;
@@ -21,8 +21,8 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
     let (mut client, found) = open(&wanted.id)?;
     let request = client.show(&found.waiting.id).map_err(|e| failed(&e))?;
     let choice = choice(wanted, &request)?;
-    let (text, is_whole) = whole::text(&request);
-    say::out(&text)?;
+    let (text, is_whole) = full_text::text(&request);
+    output::out(&text)?;
     if !is_whole {
         let message = "it is too long to be shown: nothing was approved";
         return Err(
@@ -33,30 +33,30 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(REFUSED));
     }
     client.answer(&request.id, &request.digest, choice).map_err(|e| failed(&e))?;
-    say::out("approved\n")?;
+    output::out("approved\n")?;
     Ok(ExitCode::from(DONE))
 }
 
 /// The process in which a request waits, and the request.
 pub(crate) fn open(id: &str) -> Result<(Client, Found), Failure> {
-    let everywhere = Everywhere::new(&surroundings::socket_homes());
+    let everywhere = Everywhere::new(&env::socket_homes());
     let found = everywhere.find(id).map_err(|e| match &e {
         NotFound::Unreached(error) => failed(error),
-        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, say::lines(&e.to_string()))
+        NotFound::None(_) | NotFound::Many { .. } => Failure::new(USAGE, output::lines(&e.to_string()))
             .mend("`pinfold approvals --list` shows what waits"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
-    Ok((client.named(surroundings::user()), found))
+    Ok((client.named(env::user()), found))
 }
 
 /// An answer that does not count, or that nobody takes from us.
 pub(crate) fn failed(error: &ClientError) -> Failure {
     let refused = matches!(error, ClientError::Trouble(trouble) if trouble.code == TroubleKind::Refused);
-    let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::lines(&error.to_string()));
+    let failure = Failure::new(if refused { REFUSED } else { FAILED }, output::lines(&error.to_string()));
     if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
 }
 
-/// What the flags choose, as far as it was offered.
+/// Returns what the flags choose, as far as it was offered.
 fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     let offer = &request.offer;
     let not_offered = |what: &str| {
@@ -88,7 +88,7 @@ fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     }
 }
 
-/// Whether the person means this very request.
+/// Returns whether the person means this very request.
 fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool, Failure> {
     if wanted.yes {
         return Ok(true);

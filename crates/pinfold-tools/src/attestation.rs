@@ -22,20 +22,20 @@ use serde::{Deserialize, Serialize};
 /// The version of the description.
 const VERSION: u32 = 1;
 
-/// What the name begins with that is opened; a nonce follows, in hexadecimal.
+/// Prefix of the name that is opened; a nonce follows, in hexadecimal.
 pub(crate) const PREFIX: &str = "pinfold-attestation-";
 
-/// How many random bytes a nonce has: one that was asked before is not met again.
+/// Number of random bytes of a nonce: one that was asked before is not met again.
 const NONCE: usize = 16;
 
 /// The longest description that is read.
 const LONGEST: u64 = 4096;
 
-/// What is done to a description before it is handed over: its content stays as it is.
+/// Seals of a description before it is handed over: its content stays as it is.
 pub(crate) const SEALS: SealFlags =
     SealFlags::SEAL.union(SealFlags::SHRINK).union(SealFlags::GROW).union(SealFlags::WRITE);
 
-/// What holds a run, as its supervisor says it.
+/// Attestation of what holds a run, by its supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attestation {
@@ -46,7 +46,7 @@ pub struct Attestation {
     open_network: bool,
 }
 
-/// How firmly a run is held.
+/// Strength with which a run is held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Held {
@@ -61,7 +61,7 @@ impl Attestation {
         Self { v: VERSION, nonce: nonce.to_owned(), held, open_network }
     }
 
-    /// What holds a shell that is started beside the caller.
+    /// Returns what holds a shell that is started beside the caller.
     pub fn held(&self) -> ShellHold {
         match self.held {
             Held::Full => ShellHold::Full,
@@ -69,7 +69,7 @@ impl Attestation {
         }
     }
 
-    /// Whether such a shell reaches hosts that nothing decides about.
+    /// Returns whether such a shell reaches hosts that nothing decides about.
     pub fn opens_network(&self) -> bool {
         self.open_network
     }
@@ -89,7 +89,7 @@ impl Attestation {
     }
 }
 
-/// Whether a filter binds a process that can never be privileged again: else no supervisor could answer it.
+/// Returns whether a filter binds a process that can never be privileged again: else no supervisor could answer it.
 fn is_filtered(status: &str) -> bool {
     let is = |name: &str, value: &str| {
         let fields = status.lines().filter_map(|line| line.strip_prefix(name));
@@ -104,7 +104,7 @@ fn nonce() -> Option<String> {
     (filled == NONCE).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// What comes back for the call that the kernel never grants, if it is what only a supervisor hands over: sealed, and for
+/// Returns what comes back for the call that the kernel never grants, if it is what only a supervisor hands over: sealed, and for
 /// reading although it was asked for writing.
 fn asked(nonce: &str) -> Option<OwnedFd> {
     let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;

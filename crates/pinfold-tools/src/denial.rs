@@ -43,12 +43,12 @@ pub fn recorded_hosts(contacts: &HostContacts) -> Vec<RecordedHost> {
     told.collect()
 }
 
-/// Whether a connection is one to a program on this machine, by a path or an abstract name.
+/// Returns whether a connection is one to a program on this machine, by a path or an abstract name.
 fn is_local(place: &Path) -> bool {
     place.is_absolute() || place.as_os_str().as_encoded_bytes().starts_with(b"@")
 }
 
-/// What could be added so that it passes, from the narrowest to the widest.
+/// Returns what could be added so that it passes, from the narrowest to the widest.
 fn to_allow(refused: &Refused) -> Vec<String> {
     let told = kept_text(&refused.to_allow);
     let (Some(place), true) = (refused.place.to_str(), refused.place.is_absolute()) else {

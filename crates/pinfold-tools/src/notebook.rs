@@ -7,7 +7,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What is to be done to a notebook.
+/// Change of a notebook.
 pub(crate) struct Change<'a> {
     pub(crate) mode: CellMode,
     pub(crate) cell_id: Option<&'a str>,
@@ -118,7 +118,7 @@ fn find(cells: &[&RawValue], change: &Change<'_>) -> Result<Option<usize>, Canno
     }
 }
 
-/// Where a part stands in the whole; both are slices of one text.
+/// Returns where a part stands in the whole; both are slices of one text.
 fn span(whole: &str, part: &str) -> Result<(usize, usize), CannotChange> {
     let from = (part.as_ptr() as usize).checked_sub(whole.as_ptr() as usize);
     let to = from.and_then(|from| from.checked_add(part.len())).filter(|to| *to <= whole.len());
@@ -177,7 +177,7 @@ fn add_missing<const N: usize>(members: &mut Vec<(String, String)>, wanted: [(&s
     }
 }
 
-/// Where a new cell goes, and its text with the comma it needs.
+/// Returns where a new cell goes, and its text with the comma it needs.
 fn inserted(
     notebook: &str,
     list: &str,
@@ -245,9 +245,9 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// How the notebook is laid out.
+/// Layout of a notebook.
 struct Style {
-    /// What one level is indented by; `None` when everything stands in one line.
+    /// Indentation of one level; `None` when everything stands in one line.
     indent: Option<String>,
 }
 

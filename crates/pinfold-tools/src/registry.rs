@@ -9,9 +9,9 @@ use serde_json::Value;
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// What it can do at most.
+    /// Most that it can do.
     pub level: Level,
-    /// What it does, for a model.
+    /// Description for a model.
     pub description: &'static str,
     /// The JSON Schema of its input.
     #[serde(rename = "inputSchema")]

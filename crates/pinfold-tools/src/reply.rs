@@ -12,9 +12,9 @@ use crate::shell::Ending;
 /// The answer to one call. Failures are answers too, never crashes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reply {
-    /// How the call ended.
+    /// End of the call.
     pub ended: Ended,
-    /// What the model reads.
+    /// Content for the model.
     pub content: Vec<Content>,
     /// The same as data; for a refusal or a failure its envelope.
     pub structured: Value,
@@ -23,7 +23,7 @@ pub struct Reply {
     pub stop: Option<String>,
 }
 
-/// How a call ended.
+/// End of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
@@ -59,7 +59,7 @@ pub enum Content {
     Image {
         /// Its bytes in base64.
         data: String,
-        /// What kind of picture.
+        /// Media type of the picture.
         #[serde(rename = "mimeType")]
         media_type: &'static str,
     },
@@ -91,7 +91,7 @@ impl Reply {
     }
 }
 
-/// What a tool that came to its end has to say.
+/// Reply of a tool that came to its end.
 pub(crate) struct Done {
     pub(crate) content: Vec<Content>,
     pub(crate) structured: Value,
@@ -99,14 +99,14 @@ pub(crate) struct Done {
     pub(crate) found: Counts,
     /// There are none left in the text.
     pub(crate) text_is_clean: bool,
-    /// What the kernel refused to the shell of the call.
+    /// Refusals of the kernel to the shell of the call.
     pub(crate) refused: Vec<Refused>,
     /// The hosts that the shell of the call reached for.
     pub(crate) hosts: HostContacts,
 }
 
 impl Done {
-    /// What the kernel refused, each under a name of its own in the call of that name.
+    /// Returns what the kernel refused, each under a name of its own in the call of that name.
     pub(crate) fn denials(&mut self, call: &str) -> Vec<Denial> {
         let named = (1..).zip(&self.refused).map(|(n, refused)| denial(format!("{call}:{n}"), refused));
         let denials: Vec<Denial> = named.collect();

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::reply::{Content, Done, Reply};
 use crate::text::diff;
 
-/// Whether secrets are taken out of what tools answer.
+/// Choice to take secrets out of what tools answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Scrubbing {
     /// Each is replaced by `[REDACTED:kind]`, and no such words are written into a file.
@@ -45,7 +45,7 @@ impl Scrubbing {
         }
     }
 
-    /// What a tool has to say, as a reply without secrets.
+    /// Returns what a tool has to say, as a reply without secrets.
     pub(crate) fn done(self, mut done: Done) -> Reply {
         let (found, is_clean) = (std::mem::take(&mut done.found), done.text_is_clean);
         let reply = done.into();
@@ -91,7 +91,7 @@ impl Scrubbing {
         reply
     }
 
-    /// What a change looks like, without secrets. Made from texts without them, since a piece of a key cannot be known
+    /// Returns what a change looks like, without secrets. Made from texts without them, since a piece of a key cannot be known
     /// for one.
     pub(crate) fn diff(self, shown: &str, before: &str, after: &str) -> String {
         match self {
@@ -107,7 +107,7 @@ impl Scrubbing {
         }
     }
 
-    /// Whether a file may become this: not when it gets a marker that was not there.
+    /// Returns whether a file may become this: not when it gets a marker that was not there.
     ///
     /// # Errors
     /// When it does.
@@ -131,12 +131,12 @@ impl Scrubbing {
     }
 }
 
-/// What is read from somewhere, without its secrets.
+/// A reader without the secrets of what it reads.
 pub(crate) struct Scrubbed<R> {
     source: R,
     stream: Option<Stream>,
     piece: Vec<u8>,
-    /// What was read and not given yet, from `given` on.
+    /// Bytes that were read and not given yet, from `given` on.
     ready: Vec<u8>,
     given: usize,
     taken: u64,

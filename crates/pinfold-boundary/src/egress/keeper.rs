@@ -1,4 +1,4 @@
-//! What the list of hosts says, carried out, and what was refused by it.
+//! The policy of an egress proxy: the list of hosts, carried out, and refusals by it.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -10,7 +10,7 @@ use pinfold_policy::Connection;
 use pinfold_policy::hosts::{Hosts, Reach};
 use pinfold_policy::source::Located;
 
-use super::asked::{Asked, HostApprover, Refuse};
+use super::asked::{HostApprover, PendingHosts, Refuse};
 use super::contacts::{Contacts, HostContacts};
 use super::program::Who;
 use super::refusals::{Refusals, Unreached};
@@ -19,22 +19,22 @@ use crate::outcome::Refused;
 
 /// HostApprover by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct HostPolicy {
     hosts: HostList,
     /// Why a host is not reached of which no rule says anything.
     unnamed: &'static str,
-    /// What held when somebody asked last.
+    /// List that held at the last question.
     last: Mutex<Arc<Hosts>>,
-    /// What held when connections were looked at last.
+    /// List that held when connections were looked at last.
     looked_at: Mutex<Arc<Hosts>>,
     /// The first process inside.
     init: i32,
     refusals: Arc<Refusals>,
     contacts: Contacts,
-    asked: Option<Arc<Asked>>,
+    asked: Option<Arc<PendingHosts>>,
 }
 
-impl Keeper {
+impl HostPolicy {
     /// `off`: whatever rules say, nothing is reached.
     pub(super) fn new(hosts: HostList, off: bool, init: i32, names: Option<String>) -> Self {
         let said = hosts.said();
@@ -64,7 +64,7 @@ impl Keeper {
 
     /// The same, which has somebody asked.
     pub(super) fn asking(self, decides: Arc<dyn HostApprover>) -> Self {
-        Self { asked: Some(Arc::new(Asked::new(decides, self.init))), ..self }
+        Self { asked: Some(Arc::new(PendingHosts::new(decides, self.init))), ..self }
     }
 
     /// Adds what was refused to what else was.
@@ -86,7 +86,7 @@ impl Keeper {
         if self.last().is_usual(port) { host.to_string() } else { named(host, port) }
     }
 
-    /// How a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
+    /// Returns how a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
     fn refusing(&self, place: String, unasked: Unreached) -> Box<Refuse> {
         let refusals = Arc::clone(&self.refusals);
         let Unreached { rule, to_allow, .. } = unasked;
@@ -125,7 +125,7 @@ fn why(reach: Reach<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> 
     }
 }
 
-impl Map for Keeper {
+impl Map for HostPolicy {
     fn leads(&self, address: IpAddr, port: u16) -> Leads {
         self.last().leads(address, port)
     }
@@ -135,7 +135,7 @@ impl Map for Keeper {
     }
 }
 
-impl Doorkeeper for Keeper {
+impl Doorkeeper for HostPolicy {
     fn knows(&self, name: &Name, asker: Asker) -> bool {
         let hosts = self.renewed();
         if hosts.knows(name) {
@@ -149,7 +149,7 @@ impl Doorkeeper for Keeper {
             ports.map(|port| hosts.name(name, port))
         };
         let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
-        if self.asked.is_some() && Asked::could_be_named(name.as_str()) && is_open() {
+        if self.asked.is_some() && PendingHosts::could_be_named(name.as_str()) && is_open() {
             self.contacts.looked_up(name);
             return true;
         }
@@ -169,7 +169,8 @@ impl Doorkeeper for Keeper {
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
-        let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
+        let could_be_asked =
+            matches!(reach, Reach::Unnamed | Reach::Asked(_)) && PendingHosts::could_be(&ask.host);
         let Some(why) = why(reach, &rule, self.unnamed) else { return Opened::Yes };
         match &self.asked {
             Some(asked) if could_be_asked => {

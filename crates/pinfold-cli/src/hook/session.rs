@@ -20,18 +20,18 @@ use crate::args::Hook;
 use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
 use crate::record::span;
-use crate::{asking, hooks, record, session, settings, surroundings};
+use crate::{asking, env, hooks, record, session, settings};
 
 /// A session, and who puts its questions.
 pub(super) struct Opened {
     pub(super) session: Session,
     /// The agent asks its person itself.
     pub(super) asks: bool,
-    /// What is decided can be found again by its name.
+    /// Decisions can be found again by their names.
     pub(super) recorded: bool,
     /// The folder that the agent was started for.
     pub(super) folder: PathBuf,
-    /// Where settings and trust were looked for.
+    /// Places in which settings and trust were looked for.
     pub(super) locations: Locations,
     /// The folder that the agent was started in, where it is none that can be granted, and why.
     pub(super) not_granted: Option<(PathBuf, NoProject)>,
@@ -80,7 +80,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         // What is written is for the run to hold, whose folder somebody chose.
         FolderChoice::only_judged()
     } else {
-        surroundings::folder_choice(wanted.allow_home && wanted.folder.is_some())
+        env::folder_choice(wanted.allow_home && wanted.folder.is_some())
     };
     let not_granted = folder_choice.check(&folder).err();
     // The session of an agent that was started in no project grants a folder in which nothing is.
@@ -88,7 +88,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         None => (folder.clone(), folder.clone()),
         Some(_) => (nowhere()?, PathBuf::from("/")),
     };
-    let home = surroundings::home();
+    let home = env::home();
     let locations = locations(wanted, &folder, home.clone());
     let resolved = resolved(wanted, &locations, &folder, event)?;
     let merged = &resolved.merged;
@@ -134,7 +134,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
 
 /// A folder of our own that holds nothing, and that nobody can write.
 fn nowhere() -> Result<PathBuf, Failure> {
-    let state = surroundings::state_home().ok_or_else(|| {
+    let state = env::state_home().ok_or_else(|| {
         Failure::new(USAGE, "there is no home for a session without a folder").mend("set HOME")
     })?;
     let place = state.join("no-folder");
@@ -146,10 +146,10 @@ fn nowhere() -> Result<PathBuf, Failure> {
     }
 }
 
-/// How long before the time of the hook is over nobody is waited for any more.
+/// Time before the end of the hook's time from which no approver is waited for any more.
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
-/// Who is asked at another terminal or by a webhook, within the time that the hook has.
+/// Returns who is asked at another terminal or by a webhook, within the time that the hook has.
 fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<Option<Asking>, Failure> {
     let reach = Reach { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
     let asking = asking::elsewhere(reach)?;
@@ -157,7 +157,7 @@ fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<O
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
 
-/// How long an answer can be waited for.
+/// Returns how long an answer can be waited for.
 fn most_patience(wanted: &Hook) -> Duration {
     wanted.timeout.saturating_sub(BEFORE_THE_END)
 }
@@ -180,9 +180,9 @@ fn folder(
     let has_a_name = is_named || dialect.folder() == Folder::AtStart;
     let keeps = has_a_name && run.is_none();
     let folder = match (&wanted.folder, dialect.folder()) {
-        (Some(folder), _) => surroundings::current_dir()?.join(folder),
+        (Some(folder), _) => env::current_dir()?.join(folder),
         (None, Folder::Variables(names)) => {
-            let told = names.iter().find_map(|name| surroundings::absolute(name));
+            let told = names.iter().find_map(|name| env::absolute(name));
             told.ok_or_else(|| not_said().mend(format!("set {}, or say --folder", names.join(" or "))))?
         }
         // Inside a run nothing can be kept, and the line of the run holds.
@@ -201,7 +201,7 @@ fn folder(
     if is_first && keeps && wanted.folder.is_none() {
         match granted::keep(name, &folder) {
             // A run without a watch cannot attest itself, and lets nothing be kept all the same.
-            Err(_) if surroundings::is_inside_another() => {}
+            Err(_) if env::is_inside_another() => {}
             kept => kept?,
         }
     }
@@ -216,7 +216,7 @@ fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
     if wanted.no_settings {
         return Locations { home, ..Locations::default() };
     }
-    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let (config, state) = (env::config_home(), env::state_home());
     let project = match &wanted.folder {
         Some(_) => folder.to_owned(),
         None => project_root(folder, home.as_deref()),
@@ -232,7 +232,7 @@ fn resolved(
     event: &Event,
 ) -> Result<ResolvedSettings, Failure> {
     // They are closed also where nobody has asked anything yet.
-    surroundings::hidden();
+    env::hidden();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| folder.join(dir)).collect();
     let flags = wanted.settings.flags(&add_dir, false);
     let profile = wanted.settings.profile.as_deref();
@@ -254,7 +254,7 @@ fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
     }
 }
 
-/// Who could write the program that answers would answer itself.
+/// Returns who could write the program that answers would answer itself.
 fn own_program(guards: Guards) -> Guards {
     match std::env::current_exe() {
         Ok(program) => guards.with_run(&program, "it is the hook that judges this agent"),
@@ -291,7 +291,7 @@ fn journal(wanted: &Hook, inside: bool, limits: Limits) -> Result<(Arc<dyn Journ
     match record::ledger(limits) {
         Ok(ledger) => Ok((Arc::new(ledger), true)),
         // A run without a watch cannot attest itself.
-        Err(_) if surroundings::is_inside_another() => Ok((Arc::new(Discard), false)),
+        Err(_) if env::is_inside_another() => Ok((Arc::new(Discard), false)),
         Err(failure) => Err(failure),
     }
 }

@@ -8,11 +8,11 @@ use pinfold_login::{KnownClient, Login, Logins, Person, Place, Trouble, Wanted};
 use pinfold_mcp::Exchange;
 use serde_json::json;
 
-use super::way::{self, Way};
+use super::host_policy::{self, Way};
 use crate::args::{McpLogin, McpLogout};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say::{self, warn};
-use crate::{record, surroundings};
+use crate::output::{self, warn};
+use crate::{env, record};
 
 /// The logins of this person.
 pub(super) fn logins() -> Result<Logins, Failure> {
@@ -21,41 +21,41 @@ pub(super) fn logins() -> Result<Logins, Failure> {
 
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     outside()?;
-    let server = way::server(&wanted.url)?;
+    let server = host_policy::server(&wanted.url)?;
     let asking = Asking { way: Way::of_login(&wanted.going)?, server: server.clone() };
     let client =
         wanted.client_id.clone().map(|id| Ok(KnownClient { id, secret: secret(wanted)? })).transpose()?;
     let scope = wanted.scope.clone();
     let wish = Wanted { server, scope, client, port: wanted.port };
     let person: Arc<dyn Person> = Arc::new(AtTerminal { opens_browser: !wanted.no_browser });
-    let login = pinfold_login::login(&wish, &asking, &person).map_err(way::failure)?;
+    let login = pinfold_login::login(&wish, &asking, &person).map_err(host_policy::failure)?;
     let logins = logins()?;
-    logins.keep(&login).map_err(way::failure)?;
+    logins.keep(&login).map_err(host_policy::failure)?;
     warn(format_args!("logged in at {}", line(&login)));
     warn(format_args!(
         "kept in {}, where no agent reads it",
-        say::visible(&logins.directory().display().to_string())
+        output::visible(&logins.directory().display().to_string())
     ));
     Ok(ExitCode::from(DONE))
 }
 
 pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     outside()?;
-    let server = way::server(&wanted.url)?;
+    let server = host_policy::server(&wanted.url)?;
     let way = Way::of_login(&wanted.going)?;
-    let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(way::failure)?;
+    let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(host_policy::failure)?;
     if !was {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
     }
     match given_back {
-        Ok(()) => warn("it is forgotten, and given back"),
-        Err(why) => warn(format_args!("it is forgotten here; not given back: {}", say::lines(&why.what))),
+        Ok(()) => warn("logged out; token revoked"),
+        Err(why) => warn(format_args!("logged out locally; revocation failed: {}", output::lines(&why.what))),
     }
     Ok(ExitCode::from(DONE))
 }
 
 pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
-    let all = logins()?.all().map_err(way::failure)?;
+    let all = logins()?.all().map_err(host_policy::failure)?;
     let text = if as_json {
         let all: Vec<_> = all.iter().map(about).collect();
         serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
@@ -64,7 +64,7 @@ pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
     } else {
         all.iter().map(|login| line(login) + "\n").collect()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -84,13 +84,13 @@ fn line(login: &Login) -> String {
         (false, Some(until)) => format!("until {until:.0}"),
         (false, None) => "until it is not taken any more".to_owned(),
     };
-    let scope = login.scope().map(|scope| format!(", for `{}`", say::visible(scope))).unwrap_or_default();
-    format!("{}, by {}{scope}, {until}", login.server(), say::visible(login.issuer()))
+    let scope = login.scope().map(|scope| format!(", for `{}`", output::visible(scope))).unwrap_or_default();
+    format!("{}, by {}{scope}, {until}", login.server(), output::visible(login.issuer()))
 }
 
-/// What is kept is out of sight inside.
+/// Returns what is kept is out of sight inside.
 fn outside() -> Result<(), Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "nobody logs in or out from inside a run").mend("say it outside"));
     }
     Ok(())
@@ -98,9 +98,9 @@ fn outside() -> Result<(), Failure> {
 
 fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
     let Some(variable) = &wanted.client_secret_env else { return Ok(None) };
-    let value = surroundings::variable(variable).and_then(|value| value.into_string().ok());
+    let value = env::variable(variable).and_then(|value| value.into_string().ok());
     value.map(Some).ok_or_else(|| {
-        let variable = say::visible(variable);
+        let variable = output::visible(variable);
         Failure::new(USAGE, format!("--client-secret-env {variable}: the variable is not set, or is no text"))
     })
 }
@@ -121,16 +121,16 @@ impl Asking {
         }
         let (host, server) = (url.authority(), of_server.authority());
         let question = format!("{server} sends you to {host} to log in. Is that who lets you in there?");
-        if say::agreed(&question, &format!("allow it: --allow-host {host}"))? {
+        if output::agreed(&question, &format!("allow it: --allow-host {host}"))? {
             return Ok(());
         }
-        Err(Failure::new(REFUSED, format!("{host} is not spoken to")))
+        Err(Failure::new(REFUSED, format!("host not allowed: {host}")))
     }
 }
 
 impl pinfold_login::Way for Asking {
     fn exchange(&self, place: &Place) -> Result<Exchange, Trouble> {
-        self.may(place).and_then(|()| self.way.exchange(place)).map_err(way::trouble)
+        self.may(place).and_then(|()| self.way.exchange(place)).map_err(host_policy::trouble)
     }
 }
 
@@ -162,8 +162,7 @@ impl Person for AtTerminal {
 
 /// Opens the browser of the desktop, where there is one.
 fn opened(url: &str) -> bool {
-    let has_desktop =
-        ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| surroundings::variable(name).is_some());
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::variable(name).is_some());
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     has_desktop && command.spawn().is_ok()

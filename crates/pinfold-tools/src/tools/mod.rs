@@ -63,7 +63,7 @@ pub(crate) fn perform(
     }
 }
 
-/// What the system answered while a file was read.
+/// Returns what the system answered while a file was read.
 pub(crate) fn io_failure(shown: &str, error: &std::io::Error) -> Failure {
     Failure::at(RefusalCode::Io, shown, format!("{shown}: {error}"), "look at the place, then decide")
 }

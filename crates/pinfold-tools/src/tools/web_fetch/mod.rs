@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 use crate::reply::Done;
 use crate::web::Web;
 
-/// How often a page may lead on.
+/// Most redirects of a page.
 const MOST_REDIRECTS: usize = 5;
 
-/// How long all of it may take.
+/// Time that all of it may take.
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The most characters of a page that are returned at once.
@@ -57,7 +57,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
     Ok(Done::text(text, data.into()))
 }
 
-/// What is told as data.
+/// Data of a reply.
 type Data = Map<String, Value>;
 
 /// One call on its way through the web.
@@ -66,7 +66,7 @@ struct Fetch<'a> {
     session: &'a Session,
     method: Method,
     until: Instant,
-    /// Whether whoever called still waits.
+    /// Returns whether the caller still waits.
     waits: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -96,7 +96,7 @@ impl Fetch<'_> {
         self.web.get(url, self.method, &self.session.policy(), self.until, self.waits)
     }
 
-    /// What stands where an address leads on to, if a call for it would be let through without a question.
+    /// Returns what stands where an address leads on to, if a call for it would be let through without a question.
     fn judged(&self, from: &WebUrl, to: &WebUrl) -> Result<Arc<Fetched>, Failure> {
         let told = |why: &str| {
             let message = format!("{from} leads on to {to}, which was not followed: {why}");
@@ -143,7 +143,7 @@ impl Fetch<'_> {
     }
 }
 
-/// Where an answer leads on to, if it does.
+/// Returns where an answer leads on to, if it does.
 fn leads_on(answer: &Fetched) -> Option<&[u8]> {
     let location = answer.headers.get("location")?.as_bytes();
     matches!(answer.status, 301 | 302 | 303 | 307 | 308).then_some(location)
@@ -192,7 +192,7 @@ fn told(url: &WebUrl, answer: &Fetched, page: &Page, offset: Option<u64>, data: 
     text
 }
 
-/// What a server says about a page.
+/// Header fields that are reported about a page.
 const SAID: [&str; 6] = ["content-type", "content-length", "last-modified", "etag", "location", "server"];
 
 fn head(url: &WebUrl, answer: &Fetched, data: &mut Data) -> String {
