@@ -168,11 +168,11 @@ except OSError as e:
 fn confinements() -> Vec<(&'static str, &'static [&'static str])> {
     vec![
         ("plain", &[]),
-        ("sockets are open", &["--open", "unix-sockets"]),
-        ("namespaces too", &["--open", "user-namespaces", "--open", "unix-sockets"]),
-        ("anywhere can be written", &["--sandbox", "default-write", "--open", "unix-sockets"]),
+        ("sockets are open", &["--allow-feature", "unix-sockets"]),
+        ("namespaces too", &["--allow-feature", "user-namespaces", "--allow-feature", "unix-sockets"]),
+        ("anywhere can be written", &["--sandbox", "default-write", "--allow-feature", "unix-sockets"]),
         ("every socket was declared", &["--allow-socket", "/"]),
-        ("the network is open", &["--network", "host", "--open", "unix-sockets"]),
+        ("the network is open", &["--network", "host", "--allow-feature", "unix-sockets"]),
     ]
 }
 
@@ -235,7 +235,7 @@ fn whoever_is_confined_is_told_so() {
     let place = bed.home().join(".local/state/pinfold/run");
     let name = asking.id.split(':').next().expect("a session").to_owned();
     let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
-    let mut attack = bed.run(Tier::LandlockOnly, &["--open", "unix-sockets"]);
+    let mut attack = bed.run(Tier::LandlockOnly, &["--allow-feature", "unix-sockets"]);
     attack
         .args(["python3", "attack.py"])
         .arg(&place)
@@ -504,7 +504,8 @@ fn no_tool_reads_the_secret_or_writes_beside_it(who: Who) {
 fn a_run_inside_a_run_starts_although_others_are_to_be_waited_for(who: Who, tier: Tier) {
     let bed = waiting(who);
     let inner = ["run", "--allow-degraded", "--", "echo", "inside"];
-    let output = bed.run(tier, &["--open", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
+    let output =
+        bed.run(tier, &["--allow-feature", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
     let text = told(&output);
     assert!(output.status.success() && text.contains("inside"), "{who}, {tier}: {text}");
     let input = format!(r#"{{"file_path":"{}","content":""}}"#, bed.outside().join("asked").display());

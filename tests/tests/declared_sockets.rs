@@ -89,7 +89,7 @@ fn what_a_flag_or_settings_declare_is_reached_and_nothing_else(who: Who) {
         assert_eq!(said(&output), format!("wanted\n{REFUSED}"), "{}", told(&output));
         assert!(report.contains(&format!("connect {}", machine.other.display())), "{report}");
         assert!(report.contains("was not declared"), "{report}");
-        assert!(report.contains("acts outside for whoever asks it to"), "what it means is said: {report}");
+        assert!(report.contains("acts outside for every client"), "what it means is said: {report}");
         // The control: without a word none is reached.
         assert_eq!(said(&machine.reach(Tier::Full, &[], &both)), REFUSED.repeat(2));
         machine.settings(&json!({"sockets": [text(&machine.wanted)]}));

@@ -116,9 +116,11 @@ fn refusals_are_named_and_said_in_words(who: Who) {
 fn where_a_socket_could_be_had_unseen_no_host_is_reached(who: Who) {
     with_world(who, |world| {
         let fetch = format!("curl -fsS -m 20 http://allowed.test:{}/", world.port("http"));
-        for (options, reached) in
-            [(&[][..], true), (&["--open", "unix-sockets"], false), (&["--open", "io-uring"], false)]
-        {
+        for (options, reached) in [
+            (&[][..], true),
+            (&["--allow-feature", "unix-sockets"], false),
+            (&["--allow-feature", "io-uring"], false),
+        ] {
             let mut command = world.bed.run(TIER, &[&["--ask", "nobody"], options].concat());
             let output = command.args(["sh", "-c", &fetch]).output().expect("pinfold");
             let said = String::from_utf8_lossy(&output.stderr);
@@ -133,7 +135,7 @@ fn within_another_run_no_host_is_reached_and_that_is_said(who: Who) {
     with_world(who, |world| {
         let inner = pinfold_tests::product::pinfold().display().to_string();
         let fetch = format!("http://allowed.test:{}/", world.port("http"));
-        let mut command = world.bed.run(TIER, &["--ask", "nobody", "--open", "landlock"]);
+        let mut command = world.bed.run(TIER, &["--ask", "nobody", "--allow-feature", "landlock"]);
         command.args([inner.as_str(), "run", "--allow-degraded", "--", "curl", "-fsS", "-m", "20", &fetch]);
         let output = command.output().expect("pinfold");
         assert!(!output.status.success(), "{}", told(&output));

@@ -107,10 +107,10 @@ fn many_writable_places_start_or_leave_nothing_behind(who: Who) {
     let before = left();
     let output = started(3 * PLACES, &[]);
     assert!(output.status.success(), "{who}: {}", told(&output));
-    let output = started(20 * PLACES, &["--open", "user-namespaces"]);
+    let output = started(20 * PLACES, &["--allow-feature", "user-namespaces"]);
     assert!(output.status.success(), "{who}: {}", told(&output));
     assert_eq!(left(), before);
-    let output = started(5 * PLACES, &["--open", "user-namespaces"]);
+    let output = started(5 * PLACES, &["--allow-feature", "user-namespaces"]);
     says(&output, 125, &["open files"]);
     assert_eq!(left(), before, "{who}: {}", told(&output));
 }

@@ -15,7 +15,7 @@ use pinfold_tests::missing::all_there;
 use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Runs where a supervisor carries file calls out, and one where it only watches.
-const WAYS: [&[&str]; 2] = [&[], &["--open", "user-namespaces"]];
+const WAYS: [&[&str]; 2] = [&[], &["--allow-feature", "user-namespaces"]];
 
 /// Tries something in both ways.
 fn both_ways(who: Who, tier: Tier, attempt: impl Fn(&Bed, &dyn Fn() -> Command)) {

@@ -184,7 +184,7 @@ fn a_run_inside_a_run_holds_and_gives_its_code(who: Who, tier: Tier) {
         );
         let around =
             |options: &[&str]| bed.run(tier, options).args(["sh", "-c", &nested]).output().expect("pinfold");
-        let output = around(&["--open", "landlock"]);
+        let output = around(&["--allow-feature", "landlock"]);
         assert_eq!(output.status.code(), Some(9), "{tier}, {}: {}", bed.who(), told(&output));
         assert!(inner.join("in").exists() && !bed.folder().join("out").exists(), "{tier}: {}", told(&output));
         // Otherwise the run around would carry out what the inner one forbids, so that there is none.

@@ -1,4 +1,4 @@
-//! What coding agents need beyond the folder, as data: where they keep their state, whom they talk to, which keys they
+//! Needs of coding agents beyond the folder, as data: where they keep their state, which hosts they reach, which keys they
 //! are given.
 //!
 //! An agent's state is its own to write, and nobody else's business: a run writes it to a private layer of the folder, as
@@ -23,7 +23,7 @@ use crate::request::{EnvOverride, SandboxRequest};
 pub(crate) use state::States;
 pub use table::AGENTS;
 
-/// What one agent needs.
+/// Needs of one agent.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct AgentProfile {
     /// The name by which it is chosen.
@@ -36,7 +36,7 @@ pub struct AgentProfile {
     pub hosts: &'static [&'static str],
     /// Keys that it takes from the environment.
     pub keys: &'static [Key],
-    /// What it is told in the environment, where nobody said it otherwise.
+    /// Variables that it is given, where the user set none of that name.
     pub told: &'static [Told],
 }
 
@@ -72,12 +72,12 @@ pub struct State {
 pub struct Fixed {
     /// Below the state.
     pub name: &'static str,
-    /// What is found there when there is none outside.
+    /// Content that is found there when there is none outside.
     #[serde(skip)]
     pub missing: Missing,
 }
 
-/// What stands in for a name that is not there.
+/// Stand-in for a name that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// An empty directory.
@@ -137,7 +137,7 @@ impl State {
         self.logins.iter().copied().chain(keys)
     }
 
-    /// Where it is: at its usual place below home, unless the person moved it.
+    /// Returns where it is: at its usual place below home, unless the person moved it.
     pub fn at(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
         let named = self.moved_by.and_then(|(variable, below)| {
             let (_, value) = environment.iter().find(|(name, _)| name == variable)?;
@@ -177,7 +177,7 @@ pub(crate) fn moved_logins(request: &SandboxRequest, home: Option<&Path>) -> Vec
     secrets.filter_map(|secret| fs::canonicalize(secret).ok()).collect()
 }
 
-/// What is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person
+/// Returns what is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person
 /// says otherwise.
 pub(crate) fn wishes(request: &SandboxRequest, folder: &Path) -> Vec<EnvOverride> {
     let is_set = |variable: &str| request.environment.iter().any(|(name, _)| name == variable);

@@ -17,7 +17,7 @@ use crate::hosts::HostList;
 use crate::place::{Places, Standing};
 use crate::private::Private;
 use crate::request::SandboxRequest;
-use crate::secrets::Kept;
+use crate::secrets::SecretPlaceholders;
 
 /// A compiled grant. One boundary drives the mounts, Landlock and the file tools.
 ///
@@ -41,18 +41,18 @@ pub struct Boundary {
     pub(crate) hosts: Option<HostList>,
     pub(crate) asks_about_hosts: bool,
     pub(crate) network_is_off: bool,
-    /// What stands inside in the place of secrets, and where these are.
-    pub(crate) secrets: Option<Kept>,
+    /// Placeholders that stand inside for secrets, and the places of these.
+    pub(crate) secrets: Option<SecretPlaceholders>,
     pub(crate) findings: Findings,
     pub(crate) unfinished: Vec<PathBuf>,
     pub(crate) removed: Vec<String>,
     /// The grant of a mediated run, whose held places are known only when something happens to them.
     pub(crate) mediates: Option<Box<(SandboxRequest, Tier)>>,
-    /// Where supervisors meet.
+    /// Directory in which supervisors meet.
     pub(crate) state_home: Option<PathBuf>,
     /// Layers of this run are used by no other while this lives.
     pub(crate) _caches: Option<fs::File>,
-    /// What is kept there is needed until the run is settled.
+    /// Directory that is needed until the run is settled.
     pub(crate) _private: Private,
 }
 
@@ -62,7 +62,7 @@ impl Boundary {
         &self.profile
     }
 
-    /// What a confined process can do at a resolved path, which is what a file tool may do there.
+    /// Returns what a confined process can do at a resolved path, which is what a file tool may do there.
     ///
     /// Two places differ on purpose, to the strict side: a shell has a `/tmp` and caches of its own, which are not
     /// the ones that a file tool would reach; to it both lie outside.
@@ -87,7 +87,7 @@ impl Boundary {
         &self.guards
     }
 
-    /// Whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
+    /// Returns whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
     pub(crate) fn minds_link_to(&self, place: &Path) -> bool {
         self.standing(place) == Standing::Writable && !self.is_open(place) && !self.is_own(place)
     }
@@ -104,7 +104,7 @@ impl Boundary {
         self.home.as_deref()
     }
 
-    /// Whether a place lies in what was granted, or in a git directory of it that lies elsewhere.
+    /// Returns whether a place lies in what was granted, or in a git directory of it that lies elsewhere.
     pub(crate) fn is_within_granted(&self, real: &Path) -> bool {
         let within = |places: &[PathBuf]| places.iter().any(|place| real.starts_with(place));
         within(&self.granted) || within(&self.findings.git.git_dirs)
@@ -115,12 +115,12 @@ impl Boundary {
         &self.findings.git.git_dirs
     }
 
-    /// Whether something is held at a place or beneath it.
+    /// Returns whether something is held at a place or beneath it.
     pub(crate) fn holds_beneath(&self, real: &Path) -> bool {
         self.places.holds_beneath(real)
     }
 
-    /// Whether a place is the run's own.
+    /// Returns whether a place is the run's own.
     pub(crate) fn is_own(&self, real: &Path) -> bool {
         self.own.iter().any(|own| real.starts_with(own))
     }
@@ -141,12 +141,12 @@ impl Boundary {
         self.findings.denied.contains(place)
     }
 
-    /// Whether a rule denies any path.
+    /// Returns whether a rule denies any path.
     pub(crate) fn has_denied_paths(&self) -> bool {
         !self.denied.is_empty()
     }
 
-    /// Whether something in a granted folder is hidden.
+    /// Returns whether something in a granted folder is hidden.
     pub(crate) fn hides_within_granted(&self) -> bool {
         self.places.hidden().any(|place| self.granted.iter().any(|granted| place.starts_with(granted)))
     }
@@ -170,7 +170,7 @@ impl Boundary {
         &self.denied
     }
 
-    /// Whether a person opened the place by name, or one above it: nothing is protected there.
+    /// Returns whether a person opened the place by name, or one above it: nothing is protected there.
     pub(crate) fn is_open(&self, real: &Path) -> bool {
         self.named.iter().any(|place| real.starts_with(place))
     }
@@ -181,7 +181,7 @@ impl Boundary {
     }
 
     /// The secrets that are put in on the way out.
-    pub(crate) fn secrets(&self) -> Option<&Kept> {
+    pub(crate) fn secrets(&self) -> Option<&SecretPlaceholders> {
         self.secrets.as_ref()
     }
 
@@ -191,22 +191,22 @@ impl Boundary {
         self.hosts.as_ref()
     }
 
-    /// Whether somebody is asked about hosts of which the list says nothing.
+    /// Returns whether somebody is asked about hosts of which the list says nothing.
     pub fn asks_about_hosts(&self) -> bool {
         self.asks_about_hosts
     }
 
-    /// Whether no host is reached whatever rules say.
+    /// Returns whether no host is reached whatever rules say.
     pub(crate) fn network_is_off(&self) -> bool {
         self.network_is_off
     }
 
-    /// Whether any host can be reached, or can be after an answer.
+    /// Returns whether any host can be reached, or can be after an answer.
     pub fn reaches_hosts(&self) -> bool {
         network::reaches_hosts(&self.profile.network)
     }
 
-    /// Whether nothing but private places can be written.
+    /// Returns whether nothing but private places can be written.
     pub fn is_read_only(&self) -> bool {
         self.read_only
     }
@@ -242,17 +242,17 @@ impl Boundary {
         &self.removed
     }
 
-    /// What a person should know about how the boundary was drawn.
+    /// Returns what a person should know about how the boundary was drawn.
     pub fn notes(&self) -> &[String] {
         &self.findings.notes
     }
 
-    /// Whether a guarded place would appear that was not there at the start and that no wall can hold.
+    /// Returns whether a guarded place would appear that was not there at the start and that no wall can hold.
     pub(crate) fn would_appear(&self, real: &Path) -> bool {
         self.findings.missing.contains(real)
     }
 
-    /// Whether a held repository is about to have a linked worktree at this `.git` file.
+    /// Returns whether a held repository is about to have a linked worktree at this `.git` file.
     pub(crate) fn expects_worktree(&self, dot_git: &Path) -> bool {
         self.findings.git.git_dirs.iter().any(|common| layout::expects_worktree(common, dot_git))
     }

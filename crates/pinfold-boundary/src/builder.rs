@@ -32,7 +32,7 @@ pub(crate) struct BoundaryBuilder {
     pub(crate) opened: Vec<PathBuf>,
     /// Guarded places that may be read.
     pub(crate) readable: Vec<PathBuf>,
-    /// What lies inside is judged when it is named: nothing is searched for.
+    /// Paths inside are judged when they are named: nothing is searched for.
     pub(crate) mediated: bool,
 }
 
@@ -107,7 +107,7 @@ impl BoundaryBuilder {
         }
     }
 
-    /// Where everything can be written, guarded places of the person and of the system are held.
+    /// Holds guarded places of the user and of the system where everything else can be written.
     fn hold_everywhere(&mut self, guards: &Guards, home: Option<&Path>) {
         for guard in guards.write_list().iter().filter(|g| g.held() != Held::Asked) {
             let pattern = guard.pattern();
@@ -170,7 +170,7 @@ impl BoundaryBuilder {
     }
 }
 
-/// Whether `open` was named for reading and is not merely a granted folder.
+/// Returns whether `open` was named for reading and is not merely a granted folder.
 fn grant_names(open: &Path, granted: &[PathBuf]) -> bool {
     !granted.iter().any(|g| g == open)
 }

@@ -26,7 +26,7 @@ struct CacheProfile {
     usual: &'static str,
     /// Below the cache: read-only although the layer is writable, since it is run or read outside a build.
     fixed: &'static [&'static str],
-    /// Whether an empty private cache serves: false where the shared one holds what cannot be fetched again.
+    /// An empty private cache serves: false where the shared one holds content that cannot be fetched again.
     movable: bool,
 }
 
@@ -91,7 +91,7 @@ const PROFILES: [CacheProfile; 18] = [
 /// Runs at one time that can share a folder's layers, one set each: two overlays cannot share an upper directory.
 const SLOTS: usize = 8;
 
-/// What the caches of one run come to.
+/// Caches of one run, arranged.
 #[derive(Debug, Default)]
 pub(crate) struct Caches {
     pub(crate) layers: Vec<Layer>,
@@ -105,16 +105,16 @@ pub(crate) struct Caches {
     pub(crate) lock: Option<File>,
 }
 
-/// Where and for whom caches are arranged.
+/// Circumstances under which caches are arranged.
 pub(crate) struct Arrange<'a> {
     pub(crate) choice: &'a CacheChoice,
-    /// Whose state is kept like a cache.
+    /// Agent whose state is kept like a cache.
     pub(crate) agent: Option<&'a AgentProfile>,
     pub(crate) home: &'a Path,
     pub(crate) cache_home: &'a Path,
     pub(crate) folder: &'a Path,
     pub(crate) environment: &'a [(OsString, OsString)],
-    /// Whether the kernel can mount layers.
+    /// The kernel can mount layers.
     pub(crate) layered: bool,
 }
 
@@ -149,7 +149,7 @@ impl Arrange<'_> {
         caches
     }
 
-    /// What an agent remembers is kept like a cache.
+    /// Arranges the state of an agent like a cache.
     fn state(&self, agent: &AgentProfile, slot: &Path, caches: &mut Caches) {
         if !self.layered || !can_be_option(slot) {
             let note = format!(

@@ -81,12 +81,12 @@ impl Boundary {
         visible.extend(builder.granted.iter().chain([&cwd]).cloned());
         lists::apply(request, home.as_deref(), &cwd, &mut visible, &mut builder)?;
         denied::apply(request, guards, home.as_deref(), &cwd, &mut builder)?;
-        Ok(builder.finish(request, guards.clone(), home, cwd, Seen { visible, sockets }, tier))
+        Ok(builder.finish(request, guards.clone(), home, cwd, VisiblePlaces { visible, sockets }, tier))
     }
 }
 
-/// What of this machine stays in sight.
-struct Seen {
+/// Parts of this machine that stay in sight.
+struct VisiblePlaces {
     visible: Vec<PathBuf>,
     sockets: Vec<PathBuf>,
 }
@@ -98,7 +98,7 @@ impl BoundaryBuilder {
         guards: Guards,
         home: Option<PathBuf>,
         cwd: PathBuf,
-        seen: Seen,
+        seen: VisiblePlaces,
         tier: Tier,
     ) -> Boundary {
         let caches = self.caches(request, home.as_deref(), tier);

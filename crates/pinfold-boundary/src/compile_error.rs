@@ -14,7 +14,7 @@ pub enum CompileError {
     Unresolved {
         /// The place as it was named.
         path: PathBuf,
-        /// What the system said.
+        /// Error of the system.
         error: io::Error,
     },
     /// The folder is a file.
@@ -36,7 +36,7 @@ pub enum CompileError {
     OutOfScope {
         /// The folder.
         path: PathBuf,
-        /// What the lists say, in one clause.
+        /// Reason that the lists give, in one clause.
         why: String,
     },
     /// A cache profile that does not exist.

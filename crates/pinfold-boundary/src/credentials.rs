@@ -1,4 +1,4 @@
-//! What a confined process cannot read: the credential stores that exist, and what the person names.
+//! Places that a confined process cannot read: the credential stores that exist, and those that the user names.
 //!
 //! The places come from the guards for reading, so that the file tools ask about the same ones. A place that
 //! does not exist at the start cannot be covered; a directory that is a store as a whole is covered as a whole,
@@ -112,7 +112,7 @@ fn keep(path: &Path, guard: &Guard, found: &mut Vec<(PathBuf, String)>) {
     }
 }
 
-/// Whether a guard counts for what is at a place now: one that goes by words in a file counts where they are.
+/// Returns whether a guard counts for what is at a place now: one that goes by words in a file counts where they are.
 pub(crate) fn counts(place: &Path, guard: &Guard) -> bool {
     guard.markers().is_empty() || is_marked(place, guard.markers())
 }

@@ -113,7 +113,7 @@ fn hold(place: &Path, rule: &SourcedRule, builder: &mut BoundaryBuilder) {
     }
 }
 
-/// Where calls are not judged by name, the first missing directory on the way cannot be made.
+/// Holds the first missing directory on the way, where calls are not judged by name.
 fn refuse_to_make(place: &Path, why: String, builder: &mut BoundaryBuilder) {
     if builder.mediated {
         return;
@@ -171,7 +171,7 @@ fn search(
     Ok(())
 }
 
-/// Whether a path leads through a link.
+/// Returns whether a path leads through a link.
 fn is_linked(path: &Path) -> bool {
     fs::canonicalize(path).is_ok_and(|real| real != path)
 }
@@ -180,7 +180,7 @@ fn is_linked(path: &Path) -> bool {
 struct Search<'p> {
     denied: &'p DeniedPaths,
     guarded: Option<Guarded<'p>>,
-    /// What the person opened for reading: no guard counts there.
+    /// Places that the user opened for reading: no guard counts there.
     readable: Vec<PathBuf>,
     reading: Vec<DeniedPattern<'p>>,
     writing: Vec<DeniedPattern<'p>>,
@@ -232,7 +232,7 @@ impl Search<'_> {
         true
     }
 
-    /// What becomes of an entry that a rule denies, or settings guard, and why. What a link leads to has a name of its own, by
+    /// Returns what becomes of an entry that a rule denies, or settings guard, and why. What a link leads to has a name of its own, by
     /// which it is denied or not.
     fn matching(&self, entry: &Path, kind: fs::FileType) -> Option<(Hold, String)> {
         if kind.is_symlink() {
@@ -254,7 +254,7 @@ impl Search<'_> {
     }
 }
 
-/// Where patterns may match: granted folders, and the directories in which patterns begin. Nothing is searched twice, and
+/// Returns where patterns may match: granted folders, and the directories in which patterns begin. Nothing is searched twice, and
 /// the whole file system never.
 fn places_of_search<'p>(
     patterns: impl Iterator<Item = &'p DeniedPattern<'p>>,

@@ -18,16 +18,16 @@ use pinfold_sandbox::Confined;
 
 use crate::boundary::Boundary;
 use crate::outcome::Refused;
-use crate::secrets::Kept;
+use crate::secrets::SecretPlaceholders;
 pub use asked::{HostApprover, HostRequest};
 pub use contacts::{HostContact, HostContacts, HostOutcome};
-use keeper::Keeper;
+use keeper::HostPolicy;
 pub(crate) use program::is_listened_on;
 
 /// Options of an egress proxy.
 #[derive(Debug, Default)]
 pub struct EgressOptions {
-    /// What the names of its refusals begin with; without it they have none.
+    /// Prefix of the names of its refusals; without it they have none.
     pub names: Option<String>,
     /// Ports inside that are published on this machine.
     pub published: Vec<PortForward>,
@@ -37,7 +37,7 @@ pub struct EgressOptions {
 #[derive(Debug)]
 pub(crate) struct EgressProxy {
     relay: EgressRelay,
-    keeper: Arc<Keeper>,
+    keeper: Arc<HostPolicy>,
 }
 
 impl EgressProxy {
@@ -55,7 +55,7 @@ impl EgressProxy {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
         let limits = RelayLimits::default();
         let Some(doors) = doors(confined, options.published, limits) else { return Ok(None) };
-        let keeper = Keeper::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
+        let keeper = HostPolicy::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
         let keeper = Arc::new(match approver {
             Some(approver) => keeper.asking(approver),
             None => keeper,
@@ -65,7 +65,7 @@ impl EgressProxy {
             return Ok(Some(Self { relay, keeper }));
         }
         // Read only now: the command was forked from this process, and has none of it.
-        let vault = boundary.secrets().map(Kept::open).transpose()?;
+        let vault = boundary.secrets().map(SecretPlaceholders::open).transpose()?;
         let relay = EgressRelay::start(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
         Ok(Some(Self { relay, keeper }))
     }
@@ -87,7 +87,7 @@ impl EgressProxy {
     }
 }
 
-/// Where what is sent to hosts comes out; `None` where nothing of the kind can be had.
+/// Returns where what is sent to hosts comes out; `None` where nothing of the kind can be had.
 fn doors(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
     if let Some(doors) = confined.doors() {
         return Some(Listeners {

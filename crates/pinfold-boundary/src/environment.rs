@@ -102,7 +102,7 @@ const BROKERS: [&str; 33] = [
     "SWAYSOCK",
 ];
 
-/// What would lead git away from the repository that it finds.
+/// Variables that would lead git away from the repository that it finds.
 const GIT_PLACES: [&str; 8] = [
     "GIT_DIR",
     "GIT_WORK_TREE",

@@ -1,4 +1,4 @@
-//! What is held inside a granted folder: repositories, autorun files, guarded names at any depth.
+//! Places that are held inside a granted folder: repositories, autorun files, guarded names at any depth.
 //!
 //! Three classes, by [`Held`]:
 //! - *even missing*: `.pinfold`, `.mcp.json`, `.vscode`, … at the top of the folder and of every repository found
@@ -26,22 +26,22 @@ use crate::snapshot::{Seen, Snapshot};
 /// Repositories inside one folder for which missing autorun names are held too; each name costs a mount.
 const MAX_PROJECTS: usize = 16;
 
-/// What is needed to hold a folder.
+/// Circumstances under which a folder is held.
 pub(crate) struct Holder<'a> {
     pub(crate) guards: &'a Guards,
     pub(crate) home: Option<&'a Path>,
     pub(crate) folds_case: bool,
-    /// Where copies are kept that stand over a held file, if the kernel can do that.
+    /// Directory for copies that stand over a held file, if the kernel can do that.
     pub(crate) private: Option<&'a Private>,
     /// Everything the person granted.
     pub(crate) granted: &'a [PathBuf],
-    /// What their git is told everywhere.
+    /// Configuration of git of the user.
     pub(crate) person: &'a Person,
-    /// What changes in the folder is judged when it is tried.
+    /// Changes in the folder are judged when they are tried.
     pub(crate) mediated: bool,
 }
 
-/// What was found while holding folders.
+/// Findings of the look at folders.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) git: protect::Held,
@@ -50,7 +50,7 @@ pub(crate) struct Findings {
     pub(crate) missing: BTreeSet<PathBuf>,
     /// Places that a deny rule hides, or settings do: no option opens them.
     pub(crate) denied: BTreeSet<PathBuf>,
-    /// What guarded names lead to.
+    /// Targets of guarded names.
     pub(crate) linked: Vec<Linked>,
     pub(crate) notes: Vec<String>,
 }

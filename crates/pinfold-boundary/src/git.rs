@@ -1,4 +1,4 @@
-//! What a folder grant means for git: its commands work, and nothing done inside makes git outside run code.
+//! Git in a granted folder: its commands work, and nothing done inside makes git outside run code.
 //!
 //! [`layout`] finds out which directories belong to a repository, and believes a pointer out of the folder only
 //! when the place it names points back. [`protect`] writes down what is held. [`config`] reads and edits git's

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 use crate::request::{CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
 
-/// What a request grants. Field names and values are the form: a change of them changes every digest.
+/// Content of a request as it is granted. Field names and values are the form: a change of them changes every digest.
 #[derive(Debug, Serialize)]
 pub struct Granted<'a> {
     folder: OsText<'a>,

@@ -1,4 +1,4 @@
-//! What guarded names lead to: whoever may write the target of such a link writes what the name is guarded for.
+//! Targets of guarded names: a process that may write the target of such a link writes what the name is guarded for.
 //!
 //! The person made these links; one that a run makes at a guarded name is refused. Each link on the way is held, and what the
 //! last one leads to, a directory with all below it, whether it is there yet or not.
@@ -26,7 +26,7 @@ const GIT_RUNS: &str = "git runs what stands there, or is told there what to run
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linked {
     pub(crate) place: PathBuf,
-    /// That of the name.
+    /// Guard of the name.
     pub(crate) kind: GuardKind,
     /// One clause.
     pub(crate) why: String,
@@ -89,7 +89,7 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// What was found, and whether the look was complete.
+    /// Returns what was found, and whether the look was complete.
     pub(crate) fn finish(self) -> (Vec<Linked>, Reach) {
         (self.found, self.reach)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pinfold_policy::hosts::Hosts;
 
-/// Where the list is looked up that holds now.
+/// Source of the list that holds now.
 type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;
 
 /// Hosts that can be reached: as somebody said them, and as they say them now.
@@ -46,7 +46,7 @@ impl From<Hosts> for HostList {
 }
 
 impl PartialEq for HostList {
-    /// Whether the same was said.
+    /// Returns whether the same was said.
     fn eq(&self, other: &Self) -> bool {
         self.said == other.said
     }

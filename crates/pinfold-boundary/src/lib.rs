@@ -1,4 +1,4 @@
-//! What a folder grant means: which places a confined process can write, which are held, which are hidden.
+//! Sandboxed runs: from a folder grant to the places that a process can write, that are held, and that are hidden.
 //!
 //! A [`SandboxRequest`] is what a person wishes; [`Boundary::compile`] meets it with the file system (git layouts, autorun
 //! files, credentials, caches, the environment) and gives one [`Boundary`]. Its profile goes to the kernel, its

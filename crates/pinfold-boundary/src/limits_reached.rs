@@ -43,7 +43,7 @@ impl LimitKind {
         }
     }
 
-    /// What was wanted, in words.
+    /// Returns what was wanted, in words.
     pub fn exceeded(self) -> &'static str {
         match self {
             Self::Memory => "more memory in one process than allowed",
@@ -55,7 +55,7 @@ impl LimitKind {
         }
     }
 
-    /// What can be done within the limit.
+    /// Returns what can be done within the limit.
     pub fn instead(self) -> &'static str {
         match self {
             Self::Memory => "work on less at a time, or in several processes one after the other",
@@ -80,7 +80,7 @@ impl From<Limit> for LimitKind {
     }
 }
 
-/// How much a limit allows. Shown as the options of `pinfold run` take it.
+/// Value of a limit. Shown as the options of `pinfold run` take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
     /// So many bytes.
@@ -117,12 +117,12 @@ impl Serialize for Amount {
 pub struct LimitReached {
     /// Which.
     pub limit: LimitKind,
-    /// How much it allows.
+    /// Value of the limit.
     pub value: Amount,
     /// The program that met it, where that can be seen.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// How often.
+    /// Number of times.
     pub times: u64,
 }
 
@@ -137,7 +137,7 @@ impl LimitReached {
         self.program.as_deref().unwrap_or("the command")
     }
 
-    /// What was wanted, and how much is allowed by what goes by this name.
+    /// Returns what was wanted, and how much is allowed by what goes by this name.
     pub fn describe(&self, name: &str) -> String {
         format!("{} ({name} {})", self.limit.exceeded(), self.value)
     }

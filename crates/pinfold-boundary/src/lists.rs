@@ -16,13 +16,13 @@ use crate::compile_error::CompileError;
 use crate::place::{Hold, Standing};
 use crate::request::SandboxRequest;
 
-/// What belongs to the system, and what has a private part of the run over it: programs cannot do without.
+/// Places of the system, and places with a private part of the run over them: programs cannot do without.
 const SYSTEM: [&str; 18] = [
     "/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/opt", "/proc", "/run",
     "/sbin", "/snap", "/sys", "/tmp", "/usr", "/var",
 ];
 
-/// Where programs for one person are installed, below home.
+/// Directories below home in which programs for one user are installed.
 const INSTALLED: [&str; 14] = [
     ".asdf",
     ".bun",
@@ -101,7 +101,7 @@ fn only(lists: &KernelLists) -> Option<Vec<PathBuf>> {
     lists.allowed.iter().filter(everywhere).cloned().reduce(|one, other| both(&one, &other))
 }
 
-/// What lies in both.
+/// Returns what lies in both.
 fn both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
     let deeper = |a: &PathBuf, b: &PathBuf| match (a.starts_with(b), b.starts_with(a)) {
         (true, _) => Some(a.clone()),
@@ -149,14 +149,14 @@ fn covers(home: Option<&Path>) -> Vec<PathBuf> {
     covers
 }
 
-/// What has a private part of the run over it already.
+/// Places that have a private part of the run over them already.
 const PRIVATE: [&str; 4] = ["/dev", "/run", "/tmp", "/var/tmp"];
 
 fn is_system(place: &Path) -> bool {
     SYSTEM.iter().any(|system| place.starts_with(system))
 }
 
-/// Where programs are installed outside of the system, as far as the environment and habit say.
+/// Returns where programs are installed outside of the system, as far as the environment and habit say.
 fn installed(request: &SandboxRequest, home: Option<&Path>) -> Vec<PathBuf> {
     let value = |wanted: &str| {
         let found = request.environment.iter().find(|(name, _)| name == wanted);

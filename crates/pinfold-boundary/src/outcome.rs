@@ -1,4 +1,4 @@
-//! What a run tried outside its boundary, and what came of it.
+//! Attempts of a run outside its boundary, and their outcome.
 
 use std::borrow::Cow;
 use std::ffi::OsStr;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use pinfold_sandbox::Limit;
 use serde::Serialize;
 
-/// How many different refusals are remembered; more are only counted.
+/// Most different refusals that are remembered; more are only counted.
 pub(crate) const MOST_REMEMBERED: usize = 1000;
 
 /// An attempt that was refused.
@@ -16,25 +16,25 @@ pub struct Refused {
     /// Its name in the record, where it has one already. Others are numbered at the end.
     #[serde(skip)]
     pub id: Option<String>,
-    /// What was tried: `write`, `create`, `remove`, `connect`, `reach`, …
+    /// Verb of the attempt: `write`, `create`, `remove`, `connect`, `reach`, …
     pub tried: &'static str,
-    /// Where.
+    /// Place of it.
     pub place: PathBuf,
     /// By which program, if it could be seen.
     pub program: String,
-    /// How often.
+    /// Number of times.
     pub times: u64,
     /// Why not: one clause.
     pub why: String,
     /// The rule that says so, if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Where it stands.
+    /// Place of the rule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What the process inside can do instead. Never how the sandbox is widened: that is for the user to decide.
+    /// Advice to the process inside. Never how the sandbox is widened: that is for the user to decide.
     pub instead: &'static str,
-    /// How the user could allow it.
+    /// Advice to the user who wants to allow it.
     pub to_allow: Cow<'static, str>,
 }
 
@@ -45,31 +45,31 @@ pub struct LimitMet {
     pub limit: Limit,
     /// The program, by its executable.
     pub program: String,
-    /// How often.
+    /// Number of times.
     pub times: u64,
 }
 
 /// Something outside that an approver allowed and that was done, or a host that an approver let be reached.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Approved {
-    /// What was done: `write`, `create`, `remove`, `reach`, …
+    /// Verb of the deed: `write`, `create`, `remove`, `reach`, …
     pub did: &'static str,
-    /// Where.
+    /// Place of it.
     pub place: PathBuf,
     /// For which program.
     pub program: String,
-    /// How often.
+    /// Number of times.
     pub times: u64,
 }
 
-/// What a run tried outside its boundary.
+/// Attempts of a run outside its boundary.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EscalationOutcome {
-    /// What was refused.
+    /// Attempts that were refused.
     pub refused: Vec<Refused>,
-    /// What was approved, and done.
+    /// Attempts that were approved, and done.
     pub approved: Vec<Approved>,
-    /// How many further ones are in neither list.
+    /// Number of further ones, which are in neither list.
     pub omitted_count: u64,
     /// Limits that processes met.
     pub limits: Vec<LimitMet>,

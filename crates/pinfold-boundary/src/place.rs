@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{Detour, Profile, StandIn, Writes};
 
-/// What holds at a place and, unless a deeper one says otherwise, beneath it. Weakest first: when two meet at
+/// Hold at a place and, unless a deeper one says otherwise, beneath it. Weakest first: when two meet at
 /// one place, the later in this list stays.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Hold {
@@ -42,7 +42,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Where it is; absolute and resolved.
+    /// Returns where it is; absolute and resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// What a confined process can do with a place; the same answer counts for the file tools.
+/// Access of a confined process to a place; the same answer counts for the file tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing<'a> {
     /// Read and write.
@@ -133,7 +133,7 @@ impl Places {
         }
     }
 
-    /// Whether something at a path or beneath it is held or hidden.
+    /// Returns whether something at a path or beneath it is held or hidden.
     pub(crate) fn holds_beneath(&self, path: &Path) -> bool {
         let held = |place: &Place| !matches!(place.hold, Hold::Visible | Hold::Writable);
         let beneath = self.list.range(path.to_owned()..).take_while(|(at, _)| at.starts_with(path));
@@ -174,7 +174,7 @@ impl Places {
         }
     }
 
-    /// Whether a place is seen although something may be covered above it.
+    /// Returns whether a place is seen although something may be covered above it.
     fn shows(&self, path: &Path) -> bool {
         let decides = |place: &&Place| matches!(place.hold, Hold::Visible | Hold::Writable | Hold::Covered);
         let above = path.ancestors().filter_map(|at| self.list.get(at)).find(decides);
@@ -213,7 +213,7 @@ impl Places {
         self.pins.retain(|at, _| !hidden.iter().any(|cover| at.starts_with(cover)));
     }
 
-    /// Whether something can be written that lies at or beneath `path`.
+    /// Returns whether something can be written that lies at or beneath `path`.
     pub(crate) fn grants_beneath(&self, path: &Path) -> bool {
         self.list.values().any(|p| p.hold == Hold::Writable && p.path.starts_with(path))
     }

@@ -11,14 +11,14 @@ type Kept = Box<dyn AsRef<Path> + Send + Sync>;
 /// A directory that belongs to one run. One that can be made [later](Private::later) is made when something is first
 /// kept in it, since most runs keep nothing.
 #[derive(Clone, Default)]
-pub struct Private(Arc<Kind>);
+pub struct Private(Arc<PrivateKind>);
 
 #[derive(Default)]
-enum Kind {
+enum PrivateKind {
     /// There is none: nothing can be kept.
     #[default]
     Nowhere,
-    /// It is there, and its owner removes it.
+    /// A directory that is there, and that its owner removes.
     There(PathBuf),
     Later {
         make: Box<dyn Fn() -> io::Result<Kept> + Send + Sync>,
@@ -29,7 +29,7 @@ enum Kind {
 impl Private {
     /// A directory that exists already, and that its owner removes after the run.
     pub fn existing(directory: impl Into<PathBuf>) -> Self {
-        Self(Arc::new(Kind::There(directory.into())))
+        Self(Arc::new(PrivateKind::There(directory.into())))
     }
 
     /// A directory that `make` makes when it is needed. What it returns is dropped with the last copy of this handle.
@@ -38,18 +38,20 @@ impl Private {
         D: AsRef<Path> + Send + Sync + 'static,
     {
         let make = Box::new(move || make().map(|made| Box::new(made) as Kept));
-        Self(Arc::new(Kind::Later { make, made: OnceLock::new() }))
+        Self(Arc::new(PrivateKind::Later { make, made: OnceLock::new() }))
     }
 
-    /// Where it is; makes it if need be.
+    /// Returns where it is; makes it if need be.
     ///
     /// # Errors
     /// When it cannot be made, or when there is none.
     pub fn path(&self) -> io::Result<&Path> {
         match &*self.0 {
-            Kind::Nowhere => Err(io::Error::new(io::ErrorKind::NotFound, "no private directory was named")),
-            Kind::There(path) => Ok(path),
-            Kind::Later { make, made } => {
+            PrivateKind::Nowhere => {
+                Err(io::Error::new(io::ErrorKind::NotFound, "no private directory was named"))
+            }
+            PrivateKind::There(path) => Ok(path),
+            PrivateKind::Later { make, made } => {
                 if let Some(made) = made.get() {
                     return Ok((**made).as_ref());
                 }
@@ -63,9 +65,9 @@ impl Private {
 impl fmt::Debug for Private {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match &*self.0 {
-            Kind::Nowhere => None,
-            Kind::There(path) => Some(path.as_path()),
-            Kind::Later { made, .. } => made.get().map(|made| (**made).as_ref()),
+            PrivateKind::Nowhere => None,
+            PrivateKind::There(path) => Some(path.as_path()),
+            PrivateKind::Later { made, .. } => made.get().map(|made| (**made).as_ref()),
         };
         f.debug_tuple("Private").field(&place).finish()
     }

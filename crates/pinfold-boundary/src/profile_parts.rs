@@ -13,7 +13,7 @@ use crate::hosts::HostList;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
 
 impl BoundaryBuilder {
-    /// Where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
+    /// Returns where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
     /// unseen, would be a way around it.
     pub(crate) fn network(
         &mut self,
@@ -45,7 +45,7 @@ impl BoundaryBuilder {
             (Network::Hosts(_), Tier::Landlock)
                 if request.openings.unix_sockets || request.openings.io_uring =>
             {
-                let note = "no host is reached: with `--open unix-sockets` or `--open io-uring` only the full tier can hold a run \
+                let note = "no host is reached: with `--allow-feature unix-sockets` or `--allow-feature io-uring` only the full tier can hold a run \
                             to some hosts";
                 self.findings.notes.push(note.to_owned());
                 (sandbox::Network::Off, None)

@@ -1,4 +1,4 @@
-//! What is said at the end of a run: what appeared, what was changed that runs later, what was not brought back.
+//! The report of what a run left: what appeared, what was changed that runs later, what was not brought back.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::git::settle::ConfigOutcome;
 use crate::mediation::Changes;
 
-/// What a mediated run changed that runs or is acted on later, for [`Boundary::settle`].
+/// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`].
 #[derive(Debug)]
 pub struct AutorunChanges(pub(crate) Changes);
 
@@ -25,12 +25,12 @@ pub struct RunReport {
     pub git_config: Vec<ConfigOutcome>,
     /// Environment variables that were not passed on.
     pub environment_removed: Vec<String>,
-    /// What a person should know about how the boundary was drawn.
+    /// Notes to the user about how the boundary was compiled.
     pub notes: Vec<String>,
 }
 
 impl RunReport {
-    /// Whether the run left something that a person should look at.
+    /// Returns whether the run left something that a person should look at.
     pub fn is_quiet(&self) -> bool {
         self.new_repositories.is_empty()
             && self.changed_autorun.is_empty()

@@ -12,7 +12,7 @@ use crate::agents::AgentProfile;
 use crate::hosts::HostList;
 use crate::private::Private;
 
-/// How much of the file system can be written.
+/// Part of the file system that can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SandboxMode {
     /// Nothing but a private temporary directory.
@@ -36,7 +36,7 @@ pub enum CacheChoice {
     Only(Vec<String>),
 }
 
-/// What can be reached over the network.
+/// Hosts that can be reached over the network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Network {
     /// Nothing but what runs inside.
@@ -48,7 +48,7 @@ pub enum Network {
     Host,
 }
 
-/// What a person says about one environment variable.
+/// Override of one environment variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EnvOverride {
     /// Pass it on although its name or value looks secret.
@@ -69,9 +69,9 @@ pub struct SandboxRequest {
     pub folder: PathBuf,
     /// Which folders are no project, beside [`Self::home`], and whether the person means one all the same.
     pub folder_choice: FolderChoice,
-    /// Where the command starts; the folder when empty.
+    /// Working directory of the command; the folder when empty.
     pub cwd: PathBuf,
-    /// How much can be written.
+    /// Part of the file system that can be written.
     pub mode: SandboxMode,
     /// Further directories, treated like the folder.
     pub add: Vec<PathBuf>,
@@ -89,11 +89,11 @@ pub struct SandboxRequest {
     pub denied: DeniedPaths,
     /// The person's home directory, if there is one.
     pub home: Option<PathBuf>,
-    /// Where copies are kept that the command may change, and temporary files where no memory can be mounted.
+    /// Directory for copies that the command may change, and for temporary files where no memory can be mounted.
     pub private: Private,
-    /// Where private layers of caches live between runs: `$XDG_CACHE_HOME/pinfold` or its like.
+    /// Directory of private layers of caches between runs: `$XDG_CACHE_HOME/pinfold` or its like.
     pub cache_home: Option<PathBuf>,
-    /// Where supervisors of this person's runs meet, so that of two runs in one folder none undoes what the other has judged:
+    /// Directory in which supervisors of this user's runs meet, so that of two runs in one folder none undoes what the other has judged:
     /// `$XDG_STATE_HOME/pinfold` or its like. A file is made there. Where there is none they are not kept apart.
     pub state_home: Option<PathBuf>,
     /// Which cache profiles are used.
@@ -103,9 +103,9 @@ pub struct SandboxRequest {
     pub agent: Option<&'static AgentProfile>,
     /// The environment before it is filtered.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the person says about single variables; a later wish wins.
+    /// Overrides of single variables; a later one wins.
     pub env_overrides: Vec<EnvOverride>,
-    /// What can be reached over the network.
+    /// Hosts that can be reached over the network.
     pub network: Network,
     /// Somebody decides about hosts of which the list says nothing, while the command waits: see
     /// [`EgressProxy::open`](crate::EgressProxy::open).
@@ -119,9 +119,9 @@ pub struct SandboxRequest {
     pub secrets: Secrets,
     /// Doors opened by name.
     pub openings: Openings,
-    /// What may be used up.
+    /// Limits of resources.
     pub limits: Limits,
-    /// Where temporary files go.
+    /// Place of temporary files.
     pub temp: Temp,
     /// Somebody decides about writes that lie outside, while the command waits: see [`DenialObserver::negotiating`].
     ///

@@ -71,13 +71,13 @@ pub struct RunResult {
     pub tier: Tier,
     /// False when what was refused could not be seen.
     pub watched: bool,
-    /// How the command ended.
+    /// End of the command.
     ///
     /// An error when it could not be observed to its end; all its processes were killed then.
     pub ended: io::Result<End>,
     /// Time from the request to the end.
     pub took: Duration,
-    /// What it tried outside, and what came of that.
+    /// Attempts outside, and their outcome.
     pub tried: EscalationOutcome,
     /// Limits that it reached.
     pub limits: Vec<LimitReached>,

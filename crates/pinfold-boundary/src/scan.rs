@@ -35,26 +35,26 @@ const SKIPPED: [&str; 14] = [
     ".cache",
 ];
 
-/// Whether a directory of this name holds dependencies or products.
+/// Returns whether a directory of this name holds dependencies or products.
 pub(crate) fn is_skipped(name: &OsStr) -> bool {
     SKIPPED.iter().any(|skipped| name == *skipped)
 }
 
-/// What stands at one name.
+/// Entry at one name.
 pub(crate) struct Entry<'a> {
     pub(crate) path: &'a Path,
     pub(crate) name: &'a OsStr,
     pub(crate) kind: FileType,
 }
 
-/// Whether to look inside a directory.
+/// Choice to look inside a directory.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Descend {
     Yes,
     No,
 }
 
-/// Whether the look was complete.
+/// Completeness of the look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     Everything,

@@ -45,24 +45,24 @@ const LONGEST: u64 = 64 * 1024;
 
 /// The secrets of a boundary, none of them read.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct SecretPlaceholders {
     authority: Arc<EphemeralCa>,
-    all: Vec<Standing>,
+    all: Vec<Placeholder>,
     home: Option<PathBuf>,
-    /// Those who are believed inside, for as long as the run lasts: another run has an authority of its own.
+    /// File of the authorities that are trusted inside, for as long as the run lasts: another run has an authority of its own.
     bundle: PathBuf,
 }
 
-impl Drop for Kept {
+impl Drop for SecretPlaceholders {
     fn drop(&mut self) {
         // The directory that it lies in goes too, sooner or later.
         let _ = fs::remove_file(&self.bundle);
     }
 }
 
-/// What stands for a secret.
+/// Placeholder of a secret.
 #[derive(Debug)]
-struct Standing {
+struct Placeholder {
     name: String,
     setting: SecretSetting,
     placeholder: String,
@@ -76,7 +76,7 @@ impl BoundaryBuilder {
         request: &SandboxRequest,
         profile: &mut Profile,
         added: &mut Vec<(OsString, OsString)>,
-    ) -> Option<Kept> {
+    ) -> Option<SecretPlaceholders> {
         self.hide_sources(request);
         if request.secrets.0.is_empty()
             || profile.network == sandbox::Network::Host
@@ -131,17 +131,17 @@ pub(crate) fn without_sources(request: &SandboxRequest) -> Cow<'_, [(OsString, O
 }
 
 /// The placeholders, and the file with all authorities that are believed inside.
-fn kept(request: &SandboxRequest) -> io::Result<Kept> {
+fn kept(request: &SandboxRequest) -> io::Result<SecretPlaceholders> {
     let all = request.secrets.0.iter().map(|(name, setting)| {
         let placeholder = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
-        Ok(Standing { name: name.clone(), setting: setting.clone(), placeholder })
+        Ok(Placeholder { name: name.clone(), setting: setting.clone(), placeholder })
     });
     let all = all.collect::<io::Result<Vec<_>>>()?;
     let authority =
         EphemeralCa::new(all.iter().map(|one| &one.setting.host.name)).map_err(io::Error::other)?;
     let bundle = fs::canonicalize(request.private.path()?)?.join(format!("authorities-{}.pem", random()?));
     fs::write(&bundle, pinfold_net::pem_bundle(authority.pem()))?;
-    Ok(Kept { authority: Arc::new(authority), all, home: request.home.clone(), bundle })
+    Ok(SecretPlaceholders { authority: Arc::new(authority), all, home: request.home.clone(), bundle })
 }
 
 fn random() -> io::Result<String> {
@@ -159,7 +159,7 @@ fn at_home(path: &Path, home: Option<&Path>) -> PathBuf {
     }
 }
 
-impl Kept {
+impl SecretPlaceholders {
     /// Reads the secrets.
     ///
     /// # Errors
@@ -169,7 +169,7 @@ impl Kept {
         SecretInjector::new(secrets, Arc::clone(&self.authority)).map_err(io::Error::other)
     }
 
-    fn read(&self, one: &Standing) -> io::Result<InjectedSecret> {
+    fn read(&self, one: &Placeholder) -> io::Result<InjectedSecret> {
         let SecretSetting { host, header, from } = &one.setting;
         let bad = |why: &str| io::Error::other(format!("the secret `{}` {why}", one.name));
         let text = match from {

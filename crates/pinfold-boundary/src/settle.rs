@@ -32,7 +32,7 @@ impl Boundary {
         report
     }
 
-    /// What was noted as it happened.
+    /// Returns what was noted as it happened.
     fn noted(&self, changes: &Changes) -> RunReport {
         let mut seen = Snapshot::default();
         for directory in changes.directories().filter(|directory| directory.is_dir()) {
@@ -57,7 +57,7 @@ impl Boundary {
         }
     }
 
-    /// What differs from before.
+    /// Returns what differs from before.
     fn compared(&self) -> RunReport {
         let mut after = Snapshot::default();
         if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {

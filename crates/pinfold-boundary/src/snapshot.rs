@@ -1,4 +1,4 @@
-//! What a run changed that somebody's tools will act on later: repositories, autorun and build files.
+//! Changes of a run that tools will act on later: repositories, autorun and build files.
 //!
 //! A look before and a look after, both bounded. Files are compared by identity, size and times; the change time
 //! cannot be set by a program. What lies beyond the bounds, or in a directory of dependencies, is not seen.
@@ -80,7 +80,7 @@ const BUILD_FILES: [&str; 58] = [
 /// Directories all of whose files run somewhere by themselves.
 const BUILD_DIRECTORIES: [&str; 4] = [".github", ".circleci", ".buildkite", ".gitea"];
 
-/// What identifies one state of a file.
+/// Identity of one state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct State {
     place: (u64, u64),
@@ -88,7 +88,7 @@ struct State {
     changed: (i64, i64),
 }
 
-/// What an entry turned out to be.
+/// Kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     Repository,
@@ -176,7 +176,7 @@ impl Snapshot {
     }
 }
 
-/// Whether somebody's tools run what a file says, when they build, test, install or push.
+/// Returns whether somebody's tools run what a file says, when they build, test, install or push.
 pub(crate) fn is_build_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok() || is_in_build_directory(path)

@@ -1,9 +1,9 @@
 //! `pinfold approvals`: what waits for an answer in all sessions that run.
 
+pub(crate) mod full_text;
 mod list;
 mod view;
 mod web;
-pub(crate) mod whole;
 
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
 use std::process::ExitCode;
@@ -11,11 +11,11 @@ use std::process::ExitCode;
 use pinfold_approvals::socket::{ApproverPresence, ProcessAggregator, SocketDir};
 
 use crate::args::Approvals;
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::surroundings;
 
 pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
-    let homes = surroundings::socket_homes();
+    let homes = env::socket_homes();
     if wanted.web {
         let _here = present()?;
         return web::serve(ProcessAggregator::new(&homes), wanted.port);
@@ -34,7 +34,7 @@ pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
 
 /// Says to every process that a person is here, wherever it looks for one.
 fn present() -> Result<Vec<ApproverPresence>, Failure> {
-    let homes = surroundings::socket_homes();
+    let homes = env::socket_homes();
     let cannot = |why: String| {
         Failure::new(USAGE, format!("nobody can be reached from here: {why}"))
             .mend("set XDG_RUNTIME_DIR or HOME to directories of your own")

@@ -10,11 +10,11 @@ use pinfold_approvals::socket::{
 };
 use rustix::termios::{QueueSelector, tcflush};
 
-use crate::approvals::whole;
+use crate::approvals::full_text;
 use crate::args::Approve;
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
 /// The fewest digits of a digest that say which request was seen.
 const SHORTEST_DIGEST: usize = 8;
@@ -23,8 +23,8 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
     let (mut client, found) = open(&wanted.id)?;
     let request = client.show(&found.waiting.id).map_err(|e| failed(&e))?;
     let choice = choice(wanted, &request)?;
-    let (text, is_whole) = whole::text(&request);
-    say::out(&text)?;
+    let (text, is_whole) = full_text::text(&request);
+    output::out(&text)?;
     if !is_whole {
         let message = "it is too long to be shown: nothing was approved";
         return Err(
@@ -35,31 +35,31 @@ pub(crate) fn approve(wanted: &Approve) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(REFUSED));
     }
     client.answer(&request.id, &request.digest, choice).map_err(|e| failed(&e))?;
-    say::out("approved\n")?;
+    output::out("approved\n")?;
     Ok(ExitCode::from(DONE))
 }
 
 /// The process in which a request waits, and the request.
 pub(crate) fn open(id: &str) -> Result<(ApprovalClient, LocatedRequest), Failure> {
-    let everywhere = ProcessAggregator::new(&surroundings::socket_homes());
+    let everywhere = ProcessAggregator::new(&env::socket_homes());
     let found = everywhere.find(id).map_err(|e| match &e {
         FindError::Unreached(error) => failed(error),
-        FindError::None(_) | FindError::Many { .. } => Failure::new(USAGE, say::lines(&e.to_string()))
+        FindError::None(_) | FindError::Many { .. } => Failure::new(USAGE, output::lines(&e.to_string()))
             .mend("`pinfold approvals --list` shows what waits"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
-    Ok((client.with_name(surroundings::user()), found))
+    Ok((client.with_name(env::user()), found))
 }
 
 /// An answer that does not count, or that nobody takes from us.
 pub(crate) fn failed(error: &ApprovalClientError) -> Failure {
     let refused =
         matches!(error, ApprovalClientError::Rejected(trouble) if trouble.code == ProtocolErrorCode::Refused);
-    let failure = Failure::new(if refused { REFUSED } else { FAILED }, say::lines(&error.to_string()));
+    let failure = Failure::new(if refused { REFUSED } else { FAILED }, output::lines(&error.to_string()));
     if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
 }
 
-/// What the flags choose, as far as it was offered.
+/// Returns what the flags choose, as far as it was offered.
 fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     let offer = &request.offer;
     let not_offered = |what: &str| {
@@ -91,7 +91,7 @@ fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     }
 }
 
-/// Whether the person means this very request.
+/// Returns whether the person means this very request.
 fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool, Failure> {
     if wanted.yes {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! What can be said on the command line.
+//! The command line.
 
 mod agent;
 mod agents;
@@ -19,7 +19,7 @@ use std::time::Duration;
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun, CleanArgs};
-pub(crate) use agents::{Agents, Export, Hook, Import, Setup};
+pub(crate) use agents::{Export, Hook, Import, Profiles, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, Why, WhyKind};
@@ -53,7 +53,7 @@ pub(crate) struct Pinfold {
 }
 
 impl Pinfold {
-    /// What was asked for on the command line. Ends the program with a message when that is not to be understood.
+    /// Parses the command line. Ends the program with a message when it is not understood.
     ///
     /// `run` stands before every command of an agent and `hook` is started for every call of one, so they are tried
     /// alone first: the parsers of all other commands would be built only to be thrown away. Whatever is odd is for the
@@ -95,8 +95,8 @@ pub(crate) enum Command {
     Agent(AgentArgs),
     Init(Init),
     Setup(Setup),
-    #[command(visible_alias = "profiles")]
-    Agents(Agents),
+    #[command(alias = "agents")]
+    Profiles(Profiles),
     Import(Import),
     Export(Export),
     Schema(Schema),
@@ -105,14 +105,14 @@ pub(crate) enum Command {
     Man(Man),
 }
 
-/// Run a command, or a whole agent, that can write only in this folder
+/// Run a command, or a whole agent, in a sandbox that can write only in this folder
 ///
 /// Everything below the command is held too: it reads anywhere but for credentials, writes only in the folder, a
 /// private /tmp and private copies of package caches, and reaches no host unless you allow it, or say yes when you are
 /// asked. What it was refused is printed at the end.
 ///
-/// Exit code: that of the command (128+n when a signal ended it); 124 when its time was over, 125 when the walls
-/// could not be built, 126 when the command could not be run, 127 when it was not found.
+/// Exit code: that of the command (128+n when a signal ended it); 124 when it timed out, 125 when the sandbox
+/// could not be set up, 126 when the command could not be run, 127 when it was not found.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold run -- npm test\n  pinfold run -- claude\n  \
                              pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
@@ -165,7 +165,7 @@ pub(crate) struct Run {
     pub(crate) allow_socket: Vec<PathBuf>,
 
     /// What the command is, for an agent that is not known by the name of its program, or `none` for no agent at all:
-    /// `pinfold agents` lists what each is given
+    /// `pinfold profiles` lists what each is given
     #[arg(long, value_name = "NAME", value_parser = agents::profiles())]
     pub(crate) agent: Option<String>,
 
@@ -173,7 +173,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "[HOSTPORT:]PORT", value_parser = Listen::parse)]
     pub(crate) listen: Vec<Listen>,
 
-    /// Hold the command to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
+    /// Restrict the command to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 
@@ -193,9 +193,9 @@ pub(crate) struct Run {
     #[arg(long, value_name = "NAME")]
     pub(crate) unset_env: Vec<OsString>,
 
-    /// Open a door that is closed by default; says what that means
-    #[arg(long, value_name = "DOOR", value_enum)]
-    pub(crate) open: Vec<Door>,
+    /// Allow a kernel feature that is blocked by default; prints what that exposes
+    #[arg(long, alias = "open", value_name = "FEATURE", value_enum)]
+    pub(crate) allow_feature: Vec<Feature>,
 
     #[command(flatten)]
     pub(crate) limits: Limits,
@@ -253,7 +253,7 @@ impl Run {
     }
 }
 
-/// What the command may use up
+/// Limits of the command
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct Limits {
@@ -277,7 +277,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) cpu_time: Option<Duration>,
 
-    /// Time from start to end; then everything is ended and the exit code is 124
+    /// Time from start to end; then all processes are killed and the exit code is 124
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) timeout: Option<Duration>,
 }
@@ -293,7 +293,7 @@ pub(crate) enum Sandbox {
     /// Anywhere but guarded files (start-up files, credentials, …)
     #[value(alias = "DefaultWrite")]
     DefaultWrite,
-    /// No walls at all
+    /// No sandbox
     Off,
 }
 
@@ -306,7 +306,7 @@ pub(crate) enum Reach {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Door {
+pub(crate) enum Feature {
     /// Sockets to programs on this machine (needed by some databases, displays and agents)
     UnixSockets,
     /// New user namespaces inside (browsers' own sandboxes)
@@ -321,7 +321,7 @@ pub(crate) enum Door {
     Landlock,
 }
 
-/// Make one tool call down the whole street, and print the result as JSON
+/// Run one tool call through the permission checks, and print the result as JSON
 ///
 /// TOOL is a name of `pinfold tools`; JSON its input, or `-` for standard input. A file has to be read before it
 /// is changed, in the same session: --lines takes several calls.

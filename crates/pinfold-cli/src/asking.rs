@@ -1,18 +1,15 @@
-//! Who is asked where this process has a question: the terminal that it was started on, those that settings name, whoever
-//! watches elsewhere, or nobody.
+//! Approvers of this process: the terminal that it was started on, those that settings name, clients that watch
+//! elsewhere, or none.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, stderr};
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::consent::approver::PATIENCE;
 use pinfold::consent::{Approver, Asking, By, Choice, Heard, Request, Via};
-use pinfold::policy::rule::{Effect, Rule, SourcedRule};
 use pinfold::policy::settings::ApprovalSettings;
-use pinfold::policy::source::{Layer, Source};
 use pinfold::settings::Locations;
 use pinfold_approvals::{
     ApprovalChannels, ChannelError, ChannelOptions, ClosureResponder, PendingRequest, RequestResolution,
@@ -22,9 +19,9 @@ use pinfold_terminal::DialogSurface;
 use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show};
 
 use crate::args::{Ask, AskFlags};
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::say::{self, warn};
-use crate::surroundings;
+use crate::output::{self, warn};
 
 /// Whoever answers the questions of this process.
 pub(crate) struct Asker {
@@ -34,16 +31,16 @@ pub(crate) struct Asker {
     troubles: Troubles,
 }
 
-/// When it is told what was wrong with the terminal.
+/// Moment at which troubles with the terminal are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tell {
     /// As soon as no dialog has it.
     AtOnce,
-    /// When somebody [tells](Troubles::tell): a command has it meanwhile.
+    /// On [request](Troubles::tell): a command has the terminal meanwhile.
     Later,
 }
 
-/// What was wrong with the terminal while it could not be written to.
+/// Troubles with the terminal while it could not be written to.
 #[derive(Clone, Default)]
 pub(crate) struct Troubles(Arc<Mutex<BTreeSet<String>>>);
 
@@ -61,12 +58,12 @@ impl Troubles {
     }
 }
 
-/// Who is to be asked, as settings say.
+/// Approvers, as settings name them.
 pub(crate) struct Reach<'a> {
     pub(crate) settings: &'a ApprovalSettings,
-    /// What the process is called on other terminals: its session.
+    /// Name of the process on other terminals: its session.
     pub(crate) name: &'a str,
-    /// Where rules for good are written; without it none are offered.
+    /// Settings files in which rules for good are written; without them none are offered.
     pub(crate) rules_to: Option<Locations>,
 }
 
@@ -102,22 +99,22 @@ impl Asker {
         Ok(Some(Self { desk, asking, at_terminal: false, troubles: Troubles::default() }))
     }
 
-    /// How a session asks.
+    /// Returns how a session asks.
     pub(crate) fn asking(&self) -> Asking {
         self.asking.clone()
     }
 
-    /// What was wrong with the terminal, to be told when nobody asks there any more.
+    /// Returns what was wrong with the terminal, to be told when nobody asks there any more.
     pub(crate) fn troubles(&self) -> Troubles {
         self.troubles.clone()
     }
 
-    /// Whether the terminal of this process asks.
+    /// Returns whether the terminal of this process asks.
     pub(crate) fn is_at_terminal(&self) -> bool {
         self.at_terminal
     }
 
-    /// What was granted in this session is seen from elsewhere. While something waits, `follow` is called about once a
+    /// Shows the grants of this session to other terminals. While something waits, `follow` is called about once a
     /// second: for settings that were written elsewhere.
     pub(crate) fn know(&self, session: &Session, follow: impl Fn(&Session) + Send + Sync + 'static) {
         self.desk.sessions().add(session);
@@ -131,7 +128,7 @@ impl Asker {
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
         tell: Tell,
     ) -> Result<(), Failure> {
-        let by = By { via: Via::Terminal, who: surroundings::user() };
+        let by = By { via: Via::Terminal, who: env::user() };
         let troubles = self.troubles.clone();
         let responder = ClosureResponder::new(by, move |showing| {
             let choice = answered(showing, &mut open, &troubles);
@@ -145,12 +142,12 @@ impl Asker {
     }
 }
 
-/// How a process asks that has no terminal of its own; `None` where nobody else could answer.
+/// Returns how a process asks that has no terminal of its own; `None` where nobody else could answer.
 pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Asking>, Failure> {
     pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
 }
 
-/// Who is asked about calls of a client, where it is not, or cannot say: whoever is reached elsewhere. `through_client`: it answers
+/// Returns who is asked about calls of a client, where it is not, or cannot say: whoever is reached elsewhere. `through_client`: it answers
 /// questions itself.
 pub(crate) fn for_a_client(
     reach: Reach<'_>,
@@ -178,42 +175,28 @@ impl Approver for NobodyElse {
 }
 
 fn cannot(e: &ChannelError) -> Failure {
-    Failure::new(USAGE, say::lines(&e.to_string())).mend("see `approvals` in your settings")
+    Failure::new(USAGE, output::lines(&e.to_string())).mend("see `approvals` in your settings")
 }
 
-/// What no command may have, whatever it is called: the secret of the webhook.
+/// Returns what no command may have, whatever it is called: the secret of the webhook.
 pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvOverride> {
     let name = settings.webhook.as_ref()?.value.secret_env.as_ref()?;
     Some(EnvOverride::Unset(name.into()))
 }
 
-/// Rules that close the places where others answer to every tool, in every mode: none reads the secret of a socket, or
-/// writes beside it.
-pub(crate) fn closed_places() -> Vec<SourcedRule> {
-    let places = surroundings::hidden().into_iter().filter_map(|place| place.canonicalize().ok());
-    let closed = |place: PathBuf| {
-        let rule = |tool: &str| {
-            let rule = Rule::parse(&format!("{tool}(/{}/**)", place.display())).ok()?;
-            Some(SourcedRule { effect: Effect::Deny, rule, source: Source::plain(Layer::BuiltIn) })
-        };
-        [rule("Read"), rule("Edit")]
-    };
-    places.flat_map(closed).flatten().collect()
-}
-
-/// How a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach
+/// Returns how a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach
 /// the directory of the sockets, and the secret of a webhook is not in its environment.
 fn wanted(reach: &Reach<'_>) -> ChannelOptions {
     let (settings, name) = (reach.settings.clone(), reach.name.to_owned());
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         let settings = ApprovalSettings { socket: None, webhook: None, ..settings };
         return ChannelOptions { settings, name, ..ChannelOptions::default() };
     }
-    let (homes, environment) = (surroundings::socket_homes(), surroundings::variables());
+    let (homes, environment) = (env::socket_homes(), env::variables());
     ChannelOptions { settings, name, homes, environment }
 }
 
-/// How long is waited before a terminal that is taken is tried again.
+/// Time before a terminal that is taken is tried again.
 const AGAIN: Duration = Duration::from_millis(300);
 
 /// One dialog. `None` when nobody answered here: it is left to those who can be reached elsewhere, and is a no where

@@ -1,4 +1,4 @@
-//! `pinfold call`: one tool call, or one per line, down the whole street.
+//! `pinfold call`: one tool call, or one per line, through the permission checks.
 
 use std::io::{self, BufRead};
 use std::process::ExitCode;
@@ -12,8 +12,8 @@ use serde_json::Value;
 use crate::args::Call;
 use crate::asking::{Asker, Reach, Tell};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
-use crate::session::{self, Wish};
+use crate::output;
+use crate::session::{self, SessionOptions};
 
 pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
     if wanted.lines {
@@ -23,7 +23,7 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
         return Err(Failure::new(USAGE, "a call needs a tool and its input").mend("see `pinfold tools`"));
     };
     let text = match input.as_str() {
-        "-" => say::standard_input()?,
+        "-" => output::standard_input()?,
         text => text.to_owned(),
     };
     let input: Value = serde_json::from_str(&text).map_err(|e| {
@@ -45,7 +45,7 @@ pub(crate) struct Line {
 }
 
 /// Calls of one session, so that a file that was read can be edited. The worst end is the exit code. Rules and modes
-/// follow their files from call to call; the walls stay as they were drawn.
+/// follow their files from call to call; the sandbox stays as it was set up.
 fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
     let attended = HookedSession::begin(opened(wanted)?);
     let settings = session::followed(&wish(wanted))?;
@@ -67,8 +67,8 @@ fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(worst))
 }
 
-fn wish(wanted: &Call) -> Wish {
-    Wish {
+fn wish(wanted: &Call) -> SessionOptions {
+    SessionOptions {
         kind: "call",
         folder: wanted.folder.clone(),
         flags: wanted.session.clone(),
@@ -90,7 +90,7 @@ fn opened(wanted: &Call) -> Result<Session, Failure> {
     Ok(session)
 }
 
-/// Who is asked: whoever sits at this terminal, or is reached elsewhere.
+/// Returns who is asked: whoever sits at this terminal, or is reached elsewhere.
 fn asking(wanted: &Call, reach: Reach<'_>) -> Result<Option<Asker>, Failure> {
     let asker = Asker::new(&wanted.asking, reach)?;
     if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
@@ -100,7 +100,7 @@ fn asking(wanted: &Call, reach: Reach<'_>) -> Result<Option<Asker>, Failure> {
 }
 
 fn print(reply: &Reply) -> Result<(), Failure> {
-    say::out(&say::json_line(reply))
+    output::out(&output::json_line(reply))
 }
 
 fn code(ended: Ended) -> u8 {

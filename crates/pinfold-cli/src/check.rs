@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::args::Check;
 use crate::exit::{ASKED, DONE, Failure, REFUSED, USAGE};
-use crate::say;
+use crate::output;
 use desk::{call_of, desk};
 
 pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
@@ -20,19 +20,19 @@ pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
         return lines::answered(&mut desk(&wanted.judging)?);
     };
     let text = match input.as_str() {
-        "-" => say::standard_input()?,
+        "-" => output::standard_input()?,
         text => text.to_owned(),
     };
     let input: Value = serde_json::from_str(&text).map_err(|e| {
-        Failure::new(USAGE, format!("the input of {} is not JSON: {e}", say::visible(tool)))
+        Failure::new(USAGE, format!("the input of {} is not JSON: {e}", output::visible(tool)))
             .mend("quote it for the shell: pinfold check Read '{\"file_path\":\"a.txt\"}'")
     })?;
     let line = call_of(&wanted.judging, json!({"tool": tool, "input": input}))?;
     let answer = desk(&wanted.judging)?
         .answer(line.to_string().as_bytes())
-        .map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
-    let text = if wanted.json { say::json_line(&answer) } else { told(&answer) };
-    say::out(&text)?;
+        .map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
+    let text = if wanted.json { output::json_line(&answer) } else { told(&answer) };
+    output::out(&text)?;
     Ok(ExitCode::from(code(answer.decision)))
 }
 
@@ -48,7 +48,7 @@ pub(crate) fn code(decision: Decision) -> u8 {
 fn told(answer: &Answer) -> String {
     let mut text = format!("{}\n", answer.decision.word());
     let mut row = |name: &str, value: &str| {
-        let _ = writeln!(text, "  {name:<8} {}", say::visible(value));
+        let _ = writeln!(text, "  {name:<8} {}", output::visible(value));
     };
     row("step", answer.step);
     row("why", &answer.reason);

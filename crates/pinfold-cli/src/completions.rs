@@ -6,11 +6,11 @@ use clap::CommandFactory;
 
 use crate::args::{Completions, Pinfold};
 use crate::exit::{DONE, Failure};
-use crate::say;
+use crate::output;
 
 pub(crate) fn print(wanted: &Completions) -> Result<ExitCode, Failure> {
     let mut script = Vec::new();
     clap_complete::generate(wanted.shell, &mut Pinfold::command(), "pinfold", &mut script);
-    say::out(&String::from_utf8_lossy(&script))?;
+    output::out(&String::from_utf8_lossy(&script))?;
     Ok(ExitCode::from(DONE))
 }

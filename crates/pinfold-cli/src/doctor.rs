@@ -6,18 +6,18 @@ use pinfold_sandbox::{Finding, Strength, Tier};
 use serde_json::{Value, json};
 
 use crate::args::Doctor;
-use crate::exit::{DONE, Failure, NO_WALLS};
-use crate::say;
+use crate::exit::{DONE, Failure, NO_SANDBOX};
+use crate::output;
 
 pub(crate) fn doctor(wanted: &Doctor) -> Result<ExitCode, Failure> {
     let findings = pinfold_sandbox::probe();
     let tier = pinfold_sandbox::strongest(&findings);
     let text = if wanted.json { format!("{}\n", as_json(&findings, tier)) } else { text(&findings, tier) };
-    say::out(&text)?;
-    Ok(ExitCode::from(if tier.is_some() { DONE } else { NO_WALLS }))
+    output::out(&text)?;
+    Ok(ExitCode::from(if tier.is_some() { DONE } else { NO_SANDBOX }))
 }
 
-/// How user namespaces come to be closed, and how they are opened.
+/// Advice about user namespaces that are closed.
 const MEND: &str = "
 User namespaces are often closed by a container or by a setting:
   docker run --security-opt seccomp=unconfined --security-opt systempaths=unconfined …

@@ -1,8 +1,8 @@
-//! What the exit codes mean. `docs/exit-codes.md` tells the same to people.
+//! Exit codes. `docs/exit-codes.md` documents the same for users.
 
 use std::process::ExitCode;
 
-use crate::say::warn;
+use crate::output::warn;
 
 /// Done.
 pub(crate) const DONE: u8 = 0;
@@ -16,17 +16,17 @@ pub(crate) const REFUSED: u8 = 3;
 pub(crate) const ASKED: u8 = 4;
 /// A limit of an agent was over.
 pub(crate) const OVER: u8 = 5;
-/// The time of a run was over.
+/// A run timed out.
 pub(crate) const TIMED_OUT: u8 = 124;
-/// The walls could not be built; nothing has run.
-pub(crate) const NO_WALLS: u8 = 125;
+/// The sandbox could not be set up; nothing has run.
+pub(crate) const NO_SANDBOX: u8 = 125;
 
 /// A message for the person, and the code to end with. Says what was wrong, where, and what to do.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) code: u8,
     pub(crate) message: String,
-    /// What to do about it; on a line of its own.
+    /// Advice to the user; on a line of its own.
     pub(crate) mend: Option<String>,
 }
 

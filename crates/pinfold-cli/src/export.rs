@@ -15,12 +15,12 @@ use pinfold_dialects::import::File;
 use serde_json::{Value, json};
 
 use crate::args;
+use crate::env;
 use crate::exit::{DONE, Failure, REFUSED, USAGE};
 use crate::import::files::target;
-use crate::say;
+use crate::output;
 use crate::settings;
 use crate::setup::{self, file};
-use crate::surroundings;
 
 /// A file of the agent as it stands, and as it would.
 struct Written {
@@ -33,40 +33,40 @@ struct Written {
 struct Told {
     rows: Vec<Row>,
     files: Vec<Written>,
-    /// What stands there that nothing holds with.
+    /// Settings there that nothing holds with.
     off: Vec<String>,
 }
 
 pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "rules are not exported from inside a run").mend("say it outside"));
     }
     let told = told(wanted)?;
     if wanted.json {
-        say::out(&(serde_json::to_string_pretty(&as_json(&told)).unwrap_or_default() + "\n"))?;
+        output::out(&(serde_json::to_string_pretty(&as_json(&told)).unwrap_or_default() + "\n"))?;
     } else {
-        say::out(&as_text(&told))?;
+        output::out(&as_text(&told))?;
     }
     let pending: Vec<&Written> = told.files.iter().filter(|file| file.after != file.before).collect();
     if pending.is_empty() {
         if !wanted.json {
-            say::out("nothing is to be written\n")?;
+            output::out("nothing is to be written\n")?;
         }
         return Ok(ExitCode::from(DONE));
     }
     if !wanted.json {
         for file in &pending {
-            say::out(&setup::shown(&file.path, file.before.as_deref(), file.after.as_deref()))?;
+            output::out(&setup::shown(&file.path, file.before.as_deref(), file.after.as_deref()))?;
         }
     }
     if !wanted.write || wanted.json && !wanted.yes {
         if !wanted.json {
-            say::out("nothing was written; --write does it\n")?;
+            output::out("nothing was written; --write does it\n")?;
         }
         return Ok(ExitCode::from(DONE));
     }
-    if !wanted.yes && !say::agreed("Write it?", "look at the change, then say --write --yes")? {
-        say::out("nothing was written\n")?;
+    if !wanted.yes && !output::agreed("Write it?", "look at the change, then say --write --yes")? {
+        output::out("nothing was written\n")?;
         return Ok(ExitCode::from(REFUSED));
     }
     for written in pending {
@@ -84,7 +84,7 @@ fn told(wanted: &args::Export) -> Result<Told, Failure> {
     let project = here.project.clone().filter(|_| wanted.local);
     let locations = Locations { project, ..here };
     let ours = settings::loaded(&locations, &Flags::default())?.merged;
-    let unclear = |why: &str| Failure::new(USAGE, say::visible(why));
+    let unclear = |why: &str| Failure::new(USAGE, output::visible(why));
     let Export { rows, parts } = export(&wanted.agent, &ours, layer).map_err(|e| unclear(&e.to_string()))?;
     let mut export = Export { rows, parts: Vec::new() };
     let (mut files, mut off) = (Vec::new(), Vec::new());
@@ -94,8 +94,8 @@ fn told(wanted: &args::Export) -> Result<Told, Failure> {
         let path = path.canonicalize().unwrap_or(path);
         let before = file::read(&path)?;
         let failed = |why: String| {
-            let file = say::visible(&path.display().to_string());
-            Failure::new(USAGE, format!("{file}: {}", say::visible(&why)))
+            let file = output::visible(&path.display().to_string());
+            Failure::new(USAGE, format!("{file}: {}", output::visible(&why)))
                 .mend("mend it first; nothing was written")
         };
         let after = part.written(before.as_deref()).map_err(|e| failed(e.to_string()))?;
@@ -109,7 +109,7 @@ fn told(wanted: &args::Export) -> Result<Told, Failure> {
     Ok(Told { rows: export.rows, files, off })
 }
 
-/// What a row needs and the file does not say is taken back.
+/// Returns what a row needs and the file does not say is taken back.
 fn settle(export: &mut Export, part: &Part, after: Option<&str>) -> Result<(), String> {
     let Some(text) = after else { return Ok(()) };
     if let Some(now) = part.settings(text).map_err(|e| e.to_string())? {
@@ -122,13 +122,13 @@ fn as_text(told: &Told) -> String {
     let mut text = String::from("held there    what holds here\n");
     for row in &told.rows {
         let why = if row.why.is_empty() { String::new() } else { format!("  ({})", row.why) };
-        let _ = writeln!(text, "{:<12}  {}", row.held.word(), say::visible(&format!("{}{why}", row.ours)));
+        let _ = writeln!(text, "{:<12}  {}", row.held.word(), output::visible(&format!("{}{why}", row.ours)));
     }
     for off in &told.off {
         let _ = writeln!(
             text,
             "NOTHING HOLDS there as long as this stands in its settings: {}",
-            say::visible(off)
+            output::visible(off)
         );
     }
     text

@@ -4,7 +4,7 @@
 //! late, what is not understood, what panics: all of it ends in the form of a no that this agent honours.
 
 mod granted;
-mod mouth;
+mod reply;
 mod session;
 
 use std::process::ExitCode;
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 
 use crate::args::Hook;
 use crate::exit::{Failure, USAGE};
+use crate::output;
 use crate::project_servers;
-use crate::say;
-use mouth::Mouth;
+use reply::HookReply;
 use session::Opened;
 
 pub(crate) fn hook(wanted: &Hook) -> ExitCode {
     let Some(dialect) = dialect(&wanted.agent) else {
         return Failure::new(USAGE, format!("`{}` is no agent that is known", wanted.agent)).tell();
     };
-    let mouth = Mouth::of(dialect, wanted.timeout);
+    let mouth = HookReply::of(dialect, wanted.timeout);
     let said = match answered(wanted, dialect) {
         Ok(said) => said,
         Err(failure) => dialect.closed(&told(&failure)),
@@ -42,8 +42,8 @@ fn told(failure: &Failure) -> String {
 }
 
 fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Said, Failure> {
-    let input = say::standard_input_bytes()?;
-    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
+    let input = output::standard_input_bytes()?;
+    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
     if let Moment::Other(_) = event.moment {
         return Ok(dialect.say(&event.moment, &Answer::silence()));
     }
@@ -67,7 +67,7 @@ fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Sa
     Ok(dialect.say(&event.moment, &answer))
 }
 
-/// Where the agent's own rules want its person to be asked, a yes of ours is not that person's. A no of ours stands.
+/// Returns where the agent's own rules want its person to be asked, a yes of ours is not that person's. A no of ours stands.
 fn only_no(answer: Answer) -> Answer {
     if answer.decision == Some(Decision::Deny) { answer } else { Answer::silence() }
 }
@@ -140,7 +140,7 @@ fn reason(opened: &Opened, refusal: &Refusal) -> String {
 fn not_granted(opened: &Opened) -> String {
     let told = opened.not_granted.as_ref();
     let told = told.map(|(folder, why)| {
-        let folder = say::visible(&folder.display().to_string());
+        let folder = output::visible(&folder.display().to_string());
         format!("the agent was started in `{folder}`, which is not a folder to work in: {why}")
     });
     told.unwrap_or_default()

@@ -9,7 +9,7 @@ use pinfold::settings::Situation;
 use pinfold_hooks::{Notice, Surroundings};
 
 use crate::exit::{Failure, USAGE};
-use crate::{say, surroundings};
+use crate::{env, output};
 
 /// The hooks that settings name, for the session of a plan that settings were applied to.
 pub(crate) fn of_settings(
@@ -24,9 +24,9 @@ pub(crate) fn of_settings(
         folder: plan.scope.display_root.clone(),
         project: situation.project.clone(),
         bases: plan.bases.clone(),
-        environment: surroundings::environment(),
+        environment: env::environment(),
         transcript: None,
-        listener: Arc::new(|notice: &Notice| say::warn(say::lines(&notice.to_string()))),
+        listener: Arc::new(|notice: &Notice| output::warn(output::lines(&notice.to_string()))),
     };
-    pinfold_hooks::of_settings(merged, around).map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))
+    pinfold_hooks::of_settings(merged, around).map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))
 }

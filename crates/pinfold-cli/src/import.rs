@@ -17,16 +17,16 @@ use pinfold_dialects::import::{File, Finding, import};
 use serde_json::{Value, json};
 
 use crate::args::Import;
+use crate::env;
 use crate::exit::{DONE, Failure, REFUSED, USAGE};
+use crate::output;
 use crate::rules::failed;
-use crate::say;
 use crate::settings;
 use crate::setup;
-use crate::surroundings;
 use files::Theirs;
 
 pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(
             Failure::new(REFUSED, "rules are not taken over from inside a run").mend("say it outside")
         );
@@ -34,7 +34,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
     let locations = settings::locations(wanted.folder.as_deref())?;
     let found = files::of(&wanted.agent, &locations, wanted.layer())?;
     if found.is_empty() {
-        say::out(&format!("there are no settings of {} here\n", wanted.agent))?;
+        output::out(&format!("there are no settings of {} here\n", wanted.agent))?;
         return Ok(ExitCode::from(DONE));
     }
     let mut told = Vec::new();
@@ -51,9 +51,9 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
         }
     }
     if wanted.json {
-        say::out(&(serde_json::to_string_pretty(&as_json(&told, &proposals)).unwrap_or_default() + "\n"))?;
+        output::out(&(serde_json::to_string_pretty(&as_json(&told, &proposals)).unwrap_or_default() + "\n"))?;
     } else {
-        say::out(&as_text(&told, &locations))?;
+        output::out(&as_text(&told, &locations))?;
     }
     written(wanted, &locations, &proposals)
 }
@@ -61,7 +61,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
 fn findings(agent: &str, theirs: &Theirs) -> Result<Vec<Finding>, Failure> {
     let name = theirs.path.to_string_lossy();
     import(agent, File { layer: theirs.layer, name: &name, text: &theirs.text }).map_err(|why| {
-        let message = format!("{}: {}", say::visible(&name), say::visible(&why.to_string()));
+        let message = format!("{}: {}", output::visible(&name), output::visible(&why.to_string()));
         Failure::new(USAGE, message).mend("mend it first; nothing was taken over")
     })
 }
@@ -74,25 +74,25 @@ fn written(wanted: &Import, locations: &Locations, proposals: &[Proposal]) -> Re
     let pending: Vec<&Proposal> = proposals.iter().filter(|proposal| proposal.after.is_some()).collect();
     if pending.is_empty() {
         if !wanted.json {
-            say::out("nothing is to be written\n")?;
+            output::out("nothing is to be written\n")?;
         }
         return Ok(ExitCode::from(DONE));
     }
     if !wanted.json {
         for proposal in &pending {
-            say::out(&setup::shown(
+            output::out(&setup::shown(
                 &proposal.file.path,
                 proposal.before.as_deref(),
                 proposal.after.as_deref(),
             ))?;
-            say::out(&format!("{}\n", when_it_counts(locations, proposal)))?;
+            output::out(&format!("{}\n", when_it_counts(locations, proposal)))?;
         }
     }
     if wanted.json && !wanted.yes {
         return Ok(ExitCode::from(DONE));
     }
-    if !wanted.yes && !say::agreed("Write it?", "look at the change, then say --yes")? {
-        say::out("nothing was written\n")?;
+    if !wanted.yes && !output::agreed("Write it?", "look at the change, then say --yes")? {
+        output::out("nothing was written\n")?;
         return Ok(ExitCode::from(REFUSED));
     }
     for proposal in pending {
@@ -118,14 +118,14 @@ fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {
     let mut text = String::new();
     for (theirs, findings) in told {
         let to = locations.file(theirs.layer).map(|file| file.shown.to_string()).unwrap_or_default();
-        let _ = writeln!(text, "{} → {to}", say::visible(&theirs.path.to_string_lossy()));
+        let _ = writeln!(text, "{} → {to}", output::visible(&theirs.path.to_string_lossy()));
         if findings.is_empty() {
             text.push_str("  it says nothing about what may happen\n");
         }
         for finding in findings {
             let why = if finding.why.is_empty() { String::new() } else { format!("  ({})", finding.why) };
             let said = format!("{}: {}{why}", finding.at, finding.said);
-            let _ = writeln!(text, "  {:<9} {}", finding.outcome.word(), say::visible(&said));
+            let _ = writeln!(text, "  {:<9} {}", finding.outcome.word(), output::visible(&said));
         }
     }
     text

@@ -11,7 +11,7 @@ use pinfold::policy::settings::SCHEMA_URL;
 
 use crate::args::Init;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::say;
+use crate::output;
 use crate::settings;
 
 pub(crate) fn init(wanted: &Init) -> Result<ExitCode, Failure> {
@@ -30,7 +30,7 @@ pub(crate) fn init(wanted: &Init) -> Result<ExitCode, Failure> {
             told += "add `.pinfold/settings.local.json` to .gitignore: it is yours alone\n";
         }
     }
-    say::out(&told)?;
+    output::out(&told)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -52,7 +52,7 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Whether the ignore file of the project names the local settings plainly. Other ways to ignore them are not seen:
+/// Returns whether the ignore file of the project names the local settings plainly. Other ways to ignore them are not seen:
 /// the proposal is one line too many then.
 fn ignores_local(project: &Path) -> bool {
     let text = fs::read_to_string(project.join(".gitignore")).unwrap_or_default();
@@ -66,7 +66,7 @@ fn ignores_local(project: &Path) -> bool {
     text.lines().map(|line| line.trim().trim_matches('/')).any(|line| names.contains(&line))
 }
 
-/// What a new file says: nothing that is not so without it.
+/// Content of a new file: nothing that is not so without it.
 const TEMPLATE: &str = r#"{
   // Settings of pinfold for this project. Comments and trailing commas are welcome.
   "$schema": "SCHEMA",

@@ -9,7 +9,7 @@ use pinfold::policy::Hook;
 use pinfold_agent::Judge;
 use pinfold_hooks::{Came, Runner, Started};
 
-use crate::surroundings;
+use crate::env;
 
 /// A program that judges.
 #[derive(Debug)]
@@ -18,13 +18,13 @@ pub(crate) struct HookJudge {
     runner: Started,
 }
 
-/// How much longer than the program's own time is waited: until all that it started has ended.
+/// Time beyond the program's own: until all that it started has ended.
 const GRACE: Duration = Duration::from_secs(2);
 
 impl HookJudge {
     /// Runs in `folder`, and is told where the `project` lies.
     pub(crate) fn new(hook: Hook, folder: PathBuf, project: PathBuf) -> Self {
-        Self { hook, runner: Started::new(folder, project, surroundings::environment()) }
+        Self { hook, runner: Started::new(folder, project, env::environment()) }
     }
 
     /// The judge with a timeout of at most this.

@@ -1,8 +1,8 @@
 //! `pinfold log`: the record, as lines for a person or for a program.
 
 pub(crate) mod filter;
+pub(crate) mod format;
 mod stats;
-pub(crate) mod told;
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use pinfold::audit::{Hash, Misfit, Reader, Verified, ledger, verify};
 
 use crate::args::{Log, LogCommand, Verify};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{record, say};
+use crate::{output, record};
 use filter::Filter;
 
 pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
@@ -27,7 +27,7 @@ pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     }
 }
 
-/// How often it is looked whether something was written.
+/// Interval between looks for new lines.
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Lines that `--follow` begins with where neither their number nor a moment is given, as `tail -f` does.
@@ -39,17 +39,15 @@ const LOOKED_THROUGH: usize = 1000;
 fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     let filter = Filter::new(&wanted.filters)?.only_decisions(!wanted.all);
     let show = |line: &Line, text: &str| {
-        if wanted.json { format!("{text}\n") } else { told::told(line, wanted.verbose) }
+        if wanted.json { format!("{text}\n") } else { format::told(line, wanted.verbose) }
     };
     let mut reader = record::reader()?;
-    let print_new = |reader: &mut Reader| {
-        record::each_line(
-            reader,
-            |line, text| {
-                if filter.takes(&line) { say::out(&show(&line, text)) } else { Ok(()) }
-            },
-        )
-    };
+    let print_new =
+        |reader: &mut Reader| {
+            record::each_line(reader, |line, text| {
+                if filter.takes(&line) { output::out(&show(&line, text)) } else { Ok(()) }
+            })
+        };
     let last = match (wanted.last, filter.earliest()) {
         (Some(most), _) => Some((most, usize::MAX)),
         (None, None) if wanted.follow => Some((LAST_OF_FOLLOWED, LOOKED_THROUGH)),
@@ -66,7 +64,7 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
             let enough = kept.len() >= most || seen >= looked_through;
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        kept.iter().try_for_each(|text| say::out(text))?;
+        kept.iter().try_for_each(|text| output::out(text))?;
     } else {
         if let Some(since) = filter.earliest() {
             reader.skip_before(since).map_err(|e| record::unreadable(&e))?;
@@ -75,7 +73,7 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     }
     if reader.unfinished() > 0 {
         let bytes = reader.unfinished();
-        say::warn(format_args!("{bytes} bytes at the end are no whole line: being written, or cut off"));
+        output::warn(format_args!("{bytes} bytes at the end are no whole line: being written, or cut off"));
     }
     if !wanted.follow {
         return Ok(ExitCode::from(DONE));
@@ -89,14 +87,15 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
 fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
     let head = asked.head.as_deref().map(|text| {
         Hash::parse(text).ok_or_else(|| {
-            Failure::new(USAGE, "the head is no hash").mend("write the 64 digits that `verify` printed")
+            Failure::new(USAGE, "--head is not a valid hash")
+                .mend("write the 64 digits that `verify` printed")
         })
     });
     let directory = record::directory()?;
     let files = ledger::opened(&directory).map_err(|e| record::unreadable(&e))?;
     // The name of the machine is made with the first line.
     if files.is_empty() && directory.join(ledger::MACHINE).exists() {
-        say::out(&if asked.json {
+        output::out(&if asked.json {
             format!("{}\n", serde_json::json!({"holds": false, "missing": true}))
         } else {
             MISSING.to_owned()
@@ -109,9 +108,9 @@ fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
             Ok(verified) => serde_json::json!({"holds": true, "found": verified}),
             Err(misfit) => serde_json::json!({"holds": false, "misfit": misfit}),
         };
-        say::out(&format!("{value}\n"))?;
+        output::out(&format!("{value}\n"))?;
     } else {
-        say::out(&match &found {
+        output::out(&match &found {
             Ok(verified) => holds(verified, files.len()),
             Err(misfit) => breaks(misfit),
         })?;
@@ -157,13 +156,13 @@ fn holds(found: &Verified, files: usize) -> String {
 const MISSING: &str =
     "the record is not there: this machine has written one, and all its files were taken away\n";
 
-/// What a chain cannot show by itself.
+/// Remark about what a chain cannot show by itself.
 const NOT_SHOWN: &str = "not shown without a head that was kept elsewhere (--head): whether lines at the end were cut off, the last one \
                          was changed, or the whole chain was made anew\n";
 
 fn breaks(misfit: &Misfit) -> String {
     format!(
         "the chain does not hold\n  {}\n  lines before this one follow each other; this one and those after it prove nothing\n",
-        say::lines(&misfit.to_string())
+        output::lines(&misfit.to_string())
     )
 }

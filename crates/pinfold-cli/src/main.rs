@@ -1,7 +1,6 @@
 //! The `pinfold` command: one file per subcommand, none of which decides anything.
 
 mod agent;
-mod agents;
 mod approvals;
 mod approve;
 mod args;
@@ -11,6 +10,7 @@ mod check;
 mod completions;
 mod deny;
 mod doctor;
+mod env;
 mod exit;
 mod export;
 mod hook;
@@ -22,18 +22,18 @@ mod log;
 mod man;
 mod mcp;
 mod network;
+mod output;
 mod permissions;
+mod profiles;
 mod project_servers;
 mod record;
 mod rules;
 mod run;
-mod say;
 mod schema;
 mod serve;
 mod session;
 mod settings;
 mod setup;
-mod surroundings;
 mod tools;
 mod trust;
 mod why;
@@ -64,7 +64,7 @@ fn main() -> ExitCode {
         Command::Setup(wanted) => setup::setup(&wanted),
         Command::Import(wanted) => import::run(&wanted),
         Command::Export(wanted) => export::run(&wanted),
-        Command::Agents(wanted) => agents::list(&wanted),
+        Command::Profiles(wanted) => profiles::list(&wanted),
         Command::Schema(_) => schema::print(),
         Command::Doctor(doctor) => doctor::doctor(&doctor),
         Command::Completions(wanted) => completions::print(&wanted),

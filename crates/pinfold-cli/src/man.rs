@@ -7,7 +7,7 @@ use clap::CommandFactory;
 
 use crate::args::{Man, Pinfold};
 use crate::exit::{DONE, FAILED, Failure};
-use crate::say;
+use crate::output;
 
 pub(crate) fn print(man: &Man) -> Result<ExitCode, Failure> {
     let command = Pinfold::command();
@@ -19,7 +19,7 @@ pub(crate) fn print(man: &Man) -> Result<ExitCode, Failure> {
     } else {
         let mut page = Vec::new();
         clap_mangen::Man::new(command).render(&mut page).map_err(failed)?;
-        say::out(&String::from_utf8_lossy(&page))?;
+        output::out(&String::from_utf8_lossy(&page))?;
     }
     Ok(ExitCode::from(DONE))
 }

@@ -1,12 +1,12 @@
 //! `pinfold mcp`: the Model Context Protocol as a way in.
 
-mod behind;
-mod house;
+mod host_policy;
 mod http;
 mod login;
 mod reach;
-mod several;
-mod way;
+mod server_list;
+mod server_process;
+mod session_factory;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use std::sync::Arc;
 use pinfold_mcp::{Server, ServerOptions, SessionOpener as _};
 
 use crate::args::{Mcp, McpCommand, McpServe};
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::surroundings;
-use house::House;
+use session_factory::SessionFactory;
 
 pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
     match &wanted.what {
         McpCommand::Serve(wanted) => serve(wanted),
         McpCommand::Proxy(wanted) => match &wanted.config {
-            Some(file) => several::proxy(file),
-            None => behind::proxy(wanted),
+            Some(file) => server_list::proxy(file),
+            None => server_process::proxy(wanted),
         },
         McpCommand::Login(wanted) => login::login(wanted),
         McpCommand::Logout(wanted) => login::logout(wanted),
@@ -33,7 +33,7 @@ pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
 }
 
 fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
-    let house = House::of_tools(wanted)?;
+    let house = SessionFactory::of_tools(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let manner = ServerOptions {
@@ -45,7 +45,7 @@ fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
     if let Some(place) = wanted.over_http.http {
         return http::serve(&server, place, &wanted.over_http);
     }
-    surroundings::ended()
+    env::ended()
         .and_then(|ended| pinfold_mcp::serve_stdio(&server, ended))
         .map_err(|e| Failure::new(FAILED, format!("the client cannot be served: {e}")))?;
     Ok(ExitCode::from(DONE))

@@ -1,4 +1,4 @@
-//! What commands can reach: from flags and settings to a wish.
+//! Network of commands, by flags and settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -13,10 +13,10 @@ use pinfold_boundary::Network;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::args::Reach;
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::surroundings;
 
-/// What a run can reach. A flag goes before what settings say; hosts that are named on the command line are one.
+/// Returns what a run can reach. A flag goes before what settings say; hosts that are named on the command line are one.
 pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Result<Network, Failure> {
     let said = match flag {
         Some(Reach::Host) => Some(settings::Network::Host),
@@ -31,7 +31,7 @@ pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Resul
     }
 }
 
-/// What the shells of an agent can reach: as a run that has no flag of its own, but that what settings close stays closed
+/// Returns what the shells of an agent can reach: as a run that has no flag of its own, but that what settings close stays closed
 /// whatever hosts are named.
 pub(crate) fn of_shells(named: bool, merged: &Merged) -> Result<Network, Failure> {
     match merged.sandbox.network.as_ref().map(|said| said.value) {
@@ -47,7 +47,7 @@ pub(crate) fn secrets(merged: &Merged) -> Secrets {
 
 /// The sockets of programs on this machine that can be connected to.
 pub(crate) fn sockets(merged: &Merged) -> Vec<PathBuf> {
-    let home = surroundings::home();
+    let home = env::home();
     let from_home = |path: &Path| match (path.strip_prefix("~"), &home) {
         (Ok(below), Some(home)) => home.join(below),
         (Ok(_), None) | (Err(_), _) => path.to_owned(),

@@ -1,8 +1,8 @@
 //! `pinfold permissions`: all that holds, on a screen or as a list.
 
+mod controller;
 mod counts;
 mod held;
-mod house;
 mod list;
 mod running;
 
@@ -15,9 +15,9 @@ use pinfold_terminal::permissions::show;
 
 use crate::args::Permissions;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{rules, say, settings};
+use crate::{output, rules, settings};
+use controller::PermissionsController;
 use held::Held;
-use house::House;
 
 pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     let folder = wanted.folder.as_deref();
@@ -30,7 +30,7 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     let locations = settings::locations(folder)?;
     if wanted.list {
         let held = Held::now(&locations)?;
-        say::out(&if wanted.json { list::json(&held) } else { list::text(&held) })?;
+        output::out(&if wanted.json { list::json(&held) } else { list::text(&held) })?;
         return Ok(ExitCode::from(DONE));
     }
     if !std::io::stdout().is_terminal() {
@@ -42,6 +42,6 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     Held::now(&locations)?;
     let mut stage = ExclusiveTty::open().map_err(failed)?;
     let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-    show(&mut stage, &title, look, &mut House::new(locations)).map_err(failed)?;
+    show(&mut stage, &title, look, &mut PermissionsController::new(locations)).map_err(failed)?;
     Ok(ExitCode::from(DONE))
 }

@@ -56,7 +56,7 @@ fn shown(folder: &Path, file: ServerFile) -> String {
     folder.join(file.path).display().to_string()
 }
 
-/// What `pinfold trust` has to show of them: for the folder that it is said in, and those above it in the project.
+/// Returns what `pinfold trust` has to show of them: for the folder that it is said in, and those above it in the project.
 pub(crate) fn widen(
     widening: &mut Widening,
     ambient: &Ambient,

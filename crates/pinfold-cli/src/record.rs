@@ -1,4 +1,4 @@
-//! Where the record of this machine is kept.
+//! The audit log of this machine: its place, its readers, its writer.
 
 pub(crate) mod span;
 
@@ -14,15 +14,15 @@ use pinfold::audit::{Ledger, Limits, Reader, session_name};
 use pinfold::policy::Guards;
 
 use crate::exit::{FAILED, Failure, USAGE};
-use crate::{say, surroundings};
+use crate::{env, output};
 
-/// What to do where it cannot be written.
+/// Advice where it cannot be written.
 pub(crate) const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
 
 /// The directory of the record: one of its own, so that all of it can be hidden from those whom it is about.
 pub(crate) fn directory() -> Result<PathBuf, Failure> {
-    let home = surroundings::state_home()
-        .ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend(MEND))?;
+    let home =
+        env::state_home().ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend(MEND))?;
     Ok(home.join("record"))
 }
 
@@ -36,11 +36,11 @@ pub(crate) fn places() -> Vec<PathBuf> {
     place().into_iter().chain(beside()).collect()
 }
 
-/// What is kept beside the record, of the runs of agents and of servers: nobody inside reads or changes what is known.
+/// Returns what is kept beside the record, of the runs of agents and of servers: nobody inside reads or changes what is known.
 /// Where there is a record it is made, so that what comes there later is hidden from whoever runs now.
 pub(crate) fn beside() -> Vec<PathBuf> {
     let found = |name| {
-        let place = surroundings::state_home()?.join(name);
+        let place = env::state_home()?.join(name);
         // It is there, or nothing is kept here.
         let _ = DirBuilder::new().mode(0o700).create(&place);
         place.canonicalize().ok()
@@ -50,17 +50,17 @@ pub(crate) fn beside() -> Vec<PathBuf> {
 
 /// The directory in which it is kept what the tools of MCP servers are.
 pub(crate) fn pins() -> Result<PathBuf, Failure> {
-    let home = surroundings::state_home();
+    let home = env::state_home();
     home.map(|home| home.join(PINS)).ok_or_else(|| {
         Failure::new(USAGE, "there is no home for what is known of servers")
             .mend("set XDG_STATE_HOME to a directory that you can write")
     })
 }
 
-/// Where that is, beside the record.
+/// Directory of it, beside the audit log.
 const PINS: &str = "mcp";
 
-/// Where the runs of agents are kept, beside the record.
+/// Directory of the runs of agents, beside the audit log.
 pub(crate) const RUNS: &str = "agents";
 
 /// Guards them wherever they are: neither tools nor processes read or write what says what they did.
@@ -88,7 +88,7 @@ pub(crate) fn reader() -> Result<Reader, Failure> {
 /// A reader of another record, which is one file.
 pub(crate) fn named_reader(file: &Path) -> Result<Reader, Failure> {
     std::fs::File::open(file).map_err(|e| {
-        let shown = say::visible(&file.display().to_string());
+        let shown = output::visible(&file.display().to_string());
         Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
     })?;
     Ok(Reader::of_file(&Ambient::claim(), file))
@@ -139,24 +139,24 @@ pub(crate) fn each_from_end(
     damaged.done(read)
 }
 
-/// How many lines no journal can have written.
+/// Number of lines that no journal can have written.
 struct Damaged(u64);
 
 impl Damaged {
-    /// How many of them are told one by one.
+    /// Number of them that are reported one by one.
     const SHOWN: u64 = 3;
 
     fn tell(&mut self, damage: &Damage) {
         self.0 += 1;
         if self.0 <= Self::SHOWN {
-            say::warn(format_args!("no line of a record: {}", say::lines(&damage.to_string())));
+            output::warn(format_args!("no line of a record: {}", output::lines(&damage.to_string())));
         }
     }
 
     fn done(self, read: Result<(), Stop>) -> Result<(), Failure> {
         let Self(damaged) = self;
         if damaged > Self::SHOWN {
-            say::warn(format_args!("{damaged} lines are no lines of a record; see `pinfold log verify`"));
+            output::warn(format_args!("{damaged} lines are no lines of a record; see `pinfold log verify`"));
         }
         read.map_err(|stop| match stop {
             Stop::Unreadable(error) => unreadable(&error),

@@ -12,16 +12,16 @@ use pinfold::policy::lint::Remark;
 use pinfold::policy::merge::{Ignored, Merged};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Located, Source};
-use pinfold::settings::{ChangeError, Locations, Situation, broken, change};
+use pinfold::policy::{Located, Source, WayIn};
+use pinfold::settings::{ChangeError, Locations, broken, change};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::args::{OneRule, RulesCommand};
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
+use crate::output;
 use crate::settings;
-use crate::surroundings;
 
 pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCode, Failure> {
     let locations = settings::locations(folder)?;
@@ -33,7 +33,7 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Replay(wanted) => replay::run(&locations, wanted),
         RulesCommand::Add(one) => {
             let rule = Rule::parse_written(&one.rule);
-            let rule = rule.map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
+            let rule = rule.map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))?;
             changed(&locations, one, &Change::Add(one.effect.into(), rule))
         }
         RulesCommand::Remove(one) => {
@@ -49,17 +49,17 @@ fn list(locations: &Locations, flags: &Flags, as_json: bool) -> Result<ExitCode,
     } else {
         text_of(&merged)
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
 fn text_of(merged: &Merged) -> String {
     let mut lines = vec![format!("mode   {:<40} {}", merged.mode.value.word(), merged.mode.source)];
     let rule = |rule: &pinfold::policy::SourcedRule| {
-        format!("{:<6} {:<40} {}", rule.effect.word(), say::visible(rule.rule.text()), rule.source)
+        format!("{:<6} {:<40} {}", rule.effect.word(), output::visible(rule.rule.text()), rule.source)
     };
     lines.extend(merged.rules.iter().map(rule));
-    let folder = |at: &Located<String>| format!("folder {:<40} {}", say::visible(&at.value), at.source);
+    let folder = |at: &Located<String>| format!("folder {:<40} {}", output::visible(&at.value), at.source);
     lines.extend(merged.additional_directories.iter().map(folder));
     if let Some(lock) = &merged.bypass_locked {
         lines.push(format!("lock   {:<40} {lock}", "bypassPermissions cannot be entered"));
@@ -69,8 +69,9 @@ fn text_of(merged: &Merged) -> String {
     }
     if !merged.ignored.is_empty() {
         lines.push("\nWhat does not count:".to_owned());
-        lines
-            .extend(merged.ignored.iter().map(|ignored| format!("  {}", say::visible(&ignored.to_string()))));
+        lines.extend(
+            merged.ignored.iter().map(|ignored| format!("  {}", output::visible(&ignored.to_string()))),
+        );
     }
     lines.join("\n") + "\n"
 }
@@ -139,35 +140,33 @@ fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
         let ignored = merged.ignored.iter().map(ToString::to_string);
         ignored
             .chain(remarks.iter().map(ToString::to_string))
-            .map(|line| say::visible(&line) + "\n")
+            .map(|line| output::visible(&line) + "\n")
             .collect()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     let nothing = remarks.is_empty() && merged.ignored.is_empty();
     Ok(ExitCode::from(if nothing { DONE } else { FAILED }))
 }
 
 /// Tries every expectation against all that holds here.
 fn test(locations: &Locations) -> Result<ExitCode, Failure> {
-    let merged = settings::loaded(locations, &Flags::default())?.merged;
     let folder = locations.project.clone().unwrap_or_default();
-    let situation =
-        Situation { project: folder.clone(), cwd: None, variables: surroundings::variables(), profile: None };
-    let plan = Plan { home: surroundings::home(), ..Plan::for_folder(folder) };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
+    let setup = settings::setup(&folder, locations.clone(), Flags::default(), None)?;
+    let resolved = settings::resolved(&setup)?;
+    let merged = &resolved.merged;
+    let plan = Plan { home: env::home(), ..Plan::for_folder(folder) };
+    let plan = settings::plan(&resolved, plan, WayIn::Check)?;
     let broken = broken(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {
-        say::out(&format!("{}: {}\n", broken.source, say::visible(&broken.what)))?;
+        output::out(&format!("{}: {}\n", broken.source, output::visible(&broken.what)))?;
     }
     let held = merged.tests.len() - broken.len();
-    say::out(&format!("{held} of {} expectations hold\n", merged.tests.len()))?;
+    output::out(&format!("{held} of {} expectations hold\n", merged.tests.len()))?;
     Ok(ExitCode::from(if broken.is_empty() { DONE } else { FAILED }))
 }
 
 fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
     }
     let done = change(&Ambient::claim(), locations, one.file.layer(), what).map_err(|e| failed(&e))?;
@@ -177,15 +176,15 @@ fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCo
         (Change::Remove(..), true) => "removed from",
         (Change::Remove(..), false) => "does not stand in",
     };
-    say::out(&format!(
+    output::out(&format!(
         "{} {} {word} {}\n",
         one.effect_word(),
-        say::visible(&one.rule),
+        output::visible(&one.rule),
         done.file.path.display()
     ))?;
     // A rule that was just written and does not count should not surprise later.
     if let Err(other) = settings::loaded(locations, &Flags::default()) {
-        say::warn(&other.message);
+        output::warn(&other.message);
     }
     let missing = matches!((what, done.changed), (Change::Remove(..), false));
     Ok(ExitCode::from(if missing { FAILED } else { DONE }))
@@ -197,7 +196,7 @@ pub(crate) fn failed(e: &ChangeError) -> Failure {
             Failure::new(USAGE, settings::lines(bad)).mend("mend the file first; it is as it was")
         }
         ChangeError::NoFile(_) | ChangeError::File { .. } | ChangeError::Trust(_) | ChangeError::Other(_) => {
-            Failure::new(FAILED, say::lines(&e.to_string()))
+            Failure::new(FAILED, output::lines(&e.to_string()))
         }
     }
 }

@@ -26,11 +26,11 @@ use pinfold_terminal::PtySession;
 use pinfold_tools::SandboxEscalations;
 
 use crate::args::Run;
-use crate::exit::{Failure, NO_WALLS, TIMED_OUT, USAGE};
+use crate::env;
+use crate::exit::{Failure, NO_SANDBOX, TIMED_OUT, USAGE};
 use crate::network;
+use crate::output::{visible, warn};
 use crate::record;
-use crate::say::{visible, warn};
-use crate::surroundings;
 use agent::AgentAccess;
 use escalation::Escalation;
 use options::RunOptions;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let request = escalation.extend(request);
     let asks = escalation.asks_at_terminal(&request);
     let published = port_forward::listen(&args.listen, &request.network)?;
-    let nested = surroundings::is_inside_another();
+    let nested = env::is_inside_another();
     record.start(args, &request.folder, Some(&request))?;
     // The places of the record are there only now.
     let request = request.and_deny_read(record.place().into_iter().chain(record::beside()));
@@ -125,21 +125,21 @@ fn observe(
     if run.boundary().hosts().is_some() && run.boundary().reaches_hosts() {
         network::make_room();
     }
-    let mut course = Course { flowing, terminal, escalation, too_much_output: false };
+    let mut course = RunCourse { flowing, terminal, escalation, too_much_output: false };
     let escalations = SandboxEscalations::of_session(Some(escalation.session()));
     let result = run.observe(egress, escalations, &mut course);
     Ok(Observed { result, too_much_output: course.too_much_output })
 }
 
 /// The course of a run, for the streams and the terminal that it was given.
-struct Course<'a> {
+struct RunCourse<'a> {
     flowing: Option<Flowing>,
     terminal: Option<PtySession>,
     escalation: &'a Escalation,
     too_much_output: bool,
 }
 
-impl RunListener for Course<'_> {
+impl RunListener for RunCourse<'_> {
     fn observed(&mut self, egress: Egress) {
         if egress == Egress::Unavailable {
             warn(
@@ -157,7 +157,7 @@ impl RunListener for Course<'_> {
 }
 
 fn lost(error: io::Error) -> Failure {
-    Failure::new(NO_WALLS, format!("lost the sandboxed process; it was killed: {error}"))
+    Failure::new(NO_SANDBOX, format!("lost the sandboxed process; it was killed: {error}"))
 }
 
 /// Returns the message about a command that did not end well after a limit was reached.
@@ -180,7 +180,7 @@ fn without_sandbox(args: &Run, mut record: RunRecord) -> Result<ExitCode, Failur
     let program = words.next().map_or(OsStr::new(""), OsString::as_os_str);
     let folder = match &args.folder {
         Some(folder) => folder.clone(),
-        None => surroundings::current_dir()?,
+        None => env::current_dir()?,
     };
     record.start(args, &folder, None)?;
     let error = std::process::Command::new(program).args(words).current_dir(folder).exec();

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 use pinfold::policy::Settings;
 
 use crate::exit::{DONE, Failure};
-use crate::say;
+use crate::output;
 
 pub(crate) fn print() -> Result<ExitCode, Failure> {
-    say::out(&(serde_json::to_string_pretty(&Settings::schema()).unwrap_or_default() + "\n"))?;
+    output::out(&(serde_json::to_string_pretty(&Settings::schema()).unwrap_or_default() + "\n"))?;
     Ok(ExitCode::from(DONE))
 }

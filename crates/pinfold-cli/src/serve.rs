@@ -20,25 +20,25 @@ use serde_json::{Value, json};
 
 use crate::args::{Judging, Serve};
 use crate::check::{desk::desk, lines};
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
-use crate::session::{self, Wish};
-use crate::surroundings;
+use crate::output;
+use crate::session::{self, SessionOptions};
 
-/// How many may be connected at a time: each is a thread and a session.
+/// Most connections at a time: each is a thread and a session.
 const MOST_CONNECTED: usize = 64;
-/// How long the first line may take.
+/// Time that the first line may take.
 const HURRY: Duration = Duration::from_secs(5);
-/// How long somebody may read nothing of what they are told.
+/// Time that a client may read nothing of what it is sent.
 const STUCK: Duration = Duration::from_mins(1);
 /// The longest first line.
 const LONGEST_HELLO: u64 = 4 << 10;
 /// The version of what is said.
 const VERSION: u32 = 1;
 
-/// What all connections have in common.
+/// State that all connections share.
 struct House {
-    wish: Wish,
+    wish: SessionOptions,
     folder: PathBuf,
     judging: Judging,
     ask_nobody: bool,
@@ -67,26 +67,26 @@ enum Role {
 }
 
 pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
     }
     let house = Arc::new(house(wanted)?);
     // Settings that cannot be used are told now and not to the first who comes.
     session::view(&house.wish)?;
-    let path = say::visible(&wanted.socket.display().to_string());
+    let path = output::visible(&wanted.socket.display().to_string());
     let (_named, listener) = NamedSocket::listen(&wanted.socket).map_err(|why| {
         let code = if matches!(why, NamedSocketError::Io(_)) { FAILED } else { USAGE };
         Failure::new(code, format!("{path}: {why}"))
     })?;
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
-    let mut ended = surroundings::ended().map_err(failed)?;
+    let mut ended = env::ended().map_err(failed)?;
     let guests = Arc::clone(&house);
     let door = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
         let _ = guests.talk(stream, who);
     });
     let door = door.map_err(failed)?;
-    say::out(&format!("{path}\n"))?;
+    output::out(&format!("{path}\n"))?;
     // A byte for each signal.
     let _ = ended.read(&mut [0]);
     house.closing.store(true, Ordering::SeqCst);
@@ -95,11 +95,11 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
 }
 
 fn house(wanted: &Serve) -> Result<House, Failure> {
-    let here = surroundings::current_dir()?;
+    let here = env::current_dir()?;
     let named = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
     let folder = named.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
-        let shown = say::visible(&named.display().to_string());
-        Failure::new(USAGE, format!("`{shown}` is no folder")).mend("name an existing folder")
+        let shown = output::visible(&named.display().to_string());
+        Failure::new(USAGE, format!("not a directory: `{shown}`")).mend("name an existing folder")
     })?;
     let flags = &wanted.session;
     let judging = Judging {
@@ -110,7 +110,7 @@ fn house(wanted: &Serve) -> Result<House, Failure> {
         headless: false,
         allow_bash: flags.allow_bash,
     };
-    let wish = Wish {
+    let wish = SessionOptions {
         kind: "serve",
         folder: wanted.folder.clone(),
         within: None,
@@ -161,7 +161,7 @@ impl House {
     }
 }
 
-/// What ends a connection, or stands for the answer to one line.
+/// Returns what ends a connection, or stands for the answer to one line.
 fn error(message: &str) -> Value {
     json!({"id": null, "error": message})
 }

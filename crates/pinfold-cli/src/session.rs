@@ -8,8 +8,8 @@ use pinfold::consent::Asking;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{Flags, Secrets};
 use pinfold::policy::source::Layer;
-use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, is_visible};
-use pinfold::settings::{Locations, NotApplied, Situation, Watched};
+use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, WayIn, is_visible};
+use pinfold::settings::{ResolvedSettings, SessionSetup, Watched};
 use pinfold::{Ambient, Plan, Session, SessionError};
 use pinfold_agent::{Judge, Judged};
 use pinfold_boundary::{Boundary, CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
@@ -21,38 +21,38 @@ use crate::asking::{self, Reach};
 use crate::exit::{Failure, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::Span;
-use crate::{hooks, network, record, settings, surroundings};
+use crate::{env, hooks, network, record, settings};
 
-/// What is wished of a session.
+/// Options of a session.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct SessionOptions {
     /// Which command has it: the first part of its name in the record.
     pub(crate) kind: &'static str,
     /// The folder that can be written; the current one where none is named.
     pub(crate) folder: Option<PathBuf>,
     /// The places that are left of the folder, none at all for an empty list; without it the folder is whole.
     pub(crate) within: Option<Vec<PathBuf>>,
-    /// What else was said.
+    /// Flags of the command line.
     pub(crate) flags: SessionFlags,
-    /// Where nobody can be asked, what would be a question is denied.
+    /// Questions are denied where no approver can be asked.
     pub(crate) headless_alone: bool,
 }
 
 /// Opens a session. `ask` makes whoever is asked, from what settings say.
 pub(crate) fn open(
-    wish: &Wish,
+    options: &SessionOptions,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Session, Failure> {
-    opened(wish, JudgeOf::Settings, ask).map(|opened| opened.session)
+    opened(options, JudgeOf::Settings, ask).map(|opened| opened.session)
 }
 
 /// The same for an agent, whose session is in the record from its beginning to its end.
 pub(crate) fn open_for_an_agent(
-    wish: &Wish,
+    options: &SessionOptions,
     program: &str,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<(Session, Span), Failure> {
-    let Opened { session, journal, .. } = opened(wish, JudgeOf::Settings, ask)?;
+    let Opened { session, journal, .. } = opened(options, JudgeOf::Settings, ask)?;
     let span = Span::begin(journal, &session, program)?;
     Ok((session, span))
 }
@@ -64,7 +64,7 @@ pub(crate) struct Opened {
     pub(crate) journal: Arc<dyn Journal>,
 }
 
-/// Whose judge answers routine questions in the mode `auto`.
+/// Judge of routine questions in the mode `auto`.
 pub(crate) enum JudgeOf {
     /// The one of settings, if they name one.
     Settings,
@@ -74,14 +74,14 @@ pub(crate) enum JudgeOf {
 
 /// The same for whoever begins sessions below it.
 pub(crate) fn opened(
-    wish: &Wish,
+    options: &SessionOptions,
     judge: JudgeOf,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Opened, Failure> {
-    let Settled { plan, limits, shells } = with_settings(wish, judge, ask)?;
-    let plan = narrowed(plan, wish.within.as_deref());
-    // Open before the walls are drawn, so that it is there to be guarded.
-    let journal = journal(wish.flags.no_record, limits)?;
+    let Settled { plan, limits, shells } = with_settings(options, judge, ask)?;
+    let plan = narrowed(plan, options.within.as_deref());
+    // Open before the boundary is compiled, so that it is there to be guarded.
+    let journal = journal(options.flags.no_record, limits)?;
     let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
@@ -92,7 +92,7 @@ pub(crate) fn opened(
     Ok(Opened { session, shells, journal })
 }
 
-/// What a session would show a model, without opening it.
+/// View of a session for a model, without opening it.
 pub(crate) struct View {
     policy: Policy,
     scope: Scope,
@@ -100,19 +100,18 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Whether a model is shown a tool.
+    /// Returns whether a model is shown a tool.
     pub(crate) fn shows(&self, tool: &str) -> bool {
         is_visible(&self.policy, &self.scope, self.interaction, tool)
     }
 }
 
-/// What a session of this wish would show, as settings are now. Nothing is made or opened.
-pub(crate) fn view(wish: &Wish) -> Result<View, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::read_quietly(&locations, &flags)?.merged;
-    let allow_bash = merged.allows_bash() == Some(true);
-    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
-    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.where_the_folder_is_granted(&merged);
+/// Returns what a session of this options would show, as settings are now. Nothing is made or opened.
+pub(crate) fn view(options: &SessionOptions) -> Result<View, Failure> {
+    let ResolvedFlags { plan, setup } = resolve_flags(options)?;
+    let resolved = settings::resolved_quietly(&setup)?;
+    let allow_bash = resolved.merged.allows_bash() == Some(true);
+    let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
     let Plan { policy, scope, interaction, .. } = plan;
     Ok(View { policy, scope: Scope { allow_bash, ..scope }, interaction })
 }
@@ -128,20 +127,19 @@ fn not_opened(error: &SessionError) -> Failure {
 }
 
 /// The program that settings name as the judge, and who says so.
-pub(crate) fn judging(wish: &Wish) -> Result<Option<(HookJudge, Layer)>, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::read_quietly(&locations, &flags)?.merged;
-    Ok(judge_of(&merged, &plan, &situation))
+pub(crate) fn judging(options: &SessionOptions) -> Result<Option<(HookJudge, Layer)>, Failure> {
+    let ResolvedFlags { plan, setup } = resolve_flags(options)?;
+    Ok(judge_of(&settings::resolved_quietly(&setup)?, &plan))
 }
 
-/// The same from settings that were read.
-pub(crate) fn judge_of(merged: &Merged, plan: &Plan, situation: &Situation) -> Option<(HookJudge, Layer)> {
-    let judge = merged.judge.as_ref()?;
-    let (folder, project) = (plan.scope.display_root.clone(), situation.project.clone());
+/// Returns the judge that resolved settings name, and who says so.
+pub(crate) fn judge_of(resolved: &ResolvedSettings, plan: &Plan) -> Option<(HookJudge, Layer)> {
+    let judge = resolved.merged.judge.as_ref()?;
+    let (folder, project) = (plan.scope.display_root.clone(), resolved.situation.project.clone());
     Some((HookJudge::new(judge.value.hook(), folder, project), judge.source.layer))
 }
 
-/// How a session asks with the judge before everybody else. It has a say in the mode `auto` alone: elsewhere it does not
+/// Returns how a session asks with the judge before everybody else. It has a say in the mode `auto` alone: elsewhere it does not
 /// count as a person who can be asked.
 pub(crate) fn with_judge(
     merged: &Merged,
@@ -154,7 +152,7 @@ pub(crate) fn with_judge(
     }
 }
 
-/// What is left of a plan within these places: they are what can be written, and nothing else is.
+/// Returns what is left of a plan within these places: they are what can be written, and nothing else is.
 fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     let Some(within) = within else { return plan };
     let Some((first, rest)) = within.split_first() else {
@@ -170,7 +168,7 @@ fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, access, ..plan }
 }
 
-/// What holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
+/// Returns what holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
 /// not known, and a session would not start with it.
 pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
     let mut policy = settings.now();
@@ -182,30 +180,21 @@ pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
     policy
 }
 
-/// What the session judges by, made anew when a settings file changes.
-pub(crate) fn followed(wish: &Wish) -> Result<Watched<Policy>, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let make = move |merged: &Merged| match applied(plan.clone(), merged, &situation) {
-        Ok(plan) => plan.policy,
-        // What cannot be carried out any more denies, and says so.
-        Err(failure) => {
-            let mut nothing = Policy::default();
-            nothing.unread.push(failure.to_string());
-            nothing
-        }
-    };
-    Watched::start(Ambient::claim(), locations, flags, make)
-        .map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
+/// Returns what the session judges by, made anew when a settings file changes.
+pub(crate) fn followed(options: &SessionOptions) -> Result<Watched<Policy>, Failure> {
+    let ResolvedFlags { plan, setup } = resolve_flags(options)?;
+    let followed = setup.follow(Ambient::claim(), plan, WayIn::OwnTools);
+    followed.map_err(|e| Failure::new(USAGE, format!("settings cannot be used\n{e}")))
 }
 
 /// Has a session judge by its settings as they are now; those that cannot be followed stay as they were.
 ///
 /// Only a change counts: what the session came to meanwhile, such as a mode that a hook set, stays until there is one.
-pub(crate) fn following(wish: Wish) -> impl Fn(&Session) + Send + Sync {
+pub(crate) fn following(options: SessionOptions) -> impl Fn(&Session) + Send + Sync {
     let watched = OnceLock::new();
     let last: Mutex<Option<Arc<Policy>>> = Mutex::default();
     move |session| {
-        let Some(watched) = watched.get_or_init(|| followed(&wish).ok()) else { return };
+        let Some(watched) = watched.get_or_init(|| followed(&options).ok()) else { return };
         let now = policy_now(watched);
         let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
         if last.as_ref().is_none_or(|last| !Arc::ptr_eq(last, &now)) {
@@ -215,17 +204,15 @@ pub(crate) fn following(wish: Wish) -> impl Fn(&Session) + Send + Sync {
     }
 }
 
-/// The plan that the flags make, and where the settings are that complete it.
-struct Said {
+/// Flags and folder of a session, resolved: its plan before settings, and the sources of these.
+struct ResolvedFlags {
     plan: Plan,
-    locations: Locations,
-    flags: Flags,
-    situation: Situation,
+    setup: SessionSetup,
 }
 
-fn said(wish: &Wish) -> Result<Said, Failure> {
-    let here = surroundings::current_dir()?;
-    let Wish { kind, folder: named, flags, .. } = wish;
+fn resolve_flags(options: &SessionOptions) -> Result<ResolvedFlags, Failure> {
+    let here = env::current_dir()?;
+    let SessionOptions { kind, folder: named, flags, .. } = options;
     let folder = named.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let plan = Plan {
         id: record::session(kind)?,
@@ -235,8 +222,8 @@ fn said(wish: &Wish) -> Result<Said, Failure> {
             enforce_write: false,
             allow_bash: flags.allow_bash,
         },
-        home: surroundings::home(),
-        folder_choice: surroundings::folder_choice(flags.allow_home && named.is_some()),
+        home: env::home(),
+        folder_choice: env::folder_choice(flags.allow_home && named.is_some()),
         access: if flags.read_only { Access::ReadOnly } else { Access::ReadWrite },
         interaction: Interaction::Interactive,
         ..Plan::for_folder(&here)
@@ -244,32 +231,25 @@ fn said(wish: &Wish) -> Result<Said, Failure> {
     let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
     let layer = flags.settings.flags(&add_dir, flags.allow_bash);
     let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
-    let locations = match (flags.no_settings, named) {
-        (true, _) => Locations { home: plan.home.clone(), ..Locations::default() },
-        (false, folder) => settings::locations(folder.as_deref())?,
-    };
-    let situation = Situation {
-        project: locations.project.clone().unwrap_or_else(|| plan.scope.display_root.clone()),
-        cwd: None,
-        variables: surroundings::variables(),
-        profile: settings::profile(flags.settings.profile.as_deref())?,
-    };
-    Ok(Said { plan, locations, flags: layer, situation })
+    let locations = settings::locations_unless(flags.no_settings, named.as_deref())?;
+    let profile = flags.settings.profile.as_deref();
+    let setup = settings::setup(&plan.scope.display_root, locations, layer, profile)?;
+    Ok(ResolvedFlags { plan, setup })
 }
 
-/// What flags and settings come to.
+/// Plan, limits and shells of a session, by flags and settings.
 struct Settled {
     plan: Plan,
     limits: Limits,
     shells: ShellMaker,
 }
 
-/// What makes shells for the plans of sessions.
+/// Maker of shells for the plans of sessions.
 pub(crate) struct ShellMaker {
     allow_degraded: bool,
-    /// What no command gets of the environment.
+    /// Variable that no command gets.
     without: Option<EnvOverride>,
-    /// What shells can reach.
+    /// Network of shells.
     network: Network,
     /// Secrets that are put in on the way.
     secrets: Secrets,
@@ -278,46 +258,40 @@ pub(crate) struct ShellMaker {
 }
 
 fn with_settings(
-    wish: &Wish,
+    options: &SessionOptions,
     judge: JudgeOf,
     ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Settled, Failure> {
-    let Said { plan, locations, flags, situation } = said(wish)?;
-    let merged = settings::loaded(&locations, &flags)?.merged;
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to })?;
+    let ResolvedFlags { plan, setup } = resolve_flags(options)?;
+    let resolved = settings::resolved(&setup)?;
+    let merged = &resolved.merged;
+    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to: resolved.rules_to() })?;
     let judge = match judge {
-        JudgeOf::Settings => judge_of(&merged, &plan, &situation).map(|(judge, _)| Arc::new(judge) as _),
+        JudgeOf::Settings => judge_of(&resolved, &plan).map(|(judge, _)| Arc::new(judge) as _),
         JudgeOf::Caller(judge) => judge,
     };
-    let asking = with_judge(&merged, judge, asking);
+    let asking = with_judge(merged, judge, asking);
     let interaction = match &asking {
-        None if wish.headless_alone => Interaction::Headless,
+        None if options.headless_alone => Interaction::Headless,
         None | Some(_) => Interaction::Interactive,
     };
     let plan = Plan { asking, interaction, ..plan };
-    let plan = applied(plan, &merged, &situation).map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
+    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
+    let SessionSetup { locations, flags, .. } = &setup;
     let named = !flags.allow_host.is_empty();
     let of_shells = move |merged: &Merged| network::of_shells(named, merged);
-    let network = network::following(of_shells(&merged)?, (&locations, &flags), of_shells);
-    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
+    let network = network::following(of_shells(merged)?, (locations, flags), of_shells);
+    let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let allow_bash = merged.allows_bash() == Some(true);
     let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
     let without = asking::own_secret(&merged.approvals);
-    let shells = ShellMaker { allow_degraded: wish.flags.allow_degraded, without, network, secrets, sockets };
+    let shells =
+        ShellMaker { allow_degraded: options.flags.allow_degraded, without, network, secrets, sockets };
     Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
 }
 
-/// Whoever calls a tool by hand gives it the folder; what settings and flags say beyond that holds.
-fn applied(plan: Plan, merged: &Merged, situation: &Situation) -> Result<Plan, NotApplied> {
-    let rules = merged.rules.iter().cloned().chain(asking::closed_places()).collect();
-    let merged = Merged { rules, ..merged.clone() };
-    let plan = plan.with_settings(&Ambient::claim(), &merged, situation)?;
-    Ok(plan.where_the_folder_is_granted(&merged))
-}
-
-/// What a shell of this session could do, so that no tool does more.
+/// Returns what a shell of this session could do, so that no tool does more.
 fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
     let mut request = SandboxRequest::new(plan.scope.root.clone());
     request.folder_choice = plan.folder_choice.clone();
@@ -328,7 +302,7 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
         Access::DefaultWrite => SandboxMode::DefaultWrite,
     };
     request.add.clone_from(&plan.also_writable);
-    request.deny_read = surroundings::hidden();
+    request.deny_read = env::hidden();
     request.home.clone_from(&plan.home);
     request.caches = CacheChoice::None;
     // No process is started with it, so nothing private is made.
@@ -337,19 +311,19 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
 }
 
 impl ShellMaker {
-    /// What runs the shells of a plan: held like a run of its folder without options.
+    /// Returns what runs the shells of a plan: held like a run of its folder without options.
     pub(crate) fn shells(&self, plan: &Plan) -> Result<Shells, Failure> {
         // Inside another run the outer line holds what this one cannot build a second time.
-        let nested = surroundings::is_inside_another();
-        let mut options = ShellOptions::new(surroundings::private_base());
+        let nested = env::is_inside_another();
+        let mut options = ShellOptions::new(env::private_base());
         options.weakest = if self.allow_degraded || nested { Tier::Landlock } else { Tier::Full };
         options.strongest = if nested { Tier::Landlock } else { Tier::Full };
         let request = &mut options.request;
-        request.deny_read = record::places().into_iter().chain(surroundings::hidden()).collect();
+        request.deny_read = record::places().into_iter().chain(env::hidden()).collect();
         request.environment = std::env::vars_os().collect();
         request.env_overrides = self.without.iter().cloned().collect();
-        request.cache_home = surroundings::cache_home();
-        request.state_home = surroundings::state_home();
+        request.cache_home = env::cache_home();
+        request.state_home = env::state_home();
         request.network = self.network.clone();
         request.secrets = self.secrets.clone();
         request.sockets.clone_from(&self.sockets);

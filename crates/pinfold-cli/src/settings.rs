@@ -9,28 +9,68 @@ use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use pinfold::Ambient;
 use pinfold::policy::merge::Ignored;
 use pinfold::policy::settings::Flags;
-use pinfold::policy::{BadSetting, BadSettings};
-use pinfold::settings::{Loaded, Locations, SettingsError, load, project_root};
-use pinfold::{Profile, ProfileError};
+use pinfold::policy::{BadSetting, BadSettings, WayIn};
+use pinfold::settings::{
+    Loaded, Locations, ResolvedSettings, SessionSetup, SettingsError, load, project_root,
+};
+use pinfold::{Plan, Profile, ProfileError};
 
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
-/// Where the settings for a folder stand; for the current one when none is named.
+/// Returns where the settings for a folder stand; for the current one when none is named.
 pub(crate) fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
-    let here = surroundings::current_dir()?;
-    let home = surroundings::home();
+    let here = env::current_dir()?;
+    let home = env::home();
     // A folder that is named is meant; only where nothing is said the project is looked for.
     let project = folder.map_or_else(|| project_root(&here, home.as_deref()), |folder| here.join(folder));
-    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let (config, state) = (env::config_home(), env::state_home());
     Ok(Locations::usual(&project, home, config.as_deref(), state.as_deref()))
+}
+
+/// Returns where the settings of a command stand: nowhere with `--no-settings`.
+pub(crate) fn locations_unless(no_settings: bool, folder: Option<&Path>) -> Result<Locations, Failure> {
+    if no_settings {
+        return Ok(Locations { home: env::home(), ..Locations::default() });
+    }
+    locations(folder)
+}
+
+/// The setup of a session in a folder, from the environment of this process.
+pub(crate) fn setup(
+    folder: &Path,
+    locations: Locations,
+    flags: Flags,
+    profile: Option<&str>,
+) -> Result<SessionSetup, Failure> {
+    let mut setup = SessionSetup::new(folder, locations, flags);
+    setup.situation.variables = env::variables();
+    setup.situation.profile = self::profile(profile)?;
+    setup.closed = env::socket_homes().paths();
+    Ok(setup)
+}
+
+/// Reads the settings of a session, and tells what does not count.
+pub(crate) fn resolved(setup: &SessionSetup) -> Result<ResolvedSettings, Failure> {
+    Ok(setup.resolve(loaded(&setup.locations, &setup.flags)?))
+}
+
+/// Reads the settings of a session, and tells nothing.
+pub(crate) fn resolved_quietly(setup: &SessionSetup) -> Result<ResolvedSettings, Failure> {
+    Ok(setup.resolve(read_quietly(&setup.locations, &setup.flags)?))
+}
+
+/// Returns a plan with the settings of its session.
+pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Result<Plan, Failure> {
+    let plan = resolved.plan(&Ambient::claim(), plan, way);
+    plan.map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))
 }
 
 /// Reads them, and tells what does not count.
 pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
     let loaded = read(locations, flags)?;
-    told(&loaded.merged.ignored).into_iter().for_each(say::warn);
+    told(&loaded.merged.ignored).into_iter().for_each(output::warn);
     Ok(loaded)
 }
 
@@ -42,7 +82,7 @@ pub(crate) fn read_quietly(locations: &Locations, flags: &Flags) -> Result<Loade
 
 /// Says what is wrong with a folder before its settings are looked for, which cannot be read then.
 fn is_folder(folder: &Path) -> Result<(), Failure> {
-    let shown = say::visible(&folder.to_string_lossy());
+    let shown = output::visible(&folder.to_string_lossy());
     let wrong = match fs::metadata(folder) {
         Ok(found) if found.is_dir() => return Ok(()),
         Ok(_) => format!("`{shown}` is not a folder"),
@@ -55,7 +95,7 @@ fn is_folder(folder: &Path) -> Result<(), Failure> {
 pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
     let loaded = read_quietly(locations, flags)?;
     if let Some(why) = &loaded.no_trust {
-        say::warn(format_args!("nobody is trusted: {why}"));
+        output::warn(format_args!("nobody is trusted: {why}"));
     }
     Ok(loaded)
 }
@@ -63,13 +103,13 @@ pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failu
 /// The profile of a name, beside the person's settings.
 pub(crate) fn profile(name: Option<&str>) -> Result<Option<Profile>, Failure> {
     let Some(name) = name else { return Ok(None) };
-    let config = surroundings::config_home()
+    let config = env::config_home()
         .ok_or_else(|| Failure::new(USAGE, "there is no home for profiles").mend("set HOME"))?;
     let failure = |e: ProfileError| Failure::new(USAGE, format!("{}: {}", e.at, e.what)).mend(e.mend);
     Profile::load(&Ambient::claim(), &config, name).map(Some).map_err(failure)
 }
 
-/// What does not count, in lines: one for each file and reason, so that a long list of rules is told once.
+/// Returns what does not count, in lines: one for each file and reason, so that a long list of rules is told once.
 fn told(ignored: &[Ignored]) -> Vec<String> {
     let mut lines: Vec<(String, usize, &Ignored)> = Vec::new();
     for one in ignored {
@@ -80,8 +120,8 @@ fn told(ignored: &[Ignored]) -> Vec<String> {
         }
     }
     let line = |(_, more, one): (String, usize, &Ignored)| match more {
-        0 => say::visible(&one.to_string()),
-        more => format!("{} (and {more} more of that file)", say::visible(&one.to_string())),
+        0 => output::visible(&one.to_string()),
+        more => format!("{} (and {more} more of that file)", output::visible(&one.to_string())),
     };
     lines.into_iter().map(line).collect()
 }
@@ -96,7 +136,7 @@ fn unusable(bad: &SettingsError) -> Failure {
 
 /// One line for each place.
 pub(crate) fn lines(file: &BadSettings) -> String {
-    let lines: Vec<_> = file.bad.iter().map(|bad| say::lines(&bad.to_string())).collect();
+    let lines: Vec<_> = file.bad.iter().map(|bad| output::lines(&bad.to_string())).collect();
     lines.join("\n")
 }
 
@@ -113,16 +153,16 @@ const LONGEST_LINE: usize = 300;
 /// A text that holds anything but plain characters is not drawn: it could draw by itself.
 fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
     // Spaces at the sides harm nobody here.
-    let plain = |line: &str| line.len() <= LONGEST_LINE && say::visible(line.trim()) == line.trim();
+    let plain = |line: &str| line.len() <= LONGEST_LINE && output::visible(line.trim()) == line.trim();
     let drawable = bad.source.at.is_some() && !text.is_empty() && text.get(bad.span.clone()).is_some();
     if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {
-        return say::lines(&bad.to_string());
+        return output::lines(&bad.to_string());
     }
     let source = format!("{} {}", bad.source.layer.word(), bad.source.file.as_deref().unwrap_or_default());
     let snippet = Snippet::source(text)
         .path(source)
         .annotation(AnnotationKind::Primary.span(bad.span.clone()).label(bad.mend.as_str()));
-    let report = [Level::ERROR.primary_title(say::visible(&bad.what)).element(snippet)];
+    let report = [Level::ERROR.primary_title(output::visible(&bad.what)).element(snippet)];
     renderer.clone().decor_style(DecorStyle::Unicode).render(&report)
 }
 

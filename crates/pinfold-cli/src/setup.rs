@@ -15,13 +15,13 @@ use std::process::ExitCode;
 use similar::TextDiff;
 
 use crate::args::Setup;
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 use agents::{Agent, Form};
 
 pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "agents are not set up from inside a run").mend("say it outside"));
     }
     let agent = Agent::named(&wanted.agent, wanted.timeout)?;
@@ -33,12 +33,12 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
     let after =
         if wanted.undo { without(&agent, before.as_deref())? } else { with(&agent, before.as_deref())? };
     if after == before {
-        say::out(if wanted.undo { "nothing of pinfold is there\n" } else { "it is set up already\n" })?;
+        output::out(if wanted.undo { "nothing of pinfold is there\n" } else { "it is set up already\n" })?;
         return Ok(ExitCode::from(DONE));
     }
-    say::out(&shown(&path, before.as_deref(), after.as_deref()))?;
-    if !wanted.yes && !say::agreed("Write it?", "look at the change, then say --yes")? {
-        say::out("nothing was written\n")?;
+    output::out(&shown(&path, before.as_deref(), after.as_deref()))?;
+    if !wanted.yes && !output::agreed("Write it?", "look at the change, then say --yes")? {
+        output::out("nothing was written\n")?;
         return Ok(ExitCode::from(REFUSED));
     }
     match &after {
@@ -47,9 +47,9 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
     }
     if !wanted.undo {
         for note in agent.notes {
-            say::out(&format!("{note}\n"))?;
+            output::out(&format!("{note}\n"))?;
         }
-        say::out(&format!("try it: pinfold setup {} --check\n", agent.name))?;
+        output::out(&format!("try it: pinfold setup {} --check\n", agent.name))?;
     }
     Ok(ExitCode::from(DONE))
 }
@@ -82,22 +82,22 @@ fn without(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failur
 }
 
 fn unchanged(agent: &Agent, why: &str) -> Failure {
-    let file = say::visible(&agent.file.display().to_string());
-    Failure::new(USAGE, format!("{file} was not changed: {}", say::visible(why)))
+    let file = output::visible(&agent.file.display().to_string());
+    Failure::new(USAGE, format!("{file} was not changed: {}", output::visible(why)))
         .mend("mend the file, or put the hook in by hand as docs/agents.md shows")
 }
 
-/// What would change, as a patch.
+/// Returns what would change, as a patch.
 pub(crate) fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let name = path.display().to_string();
     let none = "/dev/null".to_owned();
     let (old, new) = (before.map_or(&none, |_| &name), after.map_or(&none, |_| &name));
     let diff = TextDiff::from_lines(before.unwrap_or_default(), after.unwrap_or_default());
     let text = diff.unified_diff().context_radius(3).header(old, new).to_string();
-    text.lines().map(|line| format!("{}\n", say::visible(line))).collect()
+    text.lines().map(|line| format!("{}\n", output::visible(line))).collect()
 }
 
 /// A failure about a file of an agent.
 fn failure(path: &Path, what: impl std::fmt::Display) -> Failure {
-    Failure::new(FAILED, format!("{}: {what}", say::visible(&path.display().to_string())))
+    Failure::new(FAILED, format!("{}: {what}", output::visible(&path.display().to_string())))
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::args::Tools;
 use crate::exit::{DONE, Failure};
-use crate::say;
+use crate::output;
 
 pub(crate) fn list(wanted: &Tools) -> Result<ExitCode, Failure> {
     let tools = pinfold_tools::tools();
@@ -13,7 +13,7 @@ pub(crate) fn list(wanted: &Tools) -> Result<ExitCode, Failure> {
     } else {
         tools.iter().map(|tool| format!("{:<13} {}\n", tool.name, first_sentence(tool.description))).collect()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 

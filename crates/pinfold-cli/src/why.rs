@@ -1,9 +1,9 @@
 //! `pinfold why`: one call after the other, with every step that looked at it. It asks the code that enforces.
 
-mod held;
+mod history;
+mod kernel_denial;
+mod query;
 mod recorded;
-mod then;
-mod wanted;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -17,32 +17,32 @@ use crate::args::{Judging, Why};
 use crate::check::desk::{call_of, desk};
 use crate::check::{code, with_source};
 use crate::exit::{DONE, Failure, USAGE};
-use crate::say;
+use crate::output;
 
 pub(crate) use recorded::chosen;
 
 pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
-    if let Some(name) = wanted::name(asked) {
+    if let Some(name) = query::name(asked) {
         return recorded::why(asked, &name);
     }
-    let explained = judged(&asked.judging, wanted::calls(asked)?)?;
+    let explained = judged(&asked.judging, query::calls(asked)?)?;
     let worst = explained.iter().map(|(_, answer, _)| code(answer.decision)).max().unwrap_or(DONE);
     if asked.json {
         let all: Vec<Value> =
             explained.iter().map(|(call, answer, offer)| as_json(call, answer, offer)).collect();
-        say::out(&say::json_line(&all))?;
+        output::out(&output::json_line(&all))?;
     } else {
         let told = explained
             .iter()
             .map(|(call, answer, offer)| format!("{}\n{}", shown(call), in_words(answer, offer)));
-        say::out(&told.collect::<Vec<_>>().join("\n"))?;
+        output::out(&told.collect::<Vec<_>>().join("\n"))?;
     }
     Ok(ExitCode::from(worst))
 }
 
-/// What would be decided about each call that a text means.
+/// Returns what would be decided about each call that a text means.
 pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Answer)>, Failure> {
-    let judged = judged(judging, wanted::said(text)?)?;
+    let judged = judged(judging, query::said(text)?)?;
     Ok(judged.into_iter().map(|(call, answer, _)| (call, answer)).collect())
 }
 
@@ -52,7 +52,7 @@ fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, Answer
         let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
         let (answer, offer) = desk
             .answer_with_offer(line.to_string().as_bytes(), None)
-            .map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
+            .map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
         Ok((call, answer, offer))
     };
     calls.into_iter().map(judge).collect()
@@ -70,10 +70,10 @@ fn as_json(call: &RawCall, answer: &Answer, offer: &Offer) -> Value {
 
 /// A call on one line.
 fn shown(call: &RawCall) -> String {
-    format!("{} {}", say::visible(&call.tool), say::visible(&call.input.to_string()))
+    format!("{} {}", output::visible(&call.tool), output::visible(&call.input.to_string()))
 }
 
-/// What is decided now: part by part, and what would make another decision of it.
+/// Returns what is decided now: part by part, and what would make another decision of it.
 fn in_words(answer: &Answer, offer: &Offer) -> String {
     let mut text: String = answer.trace().iter().map(part_in_words).collect();
     let _ = writeln!(
@@ -81,12 +81,12 @@ fn in_words(answer: &Answer, offer: &Offer) -> String {
         "\n  so: {} ({}: {})",
         answer.decision.word(),
         answer.step,
-        say::visible(&answer.reason)
+        output::visible(&answer.reason)
     );
-    let _ = writeln!(text, "  to change it: {}", say::visible(&answer.change()));
+    let _ = writeln!(text, "  to change it: {}", output::visible(&answer.change()));
     text.push_str(&widths_in_words(offer));
     for warning in &answer.warnings {
-        let _ = writeln!(text, "  note: {}", say::visible(warning));
+        let _ = writeln!(text, "  note: {}", output::visible(warning));
     }
     text
 }
@@ -94,18 +94,18 @@ fn in_words(answer: &Answer, offer: &Offer) -> String {
 fn part_in_words(trace: &PartTrace) -> String {
     let PartTrace { part, no_opinion } = trace;
     let mark = if part.decides { "  <- decides" } else { "" };
-    let mut text = format!("\n  {}{mark}\n", say::visible(&part.part));
+    let mut text = format!("\n  {}{mark}\n", output::visible(&part.part));
     for step in no_opinion {
         let _ = writeln!(text, "    {step:<14} no opinion");
     }
     let rule = part.rule.as_deref().map(|rule| format!("  {}", with_source(rule, part.source.as_deref())));
-    let reason = say::visible(&part.reason);
+    let reason = output::visible(&part.reason);
     let _ = writeln!(
         text,
         "    {:<14} {}: {reason}{}",
         part.step,
         part.decision.word(),
-        say::visible(&rule.unwrap_or_default())
+        output::visible(&rule.unwrap_or_default())
     );
     text
 }
@@ -122,14 +122,15 @@ fn widths_in_words(offer: &Offer) -> String {
     let mut last = None;
     for (part, width, rule) in widths(offer) {
         if last != Some(part) {
-            let _ = writeln!(text, "  what could be added for {}, the narrowest first:", say::visible(part));
+            let _ =
+                writeln!(text, "  what could be added for {}, the narrowest first:", output::visible(part));
             last = Some(part);
         }
         let command = format!("pinfold rules add allow {}", pinfold_tools::quoted(rule));
-        let _ = writeln!(text, "    {}", say::visible(&command));
+        let _ = writeln!(text, "    {}", output::visible(&command));
         for (label, calls) in [("also allows", &width.also), ("still asks ", &width.still_asks)] {
             for call in calls {
-                let _ = writeln!(text, "      {label}  {}", say::visible(call));
+                let _ = writeln!(text, "      {label}  {}", output::visible(call));
             }
         }
     }

@@ -14,7 +14,7 @@ use tempfile::Builder;
 /// A directory without a lock that is younger may belong to a process that is just making it.
 const NEWBORN: Duration = Duration::from_mins(1);
 
-/// What a directory is for: how its name begins.
+/// Purpose of a directory: the beginning of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
     /// One run.
@@ -71,7 +71,7 @@ impl TemporaryDirectory {
         Ok(Self { path, _lock: Some(lock) })
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub fn path(&self) -> &Path {
         &self.path
     }

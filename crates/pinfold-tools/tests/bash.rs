@@ -56,7 +56,7 @@ fn commands_behave_as_the_table_says() {
             None => assert!(case.exit == 0 || case.exit == 7 || paths.is_empty(), "{paths:?}: {about}"),
         }
         // What a model reads never says how the line is widened.
-        for widening in ["--allow", "--add-dir", "--open", "--network"] {
+        for widening in ["--allow", "--add-dir", "--allow-feature", "--network"] {
             assert!(!text.contains(widening) && !data.to_string().contains(widening), "{about}");
         }
     }

@@ -10,7 +10,7 @@ use pinfold_sandbox::Layer;
 
 use super::{AgentProfile, Fixed, Missing, State};
 
-/// What the state of an agent comes to.
+/// State of an agent, resolved.
 #[derive(Debug, Default)]
 pub(crate) struct States {
     pub(crate) layers: Vec<Layer>,

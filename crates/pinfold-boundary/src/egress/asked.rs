@@ -21,13 +21,13 @@ use super::program::{self, Who};
 
 /// Whoever decides about hosts that the list leaves open.
 pub trait HostApprover: Debug + Send + Sync {
-    /// Whether a process may connect. Waits for an answer as long as `waits` says that somebody still wants it.
+    /// Returns whether a process may connect. Waits for an answer as long as `waits` says that somebody still wants it.
     ///
     /// # Errors
     /// Why not: one clause.
     fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String>;
 
-    /// Whether what once was let through may not any more.
+    /// Returns whether what once was let through may not any more.
     fn denies(&self, request: &HostRequest) -> Option<String>;
 }
 
@@ -36,7 +36,7 @@ pub trait HostApprover: Debug + Send + Sync {
 pub struct HostRequest {
     /// The host.
     pub to: Connection,
-    /// Who wants it, where that can be seen.
+    /// Process that wants it, where that can be seen.
     pub caller: Option<Caller>,
 }
 
@@ -53,15 +53,15 @@ const MOST_WAITING: usize = 128;
 /// Hosts that are asked about at one time; more are refused.
 const MOST_HOSTS: usize = 16;
 
-/// How many answers are remembered before all are forgotten.
+/// Most answers that are remembered before all are forgotten.
 const MOST_ANSWERED: usize = 1000;
 
 /// A process: its number, and when it started, since numbers are given again.
 type Process = (i32, u64);
 
-/// Those who wait, and what has been answered.
+/// Connections that wait, and answers.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct PendingHosts {
     decides: Arc<dyn HostApprover>,
     /// The first process inside.
     init: i32,
@@ -84,12 +84,12 @@ struct Waiter {
 /// Says no to a connection, and remembers that.
 pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> ConnectRefusal + Send + Sync;
 
-impl Asked {
+impl PendingHosts {
     pub(super) fn new(decides: Arc<dyn HostApprover>, init: i32) -> Self {
         Self { decides, init, state: Mutex::default() }
     }
 
-    /// Whether somebody can be asked about a host. Addresses on this machine and beside it are for rules alone: whoever
+    /// Returns whether somebody can be asked about a host. Addresses on this machine and beside it are for rules alone: whoever
     /// says yes to a host means none of those.
     pub(super) fn could_be(host: &Host) -> bool {
         match host {
@@ -98,7 +98,7 @@ impl Asked {
         }
     }
 
-    /// Whether somebody can be asked about a name. Those that stand for no host anywhere are not worth it.
+    /// Returns whether somebody can be asked about a name. Those that stand for no host anywhere are not worth it.
     pub(super) fn could_be_named(name: &str) -> bool {
         const NOWHERE: [&str; 5] = ["arpa", "invalid", "local", "onion", "alt"];
         name.rsplit_once('.').is_some_and(|(_, last)| !NOWHERE.contains(&last))
@@ -151,7 +151,7 @@ impl Asked {
         }
     }
 
-    /// What is said to a wish, and whether everybody had given up: then nobody has answered, and whoever tries again is asked
+    /// Returns what is said to a wish, and whether everybody had given up: then nobody has answered, and whoever tries again is asked
     /// about again, even while the question is being taken back.
     fn decide(&self, key: &str, request: &HostRequest) -> (Result<(), String>, bool) {
         let process = request.caller.as_ref().and_then(process);
@@ -225,7 +225,7 @@ impl Asked {
         first
     }
 
-    /// Whether anybody still waits for a host.
+    /// Returns whether anybody still waits for a host.
     fn is_awaited(&self, key: &str) -> bool {
         let callers: Vec<u16> = match self.state().waiting.get(key) {
             Some(waiting) => waiting.iter().filter(|w| w.answer.is_awaited()).map(|w| w.from).collect(),
@@ -251,7 +251,7 @@ fn is_own(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified()
 }
 
-/// When a process started is the 22nd field, counted behind its name.
+/// Returns when a process started is the 22nd field, counted behind its name.
 /// [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html)
 fn process(caller: &Caller) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", caller.process)).ok()?;
@@ -262,7 +262,7 @@ fn process(caller: &Caller) -> Option<Process> {
 
 /// Nobody waits for an answer that nobody gives: what is left when a thread is lost is refused.
 struct Leaving<'a> {
-    asked: &'a Asked,
+    asked: &'a PendingHosts,
     key: &'a str,
 }
 

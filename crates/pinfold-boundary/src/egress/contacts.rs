@@ -11,15 +11,15 @@ use crate::outcome::Refused;
 /// Different ones that are kept; others are counted.
 const MOST: usize = 256;
 
-/// What came of it.
+/// Outcome of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HostOutcome {
     /// A connection was made.
     Reached,
-    /// It was allowed, and no connection came about.
+    /// Allowed, and no connection came about.
     Unreachable,
-    /// It was refused.
+    /// Refused.
     Refused,
     /// Its name was asked for and may be known, and nothing more.
     LookedUp,
@@ -44,9 +44,9 @@ pub struct HostContact {
     pub host: Host,
     /// Its port, where one was said.
     pub port: Option<u16>,
-    /// What came of it.
+    /// Outcome of it.
     pub outcome: HostOutcome,
-    /// How often.
+    /// Number of times.
     pub times: u64,
 }
 
@@ -94,7 +94,7 @@ impl HostContacts {
         self.found.iter().filter(move |(key, _)| shown(key)).map(contact)
     }
 
-    /// How many contacts are not in the list.
+    /// Returns how many contacts are not in the list.
     pub fn more(&self) -> u64 {
         self.more
     }

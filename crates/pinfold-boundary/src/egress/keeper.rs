@@ -1,4 +1,4 @@
-//! What the list of hosts says, carried out, and what was refused by it.
+//! The policy of an egress proxy: the list of hosts, carried out, and refusals by it.
 
 use std::borrow::Cow;
 use std::net::IpAddr;
@@ -13,7 +13,7 @@ use pinfold_policy::Connection;
 use pinfold_policy::hosts::{Hosts, Reach};
 use pinfold_policy::source::Located;
 
-use super::asked::{Asked, HostApprover, Refuse};
+use super::asked::{HostApprover, PendingHosts, Refuse};
 use super::contacts::{Contacts, HostContacts};
 use super::program::Who;
 use super::refusals::{Refusals, Unreached};
@@ -22,22 +22,22 @@ use crate::outcome::Refused;
 
 /// HostApprover by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct HostPolicy {
     hosts: HostList,
     /// Why a host is not reached of which no rule says anything.
     unnamed: &'static str,
-    /// What held when somebody asked last.
+    /// List that held at the last question.
     last: Mutex<Arc<Hosts>>,
-    /// What held when connections were looked at last.
+    /// List that held when connections were looked at last.
     looked_at: Mutex<Arc<Hosts>>,
     /// The first process inside.
     init: i32,
     refusals: Arc<Refusals>,
     contacts: Contacts,
-    asked: Option<Arc<Asked>>,
+    asked: Option<Arc<PendingHosts>>,
 }
 
-impl Keeper {
+impl HostPolicy {
     /// `off`: whatever rules say, nothing is reached.
     pub(super) fn new(hosts: HostList, off: bool, init: i32, names: Option<String>) -> Self {
         let said = hosts.said();
@@ -67,7 +67,7 @@ impl Keeper {
 
     /// The same, which has somebody asked.
     pub(super) fn asking(self, decides: Arc<dyn HostApprover>) -> Self {
-        Self { asked: Some(Arc::new(Asked::new(decides, self.init))), ..self }
+        Self { asked: Some(Arc::new(PendingHosts::new(decides, self.init))), ..self }
     }
 
     /// Adds what was refused to what else was.
@@ -89,7 +89,7 @@ impl Keeper {
         if self.last().is_usual(port) { host.to_string() } else { named(host, port) }
     }
 
-    /// How a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
+    /// Returns how a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
     fn refusing(&self, place: String, unasked: Unreached) -> Box<Refuse> {
         let refusals = Arc::clone(&self.refusals);
         let Unreached { rule, to_allow, .. } = unasked;
@@ -128,7 +128,7 @@ fn why(reach: Reach<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> 
     }
 }
 
-impl AddressPolicy for Keeper {
+impl AddressPolicy for HostPolicy {
     fn address_rule(&self, address: IpAddr, port: u16) -> AddressRule {
         self.last().address_rule(address, port)
     }
@@ -138,7 +138,7 @@ impl AddressPolicy for Keeper {
     }
 }
 
-impl EgressPolicy for Keeper {
+impl EgressPolicy for HostPolicy {
     fn resolves(&self, name: &Name, asker: DnsClient) -> bool {
         let hosts = self.renewed();
         if hosts.knows(name) {
@@ -152,7 +152,7 @@ impl EgressPolicy for Keeper {
             ports.map(|port| hosts.name(name, port))
         };
         let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
-        if self.asked.is_some() && Asked::could_be_named(name.as_str()) && is_open() {
+        if self.asked.is_some() && PendingHosts::could_be_named(name.as_str()) && is_open() {
             self.contacts.looked_up(name);
             return true;
         }
@@ -172,7 +172,7 @@ impl EgressPolicy for Keeper {
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
-        let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && Asked::could_be(&ask.host);
+        let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && PendingHosts::could_be(&ask.host);
         let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
         match &self.asked {
             Some(asked) if could_be_asked => {

@@ -9,7 +9,7 @@ use pinfold_sandbox::{Entrances, Network};
 /// that none of them is in anybody's way.
 const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
 
-/// What is listened on inside so that these hosts can be reached, and others asked about.
+/// Returns what is listened on inside so that these hosts can be reached, and others asked about.
 pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
     let mut ports = hosts.reachable_ports();
     let room = MOST_PORTS.saturating_sub(ports.len());
@@ -25,7 +25,7 @@ pub(crate) fn proxy_port(taken: &BTreeSet<u16>) -> u16 {
     PROXY_PORTS.clone().find(|port| !taken.contains(port)).unwrap_or(PROXY_PORTS.start)
 }
 
-/// Whether any host can be reached from inside: elsewhere it is only heard which ones are looked up.
+/// Returns whether any host can be reached from inside: elsewhere it is only heard which ones are looked up.
 pub(crate) fn reaches_hosts(network: &Network) -> bool {
     match network {
         Network::Off => false,
@@ -34,7 +34,7 @@ pub(crate) fn reaches_hosts(network: &Network) -> bool {
     }
 }
 
-/// What programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
+/// Returns what programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
 /// kind is named.
 pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> {
     const PROXIED: [&str; 6] =

@@ -11,7 +11,7 @@ use crate::outcome::shown_program;
 const CONNECTIONS: [&str; 2] = ["tcp", "tcp6"];
 const DATAGRAMS: [&str; 2] = ["udp", "udp6"];
 
-/// Who wanted a connection.
+/// Process that wanted a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Who<'a> {
     /// Whoever has this port inside, if that can be seen.
@@ -39,7 +39,7 @@ pub(super) fn name(caller: Option<&Caller>) -> String {
     shown_program(caller.map_or(OsStr::new(UNSEEN_PROGRAM), |caller| &caller.program))
 }
 
-/// Who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
+/// Returns who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
 /// Looks at every process of the run, to be asked away from where others wait.
 pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
     owner(init, port, CONNECTIONS)
@@ -88,12 +88,12 @@ fn numbers(folder: &str) -> impl Iterator<Item = i32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// Whether any of these connections still belongs to a process.
+/// Returns whether any of these connections still belongs to a process.
 pub(super) fn any_is_open(init: i32, ports: &[u16]) -> bool {
     own_ports(init, CONNECTIONS).any(|(own, _)| ports.contains(&own))
 }
 
-/// Whether a server listens on a port, in the network of a process.
+/// Returns whether a server listens on a port, in the network of a process.
 pub(crate) fn is_listened_on(pid: i32, port: u16) -> bool {
     /// `TCP_LISTEN`, the fourth field.
     const LISTENS: &str = "0A";

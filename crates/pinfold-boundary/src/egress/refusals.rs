@@ -1,4 +1,4 @@
-//! What was refused on the way out, each different refusal once.
+//! Refusals of an egress proxy, each different one once.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use pinfold_sandbox::UNSEEN_PROGRAM;
 use super::program::Who;
 use crate::outcome::{MOST_REMEMBERED, Refused};
 
-/// What whoever runs inside can do instead.
+/// Advice to the process inside.
 const INSTEAD: &str = "do without it, and tell the person which host is needed and for what";
 
 /// Remembers refusals.
@@ -21,18 +21,18 @@ const INSTEAD: &str = "do without it, and tell the person which host is needed a
 pub(super) struct Refusals {
     /// The first process inside.
     init: i32,
-    /// What the names of refusals begin with.
+    /// Prefix of the names of refusals.
     names: Option<String>,
-    told: Mutex<Told>,
+    told: Mutex<RefusalLog>,
 }
 
 #[derive(Debug, Default)]
-struct Told {
+struct RefusalLog {
     refused: BTreeMap<Key, Refused>,
     more: u64,
 }
 
-/// What was tried, where, and why not.
+/// Attempt, place and reason of a refusal.
 type Key = (&'static str, String, Cow<'static, str>);
 
 /// A refusal in the making.
@@ -54,7 +54,7 @@ impl Refusals {
         *more += told.more;
     }
 
-    fn lock(&self) -> MutexGuard<'_, Told> {
+    fn lock(&self) -> MutexGuard<'_, RefusalLog> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -63,7 +63,7 @@ impl Refusals {
         self.lock().more += count;
     }
 
-    /// Whether no further one is remembered; then it is counted.
+    /// Returns whether no further one is remembered; then it is counted.
     fn is_full(&self) -> bool {
         let mut told = self.lock();
         let is_full = told.refused.len() >= MOST_REMEMBERED;
@@ -80,7 +80,7 @@ impl Refusals {
         who: Option<Who<'_>>,
     ) -> ConnectRefusal {
         let Unreached { why, rule, to_allow } = no;
-        let known = |told: &mut Told, key: &Key| {
+        let known = |told: &mut RefusalLog, key: &Key| {
             let refused = told.refused.get_mut(key)?;
             refused.times += 1;
             Some(refused.id.clone().unwrap_or_default())

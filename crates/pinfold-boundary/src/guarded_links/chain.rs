@@ -1,10 +1,10 @@
-//! Where a name leads: every symbolic link on the way, and the place at the end.
+//! Resolution of a name: every symbolic link on the way, and the place at the end.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// How many links the kernel follows.
+/// Number of links that the kernel follows.
 const MOST: usize = 40;
 
 /// The way that a name leads.
@@ -12,7 +12,7 @@ const MOST: usize = 40;
 pub(crate) struct Chain {
     /// Each link that is followed, by its real path, in the order in which they are met.
     pub(crate) links: Vec<PathBuf>,
-    /// What the last one leads to, real as far as it exists. For a loop one of its links.
+    /// Target of the last one, real as far as it exists. For a loop one of its links.
     pub(crate) end: PathBuf,
 }
 

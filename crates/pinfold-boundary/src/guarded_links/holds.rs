@@ -1,4 +1,4 @@
-//! How what guarded names lead to is held: by walls, by judgement, and for the file tools.
+//! Holds on the targets of guarded names: by mounts, by judgement, and for the file tools.
 
 use std::fs;
 use std::path::{Path, PathBuf};

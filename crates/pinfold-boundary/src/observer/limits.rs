@@ -7,7 +7,7 @@ use pinfold_sandbox::Limit;
 use super::refusal::program;
 use crate::outcome::LimitMet;
 
-/// How many different ones are remembered.
+/// Most different ones that are remembered.
 const MOST: usize = 100;
 
 /// The limits that were met so far.

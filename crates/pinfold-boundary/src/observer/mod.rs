@@ -1,4 +1,4 @@
-//! What a run tries: decided as it happens, told at the end.
+//! Attempts of a run: decided as they happen, reported at the end.
 //!
 //! In a [mediated](sandbox::Mediation) run what is refused here does not happen, and what is allowed the supervisor carries
 //! out. Elsewhere the walls decide, and this only judges by the same [`Boundary`] what the kernel will say; a few names
@@ -31,7 +31,7 @@ use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::place::{Place, Standing};
 use crate::report::AutorunChanges;
 use limits::LimitsMet;
-use refusal::{CHANGE_THE_RULE, No, OF_THE_KERNEL, program};
+use refusal::{CHANGE_THE_RULE, Denial, OF_THE_KERNEL, program};
 pub use refusal::{INSTEAD_OUTSIDE, TO_ALLOW_OUTSIDE, word};
 
 /// An observer of one run: judges what the run tries, and keeps what was refused and what was approved.
@@ -49,7 +49,7 @@ pub trait Observer: Watcher + Debug {
 pub struct DenialObserver<'a> {
     boundary: &'a Boundary,
     tier: Tier,
-    /// What lies outside is held for somebody to decide.
+    /// Writes outside are held until an approver has decided.
     negotiates: bool,
     refused: BTreeMap<(Intent, PathBuf, String), Refused>,
     more: u64,
@@ -100,7 +100,7 @@ impl<'a> DenialObserver<'a> {
         self.limits.all()
     }
 
-    /// What was refused, how many further ones are not in the list, and what was changed.
+    /// Returns what was refused, how many further ones are not in the list, and what was changed.
     pub fn finish(self) -> (Vec<Refused>, u64, Option<AutorunChanges>) {
         (
             self.refused.into_values().collect(),
@@ -109,7 +109,7 @@ impl<'a> DenialObserver<'a> {
         )
     }
 
-    fn remember(&mut self, attempt: &Attempt, no: No) -> Reply {
+    fn remember(&mut self, attempt: &Attempt, no: Denial) -> Reply {
         let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
         let program = program(attempt.pid);
         let key = (attempt.intent, attempt.place.clone(), program.clone());
@@ -135,60 +135,62 @@ impl<'a> DenialObserver<'a> {
         reply
     }
 
-    fn judge(&mut self, attempt: &Attempt) -> Ruling {
+    fn judge(&mut self, attempt: &Attempt) -> AttemptRuling {
         match attempt.intent {
-            Intent::Socket => return Ruling::Refused(self.socket(&attempt.place)),
-            Intent::Connect => return self.connection(attempt).map_or(Ruling::Free, Ruling::Refused),
-            Intent::Bind => return Ruling::Refused(No::brokers(&attempt.place, false)),
+            Intent::Socket => return AttemptRuling::Refused(self.socket(&attempt.place)),
+            Intent::Connect => {
+                return self.connection(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused);
+            }
+            Intent::Bind => return AttemptRuling::Refused(Denial::brokers(&attempt.place, false)),
             Intent::Read => {
                 let ours = self.opens_for_reading
                     && self.boundary.is_within_granted(&attempt.place)
                     && fs::symlink_metadata(&attempt.place).is_ok_and(|found| found.is_file());
-                let free = if ours { Ruling::Allowed } else { Ruling::Free };
-                return self.reading(attempt).map_or(free, Ruling::Refused);
+                let free = if ours { AttemptRuling::Allowed } else { AttemptRuling::Free };
+                return self.reading(attempt).map_or(free, AttemptRuling::Refused);
             }
             _ => {}
         }
         if matches!(attempt.detail, sandbox::Detail::SetId(_)) {
-            return Ruling::Refused(No::lends());
+            return AttemptRuling::Refused(Denial::lends());
         }
         let place = attempt.place.as_path();
         // What lies in no directory is the run's own: a pipe, a file without a name.
         if !place.is_absolute() || self.is_private(place) {
-            return Ruling::Free;
+            return AttemptRuling::Free;
         }
         let mediated = self.mediator.is_some();
         if let Some(rule) = self.denied(attempt) {
-            return Ruling::Refused(No::denied(rule));
+            return AttemptRuling::Refused(Denial::denied(rule));
         }
         match (self.boundary.standing(place), &mut self.mediator) {
-            (Standing::Writable, _) if self.boundary.is_own(place) => Ruling::Free,
+            (Standing::Writable, _) if self.boundary.is_own(place) => AttemptRuling::Free,
             (Standing::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
-                Ruling::Free
+                AttemptRuling::Free
             }
             (Standing::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
-                None if self.comes_from_own(attempt) => Ruling::Apart,
-                None => Ruling::Allowed,
-                Some(why) => Ruling::Refused(No { by_us: true, ..No::held(&why) }),
+                None if self.comes_from_own(attempt) => AttemptRuling::Apart,
+                None => AttemptRuling::Allowed,
+                Some(why) => AttemptRuling::Refused(Denial { by_us: true, ..Denial::held(&why) }),
             },
             (Standing::Writable, None) => {
-                self.name_without_a_wall(attempt).map_or(Ruling::Free, Ruling::Refused)
+                self.name_without_a_wall(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused)
             }
             (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _)
                 if attempt.intent == Intent::LinkFrom && !mediated =>
             {
-                Ruling::Free
+                AttemptRuling::Free
             }
-            (Standing::Outside, _) if would_be_done(attempt) => Ruling::Refused(self.outside(attempt)),
+            (Standing::Outside, _) if would_be_done(attempt) => AttemptRuling::Refused(self.outside(attempt)),
             (Standing::ReadOnly(held) | Standing::Hidden(held), _) if would_be_done(attempt) => {
                 let by_us = self.tier == Tier::Landlock || mediated;
-                Ruling::Refused(No { by_us, ..No::held(held.why()) })
+                AttemptRuling::Refused(Denial { by_us, ..Denial::held(held.why()) })
             }
-            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => Ruling::Free,
+            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => AttemptRuling::Free,
         }
     }
 
-    /// Whether what gets a name in the folder has one where the run writes by itself. No supervisor carries out what happens
+    /// Returns whether what gets a name in the folder has one where the run writes by itself. No supervisor carries out what happens
     /// there, so that it may be something else by the time it is moved.
     fn comes_from_own(&self, attempt: &Attempt) -> bool {
         use sandbox::Detail::{Exchange, From, SecondNameOf};
@@ -204,46 +206,46 @@ impl<'a> DenialObserver<'a> {
     }
 
     /// The refusal of reading a hidden place.
-    fn hidden(&self, held: &Place) -> No {
-        let no = No::unreadable(held.why());
+    fn hidden(&self, held: &Place) -> Denial {
+        let no = Denial::unreadable(held.why());
         if self.boundary.hides_by_rule(held.path()) {
-            return No { to_allow: CHANGE_THE_RULE.into(), ..no };
+            return Denial { to_allow: CHANGE_THE_RULE.into(), ..no };
         }
         no
     }
 
-    /// What is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
-    fn reading(&self, attempt: &Attempt) -> Option<No> {
+    /// Returns what is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
+    fn reading(&self, attempt: &Attempt) -> Option<Denial> {
         let place = attempt.place.as_path();
         if self.is_private(place) || fs::symlink_metadata(place).is_err() {
             return None;
         }
         if let Some(rule) = self.boundary.denies_reading(place) {
-            return Some(No::denied(rule));
+            return Some(Denial::denied(rule));
         }
         if let Standing::Hidden(held) = self.boundary.standing(place) {
             return Some(self.hidden(held));
         }
-        self.boundary.unreadable(place).map(|why| No { by_us: true, ..No::unreadable(&why) })
+        self.boundary.unreadable(place).map(|why| Denial { by_us: true, ..Denial::unreadable(&why) })
     }
 
-    /// Where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
-    fn connection(&self, attempt: &Attempt) -> Option<No> {
+    /// Returns where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
+    fn connection(&self, attempt: &Attempt) -> Option<Denial> {
         const NAMES: u16 = 53;
         let place = attempt.place.as_path();
         let Some(to) = place.to_str().and_then(|text| text.parse::<SocketAddr>().ok()) else {
             return (!sockets::is_name_service(place)).then(|| {
                 if self.boundary.profile().sockets.is_empty() {
-                    No::brokers(place, self.sockets_are_declarable())
+                    Denial::brokers(place, self.sockets_are_declarable())
                 } else {
-                    No::undeclared(place)
+                    Denial::undeclared(place)
                 }
             });
         };
         let ports = match &self.boundary.profile().network {
             sandbox::Network::Relayed(Entrances { ports, .. }) => ports,
-            sandbox::Network::Proxied(_) => return Some(No::unproxied()),
-            sandbox::Network::Off => return Some(No::network(&to.to_string())),
+            sandbox::Network::Proxied(_) => return Some(Denial::unproxied()),
+            sandbox::Network::Off => return Some(Denial::network(&to.to_string())),
             sandbox::Network::Host => return None,
         };
         // Port 0 is how programs find out which way there would be.
@@ -253,28 +255,28 @@ impl<'a> DenialObserver<'a> {
             return None;
         }
         if !ports.is_empty() {
-            return Some(No::port());
+            return Some(Denial::port());
         }
-        let off = No::network(&to.to_string());
+        let off = Denial::network(&to.to_string());
         let is_off = self.boundary.network_is_off();
-        Some(if is_off { off } else { No { why: "no rule allows this host".into(), ..off } })
+        Some(if is_off { off } else { Denial { why: "no rule allows this host".into(), ..off } })
     }
 
     fn sockets_are_declarable(&self) -> bool {
         self.tier == Tier::Full && self.boundary.profile().network != sandbox::Network::Host
     }
 
-    fn socket(&self, kind: &Path) -> No {
+    fn socket(&self, kind: &Path) -> Denial {
         match (kind.to_str(), &self.boundary.profile().network) {
-            (Some("unix"), _) => No::brokers(kind, self.sockets_are_declarable()),
-            (Some("internet"), sandbox::Network::Proxied(_)) => No::unproxied(),
-            (Some("internet"), _) => No::network("NAME"),
-            _ => No::uncommon(),
+            (Some("unix"), _) => Denial::brokers(kind, self.sockets_are_declarable()),
+            (Some("internet"), sandbox::Network::Proxied(_)) => Denial::unproxied(),
+            (Some("internet"), _) => Denial::network("NAME"),
+            _ => Denial::uncommon(),
         }
     }
 
-    fn outside(&self, attempt: &Attempt) -> No {
-        No {
+    fn outside(&self, attempt: &Attempt) -> Denial {
+        Denial {
             why: "it lies outside the folder".into(),
             instead: INSTEAD_OUTSIDE,
             to_allow: TO_ALLOW_OUTSIDE.into(),
@@ -311,7 +313,7 @@ impl<'a> DenialObserver<'a> {
 
     /// Names that would turn a directory into a repository whose configuration the run wrote, or set up what other
     /// programs run, at a depth where no mount stands.
-    fn name_without_a_wall(&self, attempt: &Attempt) -> Option<No> {
+    fn name_without_a_wall(&self, attempt: &Attempt) -> Option<Denial> {
         let makes = match attempt.intent {
             Intent::Create | Intent::MoveTo | Intent::Symlink => true,
             Intent::MakeDir => false,
@@ -326,12 +328,12 @@ impl<'a> DenialObserver<'a> {
             if attempt.intent == Intent::Create && self.boundary.expects_worktree(place) {
                 return None;
             }
-            return Some(No::watched(
+            return Some(Denial::watched(
                 "a `.git` file or link points git at configuration of somebody's making",
             ));
         }
         if layout::completes_a_bare_repository(name, parent) {
-            return Some(No::watched(
+            return Some(Denial::watched(
                 "with it the directory would be a repository that nobody made with git",
             ));
         }
@@ -339,19 +341,19 @@ impl<'a> DenialObserver<'a> {
         let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git
             || self.boundary.would_appear(place);
         let fresh = makes || attempt.intent == Intent::MakeDir;
-        (held && fresh).then(|| No::watched(guard.why()))
+        (held && fresh).then(|| Denial::watched(guard.why()))
     }
 }
 
-/// What becomes of an attempt.
-enum Ruling {
+/// Ruling about an attempt.
+enum AttemptRuling {
     /// No wall is known to stand there, or it is the run's own.
     Free,
     /// The supervisor carries it out.
     Allowed,
-    /// It fails as between two file systems.
+    /// Fails as between two file systems.
     Apart,
-    Refused(No),
+    Refused(Denial),
 }
 
 /// Returns the names by which a path is looked at that is opened for reading.
@@ -387,15 +389,15 @@ impl Watcher for DenialObserver<'_> {
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         match self.judge(attempt) {
-            Ruling::Free => Reply::GoOn,
-            Ruling::Allowed => Reply::CarryOut,
-            Ruling::Apart => Reply::Apart,
-            Ruling::Refused(no) if no.negotiable => Reply::Hold,
+            AttemptRuling::Free => Reply::GoOn,
+            AttemptRuling::Allowed => Reply::CarryOut,
+            AttemptRuling::Apart => Reply::Apart,
+            AttemptRuling::Refused(no) if no.negotiable => Reply::Hold,
             // Whoever only asks has tried nothing; the walls answer.
-            Ruling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,
+            AttemptRuling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,
             // Nothing is lost by that: what is not written needs no lock.
-            Ruling::Refused(_) if attempt.intent == Intent::Lock => Reply::Refuse,
-            Ruling::Refused(no) => self.remember(attempt, no),
+            AttemptRuling::Refused(_) if attempt.intent == Intent::Lock => Reply::Refuse,
+            AttemptRuling::Refused(no) => self.remember(attempt, no),
         }
     }
 
@@ -407,9 +409,9 @@ impl Watcher for DenialObserver<'_> {
         let rule = self.boundary.denies_reading(&attempt.place);
         let no = match self.boundary.standing(&attempt.place) {
             Standing::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
-                (Some(rule), _) => No::denied(rule),
+                (Some(rule), _) => Denial::denied(rule),
                 (None, Intent::Read) => self.hidden(held),
-                (None, _) => No::held(held.why()),
+                (None, _) => Denial::held(held.why()),
             },
             Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,
         };
@@ -441,7 +443,7 @@ impl Watcher for DenialObserver<'_> {
     }
 }
 
-/// Whether somebody may let an attempt outside pass: not what is the kernel's own, nor a second name inside for a file that
+/// Returns whether somebody may let an attempt outside pass: not what is the kernel's own, nor a second name inside for a file that
 /// lies outside.
 fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
     let names_inside = match (attempt.intent, &attempt.detail) {
@@ -451,7 +453,7 @@ fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
     !names_inside && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own))
 }
 
-/// Whether the kernel would do it if nothing held it back: what fails anyway is no refusal.
+/// Returns whether the kernel would do it if nothing held it back: what fails anyway is no refusal.
 fn would_be_done(attempt: &Attempt) -> bool {
     match attempt.intent {
         Intent::Create | Intent::MoveTo => attempt.place.parent().is_some_and(Path::is_dir),

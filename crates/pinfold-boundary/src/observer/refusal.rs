@@ -8,21 +8,21 @@ use pinfold_sandbox::{Intent, program_of};
 
 use crate::outcome::shown_program;
 
-/// What whoever runs inside can do instead of writing outside.
+/// Advice to a process that would write outside.
 pub const INSTEAD_OUTSIDE: &str =
     "write inside the folder or to $TMPDIR; what belongs elsewhere is for the person to do";
 
-/// How the person can let a write outside pass.
+/// Advice to the user about a write outside.
 pub const TO_ALLOW_OUTSIDE: &str = "start with --add-dir or --allow-write";
 
-/// How the person can let pass what a rule denies.
+/// Advice to the user about a denial by rule.
 pub(super) const CHANGE_THE_RULE: &str = "change or remove the rule";
 
-/// What looks like files and is the kernel's own.
+/// Trees that look like files and are the kernel's own.
 pub(super) const OF_THE_KERNEL: [&str; 3] = ["/proc", "/sys", "/dev"];
 
 /// A refusal in the making.
-pub(super) struct No {
+pub(super) struct Denial {
     pub(super) why: String,
     pub(super) instead: &'static str,
     pub(super) to_allow: Cow<'static, str>,
@@ -34,7 +34,7 @@ pub(super) struct No {
     pub(super) rule: Option<(String, String)>,
 }
 
-impl No {
+impl Denial {
     pub(super) fn watched(why: &str) -> Self {
         let instead = "use `git init` or `git clone`, or tell the person what is needed there";
         Self {
@@ -163,8 +163,8 @@ impl No {
     }
 }
 
-/// How the person can let all sockets of this machine be used.
-const OPEN_SOCKETS: &str = "start with --open unix-sockets if it cannot do without";
+/// Advice to the user about sockets of this machine.
+const OPEN_SOCKETS: &str = "start with --allow-feature unix-sockets if it cannot do without";
 
 fn allow_socket(place: &Path) -> Cow<'static, str> {
     if place.is_absolute() {
@@ -176,7 +176,7 @@ fn allow_socket(place: &Path) -> Cow<'static, str> {
     }
 }
 
-/// What an intent is called in reports.
+/// Returns what an intent is called in reports.
 pub fn word(intent: Intent) -> &'static str {
     match intent {
         Intent::Read => "read",

@@ -6,7 +6,7 @@ use std::path::Path;
 /// Sockets of the name service.
 const NAME_SERVICE: &str = include_str!("name_service.txt");
 
-/// Whether a socket is one of the name service, by the path that the library writes: nothing is resolved, so that no link makes
+/// Returns whether a socket is one of the name service, by the path that the library writes: nothing is resolved, so that no link makes
 /// another socket look like one of these.
 pub(super) fn is_name_service(socket: &Path) -> bool {
     let socket = socket.as_os_str().as_bytes();

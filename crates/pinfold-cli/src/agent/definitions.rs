@@ -11,20 +11,20 @@ use serde_json::{Value, json};
 
 use crate::args::AgentPlace;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{say, settings, surroundings};
+use crate::{env, output, settings};
 
 /// All that can be found from here.
 pub(super) fn found(place: &AgentPlace, locations: &Locations) -> Result<Definitions, Failure> {
-    let here = surroundings::current_dir()?;
+    let here = env::current_dir()?;
     let added: Vec<_> = place.agents.iter().map(|folder| here.join(folder)).collect();
     if let Some(missing) = added.iter().find(|folder| !folder.is_dir()) {
-        let message = format!("`{}` is no folder of definitions", missing.display());
+        let message = format!("`{}` is not a directory of definitions", missing.display());
         return Err(Failure::new(USAGE, message).mend("name an existing folder"));
     }
     Ok(Definitions::find(&Ambient::claim(), locations, &added))
 }
 
-/// Those that an agent can be started from: nothing is started while one of them cannot be read.
+/// Returns the definitions that an agent can be started from: nothing is started while one of them cannot be read.
 pub(super) fn usable(place: &AgentPlace, locations: &Locations) -> Result<Definitions, Failure> {
     let found = found(place, locations)?;
     let bad: Vec<String> = found.bad().map(settings::lines).collect();
@@ -43,7 +43,7 @@ pub(super) fn named<'a>(found: &'a Definitions, name: &str) -> Result<&'a Defini
         } else {
             format!("there are: {}", known.join(", "))
         };
-        Failure::new(USAGE, format!("no agent is called `{}`", say::visible(name))).mend(mend)
+        Failure::new(USAGE, format!("no agent is called `{}`", output::visible(name))).mend(mend)
     })
 }
 
@@ -51,17 +51,17 @@ pub(super) fn list(place: &AgentPlace, as_json: bool) -> Result<ExitCode, Failur
     let found = found(place, &settings::locations(place.folder.as_deref())?)?;
     if as_json {
         let files: Vec<Value> = found.files.iter().map(as_value).collect();
-        say::out(&(serde_json::to_string_pretty(&files).unwrap_or_default() + "\n"))?;
+        output::out(&(serde_json::to_string_pretty(&files).unwrap_or_default() + "\n"))?;
     } else if found.files.is_empty() {
-        say::out("no agents are defined\n")?;
+        output::out("no agents are defined\n")?;
     } else {
-        say::out(&found.files.iter().map(line).collect::<String>())?;
+        output::out(&found.files.iter().map(line).collect::<String>())?;
     }
     Ok(ExitCode::from(if found.bad().next().is_some() { USAGE } else { DONE }))
 }
 
 fn line(file: &AgentFile) -> String {
-    let shown = say::visible(&file.shown);
+    let shown = output::visible(&file.shown);
     match &file.said {
         Err(bad) => format!("{shown}: cannot be read\n  {}\n", settings::lines(bad).replace('\n', "\n  ")),
         Ok(definition) => {
@@ -71,7 +71,7 @@ fn line(file: &AgentFile) -> String {
                 (false, false) => ", not trusted: it only takes away (pinfold trust)",
                 (false, true) => "",
             };
-            let about = say::visible(&definition.description);
+            let about = output::visible(&definition.description);
             format!("{:<20} {about}\n  {mode}, {shown}{standing}\n", definition.name)
         }
     }
@@ -101,9 +101,9 @@ fn texts(rules: &[SourcedRule]) -> Vec<&str> {
 pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> {
     let found = found(place, &settings::locations(place.folder.as_deref())?)?;
     let definition = named(&found, name)?;
-    let mut text = format!("{}: {}\n", definition.name, say::visible(&definition.description));
+    let mut text = format!("{}: {}\n", definition.name, output::visible(&definition.description));
     let mut add = |label: &str, value: &str| text.extend([&format!("{label:<8} "), value, "\n"]);
-    add("file", &say::visible(&definition.source.to_string()));
+    add("file", &output::visible(&definition.source.to_string()));
     add("mode", definition.mode.map_or("that of who starts it", Mode::word));
     if !definition.trusted {
         add("trust", "nobody trusts it: what it lists is not allowed by that (pinfold trust)");
@@ -114,20 +114,20 @@ pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> 
     }
     definition.deny_tools.iter().for_each(|rule| add("deny", &told(rule)));
     if let Some(model) = &definition.model {
-        add("model", &say::visible(model));
+        add("model", &output::visible(model));
     }
     if definition.limits != AgentLimits::default() {
         add("limits", &limits(&definition.limits));
     }
     text.push('\n');
-    text.push_str(&say::lines(&definition.instructions));
+    text.push_str(&output::lines(&definition.instructions));
     text.push('\n');
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
 fn told(rule: &SourcedRule) -> String {
-    format!("{}  ({})", rule.rule, say::visible(&rule.source.to_string()))
+    format!("{}  ({})", rule.rule, output::visible(&rule.source.to_string()))
 }
 
 fn limits(limits: &AgentLimits) -> String {
@@ -153,20 +153,20 @@ pub(super) fn check(place: &AgentPlace) -> Result<ExitCode, Failure> {
         match &file.said {
             Err(bad) => {
                 code = USAGE;
-                say::out(&format!("{}\n", settings::lines(bad)))?;
+                output::out(&format!("{}\n", settings::lines(bad)))?;
             }
             Ok(definition) => {
                 // What stands in one list is compared with itself alone: that a rule is listed and denied is meant.
                 let listed = lint(definition.allow_tools.as_deref().unwrap_or_default());
                 for remark in listed.into_iter().chain(lint(&definition.deny_tools)) {
                     code = code.max(FAILED);
-                    say::out(&format!("{}\n", say::lines(&remark.to_string())))?;
+                    output::out(&format!("{}\n", output::lines(&remark.to_string())))?;
                 }
             }
         }
     }
     if code == DONE {
-        say::out(&format!("{} definitions, nothing to remark\n", found.files.len()))?;
+        output::out(&format!("{} definitions, nothing to remark\n", found.files.len()))?;
     }
     Ok(ExitCode::from(code))
 }

@@ -1,10 +1,10 @@
-//! What a person sees of a run while it goes on.
+//! Progress of a run, as lines.
 
 use std::io::Write as _;
 
 use pinfold_agent::{Event, How, Listener};
 
-use crate::say;
+use crate::output;
 
 /// Tells each event in a line or two, on standard error.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ impl Listener for Told {
     fn tell(&self, event: &Event) {
         if let Some(text) = words(event) {
             // In one piece, so that agents that work side by side do not mix; there is nobody to tell when that fails.
-            let _ = std::io::stderr().write_all((say::lines(&text) + "\n").as_bytes());
+            let _ = std::io::stderr().write_all((output::lines(&text) + "\n").as_bytes());
         }
     }
 }
@@ -56,6 +56,6 @@ pub(super) struct AsJson;
 impl Listener for AsJson {
     fn tell(&self, event: &Event) {
         // Whoever read it has read enough.
-        let _ = say::out(&format!("{}\n", event.clean()));
+        let _ = output::out(&format!("{}\n", event.clean()));
     }
 }

@@ -26,8 +26,8 @@ use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::Span;
-use crate::session::{self, JudgeOf, ShellMaker, Wish};
-use crate::{record, say, settings, surroundings};
+use crate::session::{self, JudgeOf, SessionOptions, ShellMaker};
+use crate::{env, output, record, settings};
 
 pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
     let locations = locations(wanted)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
     let store = Arc::new(at_work.map_or_else(|| runs::opened(&name), Ok)?);
     let ending = opened.work(wanted, definitions, definition, Speakers { models, judge }, task, &store);
     if let Some(trouble) = store.trouble() {
-        say::warn(format_args!("not all of the run was kept, so it cannot go on later: {trouble}"));
+        output::warn(format_args!("not all of the run was kept, so it cannot go on later: {trouble}"));
     }
     tell(wanted, &name, &ending)?;
     Ok(ExitCode::from(code(ending.how)))
@@ -66,9 +66,9 @@ fn locations(wanted: &AgentRun) -> Result<Locations, Failure> {
 
 fn models(wanted: &AgentRun) -> Result<Arc<dyn Models>, Failure> {
     let Some(file) = &wanted.script else {
-        return Ok(Arc::new(Providers::new(surroundings::variables(), wanted.model.clone(), wanted.price)));
+        return Ok(Arc::new(Providers::new(env::variables(), wanted.model.clone(), wanted.price)));
     };
-    let shown = say::visible(&file.display().to_string());
+    let shown = output::visible(&file.display().to_string());
     let text = std::fs::read_to_string(file)
         .map_err(|e| Failure::new(USAGE, format!("the script {shown} cannot be read: {e}")))?;
     let script = Script::parse(&text).map_err(|e| unusable(&format!("{shown}: "), &e))?;
@@ -91,8 +91,8 @@ fn judge(
     }
 }
 
-fn wish(wanted: &AgentRun) -> Wish {
-    Wish {
+fn wish(wanted: &AgentRun) -> SessionOptions {
+    SessionOptions {
         kind: "agent",
         folder: wanted.place.folder.clone(),
         flags: wanted.session.clone(),
@@ -108,9 +108,9 @@ fn leased(wanted: &AgentRun, name: &str, first: &Session) -> Result<Option<RunLe
     }
     let folders: Vec<_> = first.line().roots().collect();
     let waits = |holder: &Holder| {
-        let (by, pid) = (say::visible(&holder.by), holder.pid);
-        let folders = say::visible(&holder.folders.join(", "));
-        say::warn(format_args!("waits for {by} (process {pid}), which writes in {folders}"));
+        let (by, pid) = (output::visible(&holder.by), holder.pid);
+        let folders = output::visible(&holder.folders.join(", "));
+        output::warn(format_args!("waits for {by} (process {pid}), which writes in {folders}"));
     };
     let leases = RunLeases::new(runs::leases()?);
     leases.take(&folders, name, wanted.wait, waits).map(Some).map_err(|e| {
@@ -119,7 +119,7 @@ fn leased(wanted: &AgentRun, name: &str, first: &Session) -> Result<Option<RunLe
             NotLeased::Busy => "end the process that hangs",
             NotLeased::Io(_) => "set XDG_STATE_HOME to a directory that you can write",
         };
-        Failure::new(FAILED, say::lines(&e.to_string())).mend(mend)
+        Failure::new(FAILED, output::lines(&e.to_string())).mend(mend)
     })
 }
 
@@ -133,19 +133,22 @@ fn task(wanted: &AgentRun, name: &str, main: &Session) -> Result<Task, Failure> 
         return Ok(Task::Resumed(Box::new(known)));
     }
     let prompt = match wanted.prompt.as_deref().unwrap_or_default() {
-        "-" => say::standard_input()?,
+        "-" => output::standard_input()?,
         text => text.to_owned(),
     };
     let said = main.event(HookEvent::UserPromptSubmit, &json!({"prompt": prompt}));
     if let Some(why) = said.blocked.or(said.stop) {
-        return Err(Failure::new(REFUSED, say::lines(&format!("a hook does not let this be said: {why}"))));
+        return Err(Failure::new(
+            REFUSED,
+            output::lines(&format!("a hook does not let this be said: {why}")),
+        ));
     }
     let began = main.event(HookEvent::SessionStart, &json!({"source": "startup"})).context;
     let parts = std::iter::once(prompt).chain(began).chain(said.context);
     Ok(Task::New(parts.collect::<Vec<_>>().join("\n\n")))
 }
 
-/// Who speaks: for agents, and about them.
+/// Models of agents, and the judge of their calls.
 struct Speakers {
     models: Arc<dyn Models>,
     judge: Option<Arc<dyn Judge>>,
@@ -155,7 +158,7 @@ struct Speakers {
 struct Opened {
     /// The person's own.
     main: Session,
-    /// That of the agent: the same, or one below it.
+    /// Session of the agent: the same, or one below it.
     first: Session,
     shells: ShellMaker,
     follow: Follow,
@@ -168,7 +171,7 @@ struct Opened {
 impl Opened {
     fn open(
         wanted: &AgentRun,
-        wish: Wish,
+        wish: SessionOptions,
         definition: Option<&Definition>,
         judge: Option<&Arc<dyn Judge>>,
     ) -> Result<Self, Failure> {
@@ -281,12 +284,12 @@ fn limits(wanted: &AgentRun) -> AgentLimits {
 /// The last words, and how to go on.
 fn tell(wanted: &AgentRun, name: &str, ending: &Ending) -> Result<(), Failure> {
     if !wanted.json && !ending.summary.trim().is_empty() {
-        say::out(&format!("{}\n", say::lines(ending.summary.trim())))?;
+        output::out(&format!("{}\n", output::lines(ending.summary.trim())))?;
     }
     match ending.how {
         End::Done => {}
         End::Failed | End::OverBudget | End::Stopped | End::NeedsHuman => {
-            say::warn(format_args!("go on with: pinfold agent run --resume {name}"));
+            output::warn(format_args!("go on with: pinfold agent run --resume {name}"));
         }
     }
     Ok(())

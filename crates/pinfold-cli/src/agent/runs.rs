@@ -11,11 +11,11 @@ use pinfold_agent::{Event, Node, Store, events, tree};
 
 use crate::args::CleanArgs;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{record, say, surroundings};
+use crate::{env, output, record};
 
 /// The folder in which runs are kept, beside the record.
 fn folder() -> Result<PathBuf, Failure> {
-    let home = surroundings::state_home().ok_or_else(|| {
+    let home = env::state_home().ok_or_else(|| {
         Failure::new(USAGE, "there is no home for runs")
             .mend("set XDG_STATE_HOME to a directory that you can write")
     })?;
@@ -49,7 +49,7 @@ pub(super) fn opened(name: &str) -> Result<Store, Failure> {
     })
 }
 
-/// Where it is kept who writes in which folder.
+/// Returns where it is kept who writes in which folder.
 pub(super) fn leases() -> Result<PathBuf, Failure> {
     Ok(folder()?.join("leases"))
 }
@@ -75,7 +75,7 @@ pub(super) fn clean(wanted: &CleanArgs) -> Result<ExitCode, Failure> {
                 format!("cannot be taken away: {e}")
             }
         };
-        say::out(&format!("{} {what}\n", say::visible(&name)))?;
+        output::out(&format!("{} {what}\n", output::visible(&name)))?;
     }
     Ok(ExitCode::from(code))
 }
@@ -114,13 +114,13 @@ pub(super) fn find(wanted: Option<&str>) -> Result<String, Failure> {
             Err(Failure::new(USAGE, format!("more than one run is called like that: {one}, {other}")))
         }
         (None, _) => {
-            let shown = say::visible(wanted);
+            let shown = output::visible(wanted);
             Err(Failure::new(USAGE, format!("no run is called `{shown}`")).mend("see `pinfold agent tree`"))
         }
     }
 }
 
-/// What happened in a run.
+/// Returns what happened in a run.
 pub(super) fn read(name: &str) -> Result<Vec<Event>, Failure> {
     events(&file(name)?).map_err(|e| Failure::new(FAILED, format!("the run {name} cannot be read: {e}")))
 }
@@ -134,7 +134,7 @@ pub(super) fn show(wanted: Option<&str>, as_json: bool) -> Result<ExitCode, Fail
     } else {
         format!("{name}\n") + &nodes.iter().map(line).collect::<String>()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -151,5 +151,5 @@ fn line(node: &Node) -> String {
     );
     let deferred = node.ending.iter().flat_map(|ending| &ending.deferred);
     deferred.for_each(|what| text.extend([&indent, "  deferred: ", what, "\n"]));
-    say::lines(text.trim_end_matches('\n')) + "\n"
+    output::lines(text.trim_end_matches('\n')) + "\n"
 }

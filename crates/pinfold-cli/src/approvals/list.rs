@@ -1,10 +1,10 @@
-//! What waits, in lines.
+//! Pending requests, as lines.
 
 use std::collections::HashMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::say::visible;
+use crate::output::visible;
 use jiff::{SignedDuration, Timestamp};
 use pinfold_approvals::socket::{
     ApprovalClientError, LocatedRequest, ProcessAggregator, ProcessEvent, ProcessEventKind, RequestSummary,
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
-use crate::say;
+use crate::output;
 
 pub(super) fn list(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
     let (found, failed) = everywhere.list();
@@ -25,13 +25,13 @@ pub(super) fn list(everywhere: &ProcessAggregator, as_json: bool) -> Result<Exit
     } else {
         found.iter().map(|LocatedRequest { waiting, .. }| entry(waiting)).collect()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(if failed.is_empty() { DONE } else { FAILED }))
 }
 
 /// Goes on until somebody ends it, or nobody reads any more.
 pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
-    let failed = |e| Failure::new(FAILED, format!("nobody can be followed: {e}"));
+    let failed = |e| Failure::new(FAILED, format!("cannot watch sessions: {e}"));
     let following = everywhere.follow().map_err(failed)?;
     // What a process was asked and has not answered yet, so that its end can be told.
     let mut open: HashMap<String, Vec<String>> = HashMap::new();
@@ -72,14 +72,14 @@ pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<Exi
                 }
             }
         };
-        if !text.is_empty() && !say::out_to_reader(&text)? {
+        if !text.is_empty() && !output::out_to_reader(&text)? {
             return Ok(ExitCode::from(DONE));
         }
     }
 }
 
 fn tell(error: &ApprovalClientError) {
-    say::warn(visible(&error.to_string()));
+    output::warn(visible(&error.to_string()));
 }
 
 /// A line of JSON in which everything beyond ASCII is written out: it may be read on a terminal.

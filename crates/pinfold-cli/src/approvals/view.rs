@@ -6,7 +6,7 @@ use std::mem;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::say::visible;
+use crate::output::visible;
 use pinfold::consent::{Choice, Request};
 use pinfold_approvals::socket::{
     ApprovalClientError, EventBatch, ProcessAggregator, ProcessEvent, ProcessEventKind, ProcessEvents,
@@ -15,18 +15,18 @@ use pinfold_approvals::socket::{
 use pinfold_terminal::ExclusiveTty;
 use pinfold_terminal::dialog::{DialogOutcome, DialogStyle, ExternalState, show as show_dialog};
 
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
-/// How often it is looked for something new.
+/// Interval between looks for something new.
 const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> {
-    let failed = |e| Failure::new(FAILED, format!("nobody can be followed: {e}"));
+    let failed = |e| Failure::new(FAILED, format!("cannot watch sessions: {e}"));
     let desk =
         Desk { everywhere, following: everywhere.follow().map_err(failed)?, known: RefCell::default() };
-    say::out("waiting for questions; end with Ctrl-C\n")?;
+    output::out("waiting for questions; end with Ctrl-C\n")?;
     loop {
         desk.hear(LOOK);
         while let Some((name, waiting)) = desk.next() {
@@ -39,16 +39,16 @@ pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> 
                     break;
                 }
                 Ok(Asked::Gone) => return Ok(ExitCode::from(DONE)),
-                Err(why) => say::warn(visible(&why)),
+                Err(why) => output::warn(visible(&why)),
             }
         }
         desk.tell();
     }
 }
 
-/// What came of showing a request.
+/// Outcome of showing a request.
 enum Asked {
-    /// It is answered, here or elsewhere, or over.
+    /// Answered, here or elsewhere, or over.
     Settled,
     /// This process is in the background of its terminal. It is asked when somebody brings it back.
     Busy,
@@ -56,16 +56,16 @@ enum Asked {
     Gone,
 }
 
-/// What is known of what waits.
+/// Pending requests, as far as they are known.
 #[derive(Default)]
 struct Known {
     /// The process, the request.
     open: Vec<(String, RequestSummary)>,
     /// The one that is on the screen, by its process and its digest.
     shown: Option<(String, String)>,
-    /// What became of that one.
+    /// Outcome of that one.
     over: Option<String>,
-    /// What is to be told when no dialog has the terminal.
+    /// Messages for when no dialog has the terminal.
     told: Vec<String>,
 }
 
@@ -115,7 +115,7 @@ impl Desk<'_> {
     /// Tells what was kept back while a dialog had the terminal.
     fn tell(&self) {
         let told = mem::take(&mut self.known.borrow_mut().told);
-        told.into_iter().map(|text| visible(&text)).for_each(say::warn);
+        told.into_iter().map(|text| visible(&text)).for_each(output::warn);
     }
 
     /// The one that was asked first; it is taken off the list, so that one that is left alone is not shown again and
@@ -128,7 +128,7 @@ impl Desk<'_> {
 
     /// Asks about one.
     fn ask(&self, name: &str, waiting: &RequestSummary) -> Result<Asked, String> {
-        let connect = || self.everywhere.connect(name).map(|client| client.with_name(surroundings::user()));
+        let connect = || self.everywhere.connect(name).map(|client| client.with_name(env::user()));
         let text = |e: ApprovalClientError| e.to_string();
         // It may be over by the time that it would be shown.
         let Ok(request) = connect().and_then(|mut client| client.show(&waiting.id)) else {
@@ -144,7 +144,7 @@ impl Desk<'_> {
             Some(DialogOutcome::Chosen(choice)) => {
                 let words = said(&choice);
                 connect().and_then(|mut c| c.answer(&request.id, &request.digest, choice)).map_err(text)?;
-                say::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
+                output::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
                 Ok(Asked::Settled)
             }
         }

@@ -7,14 +7,14 @@ use std::thread;
 use pinfold_approvals::socket::ProcessAggregator;
 use pinfold_page::{Page, PageEvent};
 
+use crate::env;
 use crate::exit::{FAILED, Failure, USAGE};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
 /// Serves until somebody ends it.
 pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<ExitCode, Failure> {
-    let page = Page::open(everywhere, port, surroundings::user(), tell).map_err(|e| cannot(&e, port))?;
-    say::out(&format!("{}\n", page.address()))?;
+    let page = Page::open(everywhere, port, env::user(), tell).map_err(|e| cannot(&e, port))?;
+    output::out(&format!("{}\n", page.address()))?;
     code(&page)?;
     for line in stdin().lock().lines() {
         if line.is_err() {
@@ -30,13 +30,13 @@ pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<
 
 fn code(page: &Page) -> Result<(), Failure> {
     let code = page.new_code().map_err(|e| Failure::new(FAILED, format!("there is no pairing code: {e}")))?;
-    say::out(&format!(
+    output::out(&format!(
         "pairing code: {code}  (once, within five minutes; Enter makes another, Ctrl-C ends)\n"
     ))
 }
 
 fn tell(news: PageEvent) {
-    say::warn(match news {
+    output::warn(match news {
         PageEvent::Paired => "a browser was paired",
         PageEvent::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
     });
@@ -48,7 +48,7 @@ fn cannot(error: &std::io::Error, port: Option<u16>) -> Failure {
             Failure::new(USAGE, format!("port {port} is taken")).mend("name another with --port")
         }
         (Some(port), ErrorKind::PermissionDenied) => {
-            Failure::new(USAGE, format!("port {port} is not for this user")).mend("name one above 1023")
+            Failure::new(USAGE, format!("permission denied: port {port}")).mend("name one above 1023")
         }
         _ => Failure::new(FAILED, format!("the page cannot be served: {error}")),
     }

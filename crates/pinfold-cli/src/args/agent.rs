@@ -1,4 +1,4 @@
-//! What can be said to `pinfold agent`.
+//! Arguments of `pinfold agent`.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::{AskFlags, SessionFlags, parse_size, parse_time};
 
 /// Run agents of our own, and see what they are and did
 ///
-/// An agent is a model, or a script in its place, whose every call goes down the whole street: judged, asked about,
+/// An agent is a model, or a script in its place, whose every call goes through the permission checks: judged, asked about,
 /// recorded, held to its folder. What it may do beside that its definition says: NAME.md in .pinfold/agents of the
 /// project, in agents/ beside your settings, or in a folder that --agents names.
 #[derive(Debug, Args)]
@@ -166,7 +166,7 @@ pub(crate) struct AgentRun {
     pub(crate) asking: AskFlags,
 }
 
-/// What a run may use up, with all agents in it
+/// Limits of a run, with all agents in it
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct RunLimits {

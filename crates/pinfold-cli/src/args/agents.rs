@@ -1,4 +1,4 @@
-//! What can be said about other agents.
+//! Arguments of the commands about other agents.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) fn profiles() -> PossibleValuesParser {
 /// of the folder, but never what it acts on by itself later; it reads its own login and gets its own keys; it reaches the
 /// hosts that it talks to.
 #[derive(Debug, Args)]
-pub(crate) struct Agents {
+pub(crate) struct Profiles {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Agents {
 ///
 /// Reads what the agent sends on standard input and answers in the words that this agent honours. The call is judged like
 /// any other, by your settings and those of the project; the agent carries it out itself. Where the agent cannot ask you,
-/// what would be a question is refused. Whatever goes wrong is a no.
+/// what would be a question is refused. Fails closed: any error denies the call.
 ///
 /// Exit code: 0 when the answer is on standard output; 2 with the reason on standard error when nothing could be judged,
 /// and for agents that read a no there.
@@ -173,7 +173,7 @@ impl Import {
     }
 }
 
-/// Say your rules and your line in the settings of another agent
+/// Export rules and sandbox settings to another agent
 ///
 /// Prints a table of all that holds here and what holds it there (its kernel sandbox, its own gate, or nothing), with the
 /// reason, and what would change in its files; --write writes it after a yes. Nothing that is said there allows more than

@@ -1,4 +1,4 @@
-//! What can be said about questions that wait in other processes.
+//! Arguments of the commands about pending approval requests.
 
 use std::num::{NonZeroU32, NonZeroU64};
 
@@ -7,7 +7,7 @@ use pinfold::consent::Bound;
 
 use super::parse_time;
 
-/// See what waits for an answer, in all sessions that run
+/// List pending approval requests of all running sessions
 ///
 /// On a terminal: shows one request after the other and waits for the next. Where the output is no terminal: prints what
 /// waits, and ends.
@@ -82,7 +82,7 @@ pub(crate) struct Approve {
 }
 
 impl Approve {
-    /// How long a grant for the session holds, where that is said.
+    /// Lifetime of a grant for the session, where one is given.
     pub(crate) fn bound(&self) -> Option<Bound> {
         self.span.map(Bound::For).or(self.times.map(Bound::Times))
     }

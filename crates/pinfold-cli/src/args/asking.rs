@@ -1,4 +1,4 @@
-//! Who is asked where there is a question.
+//! Flags about approvers.
 
 use std::time::Duration;
 

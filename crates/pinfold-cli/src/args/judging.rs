@@ -1,4 +1,4 @@
-//! What can be said about calls that are judged and not made.
+//! Arguments of commands about calls that are judged and not made.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ pub(crate) struct Why {
     pub(crate) what: Vec<String>,
 }
 
-/// What can be explained.
+/// Subject of an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WhyKind {
     /// A call written like a rule: `Bash(git push)`

@@ -1,4 +1,4 @@
-//! What can be said to `pinfold log`.
+//! Arguments of `pinfold log`.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ pub(crate) struct Filters {
     #[arg(long)]
     pub(crate) asked: bool,
 
-    /// It was refused
+    /// Refused
     #[arg(long)]
     pub(crate) refused: bool,
 }

@@ -1,4 +1,4 @@
-//! What can be said about the Model Context Protocol.
+//! Arguments of `pinfold mcp`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -9,9 +9,9 @@ use clap::{Args, Subcommand, ValueHint};
 use pinfold::policy::{ArgumentKind, Shape};
 use pinfold_mcp::KnownArgument;
 
-use super::{Door, SessionFlags, SettingsFlags, parse_time};
+use super::{Feature, SessionFlags, SettingsFlags, parse_time};
 
-/// Speak the Model Context Protocol: offer the tools of pinfold to an agent, or stand before a server of others
+/// Speak the Model Context Protocol: offer the tools of pinfold to an agent, or proxy a third-party server
 ///
 /// Every call goes down the same road as those of `pinfold call`: rules, modes, questions, the record.
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ pub(crate) struct McpServe {
     pub(crate) over_http: HttpFlags,
 }
 
-/// How the server is reached over HTTP.
+/// Flags of a server over HTTP.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Over HTTP")]
 pub(crate) struct HttpFlags {
@@ -96,7 +96,7 @@ pub(crate) struct HttpFlags {
     pub(crate) beyond_this_machine: bool,
 }
 
-/// Where it is listened.
+/// Address to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listening {
     /// On both addresses of this machine.
@@ -113,7 +113,7 @@ impl Listening {
     }
 }
 
-/// How a client is asked and answered.
+/// Flags about questions to a client.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ClientFlags {
     /// Ask nobody: what would be a question is refused
@@ -129,7 +129,7 @@ pub(crate) struct ClientFlags {
     pub(crate) refusals_as_text: bool,
 }
 
-/// Stand before a server of others, on standard input and output
+/// Proxy a third-party MCP server, on standard input and output
 ///
 /// Each call of a tool is judged with its arguments, as `mcp__NAME__tool`; everything else passes as it comes. The server
 /// is started as by `pinfold run`: it writes in the folder, and reaches the hosts that are allowed. What its tools are is
@@ -187,9 +187,9 @@ pub(crate) struct McpProxy {
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(crate) env: Vec<OsString>,
 
-    /// Open a door that is closed by default, as for `pinfold run`
-    #[arg(long, value_name = "DOOR", value_enum)]
-    pub(crate) open: Vec<Door>,
+    /// Allow a kernel feature that is blocked by default, to the server
+    #[arg(long, alias = "open", value_name = "FEATURE", value_enum)]
+    pub(crate) allow_feature: Vec<Feature>,
 
     /// Start it even where this machine can hold less; says what is not held
     #[arg(long)]
@@ -311,7 +311,7 @@ fn parse_server(name: &str) -> Result<String, String> {
     Err("a name has letters, digits, `.`, `-` and single `_` inside".to_owned())
 }
 
-/// Whether rules can name a server so.
+/// Returns whether rules can name a server so.
 pub(crate) fn is_server(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
     let ends = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());

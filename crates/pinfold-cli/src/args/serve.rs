@@ -1,4 +1,4 @@
-//! What can be said about a server on a socket.
+//! Arguments of `pinfold serve`.
 
 use std::path::PathBuf;
 use std::time::Duration;

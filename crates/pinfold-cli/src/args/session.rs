@@ -1,4 +1,4 @@
-//! What a session of our tools may do.
+//! Flags of a session of our tools.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What can be said about settings.
+//! Arguments of the commands about settings.
 
 use std::path::PathBuf;
 
@@ -24,13 +24,13 @@ pub(crate) struct SettingsFlags {
     #[arg(long = "disallowedTools", visible_alias = "disallowed-tools", value_name = "RULES")]
     pub(crate) disallowed_tools: Vec<String>,
 
-    /// Hold the tools to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
+    /// Restrict the tools to the path scopes of this profile: profiles/NAME.yaml or .json beside your settings
     #[arg(long, value_name = "NAME")]
     pub(crate) profile: Option<String>,
 }
 
 impl SettingsFlags {
-    /// Whether any of them is given.
+    /// Returns whether any of them is given.
     pub(crate) fn are_given(&self) -> bool {
         self.permission_mode.is_some() || !self.allowed_tools.is_empty() || !self.disallowed_tools.is_empty()
     }
@@ -96,7 +96,7 @@ pub(crate) struct Rules {
     pub(crate) what: RulesCommand,
 }
 
-/// See all that holds: rules, grants of running sessions, trusted folders
+/// Show effective permissions: rules, grants of running sessions, trusted folders
 ///
 /// On a screen, each with where it comes from and how often it decided; there it can be removed, after a look at the
 /// file and line, and a call can be tried against all. With --list it is printed. The subcommands are those of
@@ -167,7 +167,7 @@ pub(crate) enum RulesCommand {
     Remove(OneRule),
 }
 
-/// What is learnt, and whether it is written.
+/// Arguments of `pinfold rules learn`.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
     /// How many questions you have to have answered with yes
@@ -190,7 +190,7 @@ pub(crate) struct Learn {
     pub(crate) file: FileChoice,
 }
 
-/// What is judged once more, and by what.
+/// Arguments of `pinfold rules replay`.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold rules replay --since 24h\n  \
                        pinfold rules replay --add 'deny Bash(git push *)' --add 'allow Bash(make *)'\n  \
@@ -244,7 +244,7 @@ fn parse_added(text: &str) -> Result<Added, String> {
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
     let effect = effects.into_iter().find(|effect| effect.word() == word);
     let effect = effect.ok_or("write `allow`, `ask` or `deny`, and then a rule: 'allow Bash(npm test)'")?;
-    let rule = Rule::parse_written(rule.trim()).map_err(|e| crate::say::lines(&e.to_string()))?;
+    let rule = Rule::parse_written(rule.trim()).map_err(|e| crate::output::lines(&e.to_string()))?;
     Ok(Added { effect, rule })
 }
 
@@ -264,7 +264,7 @@ pub(crate) struct OneRule {
 }
 
 impl OneRule {
-    /// What it does, in the word of settings.
+    /// Returns its effect, in the word of settings.
     pub(crate) fn effect_word(&self) -> &'static str {
         Effect::from(self.effect).word()
     }
@@ -297,7 +297,7 @@ impl FileChoice {
     }
 }
 
-/// What a rule does.
+/// Effect of a rule.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum EffectWord {
     /// It happens without a question

@@ -1,4 +1,4 @@
-//! Where calls are judged that are not made: the settings and the line that stand for a command line.
+//! Judging of calls that are not made, by the settings and the line that stand for a command line.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::args::Judging;
 use crate::exit::Failure;
-use crate::{settings, surroundings};
+use crate::{env, settings};
 
 /// A desk with the settings that were asked for. They are read for the project that a line names.
 pub(crate) fn desk(wanted: &Judging) -> Result<CheckService, Failure> {
@@ -18,11 +18,11 @@ pub(crate) fn desk(wanted: &Judging) -> Result<CheckService, Failure> {
 
 /// The same by one file in place of the person's settings and the project's, where one is named.
 pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<CheckService, Failure> {
-    let here = surroundings::current_dir()?;
-    let home = surroundings::home();
+    let here = env::current_dir()?;
+    let home = env::home();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
     let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
-    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let (config, state) = (env::config_home(), env::state_home());
     let (no_settings, of_home) = (wanted.no_settings, home.clone());
     let layers = move |project: &Path| {
         let usual = || Locations::usual(project, of_home.clone(), config.as_deref(), state.as_deref());
@@ -36,7 +36,7 @@ pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Chec
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
     let desk = CheckService::new(Ambient::claim(), folder)
         .with_home(home)
-        .with_variables(surroundings::variables())
+        .with_variables(env::variables())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
     let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;
     // Nothing behind the lines costs nothing for each of them.
@@ -46,7 +46,7 @@ pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Chec
 /// A call with what the command line says about it.
 pub(crate) fn call_of(wanted: &Judging, mut call: Value) -> Result<Value, Failure> {
     let project = settings::locations(wanted.folder.as_deref())?.project;
-    let here = surroundings::current_dir()?;
+    let here = env::current_dir()?;
     let cwd = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
     if let Some(line) = call.as_object_mut() {
         line.insert("cwd".to_owned(), json!(cwd));

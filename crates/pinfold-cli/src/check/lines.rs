@@ -7,9 +7,9 @@ use pinfold::check::{CheckService, LONGEST_LINE};
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
-use crate::say;
+use crate::output;
 
-/// How much is read and written at once.
+/// Bytes that are read and written at once.
 const CHUNK: usize = 64 << 10;
 
 /// Answers standard input, line by line.
@@ -25,7 +25,7 @@ pub(super) fn answered(desk: &mut CheckService) -> Result<ExitCode, Failure> {
     }
 }
 
-/// Whether any line could not be read.
+/// Returns whether any line could not be read.
 pub(crate) fn stream(
     desk: &mut CheckService,
     mut input: BufReader<impl Read>,
@@ -50,11 +50,11 @@ pub(crate) fn stream(
         let line = line.trim_ascii();
         let answer = if waits { desk.answer(line) } else { desk.answer_with_last(line) };
         match answer {
-            Ok(answer) => output.write_all(say::json_line(&answer).as_bytes())?,
+            Ok(answer) => output.write_all(output::json_line(&answer).as_bytes())?,
             Err(bad) => {
                 any_failed = true;
                 let error = json!({"id": null, "error": bad.to_string(), "line": number});
-                output.write_all(say::json_line(&error).as_bytes())?;
+                output.write_all(output::json_line(&error).as_bytes())?;
             }
         }
     }
@@ -70,7 +70,7 @@ pub(crate) fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Res
     Ok(read > 0)
 }
 
-/// Whether there is more to read; waits for it.
+/// Returns whether there is more to read; waits for it.
 pub(crate) fn is_next_there(input: &mut impl BufRead) -> io::Result<bool> {
     Ok(!input.fill_buf()?.is_empty())
 }

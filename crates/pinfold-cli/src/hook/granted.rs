@@ -10,14 +10,14 @@ use std::time::Duration;
 use pinfold::policy::Guards;
 use tempfile::NamedTempFile;
 
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::surroundings;
 
 /// Longer than that nobody leaves a session alone and comes back to it.
 const KEPT: Duration = Duration::from_hours(24 * 90);
 
 fn directory() -> Result<PathBuf, Failure> {
-    let home = surroundings::state_home();
+    let home = env::state_home();
     home.map(|home| home.join("agents"))
         .ok_or_else(|| Failure::new(USAGE, "there is no home for the folders of sessions").mend("set HOME"))
 }

@@ -9,11 +9,8 @@ use std::time::Duration;
 
 use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
-use pinfold::policy::merge::Merged;
-use pinfold::policy::rule::Effect;
-use pinfold::policy::settings::Flags;
 use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
-use pinfold::settings::{Locations, Situation, project_root};
+use pinfold::settings::{Locations, ResolvedSettings, project_root};
 use pinfold::{Ambient, ExecutedBy, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
 use pinfold_tools::Attestation;
@@ -23,18 +20,18 @@ use crate::args::Hook;
 use crate::asking::Reach;
 use crate::exit::{Failure, USAGE};
 use crate::record::span;
-use crate::{asking, hooks, record, session, settings, surroundings};
+use crate::{asking, env, hooks, record, session, settings};
 
 /// A session, and who puts its questions.
 pub(super) struct Opened {
     pub(super) session: Session,
     /// The agent asks its person itself.
     pub(super) asks: bool,
-    /// What is decided can be found again by its name.
+    /// Decisions can be found again by their names.
     pub(super) recorded: bool,
     /// The folder that the agent was started for.
     pub(super) folder: PathBuf,
-    /// Where settings and trust were looked for.
+    /// Places in which settings and trust were looked for.
     pub(super) locations: Locations,
     /// The folder that the agent was started in, where it is none that can be granted, and why.
     pub(super) not_granted: Option<(PathBuf, NoProject)>,
@@ -83,7 +80,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         // What is written is for the run to hold, whose folder somebody chose.
         FolderChoice::only_judged()
     } else {
-        surroundings::folder_choice(wanted.allow_home && wanted.folder.is_some())
+        env::folder_choice(wanted.allow_home && wanted.folder.is_some())
     };
     let not_granted = folder_choice.check(&folder).err();
     // The session of an agent that was started in no project grants a folder in which nothing is.
@@ -91,23 +88,18 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         None => (folder.clone(), folder.clone()),
         Some(_) => (nowhere()?, PathBuf::from("/")),
     };
-    let home = surroundings::home();
+    let home = env::home();
     let locations = locations(wanted, &folder, home.clone());
-    let merged = merged(wanted, &locations, &folder, event)?;
+    let resolved = resolved(wanted, &locations, &folder, event)?;
+    let merged = &resolved.merged;
     // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
-    let situation = Situation {
-        project: locations.project.clone().unwrap_or_else(|| folder.clone()),
-        cwd: Some(folder.clone()),
-        variables: surroundings::variables(),
-        profile: settings::profile(wanted.settings.profile.as_deref())?,
-    };
     let plan = Plan { id: name, ..Plan::for_folder(&folder) };
-    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &locations, &merged)? } else { None };
-    let judge = session::judge_of(&merged, &plan, &situation);
+    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &resolved)? } else { None };
+    let judge = session::judge_of(&resolved, &plan);
     let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
-    let asking = session::with_judge(&merged, judge, asking);
+    let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
     let plan = Plan {
@@ -127,9 +119,8 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         executed_by: ExecutedBy::Agent,
         ..plan
     };
-    let plan = plan.with_settings(&Ambient::claim(), &merged, &situation);
-    let plan = plan.map_err(|e| Failure::new(USAGE, e.to_string()))?.entered(way, &merged);
-    let hooks = hooks::of_settings(&merged, &plan, &situation)?;
+    let plan = settings::plan(&resolved, plan, way)?;
+    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
@@ -143,7 +134,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
 
 /// A folder of our own that holds nothing, and that nobody can write.
 fn nowhere() -> Result<PathBuf, Failure> {
-    let state = surroundings::state_home().ok_or_else(|| {
+    let state = env::state_home().ok_or_else(|| {
         Failure::new(USAGE, "there is no home for a session without a folder").mend("set HOME")
     })?;
     let place = state.join("no-folder");
@@ -155,23 +146,18 @@ fn nowhere() -> Result<PathBuf, Failure> {
     }
 }
 
-/// How long before the time of the hook is over nobody is waited for any more.
+/// Time before the end of the hook's time from which no approver is waited for any more.
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
-/// Who is asked at another terminal or by a webhook, within the time that the hook has.
-fn elsewhere(
-    wanted: &Hook,
-    name: &str,
-    locations: &Locations,
-    merged: &Merged,
-) -> Result<Option<Asking>, Failure> {
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    let asking = asking::elsewhere(Reach { settings: &merged.approvals, name, rules_to })?;
+/// Returns who is asked at another terminal or by a webhook, within the time that the hook has.
+fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<Option<Asking>, Failure> {
+    let reach = Reach { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
+    let asking = asking::elsewhere(reach)?;
     let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
 
-/// How long an answer can be waited for.
+/// Returns how long an answer can be waited for.
 fn most_patience(wanted: &Hook) -> Duration {
     wanted.timeout.saturating_sub(BEFORE_THE_END)
 }
@@ -194,9 +180,9 @@ fn folder(
     let has_a_name = is_named || dialect.folder() == Folder::AtStart;
     let keeps = has_a_name && run.is_none();
     let folder = match (&wanted.folder, dialect.folder()) {
-        (Some(folder), _) => surroundings::current_dir()?.join(folder),
+        (Some(folder), _) => env::current_dir()?.join(folder),
         (None, Folder::Variables(names)) => {
-            let told = names.iter().find_map(|name| surroundings::absolute(name));
+            let told = names.iter().find_map(|name| env::absolute(name));
             told.ok_or_else(|| not_said().mend(format!("set {}, or say --folder", names.join(" or "))))?
         }
         // Inside a run nothing can be kept, and the line of the run holds.
@@ -215,7 +201,7 @@ fn folder(
     if is_first && keeps && wanted.folder.is_none() {
         match granted::keep(name, &folder) {
             // A run without a watch cannot attest itself, and lets nothing be kept all the same.
-            Err(_) if surroundings::is_inside_another() => {}
+            Err(_) if env::is_inside_another() => {}
             kept => kept?,
         }
     }
@@ -230,7 +216,7 @@ fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
     if wanted.no_settings {
         return Locations { home, ..Locations::default() };
     }
-    let (config, state) = (surroundings::config_home(), surroundings::state_home());
+    let (config, state) = (env::config_home(), env::state_home());
     let project = match &wanted.folder {
         Some(_) => folder.to_owned(),
         None => project_root(folder, home.as_deref()),
@@ -238,16 +224,22 @@ fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
     Locations::usual(&project, home, config.as_deref(), state.as_deref())
 }
 
-/// What settings say. Of rules a subagent inherits those that deny.
-fn merged(wanted: &Hook, locations: &Locations, folder: &Path, event: &Event) -> Result<Merged, Failure> {
+/// Resolves the settings of the session that an event belongs to.
+fn resolved(
+    wanted: &Hook,
+    locations: &Locations,
+    folder: &Path,
+    event: &Event,
+) -> Result<ResolvedSettings, Failure> {
+    // They are closed also where nobody has asked anything yet.
+    env::hidden();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| folder.join(dir)).collect();
-    let flags: Flags = wanted.settings.flags(&add_dir, false);
-    let mut merged = settings::read_quietly(locations, &flags)?.merged;
-    if event.subagent.is_some() {
-        merged.rules.retain(|rule| rule.effect == Effect::Deny);
-    }
-    merged.rules.extend(asking::closed_places());
-    Ok(merged)
+    let flags = wanted.settings.flags(&add_dir, false);
+    let profile = wanted.settings.profile.as_deref();
+    let mut setup = settings::setup(folder, locations.clone(), flags, profile)?;
+    setup.situation.cwd = Some(folder.to_owned());
+    let resolved = settings::resolved_quietly(&setup)?;
+    Ok(if event.subagent.is_some() { resolved.for_subagent() } else { resolved })
 }
 
 /// The agent's name for its session, so that all its calls stand together in the record.
@@ -262,7 +254,7 @@ fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
     }
 }
 
-/// Who could write the program that answers would answer itself.
+/// Returns who could write the program that answers would answer itself.
 fn own_program(guards: Guards) -> Guards {
     match std::env::current_exe() {
         Ok(program) => guards.with_run(&program, "it is the hook that judges this agent"),
@@ -299,7 +291,7 @@ fn journal(wanted: &Hook, inside: bool, limits: Limits) -> Result<(Arc<dyn Journ
     match record::ledger(limits) {
         Ok(ledger) => Ok((Arc::new(ledger), true)),
         // A run without a watch cannot attest itself.
-        Err(_) if surroundings::is_inside_another() => Ok((Arc::new(Discard), false)),
+        Err(_) if env::is_inside_another() => Ok((Arc::new(Discard), false)),
         Err(failure) => Err(failure),
     }
 }

@@ -1,4 +1,4 @@
-//! Where agents keep their rules, and which of our files each corresponds to.
+//! Files in which agents keep their rules, and ours that each corresponds to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,9 +7,9 @@ use pinfold::Ambient;
 use pinfold::policy::Layer;
 use pinfold::settings::{Locations, is_persons_own};
 
+use crate::env;
 use crate::exit::Failure;
 use crate::setup::file;
-use crate::surroundings;
 
 /// A file of an agent that is there.
 pub(super) struct Theirs {
@@ -18,7 +18,7 @@ pub(super) struct Theirs {
     pub(super) text: String,
 }
 
-/// Where the files of one agent stand.
+/// Places of the files of one agent.
 struct Places {
     agent: &'static str,
     /// The variable that moves its folder, and where that is below home otherwise.
@@ -66,12 +66,12 @@ const PLACES: [Places; 4] = [
 fn folder(places: &Places, locations: &Locations, layer: Layer) -> Option<PathBuf> {
     let (variable, usual) = places.own;
     match layer {
-        Layer::User => surroundings::absolute(variable).or_else(|| Some(surroundings::home()?.join(usual))),
+        Layer::User => env::absolute(variable).or_else(|| Some(env::home()?.join(usual))),
         _ => locations.project.clone(),
     }
 }
 
-/// Where a file of an agent is that `export` writes.
+/// Returns where a file of an agent is that `export` writes.
 pub(crate) fn target(agent: &str, locations: &Locations, layer: Layer, name: &str) -> Option<PathBuf> {
     let places = PLACES.iter().find(|places| places.agent == agent)?;
     let folder = folder(places, locations, layer)?;

@@ -51,7 +51,7 @@ impl<'a> Filter<'a> {
         self.since
     }
 
-    /// Whether a line is shown.
+    /// Returns whether a line is shown.
     pub(crate) fn takes(&self, line: &Line) -> bool {
         let said = self.said;
         let decision = line.decision();
@@ -71,7 +71,7 @@ impl<'a> Filter<'a> {
             })
     }
 
-    /// Whether a call is counted.
+    /// Returns whether a call is counted.
     pub(crate) fn takes_call(&self, call: &Call) -> bool {
         let said = self.said;
         self.is_of(call.at, &call.session, &call.tool, &call.principal)
@@ -102,7 +102,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Whether a line says what was allowed or refused.
+/// Returns whether a line says what was allowed or refused.
 fn is_decision(says: &AuditEvent) -> bool {
     match says {
         AuditEvent::Decision(_) | AuditEvent::Refusal(_) => true,

@@ -11,16 +11,16 @@ use serde::Serialize;
 use super::filter::Filter;
 use crate::args::Stats;
 use crate::exit::{DONE, Failure};
-use crate::{record, say};
+use crate::{output, record};
 
-/// What was counted.
+/// Counts of a span of the audit log.
 #[derive(Debug, Default, Serialize)]
 struct Counts {
     /// Calls that were decided about, each once.
     decisions: u64,
-    /// Those of them that were asked about.
+    /// Calls of them that were asked about.
     asked: u64,
-    /// What the gate answered in the end; `question`: nobody has answered.
+    /// Final rulings of the gate; `question`: no answer was given.
     rulings: BTreeMap<String, u64>,
     /// Which tools.
     tools: BTreeMap<String, u64>,
@@ -28,11 +28,11 @@ struct Counts {
     steps: BTreeMap<String, u64>,
     /// Which rule, guard or safeguard decided.
     rules: BTreeMap<String, u64>,
-    /// What was answered to questions.
+    /// Answers to questions.
     answers: BTreeMap<String, u64>,
-    /// How long answers were waited for, in milliseconds, all together.
+    /// Time for which answers were waited for, in milliseconds, all together.
     waited_ms: u64,
-    /// What the kernel refused to runs, and to shells of calls.
+    /// Refusals of the kernel to runs, and to shells of calls.
     refused_by_the_kernel: u64,
 }
 
@@ -56,7 +56,7 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     } else {
         counts.in_words()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -95,7 +95,7 @@ impl Counts {
             let mut most: Vec<_> = list.iter().collect();
             most.sort_by(|a, b| b.1.cmp(a.1));
             for (what, times) in most {
-                let _ = writeln!(text, "  {times:>8}  {}", say::visible(what));
+                let _ = writeln!(text, "  {times:>8}  {}", output::visible(what));
             }
         }
         let answers: u64 = self.answers.values().sum();

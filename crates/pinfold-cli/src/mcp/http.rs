@@ -10,13 +10,13 @@ use pinfold_mcp::{Authenticator, PATH, Server, serve_http};
 use pinfold_net::{bind, bind_loopback};
 
 use crate::args::{HttpFlags, Listening};
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say::{self, warn};
-use crate::surroundings;
+use crate::output::{self, warn};
 use token::Token;
 
 pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Result<ExitCode, Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
     }
     let here_alone = match place {
@@ -29,7 +29,7 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
         ));
     }
     let failed = |e: io::Error| Failure::new(FAILED, format!("nothing can be served there: {e}"));
-    let ended = surroundings::ended().map_err(failed)?;
+    let ended = env::ended().map_err(failed)?;
     let listeners = listeners(place).map_err(failed)?;
     let address =
         listeners.first().ok_or(io::ErrorKind::AddrNotAvailable.into()).and_then(TcpListener::local_addr);
@@ -45,7 +45,7 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
         warn("all that is said here goes over the network unencrypted, the token too");
     }
     // An address that means all of them leads nowhere.
-    say::out(&format!("http://{address}{PATH}\n"))?;
+    output::out(&format!("http://{address}{PATH}\n"))?;
     warn(token.told());
     serve_http(server, listeners, door, ended).map_err(failed)?;
     Ok(ExitCode::from(DONE))

@@ -8,11 +8,11 @@ use pinfold_login::{Endpoint, Login, LoginError, LoginOptions, LoginUser, PreReg
 use pinfold_mcp::OriginClient;
 use serde_json::json;
 
-use super::way::{self, Way};
+use super::host_policy::{self, Way};
 use crate::args::{McpLogin, McpLogout};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::say::{self, warn};
-use crate::{record, surroundings};
+use crate::output::{self, warn};
+use crate::{env, record};
 
 /// The logins of this person.
 pub(super) fn logins() -> Result<TokenStore, Failure> {
@@ -21,7 +21,7 @@ pub(super) fn logins() -> Result<TokenStore, Failure> {
 
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     outside()?;
-    let server = way::server(&wanted.url)?;
+    let server = host_policy::server(&wanted.url)?;
     let asking = Asking { way: Way::of_login(&wanted.going)?, server: server.clone() };
     let client = wanted
         .client_id
@@ -31,36 +31,36 @@ pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     let scope = wanted.scope.clone();
     let wish = LoginOptions { server, scope, client, port: wanted.port };
     let person: Arc<dyn LoginUser> = Arc::new(AtTerminal { opens_browser: !wanted.no_browser });
-    let login = pinfold_login::login(&wish, &asking, &person).map_err(way::failure)?;
+    let login = pinfold_login::login(&wish, &asking, &person).map_err(host_policy::failure)?;
     let logins = logins()?;
-    logins.save(&login).map_err(way::failure)?;
+    logins.save(&login).map_err(host_policy::failure)?;
     warn(format_args!("logged in at {}", line(&login)));
     warn(format_args!(
         "stored in {}, which no agent can read",
-        say::visible(&logins.directory().display().to_string())
+        output::visible(&logins.directory().display().to_string())
     ));
     Ok(ExitCode::from(DONE))
 }
 
 pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     outside()?;
-    let server = way::server(&wanted.url)?;
+    let server = host_policy::server(&wanted.url)?;
     let way = Way::of_login(&wanted.going)?;
-    let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(way::failure)?;
+    let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(host_policy::failure)?;
     if !was {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
     }
     match given_back {
         Ok(()) => warn("logged out; refresh token revoked"),
         Err(why) => {
-            warn(format_args!("logged out here; the token was not revoked: {}", say::lines(&why.message)))
+            warn(format_args!("logged out here; the token was not revoked: {}", output::lines(&why.message)))
         }
     }
     Ok(ExitCode::from(DONE))
 }
 
 pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
-    let all = logins()?.list().map_err(way::failure)?;
+    let all = logins()?.list().map_err(host_policy::failure)?;
     let text = if as_json {
         let all: Vec<_> = all.iter().map(about).collect();
         serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
@@ -69,7 +69,7 @@ pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
     } else {
         all.iter().map(|login| line(login) + "\n").collect()
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -89,13 +89,13 @@ fn line(login: &Login) -> String {
         (false, Some(until)) => format!("until {until:.0}"),
         (false, None) => "no known expiry".to_owned(),
     };
-    let scope = login.scope().map(|scope| format!(", for `{}`", say::visible(scope))).unwrap_or_default();
-    format!("{}, by {}{scope}, {until}", login.server(), say::visible(login.issuer()))
+    let scope = login.scope().map(|scope| format!(", for `{}`", output::visible(scope))).unwrap_or_default();
+    format!("{}, by {}{scope}, {until}", login.server(), output::visible(login.issuer()))
 }
 
-/// What is kept is out of sight inside.
+/// Returns what is kept is out of sight inside.
 fn outside() -> Result<(), Failure> {
-    if surroundings::is_inside_another() {
+    if env::is_inside_another() {
         return Err(
             Failure::new(REFUSED, "login and logout are not possible inside a run").mend("run this outside")
         );
@@ -105,9 +105,9 @@ fn outside() -> Result<(), Failure> {
 
 fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
     let Some(variable) = &wanted.client_secret_env else { return Ok(None) };
-    let value = surroundings::variable(variable).and_then(|value| value.into_string().ok());
+    let value = env::variable(variable).and_then(|value| value.into_string().ok());
     value.map(Some).ok_or_else(|| {
-        let variable = say::visible(variable);
+        let variable = output::visible(variable);
         Failure::new(USAGE, format!("--client-secret-env {variable}: the variable is not set, or is no text"))
     })
 }
@@ -128,7 +128,7 @@ impl Asking {
         }
         let (host, server) = (url.authority(), of_server.authority());
         let question = format!("{server} uses the authorization server at {host}. Log in there?");
-        if say::agreed(&question, &format!("allow it: --allow-host {host}"))? {
+        if output::agreed(&question, &format!("allow it: --allow-host {host}"))? {
             return Ok(());
         }
         Err(Failure::new(REFUSED, format!("host not allowed: {host}")))
@@ -137,7 +137,7 @@ impl Asking {
 
 impl pinfold_login::Connector for Asking {
     fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
-        self.may(place).and_then(|()| self.way.exchange(place)).map_err(way::trouble)
+        self.may(place).and_then(|()| self.way.exchange(place)).map_err(host_policy::trouble)
     }
 }
 
@@ -169,8 +169,7 @@ impl LoginUser for AtTerminal {
 
 /// Opens the browser of the desktop, where there is one.
 fn opened(url: &str) -> bool {
-    let has_desktop =
-        ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| surroundings::variable(name).is_some());
+    let has_desktop = ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| env::variable(name).is_some());
     let mut command = Command::new("xdg-open");
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     has_desktop && command.spawn().is_ok()

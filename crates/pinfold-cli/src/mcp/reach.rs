@@ -5,26 +5,26 @@ use std::process::{Command, ExitCode};
 use pinfold_login::{Endpoint, RefreshableLogin, TokenStore};
 use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, is_settable_header};
 
+use super::host_policy::{self, Way};
 use super::login::logins;
-use super::way::{self, Way};
 use crate::args::McpProxy;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{say, surroundings};
+use crate::{env, output};
 
-/// What stands for the server: this program, with the same words. That the host may be reached is seen now, where a person
+/// Returns what stands for the server: this program, with the same words. That the host may be reached is seen now, where a person
 /// may read why not.
 pub(super) fn command(url: &str, wanted: &McpProxy) -> Result<Command, Failure> {
-    let server = way::server(url)?;
+    let server = host_policy::server(url)?;
     Way::of_proxy(wanted)?.hosts(&server)?;
     login(&server, wanted, &headers(wanted)?)?;
-    let mut command = Command::new(surroundings::OWN_PROGRAM);
-    command.args(["mcp", "reach"]).args(surroundings::words_after("proxy"));
+    let mut command = Command::new(env::OWN_PROGRAM);
+    command.args(["mcp", "reach"]).args(env::words_after("proxy"));
     Ok(command)
 }
 
 pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let url = wanted.url.as_deref().ok_or_else(|| Failure::new(USAGE, "it has no address"))?;
-    let server = way::server(url)?;
+    let server = host_policy::server(url)?;
     let exchange = Way::of_proxy(wanted)?.exchange(&server)?;
     let headers = headers(wanted)?;
     let login = login(&server, wanted, &headers)?;
@@ -39,23 +39,23 @@ fn login(
     wanted: &McpProxy,
     headers: &HeaderMap,
 ) -> Result<Option<RefreshableLogin>, Failure> {
-    let is_ours = !headers.contains_key(AUTHORIZATION) && !surroundings::is_inside_another();
+    let is_ours = !headers.contains_key(AUTHORIZATION) && !env::is_inside_another();
     let known = logins().ok().filter(|_| is_ours);
     let of = |logins: TokenStore| {
         let way = Box::new(Way::of_proxy(wanted)?);
-        RefreshableLogin::load(logins, server.clone(), way).map_err(way::failure)
+        RefreshableLogin::load(logins, server.clone(), way).map_err(host_policy::failure)
     };
     known.map(of).transpose().map(Option::flatten)
 }
 
-/// What is said to the server, from the environment.
+/// Returns what is said to the server, from the environment.
 fn headers(wanted: &McpProxy) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     for (name, variable) in &wanted.header_env {
-        let bad = |why: &str| Failure::new(USAGE, format!("--header-env {}: {why}", say::visible(name)));
+        let bad = |why: &str| Failure::new(USAGE, format!("--header-env {}: {why}", output::visible(name)));
         let header = HeaderName::from_bytes(name.as_bytes()).ok().filter(is_settable_header);
         let header = header.ok_or_else(|| bad("no such header can be said"))?;
-        let value = surroundings::variable(variable).ok_or_else(|| bad("the variable is not set"))?;
+        let value = env::variable(variable).ok_or_else(|| bad("the variable is not set"))?;
         let mut value = HeaderValue::from_bytes(value.as_encoded_bytes())
             .map_err(|_| bad("the value of the variable cannot stand in a header"))?;
         value.set_sensitive(true);

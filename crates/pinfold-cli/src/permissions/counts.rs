@@ -1,4 +1,4 @@
-//! How often a rule decided, by the record.
+//! Counts of decisions by rule, from the audit log.
 
 use std::collections::HashMap;
 use std::io;
@@ -8,7 +8,7 @@ use pinfold::audit::Reader;
 use pinfold::audit::read::{Call, Calls, Read};
 use pinfold::policy::{Layer, SourcedRule};
 
-/// How many calls each rule had a say in.
+/// Number of calls that each rule had a say in.
 pub(crate) struct Counts(HashMap<(String, String), u64>);
 
 impl Counts {
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// How many calls it had a say in.
+    /// Returns how many calls it had a say in.
     pub(crate) fn of(&self, rule: &SourcedRule) -> u64 {
         let source = rule.source.to_string();
         let key = (rule.rule.text().to_owned(), place(&source).to_owned());
@@ -62,7 +62,7 @@ fn is_of(layer: Layer, place: &str) -> bool {
     place.strip_prefix(layer.word()).is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// Where something stands, without line and column: those change with every line above.
+/// Returns where something stands, without line and column: those change with every line above.
 fn place(source: &str) -> &str {
     let mut place = source;
     for _ in 0..2 {

@@ -13,12 +13,12 @@ use crate::{record, settings};
 /// Rules and settings, grants, trust.
 pub(crate) struct Held {
     pub(crate) merged: Merged,
-    /// How often each of its rules decided, in their order; `None` where no record can be read.
+    /// Number of decisions of each of its rules, in their order; `None` where no audit log can be read.
     pub(crate) decided: Option<Vec<u64>>,
     pub(crate) grants: Vec<Grant>,
     /// Why some sessions that run could not be asked.
     pub(crate) unreached: Vec<String>,
-    /// Where the record of trust stands, and what it says.
+    /// Folders that the record of trust names.
     pub(crate) trusted: Vec<TrustedFolder>,
     pub(crate) trust: Option<String>,
     /// Why it cannot be read.
@@ -45,7 +45,7 @@ impl Held {
         })
     }
 
-    /// How often a rule decided, by its place in the list.
+    /// Returns how often a rule decided, by its place in the list.
     pub(crate) fn decided(&self, rule: usize) -> Option<u64> {
         self.decided.as_ref().and_then(|counts| counts.get(rule)).copied()
     }

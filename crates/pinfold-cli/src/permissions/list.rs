@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
+use super::controller::items;
 use super::held::Held;
-use super::house::items;
+use crate::output;
 use crate::rules::json_of;
-use crate::say;
 
 /// For people: a line each, under headings.
 pub(crate) fn text(held: &Held) -> String {
@@ -20,8 +20,8 @@ pub(crate) fn text(held: &Held) -> String {
         let line = format!(
             "  {:<7} {:<40} {}",
             item.word,
-            say::visible(&item.text),
-            say::visible(&from.join(" · "))
+            output::visible(&item.text),
+            output::visible(&from.join(" · "))
         );
         text = format!("{text}{}\n", line.trim_end());
     }

@@ -1,9 +1,9 @@
-//! What was granted in sessions that run at the moment, and taking it back there.
+//! Grants of running sessions, and their revocation.
 
 use pinfold::consent::Via;
 use pinfold_approvals::socket::{GrantExpiry, GrantSummary, ProcessAggregator};
 
-use crate::surroundings;
+use crate::env;
 
 /// A grant of a running session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,10 +20,10 @@ pub(crate) struct Running(ProcessAggregator);
 impl Running {
     /// All of this person.
     pub(crate) fn all() -> Self {
-        Self(ProcessAggregator::new(&surroundings::socket_homes()))
+        Self(ProcessAggregator::new(&env::socket_homes()))
     }
 
-    /// What was granted in them, and why some could not be asked.
+    /// Returns what was granted in them, and why some could not be asked.
     pub(crate) fn grants(&self) -> (Vec<Grant>, Vec<String>) {
         let (mut grants, mut failed) = (Vec::new(), Vec::new());
         for (_, process) in self.0.names() {
@@ -45,7 +45,7 @@ impl Running {
 }
 
 impl Grant {
-    /// Who gave it, how long it holds, how often it was used: a clause each.
+    /// Returns who gave it, how long it holds, how often it was used: a clause each.
     pub(crate) fn notes(&self) -> Vec<String> {
         let shown = &self.shown;
         let way = match shown.by.via {

@@ -10,7 +10,7 @@ use pinfold::audit::{AuditEvent, EndEvent, Journal, Record, StartEvent, kept_tex
 
 use super::MEND;
 use crate::exit::{FAILED, Failure};
-use crate::say::warn;
+use crate::output::warn;
 
 /// The longest reason that is kept of those that agents give.
 const LONGEST: usize = 80;

@@ -10,18 +10,18 @@ use pinfold::audit::{Discard, Reader, ledger, verify};
 use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
 use pinfold::policy::settings::{Change, Flags};
-use pinfold::policy::{Effect, FolderChoice, Rule};
-use pinfold::settings::{Locations, Situation, change};
+use pinfold::policy::{Effect, FolderChoice, Rule, WayIn};
+use pinfold::settings::{Locations, change};
 use pinfold::{Ambient, AssumedShells, Plan, Session, ShellHost};
 use serde_json::{Value, json};
 
 use super::failed;
 use crate::args::Learn;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::{record, say, settings, surroundings};
+use crate::{env, output, record, settings};
 
 pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Failure> {
-    if wanted.apply && surroundings::is_inside_another() {
+    if wanted.apply && env::is_inside_another() {
         return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
     }
     if wanted.apply && !io::stdin().is_terminal() {
@@ -46,7 +46,7 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
     } else {
         text_of(&learned, answered)
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
@@ -57,7 +57,7 @@ fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
     }
     let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
     if let Err(misfit) = verify(&files, None).map_err(|e| record::unreadable(&e))? {
-        let what = say::lines(&misfit.to_string());
+        let what = output::lines(&misfit.to_string());
         return Err(Failure::new(FAILED, format!("the record was changed: {what}"))
             .mend("nothing is learnt from it; see `pinfold log verify`"));
     }
@@ -66,30 +66,28 @@ fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
 
 /// The sessions that a call of the past could have been asked in: where the folder is granted, and where it is not.
 fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failure> {
-    let merged = settings::loaded(locations, &Flags::default())?.merged;
-    let variables = surroundings::variables();
-    let situation = Situation { project: project.to_owned(), cwd: None, variables, profile: None };
+    let mut setup = settings::setup(project, locations.clone(), Flags::default(), None)?;
+    setup.situation.project = project.to_owned();
+    let resolved = settings::resolved(&setup)?;
     let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
     let plan = Plan {
-        home: surroundings::home(),
+        home: env::home(),
         folder_choice: FolderChoice::only_judged(),
         shells: Some(shells),
         ..Plan::for_folder(project)
     };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, say::lines(&e.to_string())))?;
     let open = |plan: Plan| {
         let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
-        opened.map_err(|e| Failure::new(FAILED, say::lines(&e.to_string())))
+        opened.map_err(|e| Failure::new(FAILED, output::lines(&e.to_string())))
     };
-    Ok([open(plan.clone().where_the_folder_is_granted(&merged))?, open(plan)?])
+    let entered = |way| settings::plan(&resolved, plan.clone(), way);
+    Ok([open(entered(WayIn::OwnTools)?)?, open(entered(WayIn::Check)?)?])
 }
 
 fn text_of(learned: &Learned, answered: usize) -> String {
     let mut text: String = learned.proposals.iter().map(shown).collect();
     for left in &learned.left {
-        let call = say::visible(&left.call);
+        let call = output::visible(&left.call);
         let _ = writeln!(text, "no rule for `{call}`, yes {} times: {}", left.times, left.why);
     }
     let _ = match learned.proposals.as_slice() {
@@ -101,15 +99,15 @@ fn text_of(learned: &Learned, answered: usize) -> String {
 
 /// A rule with what speaks for it.
 fn shown(proposal: &Proposal) -> String {
-    let rule = say::visible(proposal.rule.text());
+    let rule = output::visible(proposal.rule.text());
     let mut text = format!("{rule}   would have saved {} questions\n", proposal.saves);
     for call in &proposal.calls {
-        let names = say::visible(&call.names.join(" "));
-        let _ = writeln!(text, "    yes to       {}   {names}", say::visible(&call.call));
+        let names = output::visible(&call.names.join(" "));
+        let _ = writeln!(text, "    yes to       {}   {names}", output::visible(&call.call));
     }
     for (label, calls) in [("also allows", &proposal.also), ("still asks ", &proposal.still_asks)] {
         for call in calls {
-            let _ = writeln!(text, "    {label}  {}", say::visible(call));
+            let _ = writeln!(text, "    {label}  {}", output::visible(call));
         }
     }
     text
@@ -137,25 +135,25 @@ fn json_of(learned: &Learned) -> Value {
 fn apply(locations: &Locations, wanted: &Learn, learned: &Learned) -> Result<ExitCode, Failure> {
     let mut added = 0;
     for proposal in &learned.proposals {
-        say::out(&shown(proposal))?;
+        output::out(&shown(proposal))?;
         if agreed()? {
             add(locations, wanted, &proposal.rule)?;
             added += 1;
         }
     }
-    say::out(&format!("{added} of {} rules added\n", learned.proposals.len()))?;
+    output::out(&format!("{added} of {} rules added\n", learned.proposals.len()))?;
     Ok(ExitCode::from(DONE))
 }
 
 fn add(locations: &Locations, wanted: &Learn, rule: &Rule) -> Result<(), Failure> {
     let what = Change::Add(Effect::Allow, rule.clone());
     let done = change(&Ambient::claim(), locations, wanted.file.layer(), &what).map_err(|e| failed(&e))?;
-    say::out(&format!("added to {}\n", say::visible(&done.file.path.display().to_string())))
+    output::out(&format!("added to {}\n", output::visible(&done.file.path.display().to_string())))
 }
 
 /// Asks at the terminal. Anything but a plain yes is no.
 fn agreed() -> Result<bool, Failure> {
-    say::out("Add it? [y/N] ")?;
+    output::out("Add it? [y/N] ")?;
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(|e| Failure::new(FAILED, e.to_string()))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

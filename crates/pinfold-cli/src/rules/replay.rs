@@ -16,14 +16,14 @@ use crate::check::desk::desk_by;
 use crate::check::with_source;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::log::filter::Filter;
-use crate::log::told::about;
-use crate::{record, say, surroundings, why};
+use crate::log::format::about;
+use crate::{env, output, record, why};
 
 pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCode, Failure> {
     let project = locations.project.clone().unwrap_or_default();
     let project = project.canonicalize().unwrap_or(project);
     let filter = Filter::new(&wanted.filters)?;
-    let mut found = Replayed { replay: replay(&project, wanted)?, told: Told::default() };
+    let mut found = Replayed { replay: replay(&project, wanted)?, told: ReplayOutcome::default() };
     let is_meant = |call: &Call| {
         (wanted.everywhere || Path::new(&call.judged.folder).starts_with(&project)) && filter.takes_call(call)
     };
@@ -39,11 +39,11 @@ pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCo
     calls.open().iter().for_each(|call| found.take(call, is_meant(call)));
     let told = found.told;
     let text = if wanted.json { format!("{}\n", told.as_json()) } else { told.in_words(wanted.verbose) };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(if told.differs.is_empty() { DONE } else { FAILED }))
 }
 
-/// What calls are judged by.
+/// Returns what calls are judged by.
 fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
     let judging = Judging { settings: wanted.flags.clone(), ..Judging::default() };
     let rules = |effect: Effect| {
@@ -59,28 +59,28 @@ fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
     };
     let desk = desk_by(&judging, named(wanted)?)?;
     // What is wrong in them is told once, and not about each call.
-    desk.settings(project).map_err(|bad| Failure::new(USAGE, say::lines(&bad.to_string())))?;
-    Ok(Replay::new(desk, surroundings::home(), changed))
+    desk.settings(project).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
+    Ok(Replay::new(desk, env::home(), changed))
 }
 
 /// The file that is named in place of settings. One that is named has to be there.
 fn named(wanted: &args::Replay) -> Result<Option<PathBuf>, Failure> {
     let Some(file) = &wanted.settings else { return Ok(None) };
-    let file = surroundings::current_dir()?.join(file);
+    let file = env::current_dir()?.join(file);
     std::fs::File::open(&file).map_err(|e| {
-        Failure::new(USAGE, format!("`{}` cannot be read: {e}", say::visible(&file.display().to_string())))
+        Failure::new(USAGE, format!("`{}` cannot be read: {e}", output::visible(&file.display().to_string())))
     })?;
     Ok(Some(file))
 }
 
 struct Replayed {
     replay: Replay,
-    told: Told,
+    told: ReplayOutcome,
 }
 
-/// What came of all calls.
+/// Outcome of all calls.
 #[derive(Default)]
-struct Told {
+struct ReplayOutcome {
     differs: Vec<(Call, Again)>,
     otherwise: Vec<(Call, Again)>,
     same: usize,
@@ -105,12 +105,12 @@ impl Replayed {
     }
 }
 
-impl Told {
+impl ReplayOutcome {
     fn judged(&self) -> usize {
         self.differs.len() + self.otherwise.len() + self.same
     }
 
-    /// How often each change of a decision is made.
+    /// Returns how often each change of a decision is made.
     fn changes(&self) -> BTreeMap<String, usize> {
         let mut changes = BTreeMap::new();
         for (call, again) in &self.differs {
@@ -150,8 +150,8 @@ impl Told {
                 text,
                 "{} not judged, {}: {}{more}",
                 names.len(),
-                say::visible(&why),
-                say::visible(&shown.join(" "))
+                output::visible(&why),
+                output::visible(&shown.join(" "))
             );
         }
         text
@@ -186,8 +186,12 @@ fn in_words(call: &Call, again: &Again) -> String {
     let by = rule(answer.rule.as_deref().or(answer.safeguard), answer.source.as_deref());
     let now = format!("{} ({}: {}){by}", answer.decision.word(), answer.step, answer.reason);
     let head = format!("{}  {} {}", call.name, call.tool, about(was));
-    let mut text =
-        format!("{}\n  was  {}\n  now  {}\n", say::visible(&head), say::visible(&then), say::visible(&now));
+    let mut text = format!(
+        "{}\n  was  {}\n  now  {}\n",
+        output::visible(&head),
+        output::visible(&then),
+        output::visible(&now)
+    );
     if again.moved {
         text.push_str("  what it would touch is another place than then\n");
     }

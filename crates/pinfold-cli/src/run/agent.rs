@@ -3,7 +3,6 @@
 //! A profile opens hosts, logins and keys, so it is never given to what the folder brought along: a program is known by
 //! its name only where it lies outside of everything that the run can write. Who means another one says `--agent`.
 
-use std::env;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,8 +15,8 @@ use pinfold_host::Name;
 use serde::Serialize;
 
 use crate::args::Run;
-use crate::say::{visible, warn};
-use crate::surroundings;
+use crate::env;
+use crate::output::{visible, warn};
 
 /// The word for no agent at all.
 pub(crate) const NONE: &str = "none";
@@ -27,7 +26,7 @@ pub(crate) const NONE: &str = "none";
 pub(super) enum Choice {
     /// Somebody named it.
     Named(&'static AgentProfile),
-    /// It is known by the name of its program.
+    /// Known by the name of its program.
     Known(&'static AgentProfile),
 }
 
@@ -38,7 +37,7 @@ impl Choice {
         }
     }
 
-    /// Who is chosen by the command line. `writable`: what the run can write.
+    /// Returns who is chosen by the command line. `writable`: what the run can write.
     pub(super) fn of(run: &Run, writable: &[PathBuf]) -> Option<Self> {
         match run.agent.as_deref() {
             Some(NONE) => None,
@@ -71,19 +70,19 @@ impl Choice {
 
 /// The program that a word stands for, as the start will look for it.
 fn program(word: &OsStr) -> Option<PathBuf> {
-    let here = surroundings::current_dir().ok()?;
+    let here = env::current_dir().ok()?;
     if word.as_bytes().contains(&b'/') {
         return Some(here.join(word));
     }
-    let path = env::var_os("PATH")?;
+    let path = std::env::var_os("PATH")?;
     let runs = |at: &PathBuf| {
         fs::metadata(at).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
     };
     // A relative entry is looked up from where the command starts, which is in the folder.
-    env::split_paths(&path).map(|folder| here.join(folder).join(word)).find(runs)
+    std::env::split_paths(&path).map(|folder| here.join(folder).join(word)).find(runs)
 }
 
-/// Whether neither the program nor what it leads to lies in one of these places.
+/// Returns whether neither the program nor what it leads to lies in one of these places.
 fn is_apart(program: &Path, writable: &[PathBuf]) -> bool {
     let Ok(real) = fs::canonicalize(program) else { return false };
     let Some(way) = program.parent().and_then(|parent| fs::canonicalize(parent).ok()) else { return false };
@@ -93,7 +92,7 @@ fn is_apart(program: &Path, writable: &[PathBuf]) -> bool {
     })
 }
 
-/// What an agent is given, in words and as data.
+/// Access of an agent to state, logins, keys and hosts.
 #[derive(Serialize)]
 pub(super) struct AgentAccess {
     name: &'static str,
@@ -143,7 +142,7 @@ impl AgentAccess {
     }
 }
 
-/// Whether a host of the profile is reached in the end: settings may say no to it.
+/// Returns whether a host of the profile is reached in the end: settings may say no to it.
 fn reaches(request: &SandboxRequest, host: &str) -> bool {
     const HTTPS: u16 = 443;
     match &request.network {

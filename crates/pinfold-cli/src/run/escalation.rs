@@ -69,7 +69,7 @@ impl Escalation {
         asker.at(move || handle.pause(), Tell::Later)
     }
 
-    /// What was wrong with the terminal, told now that it is ours to write to.
+    /// Reports troubles with the terminal, now that it is ours to write to.
     pub(super) fn tell_troubles(&self) {
         self.asker.iter().for_each(|asker| asker.troubles().tell());
     }

@@ -41,7 +41,7 @@ impl Met {
         self.reached.program()
     }
 
-    /// How often it was met.
+    /// Returns how often it was met.
     pub(super) fn times(&self) -> u64 {
         self.reached.times
     }

@@ -5,59 +5,59 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use pinfold::Plan;
 use pinfold::audit::Limits;
 use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
-use pinfold::policy::{DeniedPaths, Guards, Layer, Located};
-use pinfold::settings::{Locations, Situation};
-use pinfold::{Ambient, Plan};
+use pinfold::policy::{DeniedPaths, Guards, Layer, Located, WayIn};
+use pinfold::settings::{Locations, SessionSetup};
 use pinfold_boundary::{CacheChoice, EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::Openings;
 use pinfold_tools::{Purpose, TemporaryDirectory};
 
 use super::agent::Choice;
-use crate::args::{self, Door, Run, Sandbox};
+use crate::args::{self, Feature, Run, Sandbox};
 use crate::asking;
+use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::network;
-use crate::say::warn;
-use crate::settings as in_files;
-use crate::surroundings;
+use crate::output::warn;
+use crate::settings as settings_of;
 
 /// Options of a run: of flags, and of settings where no flag says otherwise.
 pub(super) struct RunOptions {
     /// `None` where the sandbox is off.
     pub(super) request: Option<SandboxRequest>,
     pub(super) guards: Guards,
-    /// What a call of one of its processes is judged by.
+    /// Plan by which calls of its processes are judged.
     pub(super) judged: Judged,
 }
 
-/// What a call of a process is judged by, and where rules for good are written.
+/// Plan by which calls of processes are judged, and the approver's settings.
 pub(super) struct Judged {
     pub(super) plan: Plan,
-    /// Where rules for good are written.
+    /// Settings files in which rules for good are written.
     pub(super) rules_to: Option<Locations>,
-    /// How a person is reached.
+    /// Settings of approvals.
     pub(super) approvals: ApprovalSettings,
-    /// How large the record may grow.
+    /// Limits on the size of the audit log.
     pub(super) limits: Limits,
 }
 
 /// Resolves the options of a run.
 pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
-    let here = surroundings::current_dir()?;
+    let here = env::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let named = [vec![folder.clone()], from_here(&run.add_dir), from_here(&run.allow_write)].concat();
     let first = Choice::of(run, &named);
-    let mut said = said(run, &folder, first)?;
-    let choice = first.and_then(|choice| choice.unless_within(run, &said.judged.plan.also_writable));
+    let mut resolved = resolve_flags(run, &folder, first)?;
+    let choice = first.and_then(|choice| choice.unless_within(run, &resolved.judged.plan.also_writable));
     if first.is_some() && choice.is_none() {
-        said = self::said(run, &folder, None)?;
+        resolved = resolve_flags(run, &folder, None)?;
     }
-    let Said { judged, sandbox, network, secrets, sockets } = said;
+    let ResolvedFlags { judged, sandbox, network, secrets, sockets } = resolved;
     let Judged { plan, .. } = &judged;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
@@ -80,12 +80,12 @@ pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
     request.add = from_here(&run.add_dir).into_iter().chain(folders).collect();
     request.allow_write = from_here(&run.allow_write).into_iter().chain(files).collect();
     request.allow_read = from_here(&run.allow_read);
-    request.deny_read = deny_read.into_iter().chain(surroundings::hidden()).collect();
-    request.home = surroundings::home();
+    request.deny_read = deny_read.into_iter().chain(env::hidden()).collect();
+    request.home = env::home();
     request.private = private();
     // Inside another run the caches are private already, and no further layers can be made.
-    request.cache_home = surroundings::cache_home().filter(|_| !surroundings::is_inside_another());
-    request.state_home = surroundings::state_home();
+    request.cache_home = env::cache_home().filter(|_| !env::is_inside_another());
+    request.state_home = env::state_home();
     request.caches = caches(&run.cache);
     request.agent = choice.map(Choice::agent);
     request.environment = std::env::vars_os().collect();
@@ -97,12 +97,12 @@ pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
     request.sockets = from_here(&run.allow_socket).into_iter().chain(sockets).collect();
     request.lists = plan.policy.declared.kernel_lists();
     request.denied = denied(plan, &to_come)?;
-    request.openings = openings(&run.open);
+    request.openings = openings(&run.allow_feature);
     request.limits = self::limits(&run.limits);
     Ok(RunOptions { request: Some(request), guards: plan.guards.clone(), judged })
 }
 
-/// What deny rules close, and what `--deny-read` names that is not there yet.
+/// Returns what deny rules close, and what `--deny-read` names that is not there yet.
 fn denied(plan: &Plan, to_come: &[PathBuf]) -> Result<DeniedPaths, Failure> {
     let places: Vec<PathBuf> = to_come.iter().map(|place| real_name(place)).collect();
     plan.policy.denied_paths().and_places(&places, Layer::CommandLine).map_err(|place| {
@@ -118,8 +118,8 @@ fn real_name(place: &Path) -> PathBuf {
     place.strip_prefix(above).map_or_else(|_| place.to_owned(), |below| real.join(below))
 }
 
-/// What settings say about a run.
-struct Said {
+/// Flags of a run and settings, resolved together.
+struct ResolvedFlags {
     judged: Judged,
     sandbox: Option<settings::SandboxMode>,
     network: Network,
@@ -127,41 +127,35 @@ struct Said {
     sockets: Vec<PathBuf>,
 }
 
-fn said(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<Said, Failure> {
-    let folder_choice = surroundings::folder_choice(run.allow_home && run.folder.is_some());
-    let plan = Plan { home: surroundings::home(), folder_choice, ..Plan::for_folder(folder) };
-    let locations =
-        if run.no_settings { Locations::default() } else { in_files::locations(run.folder.as_deref())? };
-    let of_agent = choice.map(|choice| choice.agent().hosts_in(&surroundings::environment()));
+fn resolve_flags(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
+    let folder_choice = env::folder_choice(run.allow_home && run.folder.is_some());
+    let plan = Plan { home: env::home(), folder_choice, ..Plan::for_folder(folder) };
+    let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?;
+    let of_agent = choice.map(|choice| choice.agent().hosts_in(&env::environment()));
     let of_agent = of_agent.into_iter().flatten().map(str::to_owned);
     let flags =
         Flags { allow_host: run.allow_host.iter().cloned().chain(of_agent).collect(), ..Flags::default() };
-    let merged = in_files::loaded(&locations, &flags)?.merged;
-    let situation = Situation {
-        cwd: None,
-        project: locations.project.clone().unwrap_or_else(|| folder.to_owned()),
-        variables: surroundings::variables(),
-        profile: in_files::profile(run.profile.as_deref())?,
-    };
-    let plan = plan
-        .with_settings(&Ambient::claim(), &merged, &situation)
-        .map_err(|e| Failure::new(USAGE, e.to_string()))?;
-    let (secrets, sockets) = (network::secrets(&merged), network::sockets(&merged));
+    let mut setup = settings_of::setup(folder, locations, flags, run.profile.as_deref())?;
+    // The sandbox hides these places from every process: no rule has to say it.
+    setup.closed.clear();
+    let resolved = settings_of::resolved(&setup)?;
+    let plan = settings_of::plan(&resolved, plan, WayIn::OwnTools)?;
+    let SessionSetup { locations, flags, .. } = &setup;
+    let merged = &resolved.merged;
+    let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let (reach, named) = (run.network, !run.allow_host.is_empty());
-    let network = network::of_run(reach, named, &merged)?;
+    let network = network::of_run(reach, named, merged)?;
     let of_run = move |merged: &Merged| network::of_run(reach, named, merged);
-    let network = network::following(network, (&locations, &flags), of_run);
+    let network = network::following(network, (locations, flags), of_run);
     let value = |mode: Located<settings::SandboxMode>| mode.value;
-    // Where managed settings allow no rules of others none are offered.
-    let rules_to = merged.managed_rules_only.is_none().then(|| locations.clone());
-    Ok(Said {
+    Ok(ResolvedFlags {
         judged: Judged {
             limits: Limits::from(&merged.record),
-            plan: plan.where_the_folder_is_granted(&merged),
+            plan,
             approvals: merged.approvals.clone(),
-            rules_to,
+            rules_to: resolved.rules_to(),
         },
-        sandbox: merged.sandbox.mode.map(value),
+        sandbox: merged.sandbox.mode.clone().map(value),
         network,
         secrets,
         sockets,
@@ -174,7 +168,7 @@ fn not_held() -> Failure {
         .mend("choose another --sandbox, or leave the scopes out")
 }
 
-/// How much may be written; `None` when nothing is to be held.
+/// Returns how much may be written; `None` when nothing is to be held.
 fn mode(run: &Run, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
     use settings::SandboxMode as Said;
     if run.read_only {
@@ -194,7 +188,7 @@ fn mode(run: &Run, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
 
 /// A directory of the run's own, made where the first of the usual places can be written.
 fn private() -> Private {
-    Private::later(|| TemporaryDirectory::new(&surroundings::temporary_homes(), Purpose::Run))
+    Private::later(|| TemporaryDirectory::new(&env::temporary_homes(), Purpose::Run))
 }
 
 fn caches(names: &[String]) -> CacheChoice {
@@ -222,40 +216,46 @@ fn env_overrides(run: &Run) -> Result<Vec<EnvOverride>, Failure> {
     unset.chain(given).collect()
 }
 
-fn openings(doors: &[Door]) -> Openings {
+fn openings(features: &[Feature]) -> Openings {
     Openings {
-        unix_sockets: doors.contains(&Door::UnixSockets),
-        user_namespaces: doors.contains(&Door::UserNamespaces),
-        io_uring: doors.contains(&Door::IoUring),
-        keyrings: doors.contains(&Door::Keyrings),
-        personality: doors.contains(&Door::Personality),
-        landlock: doors.contains(&Door::Landlock),
+        unix_sockets: features.contains(&Feature::UnixSockets),
+        user_namespaces: features.contains(&Feature::UserNamespaces),
+        io_uring: features.contains(&Feature::IoUring),
+        keyrings: features.contains(&Feature::Keyrings),
+        personality: features.contains(&Feature::Personality),
+        landlock: features.contains(&Feature::Landlock),
     }
 }
 
 /// Warns of what flags expose: kernel features and sockets.
 pub(super) fn warn_of_exposure(run: &Run) {
-    run.open.iter().for_each(|door| warn(warning(*door)));
+    run.allow_feature.iter().for_each(|feature| warn(warning(*feature)));
     run.allow_socket.iter().for_each(|socket| warn(socket_warning(socket)));
 }
 
-/// What opening a door means.
-fn warning(door: Door) -> &'static str {
-    match door {
-        Door::UnixSockets => {
-            "--open unix-sockets: any program that listens on a socket it can see may act outside for it"
+/// Returns what allowing a kernel feature exposes.
+fn warning(feature: Feature) -> &'static str {
+    match feature {
+        Feature::UnixSockets => {
+            "--allow-feature unix-sockets: any program that listens on a socket it can see may act outside for it"
         }
-        Door::UserNamespaces => "--open user-namespaces: much more of the kernel can be attacked from inside",
-        Door::IoUring => "--open io-uring: its operations are not seen by the watch",
-        Door::Keyrings => "--open keyrings: keys that you hold in the kernel can be used from inside",
-        Door::Personality => "--open personality: address randomisation can be switched off inside",
-        Door::Landlock => {
-            "--open landlock: names that do not exist are held by directories that stand in the folder during the run"
+        Feature::UserNamespaces => {
+            "--allow-feature user-namespaces: much more of the kernel can be attacked from inside"
+        }
+        Feature::IoUring => "--allow-feature io-uring: its operations are not seen by the watch",
+        Feature::Keyrings => {
+            "--allow-feature keyrings: keys that you hold in the kernel can be used from inside"
+        }
+        Feature::Personality => {
+            "--allow-feature personality: address randomisation can be switched off inside"
+        }
+        Feature::Landlock => {
+            "--allow-feature landlock: names that do not exist are held by directories that stand in the folder during the run"
         }
     }
 }
 
-/// Whoever reaches these is as good as root: they start what they are told to, with all of this machine in it.
+/// Sockets whose clients are as good as root: the daemon starts what they ask for, with all of this machine in it.
 const AS_GOOD_AS_ROOT: [&str; 7] = [
     "docker.sock",
     "containerd.sock",
@@ -266,15 +266,15 @@ const AS_GOOD_AS_ROOT: [&str; 7] = [
     "system_bus_socket",
 ];
 
-/// What reaching a socket means.
+/// Returns what reaching a socket exposes.
 fn socket_warning(socket: &Path) -> String {
     let place = socket.display();
     if socket.file_name().is_some_and(|name| AS_GOOD_AS_ROOT.iter().any(|known| name == *known)) {
         return format!(
-            "--allow-socket {place}: whoever reaches this one can do anything on this machine; nothing is held then"
+            "--allow-socket {place}: its clients can do anything on this machine; nothing is held then"
         );
     }
-    format!("--allow-socket {place}: the program behind it acts outside for whoever asks it to")
+    format!("--allow-socket {place}: the program behind it acts outside for every client")
 }
 
 fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {

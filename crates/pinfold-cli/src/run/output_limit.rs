@@ -13,7 +13,7 @@ use pinfold_sandbox::Remote;
 pub(super) struct Relay {
     limit: u64,
     streams: [File; 2],
-    /// Where they lead, if not to our own.
+    /// Targets of the streams, if not our own.
     to: [Option<OwnedFd>; 2],
 }
 

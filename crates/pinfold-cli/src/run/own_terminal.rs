@@ -7,7 +7,7 @@ use pinfold_sandbox::{Attendant, Tier};
 use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
 
 use crate::args::{Ask, Run};
-use crate::exit::{Failure, NO_WALLS, USAGE};
+use crate::exit::{Failure, NO_SANDBOX, USAGE};
 
 /// A terminal for the command, in the foreground of ours: where questions are asked there, and where a person uses the
 /// command. Else the command would share ours: its settings, its answers to escape sequences and its process group.
@@ -25,13 +25,13 @@ pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(PtySession, Own)>, F
         }
         Ok(opened) => Ok(opened),
         Err(error) if asks => {
-            Err(Failure::new(NO_WALLS, format!("no terminal for the command can be had: {error}")))
+            Err(Failure::new(NO_SANDBOX, format!("cannot allocate a terminal for the command: {error}")))
         }
         Err(_) => Ok(None),
     }
 }
 
-/// Whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
+/// Returns whether a command can open our terminal by its name: where it has mounts of its own it sees only terminals of its
 /// own.
 fn reach(run: &SandboxedRun) -> TtyReach {
     match run.tier() {

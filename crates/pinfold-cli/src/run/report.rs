@@ -1,4 +1,4 @@
-//! What is told when a run has ended.
+//! The report of a run.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, OpenOptions};
@@ -14,9 +14,9 @@ use serde::Serialize;
 use super::agent::AgentAccess;
 use super::limits::Met;
 use crate::args::Run;
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::say::warn;
-use crate::surroundings;
+use crate::output::warn;
 
 /// The end of a run, as data.
 #[derive(Serialize)]
@@ -24,11 +24,11 @@ pub(super) struct Report {
     tier: String,
     /// False when what was refused could not be seen.
     watched: bool,
-    /// What the agent that was run was given.
+    /// Access of the agent that was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<AgentAccess>,
-    refused: Vec<Named>,
-    /// What somebody let through, and was done.
+    refused: Vec<NamedRefusal>,
+    /// Attempts outside that were approved, and done.
     approved_outside: Vec<Approved>,
     /// Refusals that are not in the list.
     omitted_count: u64,
@@ -41,7 +41,7 @@ pub(super) struct Report {
 
 /// A refusal with its name in the record.
 #[derive(Serialize)]
-struct Named {
+struct NamedRefusal {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     #[serde(flatten)]
@@ -53,7 +53,7 @@ pub(super) fn file(run: &Run, request: &SandboxRequest) -> Result<Option<File>, 
     let Some(file) = &run.report else { return Ok(None) };
     let granted = [&request.folder].into_iter().chain(&request.add).chain(&request.allow_write);
     let folders: Vec<_> = granted.cloned().collect();
-    let opened = open(&surroundings::current_dir()?.join(file), &folders);
+    let opened = open(&env::current_dir()?.join(file), &folders);
     opened.map(Some).map_err(|e| {
         Failure::new(USAGE, format!("the report cannot be written to `{}`: {e}", file.display()))
             .mend("name a file in an existing directory that you can write")
@@ -111,7 +111,7 @@ impl Report {
         let id = |n: u64| run.map(|run| format!("{run}:k{n}"));
         let refused = (1..)
             .zip(refused)
-            .map(|(n, refused)| Named { id: refused.id.clone().or_else(|| id(n)), refused })
+            .map(|(n, refused)| NamedRefusal { id: refused.id.clone().or_else(|| id(n)), refused })
             .collect();
         Self {
             tier: tier.to_string(),
@@ -169,7 +169,7 @@ impl Report {
         if !self.refused.is_empty() {
             text.push_str("refused:\n");
         }
-        for Named { refused, .. } in self.refused.iter().take(SHOWN) {
+        for NamedRefusal { refused, .. } in self.refused.iter().take(SHOWN) {
             let Refused { tried, place, program, times, why, to_allow, .. } = refused;
             let place = place.to_string_lossy().escape_debug().to_string();
             let often = if *times > 1 { format!(" ({times} times)") } else { String::new() };

@@ -17,10 +17,10 @@ use pinfold_sandbox::End;
 use pinfold_tools::{denial, quoted, recorded_hosts};
 
 use crate::args::Run;
-use crate::exit::{Failure, NO_WALLS};
+use crate::env;
+use crate::exit::{Failure, NO_SANDBOX};
+use crate::output::warn;
 use crate::record;
-use crate::say::warn;
-use crate::surroundings;
 
 /// The record of one run.
 pub(super) struct RunRecord {
@@ -36,7 +36,7 @@ impl RunRecord {
     /// Nothing is written yet, and no file opened.
     pub(super) fn new(run: &Run, limits: Limits) -> Result<Self, Failure> {
         // Inside another run nothing can be written where the record is; the outer one has its own.
-        let is_kept = !run.no_record && !surroundings::is_inside_another();
+        let is_kept = !run.no_record && !env::is_inside_another();
         let journal: Arc<dyn Journal> = if is_kept {
             Arc::new(Ledger::at(&Ambient::claim(), record::directory()?, limits))
         } else {
@@ -46,12 +46,12 @@ impl RunRecord {
         Ok(Self { journal, is_kept, session, started: Instant::now(), unsaid: None })
     }
 
-    /// Where decisions about what its processes do are recorded.
+    /// Returns where decisions about what its processes do are recorded.
     pub(super) fn journal(&self) -> Arc<dyn Journal> {
         Arc::clone(&self.journal)
     }
 
-    /// Where it is kept: nothing inside reads or writes it.
+    /// Returns where it is kept: nothing inside reads or writes it.
     pub(super) fn place(&self) -> Option<PathBuf> {
         record::place().filter(|_| self.is_kept)
     }
@@ -83,7 +83,7 @@ impl RunRecord {
     ) -> Result<(), Failure> {
         let tier = match request {
             None => "off",
-            Some(_) if run.landlock_only || surroundings::is_inside_another() => "landlock",
+            Some(_) if run.landlock_only || env::is_inside_another() => "landlock",
             Some(_) => "full",
         };
         let words: Vec<_> = run.command.iter().map(|word| word.to_string_lossy()).collect();
@@ -100,7 +100,7 @@ impl RunRecord {
         self.unsaid = (!is_plain).then_some(command);
         self.started = Instant::now();
         self.append(&[AuditEvent::Start(Box::new(told))])
-            .map_err(|e| Failure::new(NO_WALLS, format!("nothing can be recorded: {e}")).mend(record::MEND))
+            .map_err(|e| Failure::new(NO_SANDBOX, format!("nothing can be recorded: {e}")).mend(record::MEND))
     }
 
     /// Records that it could not be started after all.
@@ -153,7 +153,7 @@ impl RunRecord {
         u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// What has happened has happened, recorded or not: it can only be said.
+    /// Records what has happened. A failure can only be reported.
     fn tell(&self, kinds: &[AuditEvent]) {
         if let Err(error) = self.append(kinds) {
             warn(format_args!("how it ended could not be recorded: {error}"));
@@ -173,14 +173,14 @@ fn digest(request: &SandboxRequest) -> Option<String> {
     Some(Hash::of(&form).to_string())
 }
 
-/// What a person should look at, one by one.
+/// Returns what a person should look at, one by one.
 fn left(report: &RunReport) -> Vec<String> {
     const MOST: usize = 256;
     let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
     paths.take(MOST).map(|path| kept_text(&path.to_string_lossy())).collect()
 }
 
-/// Whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what
+/// Returns whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what
 /// is not plain is looked through when the command has ended.
 fn is_plain<'a>(words: impl Iterator<Item = &'a str>) -> bool {
     let mut after_option = false;

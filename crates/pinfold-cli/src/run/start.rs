@@ -8,8 +8,8 @@ use pinfold_terminal::PtySession;
 use super::output_limit::Relay;
 use super::own_terminal;
 use crate::args::Run;
-use crate::exit::{Failure, NO_WALLS, USAGE};
-use crate::say::{visible, warn};
+use crate::exit::{Failure, NO_SANDBOX, USAGE};
+use crate::output::{visible, warn};
 
 /// A run that has started.
 pub(super) struct Started {
@@ -20,13 +20,13 @@ pub(super) struct Started {
     pub(super) terminal: Option<PtySession>,
 }
 
-/// How a run is started.
+/// Circumstances of the start of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Start<'a> {
     pub(super) args: &'a Run,
     pub(super) request: &'a SandboxRequest,
     pub(super) guards: &'a Guards,
-    /// It is started inside another run.
+    /// Set inside another run.
     pub(super) nested: bool,
     /// An approver is asked at the terminal.
     pub(super) asks: bool,
@@ -70,8 +70,9 @@ impl Start<'_> {
             }
             if let Some(limit) = args.limits.max_output {
                 let [input, out, error] = streams;
-                let (counted, [out, error]) = Relay::new(limit, [out, error])
-                    .map_err(|e| Failure::new(NO_WALLS, format!("cannot make a pipe for the output: {e}")))?;
+                let (counted, [out, error]) = Relay::new(limit, [out, error]).map_err(|e| {
+                    Failure::new(NO_SANDBOX, format!("cannot make a pipe for the output: {e}"))
+                })?;
                 streams = [input, Some(out), Some(error)];
                 relay = Some(counted);
             }
@@ -96,7 +97,7 @@ fn warn_of_gaps(started: &Started) {
 }
 
 fn not_started(error: &StartError) -> Failure {
-    let code = u8::try_from(error.exit_code()).unwrap_or(NO_WALLS);
+    let code = u8::try_from(error.exit_code()).unwrap_or(NO_SANDBOX);
     // The name of the command is not ours.
     let failure = Failure::new(code, visible(&error.to_string()));
     if error.is_out_of_files() {
@@ -117,13 +118,13 @@ const MORE_FILES: &str = "raise the limit on open files: `ulimit -n` tells it, `
 /// The run around carries file calls out in place of its processes, and would do so across any further boundary.
 fn held_already(error: &StartError) -> Failure {
     let message = format!("inside another run no second boundary can be drawn: {error}");
-    Failure::new(NO_WALLS, message).mend(
-        "run the command without `pinfold run`: the run around holds it already; or start that one with --open landlock",
+    Failure::new(NO_SANDBOX, message).mend(
+        "run the command without `pinfold run`: the run around holds it already; or start that one with --allow-feature landlock",
     )
 }
 
 fn too_weak(error: &StartError) -> Failure {
-    Failure::new(NO_WALLS, format!("this machine cannot hold the full tier: {error}")).mend(
+    Failure::new(NO_SANDBOX, format!("this machine cannot hold the full tier: {error}")).mend(
         "`pinfold doctor` says why; --allow-degraded starts with what can be held, and says what is not",
     )
 }

@@ -10,7 +10,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 /// `SIGTERM`, which asks a process to end.
 const TERM: i32 = 15;
 
-/// How long a command that was asked to end has for it.
+/// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Ends the command once nobody is left who could write to standard input: after `grace`, first politely, then not. The
@@ -28,7 +28,7 @@ pub(super) fn tie(command: Remote, grace: Duration) -> io::Result<()> {
     leash.spawn(wait).map(drop)
 }
 
-/// What is written and not read yet does not matter: that there is nobody any more who writes is told at once.
+/// Waits until standard input has no writer any more. Bytes that are not read yet do not matter.
 /// [poll(2)](https://man7.org/linux/man-pages/man2/poll.2.html)
 fn wait_for_end() {
     let input = io::stdin();

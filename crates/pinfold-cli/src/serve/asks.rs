@@ -15,16 +15,16 @@ use serde_json::json;
 use super::{Lines, calls, error};
 use crate::check::lines::{is_next_there, next_line};
 
-/// How often it is looked whether a question still has to be asked.
+/// Interval between looks whether a question still has to be asked.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many calls may be sent while a question waits. They come after the call that is asked about.
+/// Most calls that may be sent while a question waits. They come after the call that is asked about.
 const MOST_AHEAD: usize = 16;
 
 /// Both directions of a connection.
 pub(super) struct Wire {
     lines: Lines,
     out: UnixStream,
-    /// What was read while an answer was waited for, and is none.
+    /// Lines that were read while an answer was waited for, and are none.
     ahead: VecDeque<Vec<u8>>,
 }
 
@@ -90,7 +90,7 @@ impl<'a> Asks<'a> {
         Self { wire, peer }
     }
 
-    /// What an order says about a request; an answer that counts, or nothing after it was told what is wrong.
+    /// Returns what an order says about a request; an answer that counts, or nothing after it was told what is wrong.
     fn taken(&self, wire: &mut Wire, order: ClientMessage, request: &Request) -> io::Result<Option<Answer>> {
         let ClientMessage::Answer { id, digest, answer: choice, who, .. } = order else {
             wire.say(&error("only an answer is understood here"))?;

@@ -86,7 +86,7 @@ fn understood(line: &[u8]) -> Result<Line, String> {
     serde_json::from_slice(line).map_err(|e| format!("the line is not a call: {e}"))
 }
 
-/// Whether the other side has not gone: what it only has no more to say does not end what it waits for.
+/// Returns whether the other side has not gone: what it only has no more to say does not end what it waits for.
 fn is_there(stream: &UnixStream) -> bool {
     let mut fds = [PollFd::new(stream, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,14 +1,13 @@
-//! Where each agent reads its hooks, and what stands there when pinfold is one.
+//! Hook settings of each agent, and their content when pinfold is the hook.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use pinfold_dialects::{Dialect, dialect, shim};
 use serde_json::{Value, json};
 
+use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::surroundings;
 
 /// An agent as it is set up.
 pub(super) struct Agent {
@@ -17,17 +16,17 @@ pub(super) struct Agent {
     /// The file that its hooks stand in.
     pub(super) file: PathBuf,
     pub(super) form: Form,
-    /// What a file of its begins as, where there is none.
+    /// Content of a new settings file of the agent.
     pub(super) fresh: &'static str,
     /// The command that it runs before a call: by a shell, or its words by no shell.
     pub(super) command: Run,
-    /// What the person has to do beyond it.
+    /// Notes to the user about what else has to be done.
     pub(super) notes: &'static [&'static str],
-    /// What else in its settings decides whether hooks run at all: what is wrong, if something is.
+    /// Check of other settings that decide whether hooks run at all: what is wrong, if something is.
     pub(super) stopped: fn(&Value, &Path) -> Option<String>,
 }
 
-/// How it stands there.
+/// Form in which a hook stands there.
 pub(super) enum Form {
     /// Entries in lists below `hooks`, in a file with other settings.
     Lists(Vec<Entry>),
@@ -45,24 +44,24 @@ pub(super) struct Entry {
     pub(super) value: Value,
 }
 
-/// How an agent starts its hook.
+/// Way in which an agent starts its hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Run {
     Shell(String),
     Words(Vec<String>),
 }
 
-/// What an agent waits longer than the hook judges.
+/// Time that an agent waits longer than the hook judges.
 const GRACE: Duration = Duration::from_secs(20);
 
-/// What is said when pinfold is not there, or ends in another way than it means to.
+/// Message when pinfold is not there, or ends in another way than it means to.
 const GONE: &str = "pinfold: nothing is allowed, since pinfold could not be run";
 
 impl Agent {
     pub(super) fn named(name: &str, time: Duration) -> Result<Self, Failure> {
         let unknown = || Failure::new(USAGE, format!("`{name}` is no agent that is known"));
         let dialect = dialect(name).ok_or_else(unknown)?;
-        let program = env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
+        let program = std::env::current_exe().ok().and_then(|path| path.to_str().map(str::to_owned));
         let program = program.ok_or_else(|| {
             Failure::new(USAGE, "the path of pinfold is no plain text").mend("install it somewhere else")
         })?;
@@ -82,26 +81,26 @@ impl Agent {
         })
     }
 
-    /// Whether a file that should be ours alone is.
+    /// Returns whether a file that should be ours alone is.
     pub(super) fn is_ours(&self, text: &str) -> bool {
         text.contains("pinfold") && text.contains(&format!("hook {}", self.name))
             || text.contains(&format!("pinfold setup {}", self.name))
     }
 }
 
-/// Where agents keep their settings.
+/// Directories in which agents keep their settings.
 struct Homes {
     home: PathBuf,
 }
 
 impl Homes {
     fn here() -> Option<Self> {
-        surroundings::home().map(|home| Self { home })
+        env::home().map(|home| Self { home })
     }
 
     /// The folder that a variable names, or the usual one below home.
     fn of(&self, variable: &str, usual: &str) -> PathBuf {
-        surroundings::absolute(variable).unwrap_or_else(|| self.home.join(usual))
+        env::absolute(variable).unwrap_or_else(|| self.home.join(usual))
     }
 }
 
@@ -336,7 +335,7 @@ fn is_true(settings: &Value, path: &[&str]) -> bool {
     at(settings, path) == Some(&Value::Bool(true))
 }
 
-/// Whether Codex was ever told to trust what stands in this file: it notes so beside it, and asks again when it changes.
+/// Returns whether Codex was ever told to trust what stands in this file: it notes so beside it, and asks again when it changes.
 fn is_trusted(hooks: &Path) -> bool {
     let noted = |config: String| config.contains(&format!("{}:pre_tool_use:", hooks.display()));
     hooks

@@ -73,7 +73,7 @@ pub(super) fn without(text: &str, agent: &str, fresh: &str) -> Result<Option<Str
     Ok((!is_bare(&rest, fresh)).then_some(rest))
 }
 
-/// Whether nothing is left that anybody wrote.
+/// Returns whether nothing is left that anybody wrote.
 fn is_bare(text: &str, fresh: &str) -> bool {
     let marks = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != ',').collect::<String>();
     marks(text) == marks(fresh)

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use super::agents::{Agent, Form, Run};
 use super::{failure, file, json, yaml};
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure};
-use crate::say;
-use crate::surroundings;
+use crate::output;
 
 /// A place that nobody is ever let write to, whatever settings say.
 const NEVER: &str = "/proc/self/root/pinfold-setup-check";
@@ -23,7 +23,7 @@ pub(super) fn check(agent: &Agent) -> Result<ExitCode, Failure> {
             Err(text) => ("NO ", text),
         };
         holds &= found.is_ok();
-        say::out(&format!("{mark}  {what:<10} {}\n", say::visible(text)))
+        output::out(&format!("{mark}  {what:<10} {}\n", output::visible(text)))
     };
     let (found, switched) = installed(agent)?;
     row("installed", found)?;
@@ -33,7 +33,7 @@ pub(super) fn check(agent: &Agent) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if holds { DONE } else { FAILED }))
 }
 
-/// Whether it stands in the agent's file as it would be written today, and whether the agent runs hooks at all.
+/// Result of a check that the hook stands in the agent's file as it would be written today, and that the agent runs hooks.
 type Found = Result<String, String>;
 
 fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
@@ -62,7 +62,7 @@ fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
 
 /// A call that must not be is answered with a no that this agent honours.
 fn refuses(agent: &Agent) -> Found {
-    let cwd = surroundings::current_dir().map_err(|e| e.message)?.display().to_string();
+    let cwd = env::current_dir().map_err(|e| e.message)?.display().to_string();
     let probe = agent.dialect.probe(&cwd, NEVER).to_string();
     let event = agent.dialect.hear(probe.as_bytes()).map_err(|e| e.to_string())?;
     let Moment::Before(_) = event.moment else { return Err("its probe is no call".to_owned()) };
@@ -77,7 +77,7 @@ fn refuses(agent: &Agent) -> Found {
     if said.is_like(&no) { Ok("a write that must not be".to_owned()) } else { Err(told()) }
 }
 
-/// What cannot be understood is a no too.
+/// Returns what cannot be understood is a no too.
 fn closes(agent: &Agent) -> Found {
     let said = asked(agent, "{")?;
     let told = || format!("what cannot be understood was answered so: {}{}", said.stdout, said.stderr);
@@ -102,7 +102,7 @@ fn asked(agent: &Agent, input: &str) -> Result<Said, String> {
     };
     // The folder is where this is run, whatever the variables of an agent around us say.
     if let Folder::Variables(names) = agent.dialect.folder() {
-        let here = surroundings::current_dir().map_err(|e| e.message)?;
+        let here = env::current_dir().map_err(|e| e.message)?;
         command.envs(names.iter().map(|name| (name, here.as_os_str())));
     }
     let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

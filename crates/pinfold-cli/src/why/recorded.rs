@@ -1,4 +1,4 @@
-//! What has a name in the record: what was decided about it then, and what would be decided now.
+//! Explanation of a named record: the decision then, and the decision now.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -11,30 +11,34 @@ use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
 use pinfold::{Ambient, RawCall};
 use serde_json::{Value, json};
 
-use super::held::{self, Now};
-use super::then;
+use super::history;
+use super::kernel_denial::{self, Now};
 use super::{in_words, widths_as_json};
 use crate::args::{Judging, Why};
 use crate::check::code;
 use crate::check::desk::desk;
 use crate::exit::{ASKED, DONE, FAILED, Failure, REFUSED, USAGE};
-use crate::{record, say, surroundings};
+use crate::{env, output, record};
 
 pub(super) fn why(asked: &Why, text: &str) -> Result<ExitCode, Failure> {
     let told = match find(text)? {
         Found::Call(told) => of_call(&asked.judging, &told)?,
         Found::OfCall(denial, told) => {
             let judged = &told.call.judged;
-            of_kernel(&denial, judged.root.as_deref().unwrap_or(&judged.folder), &then::call_line(&told.call))
+            of_kernel(
+                &denial,
+                judged.root.as_deref().unwrap_or(&judged.folder),
+                &history::call_line(&told.call),
+            )
         }
         Found::OfRun(denial, ran) => {
             let folder = ran.start.as_ref().map(|start| start.folder.as_str());
-            of_kernel(&denial, folder.unwrap_or_default(), &then::run_line(&ran))
+            of_kernel(&denial, folder.unwrap_or_default(), &history::run_line(&ran))
         }
         Found::Run(ran) => of_run(&ran),
     };
     let text = if asked.json { format!("{}\n", json!([told.json])) } else { told.text };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(told.code))
 }
 
@@ -43,7 +47,7 @@ pub(super) fn call(text: &str) -> Result<RawCall, Failure> {
     let told = match find(text)? {
         Found::Call(told) | Found::OfCall(_, told) => told,
         Found::OfRun(..) | Found::Run(_) => {
-            return Err(Failure::new(USAGE, format!("`{}` is no call", say::visible(text))));
+            return Err(Failure::new(USAGE, format!("`{}` is no call", output::visible(text))));
         }
     };
     told.call.judged.call(&told.call.tool).map_err(|why| {
@@ -65,15 +69,15 @@ fn find(text: &str) -> Result<Found, Failure> {
     parsed.and_then(|parsed| parsed.find(&name, reader)).map_err(|e| match e {
         NotFound::Unreadable(e) => record::unreadable(&e),
         NotFound::Several { .. } => {
-            Failure::new(USAGE, say::lines(&e.to_string())).mend("write more of the name")
+            Failure::new(USAGE, output::lines(&e.to_string())).mend("write more of the name")
         }
-        NotFound::NoName(_) | NotFound::Nothing(_) => Failure::new(USAGE, say::lines(&e.to_string()))
+        NotFound::NoName(_) | NotFound::Nothing(_) => Failure::new(USAGE, output::lines(&e.to_string()))
             .mend("name it as `pinfold log` shows it, or say `last` for the last that was refused"),
     })
 }
 
-/// What is said in the end.
-struct Said {
+/// Output and exit code of the command.
+struct Explanation {
     text: String,
     json: Value,
     code: u8,
@@ -81,9 +85,9 @@ struct Said {
 
 /// Judged as `judging` says, else where and how it was made.
 pub(crate) fn replay(judging: &Judging, changed: Changed) -> Result<Replay, Failure> {
-    let here = surroundings::current_dir()?;
+    let here = env::current_dir()?;
     let folder = judging.folder.as_ref().map(|folder| here.join(folder));
-    Ok(Replay::new(desk(judging)?, surroundings::home(), changed).in_folder(folder))
+    Ok(Replay::new(desk(judging)?, env::home(), changed).in_folder(folder))
 }
 
 /// The mode that is said, if one is.
@@ -93,7 +97,7 @@ pub(crate) fn chosen(judging: &Judging) -> Result<ModeNow, Failure> {
     Ok(ModeNow::Chosen(mode))
 }
 
-fn of_call(judging: &Judging, told: &CallHistory) -> Result<Said, Failure> {
+fn of_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Failure> {
     let call = &told.call;
     let changed = Changed {
         mode: chosen(judging)?,
@@ -102,14 +106,14 @@ fn of_call(judging: &Judging, told: &CallHistory) -> Result<Said, Failure> {
         ..Changed::default()
     };
     let again = replay(judging, changed)?.judge_with_offer(call);
-    let mut text = then::call_in_words(told);
+    let mut text = history::call_in_words(told);
     let json = match &again {
         Ok((again, offer)) => {
             let _ = writeln!(text, "\n  now, for the settings and folders as they are:");
             text.push_str(&in_words(&again.answer, offer));
             let _ = writeln!(text, "  {}", compared(again));
             json!({
-                "record": then::call_as_json(told),
+                "record": history::call_as_json(told),
                 "answer": again.answer,
                 "trace": again.answer.trace(),
                 "change": again.answer.change(),
@@ -119,11 +123,12 @@ fn of_call(judging: &Judging, told: &CallHistory) -> Result<Said, Failure> {
             })
         }
         Err(why) => {
-            let _ = writeln!(text, "\n  it cannot be judged once more: {}", say::visible(&why.to_string()));
-            json!({"record": then::call_as_json(told), "not_judged": why.to_string()})
+            let _ =
+                writeln!(text, "\n  it cannot be judged once more: {}", output::visible(&why.to_string()));
+            json!({"record": history::call_as_json(told), "not_judged": why.to_string()})
         }
     };
-    Ok(Said { text, json, code: ended(call, &again) })
+    Ok(Explanation { text, json, code: ended(call, &again) })
 }
 
 fn compared(again: &Again) -> String {
@@ -136,7 +141,7 @@ fn compared(again: &Again) -> String {
     format!("{now}{moved}")
 }
 
-/// What would be decided now; where that cannot be told, what was decided then.
+/// Returns what would be decided now; where that cannot be told, what was decided then.
 fn ended(call: &Call, again: &Result<(Again, Offer), NotAgain>) -> u8 {
     match (again, call.ruling) {
         (Ok((again, _)), _) => code(again.answer.decision),
@@ -147,24 +152,24 @@ fn ended(call: &Call, again: &Result<(Again, Offer), NotAgain>) -> u8 {
     }
 }
 
-fn of_kernel(denial: &Denial, folder: &str, of: &str) -> Said {
-    let now = held::now(denial, folder);
-    let mut text = then::denial_in_words(denial);
-    let _ = writeln!(text, "  of {}", say::visible(of));
-    let _ = writeln!(text, "\n  now: {}", say::visible(&now.in_words()));
+fn of_kernel(denial: &Denial, folder: &str, of: &str) -> Explanation {
+    let now = kernel_denial::now(denial, folder);
+    let mut text = history::denial_in_words(denial);
+    let _ = writeln!(text, "  of {}", output::visible(of));
+    let _ = writeln!(text, "\n  now: {}", output::visible(&now.in_words()));
     let code = if matches!(now, Now::Passes) { DONE } else { REFUSED };
     let json = json!({"record": {"denial": denial, "of": of}, "passes": now.passes(), "now": now.in_words()});
-    Said { text, json, code }
+    Explanation { text, json, code }
 }
 
-fn of_run(ran: &RunHistory) -> Said {
+fn of_run(ran: &RunHistory) -> Explanation {
     let refused: Vec<&str> = ran.refused.iter().map(|denial| denial.id.as_str()).collect();
     let end = ran.end.as_ref();
     let json = json!({"record": {
         "session": ran.session,
         "at": ran.at.map(|at| at.to_string()),
         "folder": ran.start.as_ref().map(|start| &start.folder),
-        "command": then::command(ran),
+        "command": history::command(ran),
         "tier": end.and_then(|end| end.tier.as_ref()),
         "end": end.map(|end| &end.end),
         "exit": end.and_then(|end| end.exit),
@@ -172,5 +177,5 @@ fn of_run(ran: &RunHistory) -> Said {
         "refused": refused,
         "calls": ran.calls,
     }});
-    Said { text: then::run_in_words(ran), json, code: DONE }
+    Explanation { text: history::run_in_words(ran), json, code: DONE }
 }

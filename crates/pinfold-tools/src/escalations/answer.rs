@@ -8,7 +8,7 @@ use pinfold::policy::Operation;
 use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
 use pinfold_sandbox::{Call, Deed, Held, Opening, Sync, Time};
 
-/// How a permitted deed ended: done, or why not.
+/// End of a permitted deed: done, or why not.
 pub(super) type Ended = Result<(), String>;
 
 /// Spends a permit for a held call, and answers it. `copied`: the content that gets a name, as it was shown. `tell` hears

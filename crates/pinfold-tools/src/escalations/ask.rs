@@ -208,7 +208,7 @@ impl Desk {
     }
 }
 
-/// What came of a question about more than one call.
+/// Outcome of a question about more than one call.
 enum Asked {
     Yes(By),
     /// A person said no, for this reason.
@@ -237,7 +237,7 @@ fn nothing_yet(permit: Permit) {
     let _ = receipt.close(&Outcome::Done);
 }
 
-/// Whether a place is the run's own to change.
+/// Returns whether a place is the run's own to change.
 fn is_inside(session: &Session, place: &Path) -> bool {
     session.line().roots().any(|root| place.starts_with(root))
 }

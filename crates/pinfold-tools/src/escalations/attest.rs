@@ -29,7 +29,7 @@ impl Attester {
         Self { held, open_network: boundary.profile().network == sandbox::Network::Host }
     }
 
-    /// Whether a process asks for an attestation by what it tries.
+    /// Returns whether a process asks for an attestation by what it tries.
     pub(super) fn is_asked(attempt: &Attempt) -> bool {
         attempt.intent == Intent::Write && nonce(&attempt.place).is_some()
     }

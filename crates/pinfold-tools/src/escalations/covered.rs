@@ -12,7 +12,7 @@ use super::lineage::ProcessId;
 use super::removal::{Identity, Removal};
 use super::temporary;
 
-/// How many answers are kept; the oldest is forgotten first, and asked for again.
+/// Most answers that are kept; the oldest is forgotten first, and asked for again.
 const MOST: usize = 1000;
 
 /// The answers of a run that cover more than one call.
@@ -81,7 +81,7 @@ fn make_room<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Who had answered, and what.
+/// Returns who had answered, and what.
 fn words(by: &By, what: &str) -> String {
     let who = by.who.as_deref().unwrap_or("the person asked");
     format!("{who}, to: {what}")

@@ -7,7 +7,7 @@ use pinfold_sandbox::{Call, Deed};
 
 use super::lineage::ProcessId;
 
-/// What a deed comes to at its place, however it is spelled.
+/// Effect of a deed at its place, however it is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Effect {
     /// Something stands there, or other content does.
@@ -18,10 +18,10 @@ pub(super) enum Effect {
     Attributes,
 }
 
-/// Where something is tried, and what it would come to.
+/// Place of an attempt, and its effect there.
 pub(super) type Aim = (PathBuf, Effect);
 
-/// What a call would come to. Of two places the one that something gets to comes last.
+/// Returns what a call would come to. Of two places the one that something gets to comes last.
 pub(super) fn aims(call: &Call) -> impl Iterator<Item = Aim> + '_ {
     let (first, last) = match &call.deed {
         Deed::Rename { .. } => (Some(Effect::Removal), Effect::Content),
@@ -37,12 +37,12 @@ pub(super) fn aims(call: &Call) -> impl Iterator<Item = Aim> + '_ {
     first.into_iter().chain(call.places.last().map(|place| (place.clone(), last)))
 }
 
-/// What a call would come to at the place that something gets to.
+/// Returns what a call would come to at the place that something gets to.
 pub(super) fn aim(call: &Call) -> Aim {
     aims(call).last().unwrap_or((PathBuf::new(), Effect::Content))
 }
 
-/// How many answers are remembered. No person gives so many; when it is reached nothing more is asked.
+/// Most answers that are remembered. No person gives so many; when it is reached nothing more is asked.
 const MOST: usize = 10_000;
 
 /// Every no of a person in one run.
@@ -69,7 +69,7 @@ impl Denied {
         place.ancestors().any(|above| self.trees.contains(above))
     }
 
-    /// Whether a process is refused all that it tries; those that it has started are remembered too, for when it ends
+    /// Returns whether a process is refused all that it tries; those that it has started are remembered too, for when it ends
     /// before them.
     pub(super) fn refuses_all_of(&mut self, pid: i32) -> bool {
         if self.processes.is_empty() {
@@ -96,5 +96,5 @@ impl Denied {
     }
 }
 
-/// What is said of an attempt of a process that was refused as a whole.
+/// Reason of a refusal to a process that was refused as a whole.
 pub(super) const ALL_OF_PROCESS: &str = "all that this process tries was denied";

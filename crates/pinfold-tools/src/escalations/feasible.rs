@@ -8,7 +8,7 @@ use std::path::Path;
 use pinfold_sandbox::{Call, Deed, Opening};
 use rustix::fs::{Access, AtFlags, CWD};
 
-/// Whether a call could come to its end.
+/// Returns whether a call could come to its end.
 pub(super) fn is_feasible(call: &Call) -> bool {
     let at = |number: usize| call.places.get(number).map_or(Path::new(""), |place| place.as_path());
     match &call.deed {
@@ -46,7 +46,7 @@ fn kind(at: &Path) -> Option<FileType> {
     Some(fs::symlink_metadata(at).ok()?.file_type())
 }
 
-/// Whether names can be made and removed in the folder of a place.
+/// Returns whether names can be made and removed in the folder of a place.
 fn can_change_names(at: &Path) -> bool {
     at.parent().is_some_and(|folder| folder.is_dir() && can(folder, Access::WRITE_OK | Access::EXEC_OK))
 }

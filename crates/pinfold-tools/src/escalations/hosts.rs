@@ -11,7 +11,7 @@ use super::denied::ALL_OF_PROCESS;
 use super::waiting::Desk;
 use super::words;
 
-/// What connecting is called in reports.
+/// Verb of a connection in reports.
 const REACHES: &str = "reach";
 
 impl HostApprover for Desk {
@@ -51,7 +51,7 @@ fn call(request: &HostRequest) -> ToolCall {
     ToolCall::Process(ProcessCall { program: request.program(), command_line, touches: Vec::new(), connects })
 }
 
-/// Who is shown to wait.
+/// Returns who is shown to wait.
 fn process(request: &HostRequest) -> ProcessShown {
     match &request.caller {
         Some(caller) => words::process(caller),

@@ -10,7 +10,7 @@ pub(super) struct ProcessId {
     started: u64,
 }
 
-/// How far up parents are looked for; no shell is started from so many others.
+/// Most parents that are looked up; no shell is started from so many others.
 const MOST_PARENTS: usize = 256;
 
 impl ProcessId {

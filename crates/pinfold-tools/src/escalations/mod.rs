@@ -42,7 +42,7 @@ use waiting::Desk;
 pub struct SandboxEscalations<'a> {
     observer: DenialObserver<'a>,
     desk: Option<Arc<Desk>>,
-    /// Whether hosts are asked about.
+    /// An approver is asked about hosts.
     asks: bool,
     attester: Attester,
 }

@@ -22,7 +22,7 @@ const MOST: usize = 100_000;
 /// So many names are shown.
 const SHOWN: usize = 200;
 
-/// What is going to be removed.
+/// Paths that are going to be removed.
 #[derive(Debug)]
 pub(super) struct Removal {
     pub(super) roots: Vec<Root>,
@@ -46,7 +46,7 @@ pub(super) type Identity = (u64, u64);
 pub(super) struct TooMany;
 
 impl Removal {
-    /// What the process is going to remove with what it removes now; `None` when that seems to be all.
+    /// Returns what the process is going to remove with what it removes now; `None` when that seems to be all.
     ///
     /// # Errors
     /// When it is more than can be shown. `is_inside`: of a place, whether the process may remove it by itself.

@@ -52,14 +52,14 @@ pub(super) fn file_of(made: &Path, named: &[PathBuf]) -> Option<PathBuf> {
     if first.is_file() { Some(first) } else { candidates.find(|file| file.is_file()).or(Some(first)) }
 }
 
-/// Whether a place is that of a temporary file beside another.
+/// Returns whether a place is that of a temporary file beside another.
 pub(super) fn is_of(made: &Path, file: &Path) -> bool {
     made.parent() == file.parent()
         && made != file
         && file_of(made, &[file.to_owned()]).as_deref() == Some(file)
 }
 
-/// What a name says.
+/// Meaning of a name.
 enum Found {
     /// The file is called so.
     Name(String),
@@ -108,7 +108,7 @@ impl Pattern {
     }
 }
 
-/// Whether characters fit a pattern, and its random word looks like one.
+/// Returns whether characters fit a pattern, and its random word looks like one.
 fn matches(pattern: &[Part], chars: &[char]) -> bool {
     let is_random = |c: &&char| c.is_ascii_digit() || c.is_ascii_uppercase();
     let random = pattern.iter().filter(|part| **part == Part::Random).count();

@@ -9,12 +9,12 @@ use pinfold_sandbox::Call;
 
 use super::words;
 
-/// How many different ones are remembered; more are only counted.
+/// Most different ones that are remembered; more are only counted.
 const MOST: usize = 1000;
 
 pub(super) type Key = (&'static str, PathBuf, String);
 
-/// What has been decided so far.
+/// Decisions so far.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     refused: BTreeMap<(Key, String), u64>,
@@ -59,7 +59,7 @@ impl Told {
     }
 }
 
-/// What is told of a call.
+/// Returns what is told of a call.
 pub(super) fn key(call: &Call) -> Key {
     let (word, place) = words::report(call);
     (word, place.to_owned(), show(&call.caller.program))

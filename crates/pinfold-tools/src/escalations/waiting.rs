@@ -15,7 +15,7 @@ use super::told::{self, Told};
 /// `EACCES`: permission denied.
 const DENIED: i32 = 13;
 
-/// Where held calls wait until they are decided.
+/// Queue of held calls that wait for a decision.
 #[derive(Debug)]
 pub(super) struct Desk {
     /// Not kept: a shell that runs must not keep the session that ends it.
@@ -30,14 +30,14 @@ pub(super) struct Desk {
 pub(super) struct State {
     /// The calls that wait behind the one about the same place that is being decided.
     waiting: BTreeMap<Aim, Vec<Held>>,
-    /// What was refused to which process. One that tries again and again has its answer.
+    /// Refusals by process. One that tries again and again has its answer.
     refused: BTreeSet<(i32, String)>,
     pub(super) denied: Denied,
     pub(super) covered: Covered,
     pub(super) told: Told,
 }
 
-/// How many refusals are remembered before all are forgotten. Those of a person are kept elsewhere.
+/// Most refusals that are remembered before all are forgotten. Those of a person are kept elsewhere.
 const MOST_REFUSED: usize = 1000;
 
 impl State {
@@ -60,7 +60,7 @@ impl State {
     }
 }
 
-/// What one decision says about others that wait with it.
+/// Meaning of one decision for others that wait with it.
 pub(super) enum Verdict {
     /// Nothing: each is looked at.
     None,
@@ -99,12 +99,12 @@ impl Desk {
         }
     }
 
-    /// What has been decided so far.
+    /// Returns what has been decided so far.
     pub(super) fn told(&self) -> Told {
         std::mem::take(&mut self.state().told)
     }
 
-    /// What decides, while it lives.
+    /// Returns what decides, while it lives.
     pub(super) fn session(&self) -> Option<Session> {
         self.session.upgrade()
     }
@@ -114,7 +114,7 @@ impl Desk {
         self.state().told.approved(did);
     }
 
-    /// Whether all that a process tries is refused.
+    /// Returns whether all that a process tries is refused.
     pub(super) fn refuses_all_of(&self, process: i32) -> bool {
         self.state().denied.refuses_all_of(process)
     }

@@ -106,7 +106,7 @@ pub(super) fn operands(caller: &Caller) -> Vec<PathBuf> {
     places
 }
 
-/// Who is shown to wait.
+/// Returns who is shown to wait.
 pub(super) fn process(caller: &Caller) -> ProcessShown {
     ProcessShown { pid: caller.process, program: show(&caller.program), command_line: command_line(caller) }
 }
@@ -123,7 +123,7 @@ pub(super) fn command_line(caller: &Caller) -> String {
     caller.command_line.iter().take(said).map(|w| word(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// What is done to the paths of a deed, by their number.
+/// Returns what is done to the paths of a deed, by their number.
 fn said(call: &Call) -> Vec<(usize, Operation, String)> {
     let found = |at: usize| call.places.get(at).and_then(|place| fs::symlink_metadata(place).ok());
     let missing = |at: usize| found(at).is_none();
@@ -167,7 +167,7 @@ fn said(call: &Call) -> Vec<(usize, Operation, String)> {
     }
 }
 
-/// What is read through the same descriptor is a claim of its own: a place that may not be read is not opened for both.
+/// Returns what is read through the same descriptor is a claim of its own: a place that may not be read is not opened for both.
 fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
     let Opening { read, write, truncate, exclusive, .. } = *opening;
     let operation = if exclusive { Operation::Create } else { Operation::Write };
@@ -185,7 +185,7 @@ fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
     said
 }
 
-/// What a deed is called in reports, and the place that it is told of.
+/// Returns what a deed is called in reports, and the place that it is told of.
 pub(super) fn report(call: &Call) -> (&'static str, &Path) {
     let word = match &call.deed {
         Deed::Open(Opening { create: Some(_), .. }) => "create",

@@ -16,12 +16,12 @@ pub(crate) const TAIL: usize = 12 * 1024;
 /// Output that was said and not read yet.
 #[derive(Debug, Default)]
 pub(crate) struct Capture {
-    /// Where secrets are taken out, if they are. It may hold back the end of what was said.
+    /// Filter that takes secrets out, if they are taken out. It may hold back the end of the output.
     stream: Option<Stream>,
     kept: Kept,
 }
 
-/// What is kept of it. Never larger than [`HEAD`] and [`TAIL`] together.
+/// Part of it that is kept. Never larger than [`HEAD`] and [`TAIL`] together.
 #[derive(Debug, Default)]
 struct Kept {
     head: Vec<u8>,
@@ -32,7 +32,7 @@ struct Kept {
 /// A piece of output, ready to be read.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Output {
-    /// What is shown: with a mark where something was left out, and `U+FFFD` for what is no text.
+    /// Text that is shown: with a mark where something was left out, and `U+FFFD` for bytes that are no text.
     pub(crate) text: String,
     /// Bytes that were said, with what stands in place of secrets.
     pub(crate) bytes: u64,
@@ -62,7 +62,7 @@ impl Capture {
         }
     }
 
-    /// Whether there is nothing to read.
+    /// Returns whether there is nothing to read.
     pub(crate) fn is_empty(&self) -> bool {
         self.kept.total == 0
     }
@@ -121,7 +121,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// How many bytes at the end are the beginning of a character.
+/// Returns how many bytes at the end are the beginning of a character.
 fn incomplete(bytes: &[u8]) -> usize {
     for (count, byte) in (1..=3).zip(bytes.iter().rev()) {
         let needs = match byte {
@@ -136,7 +136,7 @@ fn incomplete(bytes: &[u8]) -> usize {
     0
 }
 
-/// How many bytes at the beginning belong to a character that was cut.
+/// Returns how many bytes at the beginning belong to a character that was cut.
 fn orphaned(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count()
 }

@@ -39,7 +39,7 @@ const MOST_BACKGROUND: usize = 32;
 /// Variables through which bash would run, or behave by, something else than the command.
 const BASH_STARTS: [&str; 5] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD"];
 
-/// How bash passes functions on.
+/// Prefix of the variables by which bash passes functions on.
 const BASH_FUNCTION: &[u8] = b"BASH_FUNC_";
 
 /// Why a session has no shells.
@@ -52,7 +52,7 @@ pub struct ShellsError {
 
 /// Runs the shells of one session inside the kernel's line.
 pub struct Shells {
-    /// What is granted to every shell, but for what one run has of its own.
+    /// Request of every shell, but for what one run has of its own.
     request: SandboxRequest,
     guards: Guards,
     /// The folder as it was when the session began: device and inode.
@@ -61,7 +61,7 @@ pub struct Shells {
     scrubbing: Scrubbing,
     background: Mutex<Background>,
     scratch: Scratch,
-    /// Where every shell of the full tier has a place of its own.
+    /// Directories that every shell of the full tier has of its own.
     own_places: [PathBuf; 3],
 }
 
@@ -174,7 +174,7 @@ impl Shells {
         Ok(name(number))
     }
 
-    /// What a background shell said since the last time, waiting no longer than the caller does. One that has ended is
+    /// Returns what a background shell said since the last time, waiting no longer than the caller does. One that has ended is
     /// forgotten with that.
     pub(crate) fn read(
         &self,
@@ -352,7 +352,7 @@ fn identity(folder: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(folder).map(|meta| (meta.dev(), meta.ino()))
 }
 
-/// What runs is the command that was judged, and nothing before it.
+/// Returns what runs is the command that was judged, and nothing before it.
 fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvOverride> {
     use std::os::unix::ffi::OsStrExt;
     let functions =

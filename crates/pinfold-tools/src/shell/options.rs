@@ -19,7 +19,7 @@ pub struct ShellOptions {
     pub weakest: Tier,
     /// The strongest tier that is used.
     pub strongest: Tier,
-    /// Whether secrets are taken out of what shells say.
+    /// Choice to take secrets out of what shells say.
     pub scrubbing: Scrubbing,
 }
 

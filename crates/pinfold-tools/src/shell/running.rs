@@ -23,13 +23,13 @@ use super::scratch::RunScratch;
 use crate::escalations::SandboxEscalations;
 use crate::secrets::Scrubbing;
 
-/// How long a shell that was asked to end has for it.
+/// Time that a shell has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How long input waits for a shell that does not read.
+/// Time that input waits for a shell that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(2);
 
-/// How often it is looked whether somebody still waits for a shell.
+/// Interval between looks whether a caller still waits for a shell.
 const CALLER_LOOK: Duration = Duration::from_millis(100);
 
 /// Bytes read at once: what a pipe holds.
@@ -42,21 +42,21 @@ const LAST_PIECES: usize = 32;
 /// `SIGTERM`, which asks a process to end.
 const TERM: i32 = 15;
 
-/// What is to be started.
+/// A command to start.
 pub(crate) struct Order {
     pub(crate) request: SandboxRequest,
     pub(crate) guards: Guards,
     pub(crate) tier: Tier,
     /// The command, every byte as it was judged.
     pub(crate) command: String,
-    /// Whether input can be sent; else there is none.
+    /// Input can be sent; else there is none.
     pub(crate) input: bool,
     pub(crate) scratch: RunScratch,
-    /// What decides about what lies outside. Not kept: it ends its shells with itself.
+    /// Session that decides about attempts outside. Not kept: it ends its shells with itself.
     pub(crate) session: WeakSession,
-    /// Whether secrets are taken out of what it says.
+    /// Choice to take secrets out of what it says.
     pub(crate) scrubbing: Scrubbing,
-    /// What the names begin with of what is refused on its way out. How a shell in the background ends is recorded with
+    /// Prefix of the names of what its egress proxy refuses. How a shell in the background ends is recorded with
     /// another call, so that nothing of it has a name before.
     pub(crate) names: Option<String>,
 }
@@ -64,21 +64,21 @@ pub(crate) struct Order {
 /// A shell that was started.
 #[derive(Debug)]
 pub(crate) struct Running {
-    state: Mutex<State>,
+    state: Mutex<ShellState>,
     changed: Condvar,
     input: Mutex<Option<File>>,
 }
 
 #[derive(Debug)]
-struct State {
+struct ShellState {
     output: Capture,
-    stage: Stage,
+    stage: ShellStage,
     /// Somebody wanted it to end.
     killed: bool,
 }
 
 #[derive(Debug)]
-enum Stage {
+enum ShellStage {
     Starting,
     Runs(Remote),
     Ended(Arc<Ending>),
@@ -92,7 +92,7 @@ pub(crate) struct Ending {
     pub(crate) run: RunResult,
 }
 
-/// How a shell ended.
+/// End of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum How {
     /// With this exit code; 128 and more for a signal.
@@ -109,9 +109,9 @@ impl Running {
         let streams = Streams::new(order.input).map_err(|error| not_started(&error))?;
         let Streams { stdio, output, input } = streams;
         let running = Arc::new(Self {
-            state: Mutex::new(State {
+            state: Mutex::new(ShellState {
                 output: Capture::new(order.scrubbing.stream()),
-                stage: Stage::Starting,
+                stage: ShellStage::Starting,
                 killed: false,
             }),
             changed: Condvar::new(),
@@ -121,8 +121,8 @@ impl Running {
         let thread = thread::Builder::new().name("pinfold-shell".into()).spawn(move || {
             let finish = Finish(&accompanied);
             let stage = match accompanied.accompany(order, stdio, output) {
-                Ok(ending) => Stage::Ended(Arc::new(ending)),
-                Err(failure) => Stage::NotStarted(failure),
+                Ok(ending) => ShellStage::Ended(Arc::new(ending)),
+                Err(failure) => ShellStage::NotStarted(failure),
             };
             finish.0.enter(stage);
         });
@@ -150,7 +150,7 @@ impl Running {
         let result = thread::scope(|scope| {
             let reader = thread::Builder::new().name("pinfold-output".into());
             let reader = reader.spawn_scoped(scope, || self.listen(&mut output, &done));
-            let mut course = Course { running: self, remote: Some(remote), over: Some(over) };
+            let mut course = ShellCourse { running: self, remote: Some(remote), over: Some(over) };
             if reader.is_err() {
                 // Nothing reads what it says, which it would wait for.
                 course.kill();
@@ -205,12 +205,12 @@ impl Running {
             // Somebody wanted that before there was anything to end.
             let _ = remote.kill();
         }
-        state.stage = Stage::Runs(remote);
+        state.stage = ShellStage::Runs(remote);
         drop(state);
         self.changed.notify_all();
     }
 
-    fn enter(&self, stage: Stage) {
+    fn enter(&self, stage: ShellStage) {
         self.state().stage = stage;
         self.changed.notify_all();
     }
@@ -218,10 +218,10 @@ impl Running {
     /// Ends it with all that it started, at once.
     pub(crate) fn kill(&self) {
         let mut state = self.state();
-        if let Stage::Starting | Stage::Runs(_) = state.stage {
+        if let ShellStage::Starting | ShellStage::Runs(_) = state.stage {
             state.killed = true;
         }
-        if let Stage::Runs(remote) = &state.stage {
+        if let ShellStage::Runs(remote) = &state.stage {
             // It has ended already when this fails.
             let _ = remote.kill();
         }
@@ -231,12 +231,12 @@ impl Running {
     pub(crate) fn end(&self) {
         {
             let mut state = self.state();
-            if let Stage::Runs(remote) = &state.stage {
+            if let ShellStage::Runs(remote) = &state.stage {
                 let asked = remote.signal(TERM).is_ok();
                 state.killed |= asked;
             }
         }
-        if !self.wait(GRACE, State::is_over) {
+        if !self.wait(GRACE, ShellState::is_over) {
             self.kill();
         }
         self.wait_end();
@@ -244,16 +244,16 @@ impl Running {
 
     /// Waits until it runs or it is known why not.
     pub(crate) fn wait_started(&self) -> Result<(), Failure> {
-        let state = self.wait_for(|state| !matches!(state.stage, Stage::Starting));
+        let state = self.wait_for(|state| !matches!(state.stage, ShellStage::Starting));
         match &state.stage {
-            Stage::NotStarted(failure) => Err(failure.clone()),
-            Stage::Starting | Stage::Runs(_) | Stage::Ended(_) => Ok(()),
+            ShellStage::NotStarted(failure) => Err(failure.clone()),
+            ShellStage::Starting | ShellStage::Runs(_) | ShellStage::Ended(_) => Ok(()),
         }
     }
 
     /// Waits until it has ended.
     pub(crate) fn wait_end(&self) {
-        drop(self.wait_for(State::is_over));
+        drop(self.wait_for(ShellState::is_over));
     }
 
     /// The same as long as the caller waits; what nobody waits for is ended.
@@ -261,7 +261,7 @@ impl Running {
         if caller.waits.is_none() {
             return self.wait_end();
         }
-        while !self.wait(CALLER_LOOK, State::is_over) {
+        while !self.wait(CALLER_LOOK, ShellState::is_over) {
             if !caller.is_waiting() {
                 return self.end();
             }
@@ -270,7 +270,7 @@ impl Running {
 
     /// Waits until there is something to read, or it has ended, or the time is over, or the caller does not wait.
     pub(crate) fn wait_news(&self, limit: Duration, caller: Caller<'_>) {
-        let news = |state: &State| !state.output.is_empty() || state.is_over();
+        let news = |state: &ShellState| !state.output.is_empty() || state.is_over();
         let until = Instant::now() + limit;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -280,13 +280,13 @@ impl Running {
         }
     }
 
-    /// What was said since the last time, and how it ended if it has.
+    /// Returns what was said since the last time, and how it ended if it has.
     pub(crate) fn read(&self) -> Result<(Output, Option<Arc<Ending>>), Failure> {
         let mut state = self.state();
         let ending = match &state.stage {
-            Stage::NotStarted(failure) => return Err(failure.clone()),
-            Stage::Ended(ending) => Some(Arc::clone(ending)),
-            Stage::Starting | Stage::Runs(_) => None,
+            ShellStage::NotStarted(failure) => return Err(failure.clone()),
+            ShellStage::Ended(ending) => Some(Arc::clone(ending)),
+            ShellStage::Starting | ShellStage::Runs(_) => None,
         };
         Ok((state.output.take(ending.is_some()), ending))
     }
@@ -321,7 +321,7 @@ impl Running {
         Ok(text.len())
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ShellState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -329,39 +329,39 @@ impl Running {
         self.input.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait_for(&self, until: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    fn wait_for(&self, until: impl Fn(&ShellState) -> bool) -> MutexGuard<'_, ShellState> {
         self.changed.wait_while(self.state(), |state| !until(state)).unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait(&self, limit: Duration, until: impl Fn(&State) -> bool) -> bool {
+    fn wait(&self, limit: Duration, until: impl Fn(&ShellState) -> bool) -> bool {
         let waited = self.changed.wait_timeout_while(self.state(), limit, |state| !until(state));
         let (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
         until(&state)
     }
 }
 
-impl State {
+impl ShellState {
     fn is_over(&self) -> bool {
-        matches!(self.stage, Stage::Ended(_) | Stage::NotStarted(_))
+        matches!(self.stage, ShellStage::Ended(_) | ShellStage::NotStarted(_))
     }
 }
 
 /// The course of a shell, for those who wait for it.
-struct Course<'a> {
+struct ShellCourse<'a> {
     running: &'a Running,
     remote: Option<Remote>,
     /// Closed when nothing more is said.
     over: Option<PipeWriter>,
 }
 
-impl Course<'_> {
+impl ShellCourse<'_> {
     fn kill(&self) {
         // It has ended already when this fails.
         self.remote.iter().for_each(|remote| drop(remote.kill()));
     }
 }
 
-impl RunListener for Course<'_> {
+impl RunListener for ShellCourse<'_> {
     fn observed(&mut self, _egress: Egress) {
         if let Some(remote) = self.remote.take() {
             self.running.runs(remote);
@@ -382,7 +382,7 @@ impl Drop for Finish<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         if !state.is_over() {
-            state.stage = Stage::NotStarted(lost(&io::Error::other("its supervisor is gone")));
+            state.stage = ShellStage::NotStarted(lost(&io::Error::other("its supervisor is gone")));
         }
         drop(state);
         self.0.changed.notify_all();
@@ -464,6 +464,6 @@ fn no_walls(error: &StartError) -> Failure {
 }
 
 fn lost(error: &io::Error) -> Failure {
-    let message = format!("the shell was lost and everything it started was ended: {error}");
+    let message = format!("lost the shell; all its processes were killed: {error}");
     Failure::plain(RefusalCode::Io, message, "look at what it left, then decide")
 }

@@ -15,7 +15,7 @@ pub(crate) struct Scratch {
     runs: AtomicU64,
 }
 
-/// What one run keeps to itself; removed when dropped.
+/// Directory that one run keeps to itself; removed when dropped.
 #[derive(Debug)]
 pub(crate) struct RunScratch(PathBuf);
 

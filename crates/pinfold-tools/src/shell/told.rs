@@ -22,10 +22,10 @@ pub(crate) fn text(output: &Output, ending: &Ending) -> String {
         How::Code(0) => None,
         How::Code(code) => Some(format!("[exit code {code}]")),
         How::TimedOut => Some(format!(
-            "[timed out after {} ms; everything it started was ended]",
+            "[timed out after {} ms; all its processes were killed]",
             ending.run.took.as_millis()
         )),
-        How::Killed => Some("[ended by request, with everything it started]".to_owned()),
+        How::Killed => Some("[killed by request, with all its processes]".to_owned()),
     };
     if let Some(end) = end {
         line(&mut text, &end);
@@ -72,7 +72,7 @@ pub(crate) fn line(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Where, which line, what instead.
+/// Writes place, reason and advice of each refusal.
 fn refused(text: &mut String, ending: &Ending) {
     let all = &ending.run.tried.refused;
     if all.is_empty() {
@@ -92,7 +92,7 @@ fn refused(text: &mut String, ending: &Ending) {
     text.push(']');
 }
 
-/// What was done outside, so that nobody takes it for something that failed.
+/// Writes what was done outside, so that it is not taken for something that failed.
 fn approved(text: &mut String, ending: &Ending) {
     let told = |done: &Approved| format!("{} {}", done.did, show(done.place.as_os_str()));
     let names: Vec<String> = ending.run.tried.approved.iter().take(SHOWN).map(told).collect();
@@ -114,7 +114,7 @@ fn listed<'a>(text: &mut String, what: &str, paths: impl ExactSizeIterator<Item 
     line(text, &format!("[{what}; the person is told: {}{more}]", names.join(", ")));
 }
 
-/// What was said, as data.
+/// Returns what was said, as data.
 pub(crate) fn output_data(output: &Output) -> Map<String, Value> {
     let mut data = Map::new();
     data.insert("output".into(), output.text.clone().into());
@@ -132,7 +132,7 @@ fn limit_data(reached: &LimitReached) -> Value {
     data
 }
 
-/// How it ended, as data. How a person could widen the line is not in it.
+/// Inserts how it ended, as data. How a user could widen the sandbox is not in it.
 pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
     let code = match ending.how {
         How::Code(code) => Value::from(code),

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use similar::TextDiff;
 
-/// How much of a diff is shown: a model needs to see that the change is the one it meant, not all of a rewrite.
+/// Bytes of a diff that are shown: a model needs to see that the change is the one it meant, not all of a rewrite.
 const MOST_BYTES: usize = 16 * 1024;
 
-/// How long the shortest diff is looked for before a longer one is good enough.
+/// Time that the shortest diff is looked for before a longer one is good enough.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Lines shown around each change, as every diff tool does.

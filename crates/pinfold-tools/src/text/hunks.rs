@@ -9,7 +9,7 @@ pub(crate) struct Misfit {
     pub(crate) why: String,
 }
 
-/// How exactly lines have to agree. Tried in this order, so that a sloppy fit never wins over an exact one.
+/// Ways in which lines may agree. Tried in this order, so that a sloppy fit never wins over an exact one.
 const FITS: [fn(&str, &str) -> bool; 3] = [
     |line, wanted| line == wanted,
     // Patches lose `\r` and blanks at the end of lines on their way through a model.
@@ -49,7 +49,7 @@ pub(crate) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
     Ok(join(&new, old.ended))
 }
 
-/// Whether the last line has a break after a hunk that reaches it.
+/// Returns whether the last line has a break after a hunk that reaches it.
 fn ended(hunk: &Hunk, before: bool) -> bool {
     match (hunk.old_unended, hunk.new_unended, hunk.lines.last()) {
         (_, true, _) => false,
@@ -93,11 +93,11 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// What a hunk looks for.
+/// Lines that a hunk looks for.
 struct Wanted<'a> {
     anchors: &'a [String],
     lines: Vec<&'a str>,
-    /// Where it says it stands, counted from 0.
+    /// Line at which it says it stands, counted from 0.
     start: Option<usize>,
     at_end: bool,
 }
@@ -112,7 +112,7 @@ impl<'a> Wanted<'a> {
         Self { anchors: &hunk.anchors, lines: old.collect(), start, at_end: hunk.at_end }
     }
 
-    /// Where the old lines stand, at or after `from`. `shift` is how far earlier hunks stood from their numbers.
+    /// Returns where the old lines stand, at or after `from`. `shift` is how far earlier hunks stood from their numbers.
     fn find(&self, old: &[&str], from: usize, shift: i64) -> Result<usize, String> {
         let mut from = from;
         for anchor in self.anchors {

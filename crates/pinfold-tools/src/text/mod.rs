@@ -10,10 +10,10 @@ use std::borrow::Cow;
 
 use encoding_rs::WINDOWS_1252;
 
-/// How many bytes are looked at for a NUL: as many as git looks at.
+/// Number of bytes that are looked at for a NUL: as many as git looks at.
 pub(crate) const SNIFFED: usize = 8000;
 
-/// How a file says its text.
+/// Encoding of a text file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Utf8 {
@@ -21,7 +21,7 @@ pub(crate) enum Encoding {
     },
     Utf16Le,
     Utf16Be,
-    /// What text without a mark that is not UTF-8 is read as. Every byte has its own character, so what is not
+    /// Encoding of text without a mark that is not UTF-8. Every byte has its own character, so what is not
     /// edited comes out as it went in.
     Windows1252,
 }
@@ -110,7 +110,7 @@ impl Text {
     }
 }
 
-/// Whether most lines of a text end in `\r\n`.
+/// Returns whether most lines of a text end in `\r\n`.
 pub(crate) fn ends_in_crlf(text: &str) -> bool {
     // Most texts have none: they are looked through once, and quickly.
     if !text.as_bytes().contains(&b'\r') {
@@ -120,12 +120,12 @@ pub(crate) fn ends_in_crlf(text: &str) -> bool {
     crlf > 0 && 2 * crlf > text.matches('\n').count()
 }
 
-/// Whether bytes without a mark are something else than text.
+/// Returns whether bytes without a mark are something else than text.
 pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     bytes.get(..bytes.len().min(SNIFFED)).unwrap_or_default().contains(&0)
 }
 
-/// What the mark at the start says.
+/// Returns what the mark at the start says.
 pub(crate) fn encoding_of(bytes: &[u8]) -> Option<Encoding> {
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8 { mark: true }),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{Text, ends_in_crlf};
 
-/// How many line numbers an error names; enough to find one's way, short enough for a model.
+/// Number of line numbers that an error names; enough to find one's way, short enough for a model.
 const NAMED_LINES: usize = 8;
 
 /// Why a replacement cannot be made.

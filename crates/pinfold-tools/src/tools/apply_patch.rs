@@ -30,7 +30,7 @@ pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing
     Ok(Done::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
 }
 
-/// How much of all diffs together is shown.
+/// Bytes of all diffs together that are shown.
 const MOST_DIFF: usize = 32 * 1024;
 
 fn bounded(mut diffs: String) -> String {

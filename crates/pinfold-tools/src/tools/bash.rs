@@ -16,7 +16,7 @@ use crate::shell::{Ending, Output, Shells, told};
 /// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
 const LONGEST_COMMAND: usize = 128 * 1024 - 1;
 
-/// How long a command runs when its caller does not say: longer than most builds and tests.
+/// Time that a command runs when its caller does not say: longer than most builds and tests.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
 
 pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
@@ -37,7 +37,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_ending(&ending))
 }
 
-/// What bash can be given as it stands. A person may have consented to more than the kernel takes.
+/// Returns what bash can be given as it stands. A person may have consented to more than the kernel takes.
 fn runnable(command: &str) -> Result<&str, Failure> {
     if command.contains('\0') {
         return Err(Failure::input(
@@ -88,7 +88,7 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
     Ok(Done::text(text, data))
 }
 
-/// What is told about a background shell.
+/// Returns what is told about a background shell.
 fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
     let mut data = told::output_data(output);
     data.insert("shell_id".into(), id.into());

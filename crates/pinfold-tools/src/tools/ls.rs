@@ -54,7 +54,7 @@ fn line(target: &ReadTarget, folder: &Directory, entry: &Entry) -> (String, Valu
     }
 }
 
-/// What the listing did not say.
+/// Returns what the listing did not say.
 fn kind(folder: &Directory, entry: &Entry) -> Option<EntryKind> {
     match folder.kind(&entry.name).ok()? {
         Kind::File { .. } => Some(EntryKind::File),

@@ -60,7 +60,7 @@ impl Ignores {
         Arc::new(Self { above: Some(above), rules, repository, in_repository })
     }
 
-    /// Whether the path is passed over. Of each kind of file the nearest rule with an opinion decides.
+    /// Returns whether the path is passed over. Of each kind of file the nearest rule with an opinion decides.
     pub(super) fn matches(&self, path: &Path, is_folder: bool) -> bool {
         (0..NAMES.len()).find_map(|kind| self.opinion(kind, path, is_folder)).unwrap_or(false)
     }

@@ -30,7 +30,7 @@ const DEEPEST: usize = 400;
 
 /// An entry that a walk met.
 pub(crate) struct Met<'a> {
-    /// Where it is, for names and patterns.
+    /// Path of it, for names and patterns.
     pub(crate) path: &'a Path,
     /// The open folder it stands in.
     pub(crate) folder: &'a Directory,
@@ -40,14 +40,14 @@ pub(crate) struct Met<'a> {
     pub(crate) kind: EntryKind,
 }
 
-/// What to pass over, besides what git ignores.
+/// Filter of names to pass over, besides those that git ignores.
 #[derive(Default)]
 pub(crate) struct Filter {
     pub(crate) globs: Option<Override>,
     pub(crate) types: Option<Types>,
 }
 
-/// How a walk went.
+/// Tally of a walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Tally {
     /// Entries looked at.
@@ -151,7 +151,7 @@ impl Queue {
     }
 }
 
-/// What one folder held.
+/// Content of one folder.
 #[derive(Default)]
 struct Seen {
     folders: Vec<Job>,

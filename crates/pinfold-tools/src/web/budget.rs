@@ -3,7 +3,7 @@
 use pinfold::policy::settings::FetchBudget;
 use pinfold::{Failure, RefusalCode};
 
-/// What was fetched so far, with what is being fetched.
+/// Bytes that were fetched so far, with those that are being fetched.
 #[derive(Debug, Default)]
 pub(super) struct Spent {
     fetches: u64,

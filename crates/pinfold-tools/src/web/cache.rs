@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use pinfold_egress::{FetchMethod, FetchedPage};
 use pinfold_host::WebUrl;
 
-/// How long a page is taken for what it was.
+/// Time that a page is taken for what it was.
 const FRESH: Duration = Duration::from_mins(15);
 
-/// How many pages are kept.
+/// Number of pages that are kept.
 const MOST: usize = 64;
 
-/// How much of them.
+/// Bytes of them that are kept.
 const MOST_BYTES: usize = 32 * 1024 * 1024;
 
 /// Pages, the latest last.

@@ -28,7 +28,7 @@ pub struct Web {
 
 #[derive(Debug, Default)]
 struct Kept {
-    /// What the pages of the cache were fetched under.
+    /// Policy under which the pages of the cache were fetched.
     policy: Weak<Policy>,
     cache: Cache,
     spent: Spent,
@@ -46,7 +46,7 @@ impl Web {
         Self { client: FetchClient::with_roots(roots), ..Self::default() }
     }
 
-    /// What stands at an address, from the cache where it came lately. The call that wants it has been judged.
+    /// Returns what stands at an address, from the cache where it came lately. The call that wants it has been judged.
     pub(crate) fn get(
         &self,
         url: &WebUrl,
@@ -75,7 +75,7 @@ impl Web {
         Ok(answer)
     }
 
-    /// What is kept under these rules: when they change, nothing that came under others.
+    /// Returns what is kept under these rules: when they change, nothing that came under others.
     fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, Kept> {
         // What is held is whole after each change.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -13,6 +13,7 @@ mod locations;
 mod own;
 mod plan;
 mod reload;
+mod setup;
 mod tracked;
 mod trust;
 
@@ -24,4 +25,5 @@ pub use locations::{Locations, SettingsFile, project_root};
 pub use own::{is_persons_own, will_be_own};
 pub use plan::{NotApplied, Situation};
 pub use reload::Watched;
+pub use setup::{ResolvedSettings, SessionSetup};
 pub use trust::{Trust, TrustError, TrustedFolder, Widening, look_at};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use pinfold_approvals::socket::AccessSecret;
 
 use crate::exit::{FAILED, Failure, USAGE};
-use crate::{record, say, surroundings};
+use crate::{env, output, record};
 
 /// The fewest letters of a token that cannot be guessed.
 const FEWEST: usize = 32;
@@ -33,7 +33,7 @@ enum From {
 impl Token {
     /// The token of a server on this port.
     pub(super) fn of(file: Option<&Path>, port: u16) -> Result<Self, Failure> {
-        match (file, surroundings::mcp_token()) {
+        match (file, env::mcp_token()) {
             (Some(file), _) => Self::of_file(file).map_err(|why| unusable(file, &why)),
             (None, Some(text)) => {
                 let text = text.into_string().ok().filter(|text| is_token(text));
@@ -71,18 +71,18 @@ impl Token {
         Ok(Self { text, from: From::Start(file) })
     }
 
-    /// Whether somebody says it.
+    /// Returns whether somebody says it.
     pub(super) fn knows(&self) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
         let text = self.text.clone();
         Box::new(move |said| AccessSecret::is_same(&text, said))
     }
 
-    /// Where it is.
+    /// Returns where it is.
     pub(super) fn told(&self) -> String {
         match &self.from {
-            From::File(file) => format!("the token is in {}", say::visible(&file.display().to_string())),
+            From::File(file) => format!("the token is in {}", output::visible(&file.display().to_string())),
             From::Start(file) => {
-                format!("the token of this start is in {}", say::visible(&file.display().to_string()))
+                format!("the token of this start is in {}", output::visible(&file.display().to_string()))
             }
             From::Environment => "the token is that of PINFOLD_MCP_TOKEN".to_owned(),
         }
@@ -108,7 +108,7 @@ fn made(file: &Path) -> io::Result<String> {
     Ok(secret.as_str().to_owned())
 }
 
-/// What a file holds that nobody else can read or write.
+/// Returns what a file holds that nobody else can read or write.
 fn kept(file: File) -> Result<String, String> {
     let about = file.metadata().map_err(|e| e.to_string())?;
     if !about.is_file() {
@@ -132,7 +132,7 @@ fn is_token(text: &str) -> bool {
 }
 
 fn unusable(file: &Path, why: &str) -> Failure {
-    let file = say::visible(&file.display().to_string());
+    let file = output::visible(&file.display().to_string());
     Failure::new(USAGE, format!("the token of `{file}` cannot be used: {why}"))
 }
 

@@ -14,7 +14,7 @@ const MOST_OF_A_FILE: usize = 1024 * 1024;
 /// Characters without a gap that could be a line of a private key.
 const LINE_OF_A_KEY: usize = 32;
 
-/// What a search is to return.
+/// Result that a search is to return.
 pub(super) struct Wanted {
     pub(super) output: OutputMode,
     pub(super) numbers: bool,
@@ -61,7 +61,7 @@ impl Wanted {
     }
 }
 
-/// What was found in one file.
+/// Hits in one file.
 pub(super) struct FileHits {
     output: OutputMode,
     matches: u64,
@@ -117,7 +117,7 @@ impl FileHits {
         self.bytes
     }
 
-    /// Whether a line could be one of a private key.
+    /// Returns whether a line could be one of a private key.
     pub(super) fn may_have_keys(&self) -> bool {
         self.lines.iter().any(Line::may_be_of_a_key)
     }

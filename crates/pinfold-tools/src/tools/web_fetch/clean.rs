@@ -12,16 +12,16 @@ use html5ever::tokenizer::{
     BufferQueue, Tag, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer, TokenizerOpts,
 };
 
-/// How deep elements stand in one another at most; those further in lose their tags and keep their text.
+/// Most elements that stand in one another; those further in lose their tags and keep their text.
 const DEEPEST: usize = 48;
 
 /// The most that is kept of a page.
 const MOST: usize = 2 * 1024 * 1024;
 
-/// How much is read between two looks at the clock.
+/// Bytes that are read between two looks at the clock.
 const PIECE: usize = 16 * 1024;
 
-/// What is left of a page.
+/// Rest of a page.
 #[derive(Default)]
 pub(super) struct Cleaned {
     pub(super) html: String,
@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    /// What follows a start tag is text alone in some elements.
+    /// Returns what follows a start tag is text alone in some elements.
     fn start(&mut self, tag: &Tag, link: &impl Fn(&str) -> Option<String>) -> TokenSinkResult<()> {
         let name = &*tag.name;
         if self.skipped.is_some() {

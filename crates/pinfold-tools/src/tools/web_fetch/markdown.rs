@@ -10,7 +10,7 @@ use pinfold_host::WebUrl;
 
 use super::clean::{Cleaned, clean};
 
-/// How long reading one page may take, however much of the call's time is left.
+/// Time that reading one page may take, however much of the call's time is left.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Lines are broken here; a paragraph has fewer letters.
@@ -83,7 +83,7 @@ impl Read for Clocked<'_> {
     }
 }
 
-/// How Markdown is written.
+/// Writer of Markdown.
 #[derive(Clone, Default)]
 struct Markdown {
     links: Vec<String>,

@@ -20,10 +20,10 @@ use serde_json::{Map, Value, json};
 use crate::reply::Done;
 use crate::web::Web;
 
-/// How often a page may lead on.
+/// Most redirects of a page.
 const MOST_REDIRECTS: usize = 5;
 
-/// How long all of it may take.
+/// Time that all of it may take.
 const PATIENCE: Duration = Duration::from_secs(45);
 
 /// The most characters of a page that are returned at once.
@@ -57,7 +57,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
     Ok(Done::text(text, data.into()))
 }
 
-/// What is told as data.
+/// Data of a reply.
 type Data = Map<String, Value>;
 
 /// One call on its way through the web.
@@ -66,7 +66,7 @@ struct Fetch<'a> {
     session: &'a Session,
     method: FetchMethod,
     until: Instant,
-    /// Whether whoever called still waits.
+    /// Returns whether the caller still waits.
     waits: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -192,7 +192,7 @@ fn told(url: &WebUrl, answer: &FetchedPage, page: &Page, offset: Option<u64>, da
     text
 }
 
-/// What a server says about a page.
+/// Header fields that are reported about a page.
 const SAID: [&str; 6] = ["content-type", "content-length", "last-modified", "etag", "location", "server"];
 
 fn head(url: &WebUrl, answer: &FetchedPage, data: &mut Data) -> String {

@@ -11,15 +11,15 @@ use super::markdown;
 
 /// A page that can be read.
 pub(super) struct Page {
-    /// What kind of content it is.
+    /// Media type of the content.
     pub(super) media: String,
-    /// What it calls itself.
+    /// Title of the page.
     pub(super) title: Option<String>,
     /// Its text, of HTML as Markdown.
     pub(super) text: String,
 }
 
-/// What is done with a kind of content.
+/// Treatment of a kind of content.
 #[derive(Debug, PartialEq, Eq)]
 enum Form {
     Html,

@@ -61,7 +61,7 @@ fn newline(out: &mut String) -> &mut String {
     out
 }
 
-/// What can be granted beyond the call, with the flags that say so. Which width it is stands as its sign.
+/// Returns what can be granted beyond the call, with the flags that say so. Which width it is stands as its sign.
 fn offered(request: &Request) -> Vec<Block<'_>> {
     let OfferShown { session, always, files, .. } = &request.offer;
     let mut blocks = Vec::new();

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use pinfold::audit::read::Line;
 use pinfold::audit::{AuditEvent, DecisionEvent, RecordedHost};
 
-use crate::say::visible;
+use crate::output::visible;
 
 /// The longest piece of a call that is shown on its line.
 const LONGEST: usize = 120;
@@ -113,7 +113,7 @@ pub(crate) fn host_lines(hosts: &[RecordedHost], more: u64) -> Vec<String> {
     lines
 }
 
-/// What a call is about: its command, or its first place.
+/// Returns what a call is about: its command, or its first place.
 pub(crate) fn about(decision: &DecisionEvent) -> String {
     let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
     let said = command.or_else(|| decision.shell.clone());

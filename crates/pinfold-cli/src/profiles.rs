@@ -1,21 +1,21 @@
-//! `pinfold agents`: which agents have a profile, and what each says.
+//! `pinfold profiles`: which agents have a profile, and what each says.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use pinfold_boundary::{AGENTS, AgentProfile, State};
 
-use crate::args::Agents;
+use crate::args::Profiles;
 use crate::exit::{DONE, Failure};
-use crate::say;
+use crate::output;
 
-pub(crate) fn list(wanted: &Agents) -> Result<ExitCode, Failure> {
+pub(crate) fn list(wanted: &Profiles) -> Result<ExitCode, Failure> {
     let text = if wanted.json {
         serde_json::to_string_pretty(AGENTS).unwrap_or_default() + "\n"
     } else {
         AGENTS.iter().map(told).collect::<Vec<_>>().join("\n")
     };
-    say::out(&text)?;
+    output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 

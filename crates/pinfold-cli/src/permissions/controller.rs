@@ -1,4 +1,4 @@
-//! What the screen shows and changes.
+//! Controller of the permissions screen.
 
 use pinfold::Ambient;
 use pinfold::policy::merge::Ignored;
@@ -13,9 +13,9 @@ use super::running::{Grant, Running};
 use crate::args::Judging;
 use crate::check::with_source;
 use crate::exit::Failure;
-use crate::{rules, surroundings, why};
+use crate::{env, rules, why};
 
-/// What stands behind an item.
+/// Target of an item.
 #[derive(Debug, Clone)]
 pub(crate) enum Thing {
     /// A rule of a file that can be changed here.
@@ -29,19 +29,19 @@ pub(crate) enum Thing {
 }
 
 /// All that holds here, for a screen.
-pub(crate) struct House {
+pub(crate) struct PermissionsController {
     locations: Locations,
-    /// What stood behind each item when they were last looked up.
+    /// Targets of the items when they were last looked up.
     things: Vec<Thing>,
 }
 
-impl House {
+impl PermissionsController {
     pub(crate) fn new(locations: Locations) -> Self {
         Self { locations, things: Vec::new() }
     }
 }
 
-impl PermissionStore for House {
+impl PermissionStore for PermissionsController {
     fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
         let held = Held::now(&self.locations).map_err(|failure| told(&failure))?;
         let (items, things) = items(&held).into_iter().unzip();
@@ -50,7 +50,7 @@ impl PermissionStore for House {
     }
 
     fn remove(&mut self, item: &PermissionItem) -> Result<String, String> {
-        if surroundings::is_inside_another() {
+        if env::is_inside_another() {
             return Err("nothing is removed from inside a run".to_owned());
         }
         let ambient = Ambient::claim();
@@ -140,7 +140,7 @@ fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) 
     (PermissionItem { notes, removal, ..item }, thing)
 }
 
-/// What removing a rule means.
+/// Returns what removing a rule means.
 fn removal(rule: &SourcedRule) -> &'static str {
     match rule.effect {
         Effect::Allow => "it goes from that file; what it allowed is decided by what else holds",
@@ -149,7 +149,7 @@ fn removal(rule: &SourcedRule) -> &'static str {
     }
 }
 
-/// What else settings say that widens or narrows.
+/// Returns what else settings say that widens or narrows.
 fn settings(held: &Held) -> Vec<(PermissionItem, Thing)> {
     const SECTION: &str = "settings";
     let merged = &held.merged;

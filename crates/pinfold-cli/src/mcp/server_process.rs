@@ -9,15 +9,15 @@ use clap::ValueEnum as _;
 use pinfold_host::WebUrl;
 use pinfold_mcp::{GRACE, PinLocation, ProxiedServer, ProxyEnd, ServerOptions, SessionOpener as _};
 
-use super::house::House;
 use super::reach;
+use super::session_factory::SessionFactory;
 use crate::args::{McpProxy, is_server};
-use crate::exit::{DONE, FAILED, Failure, NO_WALLS, USAGE};
-use crate::say::{self, warn};
-use crate::{record, surroundings};
+use crate::exit::{DONE, FAILED, Failure, NO_SANDBOX, USAGE};
+use crate::output::{self, warn};
+use crate::{env, record};
 
 pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
-    let house = House::of_server(wanted)?;
+    let house = SessionFactory::of_server(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
@@ -33,16 +33,16 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     };
     let manner =
         ServerOptions { refusals_as_text: wanted.client.refusals_as_text, ..ServerOptions::default() };
-    let tell = |what: &str| warn(say::lines(what));
-    let ended = surroundings::ended()
+    let tell = |what: &str| warn(output::lines(what));
+    let ended = env::ended()
         .map_err(|e| Failure::new(FAILED, format!("signals cannot be listened to: {e}")))?;
     let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, ended, tell).map_err(|why| {
-        Failure::new(USAGE, say::lines(&why)).mend("--repin takes the tools as they are now")
+        Failure::new(USAGE, output::lines(&why)).mend("--repin takes the tools as they are now")
     })?;
     Ok(ExitCode::from(code(end)))
 }
 
-/// What rules call the server.
+/// Returns what rules call the server.
 fn name(wanted: &McpProxy) -> Result<String, Failure> {
     let program = || wanted.command.first().and_then(|program| Path::new(program).file_stem()?.to_str());
     let name = match (&wanted.name, &wanted.url) {
@@ -56,10 +56,10 @@ fn name(wanted: &McpProxy) -> Result<String, Failure> {
     })
 }
 
-/// Where it is kept what its tools are.
+/// Returns where it is kept what its tools are.
 fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinLocation, Failure> {
     // Inside another run nothing can be kept.
-    let directory = if surroundings::is_inside_another() { None } else { Some(record::pins()?) };
+    let directory = if env::is_inside_another() { None } else { Some(record::pins()?) };
     let started = wanted.command.iter().map(|word| word.to_string_lossy().into_owned());
     let server = wanted.url.iter().cloned().chain(started).collect();
     Ok(PinLocation { directory, server, folder, anew: wanted.repin })
@@ -67,7 +67,7 @@ fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinLocation, Failure> {
 
 /// The run in which the server lives.
 fn command(wanted: &McpProxy, folder: &Path) -> Command {
-    let mut command = Command::new(surroundings::OWN_PROGRAM);
+    let mut command = Command::new(env::OWN_PROGRAM);
     let option = |name: &str, value: &OsStr| {
         let mut word = OsString::from(format!("--{name}="));
         word.push(value);
@@ -80,14 +80,18 @@ fn command(wanted: &McpProxy, folder: &Path) -> Command {
         option("end-with-input", &seconds),
         option("folder", folder.as_os_str()),
     ];
-    let here = surroundings::current_dir().unwrap_or_default();
+    let here = env::current_dir().unwrap_or_default();
     let mut all = |name: &str, values: &mut dyn Iterator<Item = OsString>| {
         words.extend(values.map(|value| option(name, &value)));
     };
     all("add-dir", &mut wanted.add_dir.iter().map(|dir| here.join(dir).into_os_string()));
     all("allow-read", &mut wanted.allow_read.iter().map(|path| here.join(path).into_os_string()));
     all("allow-host", &mut wanted.allow_host.iter().map(OsString::from));
-    all("open", &mut wanted.open.iter().filter_map(|door| Some(door.to_possible_value()?.get_name().into())));
+    let mut features = wanted
+        .allow_feature
+        .iter()
+        .filter_map(|feature| Some(feature.to_possible_value()?.get_name().into()));
+    all("allow-feature", &mut features);
     all("profile", &mut wanted.settings.profile.iter().map(OsString::from));
     all(
         "ask-timeout",
@@ -136,7 +140,7 @@ fn code(end: ProxyEnd) -> u8 {
         ProxyEnd::Client => DONE,
         ProxyEnd::Server(status, spoke) => {
             let code = status.and_then(|status| u8::try_from(status.code()?).ok());
-            let not_started = code.filter(|code| !spoke && (NO_WALLS..=127).contains(code));
+            let not_started = code.filter(|code| !spoke && (NO_SANDBOX..=127).contains(code));
             if not_started.is_none() {
                 let how = code.map_or_else(|| "it was killed".to_owned(), |code| format!("exit code {code}"));
                 warn(format_args!("the server has ended ({how})"));

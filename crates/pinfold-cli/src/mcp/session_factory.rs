@@ -9,22 +9,22 @@ use pinfold_mcp::{OpenedSession, SessionOpener, SessionRequest, Visible, Workspa
 
 use crate::args::{McpProxy, McpServe, SessionFlags};
 use crate::asking::for_a_client;
+use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::session;
-use crate::surroundings;
 
 /// The folders of a server.
-pub(super) struct House {
+pub(super) struct SessionFactory {
     folders: Vec<Workspace>,
-    wishes: Vec<session::Wish>,
-    /// What their sessions are called in the record.
+    wishes: Vec<session::SessionOptions>,
+    /// Name of their sessions in the audit log.
     program: String,
     ask_nobody: bool,
     patience: Option<Duration>,
 }
 
-impl House {
-    /// Where our own tools act.
+impl SessionFactory {
+    /// Returns where our own tools act.
     pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
         let program = "mcp serve".to_owned();
         Self::new(
@@ -36,7 +36,7 @@ impl House {
         )
     }
 
-    /// Where calls of the tools of others are judged.
+    /// Returns where calls of the tools of others are judged.
     pub(super) fn of_server(wanted: &McpProxy) -> Result<Self, Failure> {
         let flags = SessionFlags {
             add_dir: wanted.add_dir.clone(),
@@ -64,18 +64,18 @@ impl House {
         ask_nobody: bool,
         patience: Option<Duration>,
     ) -> Result<Self, Failure> {
-        let here = surroundings::current_dir()?;
+        let here = env::current_dir()?;
         let said_here = said.iter().map(|folder| (here.join(folder), Some(folder.clone())));
         let all: Vec<_> = if said.is_empty() { vec![(here.clone(), None)] } else { said_here.collect() };
         let (mut folders, mut names) = (Vec::new(), BTreeSet::new());
         for (path, _) in &all {
             let path = path.canonicalize().ok().filter(|path| path.is_dir()).ok_or_else(|| {
-                Failure::new(USAGE, format!("`{}` is no folder", path.display()))
+                Failure::new(USAGE, format!("not a directory: `{}`", path.display()))
                     .mend("name an existing folder")
             })?;
             folders.push(Workspace { name: name(&path, &mut names), path });
         }
-        let wish = |folder| session::Wish {
+        let wish = |folder| session::SessionOptions {
             kind: "mcp",
             folder,
             within: None,
@@ -97,7 +97,7 @@ fn name(path: &Path, taken: &mut BTreeSet<String>) -> String {
     name
 }
 
-impl SessionOpener for House {
+impl SessionOpener for SessionFactory {
     fn folders(&self) -> &[Workspace] {
         &self.folders
     }
@@ -110,7 +110,7 @@ impl SessionOpener for House {
 
     fn open(&self, folder: usize, wish: &SessionRequest) -> Result<OpenedSession, String> {
         let wished = self.wishes.get(folder).ok_or("there is no such folder")?;
-        let wished = session::Wish { within: wish.narrowed.clone(), ..wished.clone() };
+        let wished = session::SessionOptions { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
         let session = session::open_for_an_agent(&wished, &self.program, |reach| {
             let (known, asking) =

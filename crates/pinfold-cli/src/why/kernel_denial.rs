@@ -1,4 +1,4 @@
-//! What the kernel refused once: whether a run in the same folder would be refused it now. The boundary of such a run
+//! A past denial by the kernel, tried against a run in the same folder now. The boundary of such a run
 //! says so, as it would to the kernel.
 
 use std::path::Path;
@@ -9,13 +9,13 @@ use pinfold_boundary::Standing;
 use crate::exit::Failure;
 use crate::run;
 
-/// What would come of it now, in a run without options.
+/// Outcome of the same attempt now, in a run without options.
 pub(super) enum Now {
-    /// It could be done.
+    /// Allowed.
     Passes,
-    /// It would be refused, for this reason.
+    /// Refused, for this reason.
     Refused(String),
-    /// It cannot be told, for this reason.
+    /// Unknown, for this reason.
     Unknown(String),
 }
 
@@ -30,7 +30,7 @@ impl Now {
         }
     }
 
-    /// Whether it could be done now, where that can be told.
+    /// Returns whether it could be done now, where that can be told.
     pub(super) fn passes(&self) -> Option<bool> {
         match self {
             Self::Passes => Some(true),
@@ -40,7 +40,7 @@ impl Now {
     }
 }
 
-/// What would come of what was refused, in a run in this folder.
+/// Returns what would come of what was refused, in a run in this folder.
 pub(super) fn now(denial: &Denial, folder: &str) -> Now {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());

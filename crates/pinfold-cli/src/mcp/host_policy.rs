@@ -12,9 +12,9 @@ use pinfold_mcp::OriginClient;
 
 use crate::args::{Going, McpProxy, SettingsFlags};
 use crate::exit::{FAILED, Failure, REFUSED, USAGE};
-use crate::{say, settings};
+use crate::{output, settings};
 
-/// What settings and the command line say about hosts.
+/// Hosts that settings and the command line allow.
 pub(super) struct Way {
     allow_host: Vec<String>,
     settings: SettingsFlags,
@@ -40,7 +40,7 @@ impl Way {
         Ok(Self { allow_host: allow_host.to_vec(), settings: settings.clone(), locations })
     }
 
-    /// What is allowed with these hosts named too.
+    /// Returns what is allowed with these hosts named too.
     fn with(&self, named: &[String]) -> Result<Hosts, Failure> {
         let allow_host = self.allow_host.iter().chain(named).cloned().collect();
         let flags = Flags { allow_host, ..self.settings.flags(&[], false) };
@@ -48,12 +48,12 @@ impl Way {
         Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))
     }
 
-    /// Whether a host may be reached without anybody naming it.
+    /// Returns whether a host may be reached without anybody naming it.
     pub(super) fn is_allowed(&self, url: &WebUrl) -> Result<bool, Failure> {
         Ok(matches!(self.with(&[])?.host(url.host(), url.port()), Reach::Allowed(_)))
     }
 
-    /// Where a host that was named may lead. It is allowed as that name at that port; what a rule denies stays denied.
+    /// Returns where a host that was named may lead. It is allowed as that name at that port; what a rule denies stays denied.
     pub(super) fn hosts(&self, place: &Endpoint) -> Result<Hosts, Failure> {
         let (host, port) = (place.url().host(), place.url().port());
         let named = match host {
@@ -98,15 +98,15 @@ pub(super) fn trouble(failure: Failure) -> LoginError {
 pub(super) fn failure(trouble: LoginError) -> Failure {
     Failure {
         code: FAILED,
-        message: say::lines(&trouble.message),
-        mend: trouble.hint.map(|mend| say::lines(&mend)),
+        message: output::lines(&trouble.message),
+        mend: trouble.hint.map(|mend| output::lines(&mend)),
     }
 }
 
 /// A server, as it is named on the command line.
 pub(super) fn server(text: &str) -> Result<Endpoint, Failure> {
     Endpoint::parse(text).map_err(|why| {
-        let shown = say::visible(text);
+        let shown = output::visible(text);
         let failure = Failure::new(USAGE, format!("the server at `{shown}` cannot be reached: {why}"));
         if text.starts_with("http:") {
             return failure.mend("write https, or an address of this machine (http://127.0.0.1:PORT/PATH)");

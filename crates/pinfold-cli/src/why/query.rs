@@ -1,4 +1,4 @@
-//! What a person wants explained, as calls.
+//! Query of `pinfold why`, as calls.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use super::recorded;
 use crate::args::{Why, WhyKind};
 use crate::exit::{Failure, USAGE};
-use crate::say;
+use crate::output;
 
 /// The name in the record that is meant, if it is one.
 pub(super) fn name(asked: &Why) -> Option<String> {
@@ -41,10 +41,10 @@ fn calls_of(text: &str, kind: WhyKind) -> Result<Vec<RawCall>, Failure> {
 }
 
 fn no_call(text: &str, mend: &str) -> Failure {
-    Failure::new(USAGE, format!("`{}` is no call", say::visible(text))).mend(mend)
+    Failure::new(USAGE, format!("`{}` is no call", output::visible(text))).mend(mend)
 }
 
-/// What a text looks like. Several words are a command.
+/// Returns what a text looks like. Several words are a command.
 fn taken_for(text: &str, words: usize) -> WhyKind {
     let is_call = || {
         let (tool, rest) = text.split_once('(')?;

@@ -11,15 +11,15 @@ use std::time::Duration;
 
 use pinfold_dialects::{Dialect, Said};
 
-use crate::say;
+use crate::output;
 
-/// Whether an answer was given.
+/// Set once an answer was given.
 static SAID: AtomicBool = AtomicBool::new(false);
 
-/// What speaks to the agent.
-pub(super) struct Mouth;
+/// Reply to the agent.
+pub(super) struct HookReply;
 
-impl Mouth {
+impl HookReply {
     /// From now on there is an answer whatever happens: when the time is over, and when the program panics.
     pub(super) fn of(dialect: &'static dyn Dialect, time: Duration) -> Self {
         std::panic::set_hook(Box::new(move |panic| {
@@ -63,7 +63,8 @@ fn last(said: &Said) {
 /// there.
 fn spoken(said: &Said) -> u8 {
     let _ = io::stderr().write_all(said.stderr.as_bytes());
-    let text = if said.stdout.starts_with('{') { say::one_line(&said.stdout) } else { said.stdout.clone() };
+    let text =
+        if said.stdout.starts_with('{') { output::one_line(&said.stdout) } else { said.stdout.clone() };
     match written(text.as_bytes()) {
         Ok(()) => said.code,
         Err(e) => {

@@ -1,4 +1,4 @@
-//! What the record says about a call, a refusal of the kernel, or a run: as it was then.
+//! History of a call, a refusal of the kernel, or a run, from the audit log.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,8 +9,8 @@ use pinfold::audit::{AnswerEvent, DecisionEvent, OutcomeEvent, Ruled};
 use serde_json::{Value, json};
 
 use crate::check::with_source;
-use crate::log::told::{host_lines, moment};
-use crate::say::visible;
+use crate::log::format::{host_lines, moment};
+use crate::output::visible;
 
 /// A call on one line.
 pub(super) fn call_line(call: &Call) -> String {
@@ -62,7 +62,7 @@ pub(super) fn call_in_words(told: &CallHistory) -> String {
     text
 }
 
-/// What was decided, by which step and rule, and where that stands.
+/// Returns what was decided, by which step and rule, and where that stands.
 fn verdict(judged: &DecisionEvent) -> String {
     let Some(decision) = &judged.decision else {
         return format!("not understood: {}", judged.reason.as_deref().unwrap_or_default());

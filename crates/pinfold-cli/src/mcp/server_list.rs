@@ -10,9 +10,9 @@ use pinfold_mcp::MultiplexedServer;
 use serde_json::{Map, Value};
 
 use crate::args::is_server;
+use crate::env;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::say::{self, warn};
-use crate::surroundings;
+use crate::output::{self, warn};
 
 /// The option that names the file.
 const CONFIG: &str = "--config";
@@ -21,7 +21,7 @@ pub(super) fn proxy(file: &Path) -> Result<ExitCode, Failure> {
     let servers = servers(file)?;
     let members =
         servers.iter().map(|(name, server)| member(file, name, server)).collect::<Result<_, _>>()?;
-    let by_client = pinfold_mcp::multiplex(members).map_err(|why| Failure::new(FAILED, say::lines(&why)))?;
+    let by_client = pinfold_mcp::multiplex(members).map_err(|why| Failure::new(FAILED, output::lines(&why)))?;
     if !by_client {
         warn("all servers have ended");
     }
@@ -29,7 +29,7 @@ pub(super) fn proxy(file: &Path) -> Result<ExitCode, Failure> {
 }
 
 fn unusable(file: &Path, why: &str) -> Failure {
-    Failure::new(USAGE, say::lines(&format!("`{}` cannot be used: {why}", file.display())))
+    Failure::new(USAGE, output::lines(&format!("`{}` cannot be used: {why}", file.display())))
 }
 
 fn servers(file: &Path) -> Result<Map<String, Value>, Failure> {
@@ -58,7 +58,7 @@ fn member(file: &Path, name: &str, server: &Value) -> Result<MultiplexedServer, 
             .and_then(|words| words.iter().map(|word| word.as_str().map(str::to_owned)).collect());
         texts.ok_or_else(|| bad(&format!("`{field}` is no list of texts")))
     };
-    let mut command = Command::new(surroundings::OWN_PROGRAM);
+    let mut command = Command::new(env::OWN_PROGRAM);
     command.args(["mcp", "proxy"]).args(shared_options()).args(["--name", name]).args(words("pinfold")?);
     let named = |field: &str| -> Result<Vec<(String, String)>, Failure> {
         let all = match server.get(field) {
@@ -96,7 +96,7 @@ fn member(file: &Path, name: &str, server: &Value) -> Result<MultiplexedServer, 
 
 /// The options that were given for all: the words of our own command line, as they were understood, without the file.
 fn shared_options() -> Vec<OsString> {
-    let mut words = surroundings::words_after("proxy");
+    let mut words = env::words_after("proxy");
     let mut left = Vec::new();
     while let Some(word) = words.next() {
         if word == CONFIG {

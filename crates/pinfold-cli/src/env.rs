@@ -1,4 +1,4 @@
-//! What the command line takes from the process it runs in: home, folders, environment. Read here, nowhere else.
+//! Environment of the process: home, folders, variables. Read here, nowhere else.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -36,7 +36,7 @@ pub(crate) fn folder_choice(said_twice: bool) -> FolderChoice {
     }
 }
 
-/// Whether programs there are those of a project that the person has switched on in this shell: a virtual environment of
+/// Returns whether programs there are those of a project that the person has switched on in this shell: a virtual environment of
 /// Python or Conda, the programs that a package manager of JavaScript puts beside a package.
 fn is_of_a_project(programs: &Path) -> bool {
     let beside = |name: &str| programs.parent().is_some_and(|parent| parent.join(name).exists());
@@ -48,7 +48,7 @@ pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Where the command was started.
+/// Returns where the command was started.
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|e| {
         Failure::new(USAGE, format!("the current directory cannot be used: {e}"))
@@ -84,17 +84,17 @@ fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     named.or_else(|| Some(home()?.join(below_home))).map(|path| path.join("pinfold"))
 }
 
-/// Where private layers of package caches live between runs.
+/// Returns where private layers of package caches live between runs.
 pub(crate) fn cache_home() -> Option<PathBuf> {
     xdg("XDG_CACHE_HOME", ".cache")
 }
 
-/// Where the person's own settings are kept.
+/// Returns where the person's own settings are kept.
 pub(crate) fn config_home() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config")
 }
 
-/// Where the record is kept.
+/// Returns where the record is kept.
 pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")
 }
@@ -110,18 +110,18 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     is_name.then(|| env::var_os(name)).flatten()
 }
 
-/// What the person calls themselves. It proves nothing.
+/// Returns what the person calls themselves. It proves nothing.
 pub(crate) fn user() -> Option<String> {
     env::var("USER").ok()
 }
 
-/// Where the sockets can be through which others see and answer what is asked here.
+/// Returns where the sockets can be through which others see and answer what is asked here.
 pub(crate) fn socket_homes() -> SocketHomes {
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     SocketHomes { runtime, state: state_home() }
 }
 
-/// What nothing that is confined may see, on top of what is guarded: where others answer. It is made now, so that it is
+/// Returns what nothing that is confined may see, on top of what is guarded: where others answer. It is made now, so that it is
 /// hidden also where nobody has asked anything yet.
 pub(crate) fn hidden() -> Vec<PathBuf> {
     socket_homes().create_all()
@@ -133,12 +133,12 @@ pub(crate) fn temporary_homes() -> Vec<PathBuf> {
     named.filter(|path| path.is_absolute()).chain([PathBuf::from("/tmp")]).collect()
 }
 
-/// Where directories are made that belong to one session.
+/// Returns where directories are made that belong to one session.
 pub(crate) fn private_base() -> PathBuf {
     temporary_homes().into_iter().find(|home| home.is_dir()).unwrap_or_else(env::temp_dir)
 }
 
-/// Whether this process already runs within a boundary that it cannot shed: then the outer one holds what the
+/// Returns whether this process already runs within a boundary that it cannot shed: then the outer one holds what the
 /// inner cannot, and less is not a surprise.
 pub(crate) fn is_inside_another() -> bool {
     if env::var_os(pinfold_boundary::MARKER).is_none() {
