@@ -12,6 +12,7 @@ use crate::credentials;
 use crate::egress::network;
 use crate::folder::Findings;
 use crate::git::layout;
+use crate::git::operations::Operations;
 use crate::guarded_links;
 use crate::hosts::HostList;
 use crate::place::{Places, Standing};
@@ -44,7 +45,7 @@ pub struct Boundary {
     /// Placeholders that stand inside for secrets, and the places of these.
     pub(crate) secrets: Option<SecretPlaceholders>,
     pub(crate) findings: Findings,
-    pub(crate) unfinished: Vec<PathBuf>,
+    pub(crate) operations: Operations,
     pub(crate) removed: Vec<String>,
     /// The grant of a mediated run, whose held places are known only when something happens to them.
     pub(crate) mediates: Option<Box<(SandboxRequest, Tier)>>,

@@ -16,13 +16,13 @@ use crate::denied;
 use crate::egress::network;
 use crate::environment::{self, Filtered};
 use crate::folder::Findings;
+use crate::git::operations::Operations;
 use crate::guarded_links;
 use crate::lists;
 use crate::place::{Hold, Places};
 use crate::private::Private;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
 use crate::secrets;
-use crate::settle::unfinished;
 
 impl Boundary {
     /// Resolves and compiles a grant for a machine of this strength. Looks at the places that it speaks of and
@@ -161,7 +161,7 @@ impl BoundaryBuilder {
             profile.watches_reading = true;
             guarded_links::judge(&self.findings.linked, &own, &mut self.places);
         }
-        let unfinished = unfinished(&self.findings.git.git_dirs);
+        let operations = Operations::look(&self.findings.git.git_dirs);
         Boundary {
             profile,
             places: self.places,
@@ -178,7 +178,7 @@ impl BoundaryBuilder {
             hosts,
             secrets,
             findings: self.findings,
-            unfinished,
+            operations,
             removed,
             mediates: self.mediated.then(|| Box::new((for_asking(request), tier))),
             state_home: request.state_home.clone(),

@@ -5,7 +5,10 @@
 //! configuration without running git. [`settle`] brings harmless keys back after the run.
 
 pub(crate) mod config;
+pub(crate) mod index;
 pub(crate) mod layout;
+pub(crate) mod operations;
 pub(crate) mod person;
 pub(crate) mod protect;
+pub(crate) mod references;
 pub(crate) mod settle;

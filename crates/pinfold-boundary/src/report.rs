@@ -6,11 +6,15 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::git::settle::ConfigOutcome;
-use crate::mediation::Changes;
+use crate::mediation::{Changes, Locks};
 
 /// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`].
 #[derive(Debug)]
-pub struct AutorunChanges(pub(crate) Changes);
+pub struct AutorunChanges {
+    pub(crate) changes: Changes,
+    /// Locks of git that are left when a process was killed.
+    pub(crate) locks: Locks,
+}
 
 /// The findings of one run, as data.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

@@ -1,10 +1,10 @@
 //! The look at the folder after a run: harmless git configuration comes back, and changes that matter later are reported.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::PathBuf;
 
 use crate::boundary::Boundary;
+use crate::git::operations::Operations;
 use crate::git::{layout, protect};
 use crate::mediation::Changes;
 use crate::report::{AutorunChanges, RunReport};
@@ -22,7 +22,10 @@ impl Boundary {
     /// is looked at once more.
     pub fn settle(&self, changed: Option<&AutorunChanges>) -> RunReport {
         let mut report = match changed {
-            Some(AutorunChanges(noted)) => self.noted(noted),
+            Some(AutorunChanges { changes, locks }) => {
+                locks.remove_left();
+                self.noted(changes)
+            }
             None => self.compared(),
         };
         report.git_config =
@@ -40,8 +43,9 @@ impl Boundary {
         }
         let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
         files.extend(seen.files().cloned());
+        let is_repository = |at: &&PathBuf| layout::may_be_repository(at) && !layout::is_part_of_worktree(at);
         let mut repositories: BTreeSet<PathBuf> =
-            changes.repositories().filter(|at| layout::may_be_repository(at)).cloned().collect();
+            changes.repositories().filter(is_repository).cloned().collect();
         repositories.extend(seen.repositories().cloned());
         // What lies in one of them is told of with it.
         files.retain(|file| !repositories.iter().any(|at| file != at && file.starts_with(at)));
@@ -67,19 +71,12 @@ impl Boundary {
         }
         self.findings.missing.iter().for_each(|path| after.file(path));
         let before = &self.findings.before;
-        let unfinished = unfinished(&self.findings.git.git_dirs);
+        let operations = Operations::look(&self.findings.git.git_dirs);
         RunReport {
             new_repositories: self.strange(before.new_repositories(&after)),
             changed_autorun: before.changed_files(&after),
-            unfinished: unfinished.into_iter().filter(|u| !self.unfinished.contains(u)).collect(),
+            unfinished: self.operations.changed(&operations),
             ..RunReport::default()
         }
     }
-}
-
-/// Returns what marks operations of git that were left unfinished, as far as it is there.
-pub(crate) fn unfinished(git_dirs: &[PathBuf]) -> Vec<PathBuf> {
-    let all = git_dirs.iter().flat_map(|d| layout::worktrees(d).chain([d.clone()]));
-    let states = all.flat_map(|dir| layout::UNFINISHED.map(|name| dir.join(name)));
-    states.filter(|state| fs::symlink_metadata(state).is_ok()).collect()
 }

@@ -120,7 +120,7 @@ impl Snapshot {
 
     /// Notes an entry if it is of interest, and says whether it is a git directory or a pointer to one.
     pub(crate) fn see(&mut self, entry: &Entry<'_>) -> Seen {
-        if entry.name == ".git" || (entry.kind.is_dir() && layout::is_git_dir(entry.path)) {
+        if entry.name == ".git" || (entry.kind.is_dir() && layout::serves_as_git_dir(entry.path)) {
             if let Ok(meta) = fs::symlink_metadata(entry.path) {
                 self.repositories.insert(entry.path.to_owned(), (meta.dev(), meta.ino()));
             }

@@ -1,4 +1,5 @@
 //! The tests of this crate from outside, as one program: a file of tests is a module here.
 
 mod boundary;
+mod git_mediation;
 mod lists;

@@ -76,5 +76,5 @@ pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
     Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
-    Watcher,
+    Watcher, is_being_written,
 };

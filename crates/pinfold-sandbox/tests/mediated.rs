@@ -11,7 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
-use pinfold_sandbox::{Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher};
+use pinfold_sandbox::{
+    Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher, is_being_written,
+};
 
 /// Carries out what lies in the folder, and remembers what else would change something.
 struct Judge<'a> {
@@ -204,5 +206,33 @@ fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
         let (_, said) = bed.run_watched(tier, &profile, script, &mut Far);
         let apart = said.lines().filter(|line| line.ends_with("cross-device link")).count();
         assert!(apart == 2 && said.ends_with("text\n"), "{tier}: programs copy: {said}");
+    }
+}
+
+#[test]
+fn what_is_put_in_place_of_a_renamed_file_is_what_was_looked_at_with_mode_and_time_of_the_file() {
+    /// Lets `lock` become `name`, with a content of its own.
+    struct Put;
+    impl Watcher for Put {
+        fn attempt(&mut self, attempt: &Attempt) -> Reply {
+            let is_written = attempt.place.file_name().is_some_and(is_being_written);
+            if is_written { Reply::Refuse } else { Reply::CarryOut }
+        }
+        fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+            let to = attempts.iter().find(|attempt| attempt.intent == Intent::MoveTo)?;
+            to.place.ends_with("name").then(|| b"looked at".to_vec())
+        }
+    }
+    for tier in TIERS {
+        let bed = Bed::new();
+        let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+        let script = r#"
+            umask 077; exec 3>lock; echo first >&3; chmod 664 lock; touch -d '2001-02-03 04:05:06.789' lock
+            perl -e 'rename("lock", "name") or print "rename: $!\n"'
+            echo later >&3; cat name; stat -c ' %a %.9Y' name; ls"#;
+        let (_, said) = bed.run_watched(tier, &profile, script, &mut Put);
+        let expected = Command::new("date").args(["-d", "2001-02-03 04:05:06", "+%s"]).output().unwrap();
+        let seconds = String::from_utf8(expected.stdout).unwrap();
+        assert_eq!(said, format!("looked at 664 {}.789000000\nname\n", seconds.trim()), "{tier}");
     }
 }

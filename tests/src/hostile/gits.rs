@@ -103,7 +103,8 @@ impl GitDirs {
 pub(super) fn is_repository(seen: &Snapshot, at: &Path) -> bool {
     let head =
         seen.get(&at.join("HEAD")).is_some_and(|e| matches!(e.content, Content::File(_) | Content::Link(_)));
-    head && seen.has_dir(&at.join("objects")) && seen.has_dir(&at.join("refs"))
+    let whole = seen.has_dir(&at.join("objects")) && seen.has_dir(&at.join("refs"));
+    head && (whole || seen.has(&at.join("commondir")))
 }
 
 /// Where a `.git` file leads.

@@ -14,12 +14,16 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::config::Config;
+use super::references::all_stay_in;
 
 /// Pointer files hold one path; more than this is something else.
 const MAX_POINTER: u64 = 4_096 + 16;
 
 /// Directories with which git remembers an operation that is not finished, commands to run included.
 pub(crate) const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+
+/// How names begin with which git remembers a bisection that is not finished.
+pub(crate) const BISECT: &[u8] = b"BISECT_";
 
 /// How a working tree is tied to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,10 +94,17 @@ pub(crate) fn is_git_dir(directory: &Path) -> bool {
         && is("refs").is_some_and(|m| m.is_dir())
 }
 
-/// Whether git would take what is here for a repository: a directory or file `.git`, or a directory laid out like one.
+/// Whether git would take a directory for a git directory: it [is laid out like one](is_git_dir), or says where the rest of one
+/// is, wherever that leads ([setup.c](https://github.com/git/git/blob/v2.47.0/setup.c), `is_git_directory`).
+pub(crate) fn serves_as_git_dir(directory: &Path) -> bool {
+    let there = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
+    is_git_dir(directory) || there(HEAD) && there(COMMON)
+}
+
+/// Whether git would take what is here for a repository: a directory or file `.git`, or a directory that serves as one.
 pub(crate) fn is_repository(place: &Path) -> bool {
     let is_named = place.file_name().is_some_and(|name| name == ".git");
-    if is_named { fs::symlink_metadata(place).is_ok() } else { is_git_dir(place) }
+    if is_named { fs::symlink_metadata(place).is_ok() } else { serves_as_git_dir(place) }
 }
 
 /// The same, where what cannot be looked at counts as one.
@@ -102,6 +113,26 @@ pub(crate) fn may_be_repository(place: &Path) -> bool {
     let absent =
         |error: &std::io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
     is_repository(place) || looked.is_err_and(|error| !absent(&error))
+}
+
+/// Whether a directory is the git directory of a linked worktree, in the repository that it belongs to: what the worktree is told by is
+/// its `.git` file.
+pub(crate) fn is_part_of_worktree(directory: &Path) -> bool {
+    let is_listed = directory.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees");
+    is_listed
+        && !is_git_dir(directory)
+        && read_pointer(&directory.join(COMMON), b"").is_some_and(|common| common == Path::new("../.."))
+}
+
+/// The git directory that a git directory shares its configuration and references with: itself, but for linked worktrees.
+/// `None`: it cannot be told.
+pub(crate) fn common_dir(git_dir: &Path) -> Option<PathBuf> {
+    let file = git_dir.join("commondir");
+    match fs::symlink_metadata(&file) {
+        Ok(_) => Some(git_dir.join(read_pointer(&file, b"")?)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Some(git_dir.to_owned()),
+        Err(_) => None,
+    }
 }
 
 /// A bare repository at `directory`.
@@ -187,29 +218,31 @@ pub(crate) fn worktree_top(git_dir: &Path) -> Option<PathBuf> {
     linked_dot_git(git_dir)?.parent().map(Path::to_owned)
 }
 
-/// What git needs to take a directory for a repository:
+const HEAD: &str = "HEAD";
+const COMMON: &str = "commondir";
+
+/// What git needs to take a directory for a repository, either of these:
 /// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
-const BARE: [&str; 3] = ["HEAD", "objects", "refs"];
+const BARE: [&[&str]; 2] = [&[HEAD, "objects", "refs"], &[HEAD, COMMON]];
 
 /// Whether a name is a part of a git directory that is looked for, or that names programs.
 pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
-    BARE.iter().any(|part| name == *part) || name == "config"
+    BARE.iter().any(|parts| parts.iter().any(|part| name == *part)) || name == "config"
 }
 
-/// Whether a directory that is none yet would be laid out like a git directory with this name in it, or get its
-/// configuration.
+/// Whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = parent.components().any(|component| component.as_os_str() == ".git");
-    is_part_of_bare(name)
-        && !inside_git
-        && BARE
-            .iter()
-            .filter(|part| name != **part)
-            .all(|part| fs::symlink_metadata(parent.join(part)).is_ok())
+    let there = |part: &&str| fs::symlink_metadata(parent.join(part)).is_ok();
+    let completes = |parts: &&[&str]| {
+        (name == "config" || parts.iter().any(|part| name == *part))
+            && parts.iter().filter(|part| name != **part).all(there)
+    };
+    !inside_git && is_part_of_bare(name) && BARE.iter().any(completes)
 }
 
 /// Whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
-/// of [`at`], and nothing in what is the worktree's own that git would run.
+/// of [`at`], and nothing in what is the worktree's own that git would run or that leads it out.
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
     let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));
     let Some(Found::Repository(found)) = parent.map(at) else { return false };
@@ -219,6 +252,7 @@ pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> boo
             .iter()
             .chain(&["config.worktree", "modules"])
             .all(|name| fs::symlink_metadata(found.git_dir.join(name)).is_err())
+        && all_stay_in(&found.git_dir)
 }
 
 fn directories(parent: &Path) -> impl Iterator<Item = PathBuf> + use<> {

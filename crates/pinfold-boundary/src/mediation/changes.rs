@@ -3,6 +3,7 @@
 //! A file is looked at before its first change and once more at the end: one that ends as it was is no change. What other
 //! runs or a person did meanwhile is theirs, and not noted.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
@@ -24,8 +25,10 @@ pub(crate) struct Changes {
     repositories: BTreeSet<PathBuf>,
     /// Directories that were moved, with all that was in them.
     moved: BTreeSet<PathBuf>,
-    /// Git directories in which an operation with a list of commands was begun.
+    /// Operations of git that were begun.
     begun: BTreeSet<PathBuf>,
+    /// Files by which git goes on with an operation that was begun before.
+    continued: BTreeMap<PathBuf, State>,
     /// How many were not noted.
     more: u64,
 }
@@ -89,17 +92,30 @@ fn content(place: &Path) -> Option<u64> {
     }
 }
 
+/// Adds what stands at a place, unless that was noted before. Returns how many were left out.
+fn add(files: &mut BTreeMap<PathBuf, State>, place: &Path) -> u64 {
+    let is_full = files.len() >= MOST;
+    match files.entry(place.to_owned()) {
+        Entry::Occupied(_) => 0,
+        Entry::Vacant(_) if is_full => 1,
+        Entry::Vacant(free) => {
+            free.insert(State::of(place));
+            0
+        }
+    }
+}
+
 impl Changes {
     /// A file that matters is about to change.
     pub(crate) fn file(&mut self, place: &Path) {
-        if self.files.contains_key(place) {
-            return;
+        self.more += add(&mut self.files, place);
+    }
+
+    /// A file is about to change by which git goes on with an unfinished operation.
+    pub(crate) fn continued(&mut self, place: &Path) {
+        if !self.begun.iter().any(|state| place.starts_with(state)) {
+            self.more += add(&mut self.continued, place);
         }
-        if self.files.len() >= MOST {
-            self.more += 1;
-            return;
-        }
-        self.files.insert(place.to_owned(), State::of(place));
     }
 
     /// A file or directory that may be a repository by now.
@@ -107,7 +123,7 @@ impl Changes {
         self.repositories.insert(place.to_owned());
     }
 
-    /// An operation with a list of commands was begun in a git directory.
+    /// An operation of git was begun.
     pub(crate) fn begun(&mut self, state: &Path) {
         self.begun.insert(state.to_owned());
     }
@@ -145,9 +161,15 @@ impl Changes {
         self.moved.iter()
     }
 
-    /// Operations that were begun and not ended.
+    /// Operations that were begun and not ended, and the changed files of earlier ones.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &PathBuf> {
-        self.begun.iter().filter(|state| State::of(state) != State::Nothing)
+        let is_there = |now: &State| *now != State::Nothing;
+        let begun = self.begun.iter().filter(move |state| is_there(&State::of(state)));
+        let continued = self.continued.iter().filter(move |(place, before)| {
+            let now = State::of(place);
+            is_there(&now) && !before.is_still(&now)
+        });
+        begun.chain(continued.map(|(place, _)| place))
     }
 
     /// How many changes were not noted.

@@ -1,81 +1,54 @@
 //! The configuration of a repository that existed before the run: git replaces it by renaming `config.lock` over it.
 //!
-//! One that differs in harmless keys alone takes its place: which branch follows which. The supervisor puts there what it
-//! read and looked at, in a file of its own; a descriptor of the lock that is still open writes to nothing.
+//! One that differs in harmless keys alone takes its place: which branch follows which.
 
-use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::Why;
 use super::nested::is_plain;
+use super::swap::Swap;
 use crate::git::config::{Config, MAX_SIZE};
 use crate::git::settle::differs_harmlessly;
 
 const NAMES_PROGRAMS: &str = "git runs programs that are named there";
 
-/// A replacement that was looked at and is about to be carried out.
-#[derive(Debug, Default)]
-pub(crate) struct ConfigSwap {
-    looked_at: Option<(PathBuf, PathBuf, Vec<u8>)>,
+/// Says why a change of `config` is refused.
+pub(super) fn judge(swap: &mut Swap, attempt: &Attempt, git_dir: &Path) -> Option<Why> {
+    let lock = git_dir.join("config.lock");
+    let accepted = lock_of(attempt).filter(|from| *from == lock).is_some_and(|from| {
+        swap.look(attempt, from, MAX_SIZE, |content| is_harmless(&attempt.place, content))
+    });
+    (!accepted).then(|| NAMES_PROGRAMS.to_owned())
 }
 
-impl ConfigSwap {
-    /// Says why a change of `config` is refused.
-    pub(super) fn judge(&mut self, attempt: &Attempt, git_dir: &Path) -> Option<Why> {
-        self.looked_at = None;
-        let (Intent::MoveTo, Detail::From(from)) = (attempt.intent, &attempt.detail) else {
-            return Some(NAMES_PROGRAMS.to_owned());
-        };
-        let looked_at = read(from).filter(|content| is_harmless(&attempt.place, content));
-        match looked_at.filter(|_| *from == git_dir.join("config.lock")) {
-            None => Some(NAMES_PROGRAMS.to_owned()),
-            Some(content) => {
-                self.looked_at = Some((from.clone(), attempt.place.clone(), content));
-                None
-            }
-        }
-    }
+/// Says why a first or further configuration of a new repository is refused.
+pub(super) fn judge_new(swap: &mut Swap, attempt: &Attempt) -> Option<Why> {
+    let lock = attempt.place.with_file_name("config.lock");
+    let plain = |content: &[u8]| {
+        Config::read_from(content).is_ok_and(|new| is_plain(&new) && keeps_format(&attempt.place, &new))
+    };
+    let accepted = lock_of(attempt)
+        .filter(|from| *from == lock)
+        .is_some_and(|from| swap.look(attempt, from, MAX_SIZE, plain));
+    (!accepted).then(|| NAMES_PROGRAMS.to_owned())
+}
 
-    /// Says why a first or further configuration of a new repository is refused.
-    pub(super) fn judge_new(&mut self, attempt: &Attempt) -> Option<Why> {
-        self.looked_at = None;
-        let from = match &attempt.detail {
-            Detail::From(from) if *from == attempt.place.with_file_name("config.lock") => from,
-            _ => return Some(NAMES_PROGRAMS.to_owned()),
-        };
-        let plain = |content: &Vec<u8>| Config::read_from(content.as_slice()).is_ok_and(|new| is_plain(&new));
-        let Some(content) = read(from).filter(plain) else { return Some(NAMES_PROGRAMS.to_owned()) };
-        self.looked_at = Some((from.clone(), attempt.place.clone(), content));
-        None
-    }
-
-    /// The content that was looked at, for the rename that it was looked at for.
-    pub(super) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
-        let (from, to, content) = self.looked_at.take()?;
-        match attempts {
-            [Attempt { place: first, intent: Intent::MoveFrom, .. }, Attempt { place: second, .. }]
-                if *first == from && *second == to =>
-            {
-                Some(content)
-            }
-            _ => None,
-        }
+/// The file that a plain rename puts there.
+fn lock_of(attempt: &Attempt) -> Option<&Path> {
+    match (attempt.intent, &attempt.detail) {
+        (Intent::MoveTo, Detail::From(from)) => Some(from),
+        _ => None,
     }
 }
 
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
-    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut content = Vec::new();
-    file.take(MAX_SIZE + 1).read_to_end(&mut content).ok()?;
-    (content.len() as u64 <= MAX_SIZE).then_some(content)
+/// Whether git goes on to read an index that is there as it was read when it was judged.
+fn keeps_format(config: &Path, after: &Config) -> bool {
+    let read_by_it = ["index", "worktrees"];
+    let is_free = read_by_it.iter().all(|name| config.with_file_name(name).symlink_metadata().is_err());
+    let format = |config: &Config| config.last("extensions", None, "objectformat").map(str::to_owned);
+    is_free || Config::read(config).is_ok_and(|before| format(&before) == format(after))
 }
 
 fn is_harmless(config: &Path, content: &[u8]) -> bool {

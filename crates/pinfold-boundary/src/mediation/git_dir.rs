@@ -1,10 +1,12 @@
-//! What may change in a git directory, by the path in it: a table over names, without a look at the file system.
+//! What may change in a git directory, by the path in it: a table over names.
 //!
 //! [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout). What names programs, other configurations or
 //! other object stores is held; all else every git command writes.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+
+use crate::git::layout;
 
 /// How a path in a git directory may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +73,42 @@ pub(crate) fn linked(below: &Path, ours: bool) -> GitPart {
     }
 }
 
+/// The path in the innermost git directory: of a worktree or submodule in `git_dir`, or of that itself. Where no submodule is known to be
+/// this is a name alone, that counts in either.
+pub(super) fn innermost<'p>(git_dir: &Path, below: &'p Path) -> &'p Path {
+    let mut names = below.iter();
+    let (first, second) = (names.next().unwrap_or_default(), names.next());
+    let rest = names.as_path();
+    if first == "worktrees" && !rest.as_os_str().is_empty() {
+        let worktree = git_dir.join(first).join(second.unwrap_or_default());
+        return innermost(&worktree, rest);
+    }
+    if first != "modules" || second.is_none() {
+        return below;
+    }
+    let above = below.ancestors().skip(1).filter(|at| at.iter().count() > 1);
+    let module = above.map(|at| (at, git_dir.join(at))).find(|(_, module)| layout::is_git_dir(module));
+    match module.and_then(|(at, module)| Some((module, below.strip_prefix(at).ok()?))) {
+        Some((module, rest)) => innermost(&module, rest),
+        None => below.file_name().map_or(below, Path::new),
+    }
+}
+
+/// Whether a name that `is_meant` stands at the top of a git directory, or of one of a worktree or submodule in it.
+pub(super) fn is_at_top(git_dir: &Path, below: &Path, is_meant: impl Fn(&[u8]) -> bool) -> bool {
+    let is_meant = |name: &std::ffi::OsStr| is_meant(name.as_bytes());
+    below.file_name().is_some_and(is_meant) && innermost(git_dir, below).iter().count() == 1
+}
+
+/// The path in a git directory at which git remembers an unfinished operation, where `below` is that or lies beneath it. What is
+/// written there decides what the next `git rebase --continue` or `git bisect good` runs.
+pub(super) fn operation<'p>(git_dir: &Path, below: &'p Path) -> Option<&'p Path> {
+    let remembers = |name: &[u8]| {
+        layout::UNFINISHED.iter().any(|known| known.as_bytes() == name) || name.starts_with(layout::BISECT)
+    };
+    below.ancestors().find(|at| is_at_top(git_dir, at, remembers))
+}
+
 /// Whether a name in a git directory is one that `git init` makes to try something, by mkstemp(3): `tXXXXXX`.
 pub(crate) fn is_trial(below: &Path) -> bool {
     let name = below.as_os_str().as_bytes();
@@ -135,6 +173,23 @@ mod tests {
             ("rebase-merge/git-rebase-todo", false, "held"),
         ] {
             assert_eq!(word(linked(Path::new(path), ours)), expected, "{path} {ours}");
+        }
+    }
+
+    #[test]
+    fn an_unfinished_operation_is_told_by_where_git_remembers_it() {
+        for (below, expected) in [
+            ("rebase-merge", Some("rebase-merge")),
+            ("rebase-merge/git-rebase-todo", Some("rebase-merge")),
+            ("worktrees/w/rebase-apply/next", Some("worktrees/w/rebase-apply")),
+            ("modules/a/b/sequencer/todo", Some("modules/a/b/sequencer")),
+            ("BISECT_TERMS", Some("BISECT_TERMS")),
+            ("refs/heads/rebase-merge", None),
+            ("refs/bisect/bad", None),
+            ("index", None),
+        ] {
+            let found = operation(Path::new("/r/.git"), Path::new(below));
+            assert_eq!(found, expected.map(Path::new), "{below}");
         }
     }
 

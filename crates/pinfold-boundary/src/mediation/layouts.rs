@@ -24,15 +24,15 @@ pub(super) struct Layouts {
 }
 
 impl Layouts {
-    /// Returns whether a directory is [laid out like a git directory](layout::is_git_dir).
-    pub(super) fn is_git_dir(&self, directory: &Path) -> bool {
+    /// Returns whether a directory [serves as a git directory](layout::serves_as_git_dir).
+    pub(super) fn serves_as_git_dir(&self, directory: &Path) -> bool {
         let mut known = self.known.borrow_mut();
         if let Some((answer, since)) = known.get(directory)
             && since.elapsed() < MOMENT
         {
             return *answer;
         }
-        let answer = layout::is_git_dir(directory);
+        let answer = layout::serves_as_git_dir(directory);
         if known.len() >= MOST {
             known.clear();
         }

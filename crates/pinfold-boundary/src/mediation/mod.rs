@@ -7,12 +7,18 @@
 mod changes;
 mod config_swap;
 mod git_dir;
+mod in_git;
+mod index_swap;
 mod layouts;
 mod links;
+mod locks;
 mod made;
 mod nested;
 mod reads;
+mod reference_swap;
+mod rerere_swap;
 mod subtree;
+mod swap;
 mod trees;
 
 use std::ffi::OsStr;
@@ -28,23 +34,21 @@ use crate::guarded_links::names_through;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 pub(crate) use changes::Changes;
-use config_swap::ConfigSwap;
 pub(crate) use git_dir::{GitPart, part};
+use in_git::InGit;
 use layouts::Layouts;
 use links::Links;
+pub(crate) use locks::Locks;
 use made::Made;
-use nested::Nested;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
+use swap::Swap;
 use trees::Trees;
 
 /// Why a change is refused: one clause.
 pub(crate) type Why = String;
 
 const STAYS: &str = "what is held below it stays where it is";
-const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
-const BARE: &str = "with it the directory would be a repository that was not made with git";
-const LINK: &str = "git follows links in its directory, and would write what they lead to";
 
 /// The state of one run.
 #[derive(Debug, Default)]
@@ -54,7 +58,10 @@ pub(crate) struct Mediator {
     trees: Trees,
     links: Links,
     changes: Changes,
-    swap: ConfigSwap,
+    swap: Swap,
+    locks: Locks,
+    /// What a rename is about to move: a call is asked about for each of its places.
+    moved: Option<(PathBuf, fs::FileType)>,
 }
 
 impl Mediator {
@@ -67,21 +74,29 @@ impl Mediator {
         self.swap.content_for(attempts)
     }
 
-    /// What was changed.
-    pub(crate) fn into_changes(self) -> Changes {
-        self.changes
+    /// What was changed, and the locks that were made.
+    pub(crate) fn into_changes(self) -> (Changes, Locks) {
+        (self.changes, self.locks)
     }
 
     /// Says why a change of a place that could be written is refused. `None`: it is allowed, and what matters later is noted.
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
+        self.swap.forget();
+        if attempt.intent == Intent::MoveFrom {
+            let found = fs::symlink_metadata(place).ok();
+            self.moved = found.map(|found| (place.to_owned(), found.file_type()));
+        }
         // What is there already the kernel says.
         let exists = || fs::symlink_metadata(place).is_ok();
         if boundary.is_open(place) || matches!(attempt.intent, Intent::MakeDir | Intent::Symlink) && exists()
         {
             return None;
         }
-        let in_git = self.git_dir_of(boundary, place);
+        // What is opened or made is no directory that was there.
+        let names_none = matches!(attempt.intent, Intent::Create | Intent::MakeDir | Intent::Symlink);
+        let innermost = if names_none { place.parent().unwrap_or(place) } else { place };
+        let in_git = self.git_dir_around(boundary, place, innermost);
         let refused = self
             .by_link(boundary, attempt, in_git.as_ref())
             .or_else(|| self.by_tree(boundary, attempt))
@@ -97,13 +112,17 @@ impl Mediator {
     /// Remembers what was carried out.
     pub(crate) fn carried_out(&mut self, done: &Done) {
         let place = done.attempt.place.as_path();
-        let is_directory = || fs::symlink_metadata(place).is_ok_and(|found| found.is_dir());
+        let is_directory = || match (&done.attempt.detail, &self.moved) {
+            (Detail::From(from), Some((moved, kind))) if moved == from => kind.is_dir(),
+            _ => fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()),
+        };
         let arrived = matches!(
             (done.attempt.intent, &done.attempt.detail),
             (Intent::MoveTo, _) | (Intent::MoveFrom, Detail::Exchange(_))
         );
         let moved_directory = arrived && is_directory();
         self.layouts.carried_out(place, moved_directory);
+        self.locks.carried_out(done);
         if let Some(gone) = done.gone {
             self.made.forget(place, gone);
         }
@@ -139,7 +158,8 @@ impl Mediator {
         if replaces && boundary.holds_beneath(place) {
             return Some(STAYS.to_owned());
         }
-        if link_text(attempt).is_some()
+        if !self.moves_no_link(attempt)
+            && link_text(attempt).is_some()
             && let Some(why) = self.leads_guarded_names_away(boundary, place)
         {
             return Some(why);
@@ -150,6 +170,14 @@ impl Mediator {
             Some(linked) => Some(linked.why.clone()),
             None if replaces && self.links.lies_beneath(place) => Some(STAYS.to_owned()),
             None => None,
+        }
+    }
+
+    /// Whether what an attempt moves was found to be no link a moment ago.
+    fn moves_no_link(&self, attempt: &Attempt) -> bool {
+        match (&attempt.detail, &self.moved) {
+            (Detail::From(from), Some((moved, kind))) => moved == from && !kind.is_symlink(),
+            _ => false,
         }
     }
 
@@ -185,104 +213,6 @@ impl Mediator {
         None
     }
 
-    /// Held as a part of a git directory, or since it would make one.
-    fn by_git_dir(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) -> Option<Why> {
-        let place = attempt.place.as_path();
-        if let Some((git_dir, below)) = in_git {
-            return self.in_git_dir(boundary, attempt, git_dir, below);
-        }
-        let (name, parent) = (place.file_name()?, place.parent()?);
-        let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
-        let names = makes || !matches!(attempt.intent, Intent::MakeDir);
-        if name == ".git" && names {
-            let there = fs::symlink_metadata(place);
-            // A pointer that git wrote down beforehand, or one in a tree that this run made as a whole.
-            let expected = attempt.intent == Intent::Create
-                && there.is_err()
-                && (boundary.expects_worktree(place)
-                    || layout::is_expected_by(self.made.worktrees(), place)
-                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place));
-            let own = moves_away(attempt) && self.made.contains(parent);
-            return (!expected && !own).then(|| DOT_GIT.to_owned());
-        }
-        let completes = makes && layout::completes_a_bare_repository(name, parent);
-        (completes && !self.made.is_new_project(parent)).then(|| BARE.to_owned())
-    }
-
-    fn in_git_dir(
-        &mut self,
-        boundary: &Boundary,
-        attempt: &Attempt,
-        git_dir: &Path,
-        below: &Path,
-    ) -> Option<Why> {
-        if plants_link(attempt, below) {
-            return Some(LINK.to_owned());
-        }
-        if self.made.contains(git_dir) {
-            return match nested::judge(&self.made, attempt, git_dir, below) {
-                Nested::Free => None,
-                Nested::Refused(why) => Some(why),
-                Nested::Config => self.swap.judge_new(attempt),
-            };
-        }
-        if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
-            && !from.starts_with(git_dir)
-        {
-            return Some(LINK.to_owned());
-        }
-        match self.part(boundary, git_dir, below) {
-            GitPart::Free | GitPart::Worktree | GitPart::Module => None,
-            GitPart::Held(why) => Some(why.to_owned()),
-            GitPart::Pinned(why) => {
-                let moves = moves_away(attempt) || attempt.intent == Intent::Symlink;
-                // Of `info` the mode is a part of what is held.
-                let held = attempt.intent == Intent::Metadata && below.ends_with("info");
-                (moves || held || hides(attempt)).then(|| why.to_owned())
-            }
-            GitPart::Kept(why) => {
-                let takes = moves_away(attempt)
-                    && !matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
-                takes.then(|| why.to_owned())
-            }
-            GitPart::Config => self.swap.judge(attempt, git_dir),
-        }
-    }
-
-    /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
-    fn part(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
-        match git_dir::part(below) {
-            GitPart::Module => self.module(boundary, git_dir, below),
-            GitPart::Worktree => {
-                let mut names = below.components();
-                let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
-                if self.made.contains(&worktree) || fs::symlink_metadata(&worktree).is_err() {
-                    return GitPart::Free;
-                }
-                let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
-                match git_dir::linked(names.as_path(), ours) {
-                    GitPart::Module => self.module(boundary, &worktree, names.as_path()),
-                    part => part,
-                }
-            }
-            part => part,
-        }
-    }
-
-    /// The part of the innermost submodule that is there; whatever is none yet is not made.
-    fn module(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
-        const SET_UP: &str =
-            "submodules are set up by the person: git runs what stands in their git directories";
-        let modules = below.ancestors().filter(|at| at.components().count() > 1);
-        let module = modules.map(|below| git_dir.join(below)).find(|at| layout::is_git_dir(at));
-        let place = git_dir.join(below);
-        let within = |module: &PathBuf| place.strip_prefix(module).ok().map(Path::to_owned);
-        match module.as_ref().and_then(|module| Some((module, within(module)?))) {
-            Some((module, rest)) => self.part(boundary, module, &rest),
-            None => GitPart::Held(SET_UP),
-        }
-    }
-
     /// Held by its name.
     fn by_guard(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
@@ -316,22 +246,25 @@ impl Mediator {
             }
             _ => return None,
         };
-        let is_directory = fs::symlink_metadata(from).is_ok_and(|found| found.is_dir());
+        let is_directory = match &self.moved {
+            Some((moved, kind)) if moved == from => kind.is_dir(),
+            _ => fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()),
+        };
         if boundary.holds_beneath(from)
             || boundary.holds_beneath(to)
             || is_directory && self.is_foreign_git_dir(from)
         {
             return Some(STAYS.to_owned());
         }
-        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
-        if !is_directory || free && !boundary.has_denied_paths() {
+        if !is_directory {
             return None;
         }
-        let git_dir = |place: &Path| self.git_dir_of(boundary, place).map(|(git_dir, _)| git_dir);
-        let into = git_dir(to);
-        if into.is_some() {
-            let within = git_dir(from) == into;
-            return (!within).then(|| "a directory is not moved into a git directory as a whole".to_owned());
+        if let Some(into) = self.git_dir_of(boundary, to) {
+            return self.directory_into_git_dir(boundary, from, &into);
+        }
+        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
+        if free && !boundary.has_denied_paths() {
+            return None;
         }
         match walk(from, |entry, kind| self.visit(boundary, (from, to), entry, kind)) {
             Walked::Everything => None,
@@ -340,11 +273,6 @@ impl Mediator {
                 Some("it cannot be looked at whole, and might hold what stays where it is".to_owned())
             }
         }
-    }
-
-    /// Whether a directory is a repository, by what is in it, that this run did not make.
-    fn is_foreign_git_dir(&self, directory: &Path) -> bool {
-        layout::is_git_dir(directory) && !self.made.contains(directory)
     }
 
     /// Looks at an entry of a directory that is about to be moved.
@@ -383,28 +311,6 @@ impl Mediator {
         }
     }
 
-    /// The git directory that a place lies in, with the path in it.
-    fn git_dir_of(&self, boundary: &Boundary, place: &Path) -> Option<InGit> {
-        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
-        let known = boundary
-            .git_dirs()
-            .iter()
-            .filter(|dir| place.starts_with(dir))
-            .max_by_key(|dir| dir.as_os_str().len());
-        if let Some(known) = known {
-            return split(known);
-        }
-        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
-        if let Some(dot_git) =
-            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
-        {
-            return split(dot_git);
-        }
-        // A bare one has any name: it is told by what is in it.
-        let parts = place.ancestors().take_while(|at| boundary.is_within_granted(at));
-        parts.filter(|at| self.layouts.is_git_dir(at)).last().and_then(split)
-    }
-
     /// Notes what runs later.
     fn note(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) {
         let place = attempt.place.as_path();
@@ -417,12 +323,16 @@ impl Mediator {
         if makes && name == ".git" && fs::symlink_metadata(place).is_err() {
             self.changes.repository(place);
         }
-        if makes && layout::is_part_of_bare(name) && !layout::is_git_dir(parent) {
+        if makes && layout::is_part_of_bare(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
         }
         if let Some((git_dir, below)) = in_git {
-            if makes && layout::UNFINISHED.iter().any(|state| below.ends_with(state)) {
-                self.changes.begun(&git_dir.join(below));
+            match git_dir::operation(git_dir, below) {
+                Some(state) if state == below && makes && fs::symlink_metadata(place).is_err() => {
+                    self.changes.begun(place);
+                }
+                Some(_) if attempt.intent != Intent::MakeDir => self.changes.continued(place),
+                _ => {}
             }
             return;
         }
@@ -451,9 +361,6 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     minds && boundary.is_within_granted(place)
 }
 
-/// A git directory and a path in it.
-type InGit = (PathBuf, PathBuf);
-
 /// Whether a call takes a name away.
 fn moves_away(attempt: &Attempt) -> bool {
     match attempt.intent {
@@ -477,27 +384,6 @@ fn link_text(attempt: &Attempt) -> Option<PathBuf> {
         (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => link_at(from),
         (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => link_at(other),
         _ => None,
-    }
-}
-
-/// Whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
-/// whether there are links at all: left behind, it leads to a name beside it that means nothing.
-fn plants_link(attempt: &Attempt, below: &Path) -> bool {
-    link_text(attempt).is_some_and(|text| {
-        let is_trial =
-            attempt.intent == Intent::Symlink && git_dir::is_trial(below) && text.as_os_str() == "testing";
-        !is_trial
-    })
-}
-
-/// Whether a change of attributes would keep the owner from looking at a directory.
-fn hides(attempt: &Attempt) -> bool {
-    const OWNER: u32 = 0o700;
-    match &attempt.detail {
-        Detail::Mode(mode) => mode & OWNER != OWNER,
-        // An access control list says the same in other words.
-        Detail::Attribute(name) => name.as_encoded_bytes().starts_with(b"system.posix_acl"),
-        _ => false,
     }
 }
 

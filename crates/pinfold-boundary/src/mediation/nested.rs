@@ -80,7 +80,7 @@ fn source(attempt: &Attempt) -> Option<&Path> {
 }
 
 /// Objects and references, in which names mean nothing.
-fn is_data(below: &Path) -> bool {
+pub(super) fn is_data(below: &Path) -> bool {
     below.components().next().is_some_and(|first| {
         ["objects", "refs", "logs", "rr-cache"].iter().any(|name| first.as_os_str() == *name)
     })

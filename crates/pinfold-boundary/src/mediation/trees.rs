@@ -57,8 +57,9 @@ impl Trees {
         let repository = match layout::at(top) {
             Found::Repository(repository) => repository,
             // Nothing is granted for it, but git acts by what is written there.
-            Found::Unproven { named, .. } if layout::is_git_dir(&named) => {
-                Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named.clone(), common: named }
+            Found::Unproven { named, .. } if layout::serves_as_git_dir(&named) => {
+                let Some(common) = layout::common_dir(&named) else { return closed() };
+                Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named, common }
             }
             // What `.git` leads to is not read by git either.
             Found::Nothing | Found::Unproven { .. } | Found::Odd(_) => return Tree::default(),

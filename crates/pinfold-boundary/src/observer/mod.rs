@@ -105,7 +105,10 @@ impl<'a> DenialObserver<'a> {
         (
             self.refused.into_values().collect(),
             self.more,
-            self.mediator.map(|mediator| AutorunChanges(mediator.into_changes())),
+            self.mediator.map(|mediator| {
+                let (changes, locks) = mediator.into_changes();
+                AutorunChanges { changes, locks }
+            }),
         )
     }
 

@@ -51,6 +51,8 @@ pub enum Detail {
     /// Nothing.
     #[default]
     None,
+    /// The file is made, and not opened if there is one: for [`Intent::Create`].
+    Exclusive,
     /// The text of the symbolic link that is made.
     LinkText(OsString),
     /// The place that is moved, for [`Intent::MoveTo`].

@@ -4,15 +4,16 @@
 //! call is made with the rights of the caller and no more: its user, none of the capabilities that nobody inside has, and
 //! its umask. Nothing here waits for anything: an open that would wait is tried again beside the others.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid,
-    XattrFlags, chownat, fcntl_setfl, fstat, ftruncate, linkat, mkdirat, mknodat, openat, renameat_with,
-    statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
+    Uid, XattrFlags, chownat, fchmod, fcntl_setfl, fstat, ftruncate, futimens, linkat, mkdirat, mknodat,
+    openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -123,26 +124,57 @@ pub(super) fn rename(
     }
 }
 
-/// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content.
+/// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content, and
+/// with its mode and time. git tells by the time of its index which files could have changed unseen since. Nothing is
+/// synchronized: git asks for that only where it is configured.
 pub(super) fn replace(from: &Place, to: &Place, flags: u32, content: &[u8]) -> io::Result<()> {
     let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
     if flags != 0 {
         return Err(error(libc::EINVAL));
     }
-    let mode =
-        Mode::from_raw_mode(statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode & 0o777);
-    let mut name = to.name.clone();
-    name.push(format!(".{}", std::process::id()));
+    let before = statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    let mode = Mode::from_raw_mode(before.st_mode & 0o777);
+    let name = being_written(&to.name);
     let make = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = std::fs::File::from(openat(&to.parent, &name, make, mode)?);
-    let written = file.write_all(content).and_then(|()| file.sync_data());
-    let renamed = written
-        .and_then(|()| Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?));
+    let renamed = file.write_all(content).and_then(|()| {
+        // The umask is the supervisor's own.
+        fchmod(&file, mode)?;
+        futimens(&file, &modified_at(&before))?;
+        Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?)
+    });
     if renamed.is_err() {
         let _ = unlinkat(&to.parent, &name, AtFlags::empty());
     }
     renamed?;
     Ok(unlinkat(&from.parent, &from.name, AtFlags::empty())?)
+}
+
+const BEING_WRITTEN: &str = ".pinfold-";
+
+/// A name for a file that [`replace`] writes. No process inside can know it, and a watcher can tell it.
+fn being_written(name: &OsStr) -> OsString {
+    let number = RandomState::new().build_hasher().finish();
+    let mut written = name.to_owned();
+    written.push(format!("{BEING_WRITTEN}{number:016x}"));
+    written
+}
+
+/// Whether a name is one that a file has while the supervisor of a run writes it, before it takes the place of another: a process
+/// of another run that opened it could write to it afterwards.
+pub fn is_being_written(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    let end = name.len().checked_sub(BEING_WRITTEN.len() + 16).and_then(|at| name.get(at..));
+    end.and_then(|end| end.strip_prefix(BEING_WRITTEN.as_bytes()))
+        .is_some_and(|number| number.iter().all(u8::is_ascii_hexdigit))
+}
+
+/// The time of the last change of a file, to be given to another.
+fn modified_at(file: &Stat) -> Timestamps {
+    #[allow(clippy::useless_conversion, reason = "the type differs between machines")]
+    let last_modification =
+        Timespec { tv_sec: file.st_mtime.into(), tv_nsec: file.st_mtime_nsec.cast_signed().into() };
+    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, last_modification }
 }
 
 /// Gives a file a second name. The first may be a link itself.
@@ -242,5 +274,22 @@ fn timespec(time: Time) -> Timespec {
         Time::Now => Timespec { tv_sec: 0, tv_nsec: UTIME_NOW },
         Time::Kept => Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
         Time::At { seconds, nanoseconds } => Timespec { tv_sec: seconds, tv_nsec: nanoseconds.into() },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_being_written_is_told_by_its_name() {
+        for name in ["index", "config", ""] {
+            assert!(is_being_written(&being_written(OsStr::new(name))), "{name}");
+        }
+        for name in
+            ["index", "index.lock", "x.pinfold-1", "x.pinfold-0123456789abcdeg", ".pinfold-0123456789abcdef0"]
+        {
+            assert!(!is_being_written(OsStr::new(name)), "{name}");
+        }
     }
 }

@@ -35,7 +35,10 @@ impl FileQuestion {
         let attempt = |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail };
         let one = |intent, detail| vec![attempt(intent, 0, detail)];
         match &self.call {
-            FileCall::Open(open) => one(self.opening(open), Detail::None),
+            FileCall::Open(open) => match self.opening(open) {
+                Intent::Create if open.is_exclusive() => one(Intent::Create, Detail::Exclusive),
+                intent => one(intent, Detail::None),
+            },
             FileCall::MakeDir { .. } => one(Intent::MakeDir, Detail::None),
             FileCall::MakeNode { .. } => one(Intent::Create, Detail::None),
             FileCall::Symlink { text, .. } => one(Intent::Symlink, Detail::LinkText(text.clone())),

@@ -30,7 +30,7 @@ mod unfound;
 mod waiting;
 mod walk;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -41,6 +41,7 @@ use crate::sys::{self, Answer, Pid};
 pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
 use caller::Callers;
+pub use carry_out::is_being_written;
 pub(crate) use connect::Local;
 use connect::{Asked, answer_if_there};
 use directories::Directories;
@@ -381,7 +382,8 @@ impl Watch {
             own_root = caller.root()?;
             &own_root
         };
-        let walk = Walk { root, caller, known: mediated.then_some(&self.known) };
+        let known = mediated.then_some(&self.known);
+        let walk = Walk { root, caller, known, began: Cell::default() };
         self.rights.as_caller(None, || file_question::places(call, &walk))?
     }
 

@@ -5,7 +5,7 @@
 //!
 //! [path_resolution(7)](https://man7.org/linux/man-pages/man7/path_resolution.7.html)
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -126,6 +126,8 @@ pub(super) struct Walk<'a> {
     pub(super) caller: &'a Caller,
     /// None where others than the supervisor change what lies on the way.
     pub(super) known: Option<&'a RefCell<Directories>>,
+    /// Where a path of this walk began: both paths of a rename mostly begin at one place.
+    pub(super) began: Cell<Option<(Base, (u64, u64))>>,
 }
 
 /// What openat2(2) closes to a path.
@@ -169,8 +171,18 @@ impl Walk<'_> {
             Ok((Directory { handle: Rc::new(handle), real: real.into() }, plain))
         };
         let Some(known) = self.known.filter(|_| !closed.mounts) else { return Ok(walk()?.0) };
-        let from = if absolute { (0, 0) } else { self.caller.identity(base)? };
+        let from = if absolute { (0, 0) } else { self.beginning(base)? };
         known.borrow_mut().get(from, above, walk)
+    }
+
+    /// Which directory a relative path begins at.
+    fn beginning(&self, base: Base) -> io::Result<(u64, u64)> {
+        if let Some((_, found)) = self.began.get().filter(|(known, _)| *known == base) {
+            return Ok(found);
+        }
+        let found = self.caller.identity(base)?;
+        self.began.set(Some((base, found)));
+        Ok(found)
     }
 
     /// The same, with a link in the last component followed. One that leads nowhere leads to the missing name.

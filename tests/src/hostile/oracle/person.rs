@@ -15,7 +15,7 @@ use crate::hostile::world::World;
 
 /// What the person does in a repository. No command takes longer than a moment.
 const GIT: &str = "g() { timeout -s KILL 5 git \"$@\"; }; \
-    g status; g checkout -q -b of-the-person; g commit -q --allow-empty -m message; g status";
+    g checkout -q -f -- .; g status; g checkout -q -b of-the-person; g commit -q --allow-empty -m message; g status";
 
 /// What the person does less often.
 const MORE: &str = "; g gc -q; g submodule -q update --init; g fetch -q; g stash list";

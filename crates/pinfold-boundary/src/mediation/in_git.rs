@@ -1,0 +1,268 @@
+//! What may change in git directories, and what would make one.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::{Attempt, Detail, Intent, is_being_written};
+
+use super::nested::Nested;
+use super::{
+    GitPart, Mediator, Visit, Walked, Why, config_swap, git_dir, index_swap, link_text, locks, moves_away,
+    nested, reference_swap, rerere_swap, walk,
+};
+use crate::boundary::Boundary;
+use crate::git::layout;
+
+const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
+const BARE: &str = "with it the directory would be a repository that was not made with git";
+const BEING_WRITTEN: &str = "another run puts a file there that it has looked at";
+const LINK: &str = "git follows links in its directory, and would write what they lead to";
+
+/// A git directory and a path in it.
+pub(super) type InGit = (PathBuf, PathBuf);
+
+impl Mediator {
+    /// Held as a part of a git directory, or since it would make one.
+    pub(super) fn by_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        in_git: Option<&InGit>,
+    ) -> Option<Why> {
+        let place = attempt.place.as_path();
+        if let Some((git_dir, below)) = in_git {
+            return self.in_git_dir(boundary, attempt, git_dir, below);
+        }
+        let (name, parent) = (place.file_name()?, place.parent()?);
+        let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
+        let names = makes || !matches!(attempt.intent, Intent::MakeDir);
+        if name == ".git" && names {
+            let there = fs::symlink_metadata(place);
+            // A pointer that git wrote down beforehand, or one in a tree that this run made as a whole.
+            let expected = attempt.intent == Intent::Create
+                && there.is_err()
+                && (boundary.expects_worktree(place)
+                    || layout::is_expected_by(self.made.worktrees(), place)
+                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place));
+            let own = moves_away(attempt) && self.made.contains(parent);
+            return (!expected && !own).then(|| DOT_GIT.to_owned());
+        }
+        let makes = makes || attempt.intent == Intent::MakeDir;
+        let completes = makes && layout::completes_a_bare_repository(name, parent);
+        match completes {
+            true if !self.made.is_new_project(parent) => Some(BARE.to_owned()),
+            true => has_links_beneath(parent).then(|| LINK.to_owned()),
+            false => None,
+        }
+    }
+
+    fn in_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        git_dir: &Path,
+        below: &Path,
+    ) -> Option<Why> {
+        if plants_link(attempt, below) {
+            return Some(LINK.to_owned());
+        }
+        let refused = if self.made.contains(git_dir) {
+            match nested::judge(&self.made, attempt, git_dir, below) {
+                Nested::Free => None,
+                Nested::Refused(why) => Some(why),
+                Nested::Config => config_swap::judge_new(&mut self.swap, attempt),
+            }
+        } else {
+            self.in_old_git_dir(boundary, attempt, git_dir, below)
+        };
+        refused.or_else(|| self.by_paths_in_content(attempt, git_dir, below))
+    }
+
+    /// Held since its content says where git writes: `index`, `MERGE_RR`. In a repository that this run made, and the report
+    /// names, hooks are free and so is this, unless the repository lies in another working tree.
+    fn by_paths_in_content(&mut self, attempt: &Attempt, git_dir: &Path, below: &Path) -> Option<Why> {
+        if is_being_written(attempt.place.file_name().unwrap_or_default()) {
+            return (attempt.intent != Intent::Remove).then(|| BEING_WRITTEN.to_owned());
+        }
+        let is_index = index_swap::is_index(git_dir, below);
+        let is_lock = !is_index && locks::is_lock(git_dir, below);
+        let is_reference = !is_index && !is_lock && reference_swap::is_in(git_dir, below);
+        if !is_index && !is_lock && !is_reference && !rerere_swap::is_merge_rr(git_dir, below) {
+            return None;
+        }
+        let is_new = || self.made.contains(git_dir) || self.is_of_new_worktree(git_dir, below);
+        if self.is_free(git_dir) || is_reference && is_new() {
+            return None;
+        }
+        if is_lock {
+            return self.locks.judge(attempt);
+        }
+        let judge = match (is_index, is_reference) {
+            (true, _) => index_swap::judge,
+            (false, true) => reference_swap::judge,
+            (false, false) => rerere_swap::judge,
+        };
+        judge(&mut self.swap, attempt)
+    }
+
+    /// Whether a git directory is one that this run made as a whole, in no other working tree.
+    fn is_free(&self, git_dir: &Path) -> bool {
+        self.made.contains(git_dir) && !nested::is_nested(&self.made, git_dir)
+    }
+
+    /// Whether a path lies in the git directory of a worktree that this run makes: git writes the first `HEAD` in its place, of a
+    /// repository too. Whether that leads out is seen at the end ([`layout::is_plain_worktree`]).
+    fn is_of_new_worktree(&self, git_dir: &Path, below: &Path) -> bool {
+        let mut names = below.iter();
+        let worktree: PathBuf = names.by_ref().take(2).collect();
+        worktree.starts_with("worktrees")
+            && names.next().is_some_and(|name| name != "modules")
+            && self.made.contains(&git_dir.join(worktree))
+    }
+
+    /// Held as a part of a git directory that this run did not make.
+    fn in_old_git_dir(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        git_dir: &Path,
+        below: &Path,
+    ) -> Option<Why> {
+        if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
+            && !from.starts_with(git_dir)
+        {
+            return Some(LINK.to_owned());
+        }
+        match self.part(boundary, git_dir, below) {
+            GitPart::Free | GitPart::Worktree | GitPart::Module => None,
+            GitPart::Held(why) => Some(why.to_owned()),
+            GitPart::Pinned(why) => {
+                let moves = moves_away(attempt) || attempt.intent == Intent::Symlink;
+                // Of `info` the mode is a part of what is held.
+                let held = attempt.intent == Intent::Metadata && below.ends_with("info");
+                (moves || held || hides(attempt)).then(|| why.to_owned())
+            }
+            GitPart::Kept(why) => {
+                let takes = moves_away(attempt)
+                    && !matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
+                takes.then(|| why.to_owned())
+            }
+            GitPart::Config => config_swap::judge(&mut self.swap, attempt, git_dir),
+        }
+    }
+
+    /// The part of a git directory, with the directories of submodules and worktrees in it told apart.
+    fn part(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
+        match git_dir::part(below) {
+            GitPart::Module => self.module(boundary, git_dir, below),
+            GitPart::Worktree => {
+                let mut names = below.components();
+                let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
+                if self.made.contains(&worktree) || fs::symlink_metadata(&worktree).is_err() {
+                    return GitPart::Free;
+                }
+                let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
+                match git_dir::linked(names.as_path(), ours) {
+                    GitPart::Module => self.module(boundary, &worktree, names.as_path()),
+                    part => part,
+                }
+            }
+            part => part,
+        }
+    }
+
+    /// The part of the innermost submodule that is there; whatever is none yet is not made.
+    fn module(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
+        const SET_UP: &str =
+            "submodules are set up by the person: git runs what stands in their git directories";
+        let modules = below.ancestors().filter(|at| at.components().count() > 1);
+        let module = modules.map(|below| git_dir.join(below)).find(|at| layout::is_git_dir(at));
+        let place = git_dir.join(below);
+        let within = |module: &PathBuf| place.strip_prefix(module).ok().map(Path::to_owned);
+        match module.as_ref().and_then(|module| Some((module, within(module)?))) {
+            Some((module, rest)) => self.part(boundary, module, &rest),
+            None => GitPart::Held(SET_UP),
+        }
+    }
+
+    /// The reason why a directory does not go into a git directory: it comes from elsewhere, it would be the git directory of a
+    /// worktree or submodule whose parts were not looked at, or it may hold a link.
+    pub(super) fn directory_into_git_dir(
+        &self,
+        boundary: &Boundary,
+        from: &Path,
+        (git_dir, below): &InGit,
+    ) -> Option<Why> {
+        const WHOLE: &str = "a directory is not moved into a git directory as a whole";
+        let within = self.git_dir_of(boundary, from).is_some_and(|(other, _)| other == *git_dir);
+        let furnishes = ["worktrees", "modules", "refs"].iter().any(|name| below.starts_with(name));
+        if !within || furnishes && !self.is_free(git_dir) {
+            return Some(WHOLE.to_owned());
+        }
+        has_links_beneath(from).then(|| LINK.to_owned())
+    }
+
+    /// Whether a directory is a repository, by what is in it, that this run did not make.
+    pub(super) fn is_foreign_git_dir(&self, directory: &Path) -> bool {
+        layout::serves_as_git_dir(directory) && !self.made.contains(directory)
+    }
+
+    /// The git directory that a place lies in, with the path in it.
+    pub(super) fn git_dir_of(&self, boundary: &Boundary, place: &Path) -> Option<InGit> {
+        self.git_dir_around(boundary, place, place)
+    }
+
+    /// The same, where a git directory without a telling name is looked for from `innermost` outwards.
+    pub(super) fn git_dir_around(
+        &self,
+        boundary: &Boundary,
+        place: &Path,
+        innermost: &Path,
+    ) -> Option<InGit> {
+        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
+        let known = boundary
+            .git_dirs()
+            .iter()
+            .filter(|dir| place.starts_with(dir))
+            .max_by_key(|dir| dir.as_os_str().len());
+        if let Some(known) = known {
+            return split(known);
+        }
+        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
+        if let Some(dot_git) =
+            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
+        {
+            return split(dot_git);
+        }
+        // A bare one has any name: it is told by what is in it.
+        let parts = innermost.ancestors().take_while(|at| boundary.is_within_granted(at));
+        parts.filter(|at| self.layouts.serves_as_git_dir(at)).last().and_then(split)
+    }
+}
+
+/// Whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
+/// whether there are links at all: left behind, it leads to a name beside it that means nothing.
+fn plants_link(attempt: &Attempt, below: &Path) -> bool {
+    link_text(attempt).is_some_and(|text| {
+        let is_trial =
+            attempt.intent == Intent::Symlink && git_dir::is_trial(below) && text.as_os_str() == "testing";
+        !is_trial
+    })
+}
+
+/// Whether a symbolic link may lie beneath a directory.
+fn has_links_beneath(directory: &Path) -> bool {
+    let links = |_: &Path, kind: fs::FileType| if kind.is_symlink() { Visit::Found } else { Visit::Enter };
+    walk(directory, links) != Walked::Everything
+}
+
+/// Whether a change of attributes would keep the owner from looking at a directory.
+fn hides(attempt: &Attempt) -> bool {
+    const OWNER: u32 = 0o700;
+    match &attempt.detail {
+        Detail::Mode(mode) => mode & OWNER != OWNER,
+        // An access control list says the same in other words.
+        Detail::Attribute(name) => name.as_encoded_bytes().starts_with(b"system.posix_acl"),
+        _ => false,
+    }
+}

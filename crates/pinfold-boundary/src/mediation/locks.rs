@@ -1,0 +1,89 @@
+//! Locks: files that git makes beside `config`, `index` and the like, fills, and renames over them.
+//!
+//! A git outside does so too while a run goes on. A process that had its lock open would keep a way to write to what that becomes,
+//! and one that put another file in its place would have the git outside rename that. So a lock is touched by the run alone that
+//! made it, and made by no call that could meet one of another's.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent};
+
+use super::Why;
+use super::git_dir::innermost;
+
+const THEIRS: &str = "a git outside this run is about to put this file in place; if none is at work, it is for the person to remove it";
+
+/// Locks that are remembered. Further ones count as those of others.
+const MOST: usize = 4_096;
+
+/// The locks that this run made.
+#[derive(Debug, Default)]
+pub(crate) struct Locks {
+    ours: HashMap<PathBuf, FileIdentity>,
+}
+
+impl Locks {
+    /// The reason why a change of a lock is refused.
+    pub(super) fn judge(&self, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        let allowed = match fs::symlink_metadata(place) {
+            Ok(_) => attempt.intent == Intent::Metadata || self.are_ours(place),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => match attempt.intent {
+                Intent::Create => attempt.detail == Detail::Exclusive,
+                // Something may be there by the time it is renamed.
+                Intent::MoveTo => false,
+                _ => true,
+            },
+            Err(_) => false,
+        };
+        (!allowed).then(|| THEIRS.to_owned())
+    }
+
+    /// Remembers a lock that was made or put there, and forgets one that is gone.
+    pub(super) fn carried_out(&mut self, done: &Done) {
+        let place = done.attempt.place.as_path();
+        if !place.file_name().is_some_and(is_name) {
+            return;
+        }
+        let made = matches!(done.attempt.intent, Intent::Create | Intent::MoveTo);
+        match FileIdentity::of(place).filter(|_| made || self.ours.contains_key(place)) {
+            Some(file) if self.ours.len() < MOST => {
+                self.ours.insert(place.to_owned(), file);
+            }
+            Some(_) => {}
+            None => {
+                self.ours.remove(place);
+            }
+        }
+    }
+
+    /// Removes those that are left, when no process of the run lives any more.
+    pub(crate) fn remove_left(&self) {
+        for place in self.ours.keys().filter(|place| self.are_ours(place)) {
+            // One that stays is a nuisance, and no more.
+            let _ = fs::remove_file(place);
+        }
+    }
+
+    fn are_ours(&self, place: &Path) -> bool {
+        self.ours.get(place).is_some_and(|ours| FileIdentity::of(place).as_ref() == Some(ours))
+    }
+}
+
+/// Returns whether git makes a lock at `below` in a git directory: at its top or beside a reference.
+pub(super) fn is_lock(git_dir: &Path, below: &Path) -> bool {
+    below.file_name().is_some_and(is_name) && {
+        let inner = innermost(git_dir, below);
+        inner.iter().count() == 1 || inner.starts_with("refs")
+    }
+}
+
+fn is_name(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name.ends_with(b".lock") || name.starts_with(b"sharedindex_")
+}

@@ -1,0 +1,89 @@
+//! A file that git replaces by renaming another one over it, where its content decides whether it may.
+//!
+//! A process could hold the other file open for writing and change it after the look. So the supervisor reads it once and
+//! puts what it has read into a file of its own, which gets the name.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::{Attempt, Detail, Intent};
+
+/// A replacement that was looked at and is about to be carried out.
+#[derive(Debug, Default)]
+pub(crate) struct Swap {
+    looked_at: Option<LookedAt>,
+}
+
+#[derive(Debug)]
+struct LookedAt {
+    from: PathBuf,
+    to: PathBuf,
+    content: Vec<u8>,
+}
+
+impl Swap {
+    /// Reads the file that is renamed to the place of the attempt, and keeps what it has read for that rename if it is
+    /// accepted. Returns whether it is.
+    pub(super) fn look(
+        &mut self,
+        attempt: &Attempt,
+        from: &Path,
+        max_size: u64,
+        accepts: impl FnOnce(&[u8]) -> bool,
+    ) -> bool {
+        let content = read(from, max_size).filter(|content| accepts(content));
+        self.looked_at =
+            content.map(|content| LookedAt { from: from.to_owned(), to: attempt.place.clone(), content });
+        self.looked_at.is_some()
+    }
+
+    /// Returns whether a change of a file that is only replaced as a whole is allowed: by a renamed file whose content is
+    /// accepted. Without the file git does nothing by it; one that is moved away comes back only as any other file does.
+    pub(super) fn replaces_whole(
+        &mut self,
+        attempt: &Attempt,
+        max_size: u64,
+        accepts: impl FnOnce(&[u8]) -> bool,
+    ) -> bool {
+        match (attempt.intent, &attempt.detail) {
+            (Intent::Remove | Intent::Metadata | Intent::MakeDir, _) | (Intent::MoveFrom, Detail::To(_)) => {
+                true
+            }
+            (Intent::MoveTo, Detail::From(from)) => self.look(attempt, from, max_size, accepts),
+            _ => false,
+        }
+    }
+
+    /// Forgets what was looked at.
+    pub(super) fn forget(&mut self) {
+        self.looked_at = None;
+    }
+
+    /// The content that was looked at, for the rename that it was looked at for.
+    pub(super) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        let LookedAt { from, to, content } = self.looked_at.take()?;
+        match attempts {
+            [Attempt { place: first, intent: Intent::MoveFrom, .. }, Attempt { place: second, .. }]
+                if *first == from && *second == to =>
+            {
+                Some(content)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The content of a plain file that is not too large, following no link in the last component.
+pub(super) fn read(path: &Path, max_size: u64) -> Option<Vec<u8>> {
+    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
+    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+    let found = file.metadata().ok()?;
+    if !found.is_file() || found.len() > max_size {
+        return None;
+    }
+    let mut content = Vec::new();
+    file.take(max_size + 1).read_to_end(&mut content).ok()?;
+    (content.len() as u64 <= max_size).then_some(content)
+}

@@ -1,0 +1,486 @@
+//! What a mediated run may do in git directories: attempts, and whether they are carried out.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+
+use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
+use pinfold_policy::Guards;
+use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, Tier, Watcher};
+
+struct Bed {
+    _place: tempfile::TempDir,
+    at: PathBuf,
+}
+
+impl Bed {
+    /// A folder `w` with a repository.
+    fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let at = fs::canonicalize(place.path()).unwrap();
+        let bed = Self { _place: place, at };
+        for directory in ["w", "home", "private", "cache", "outside"] {
+            bed.dir(directory);
+        }
+        bed.git_dir("w/.git");
+        bed
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.at.join(path)
+    }
+
+    fn dir(&self, path: &str) {
+        fs::create_dir_all(self.at(path)).unwrap();
+    }
+
+    fn file(&self, path: &str, text: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
+        fs::write(self.at(path), text).unwrap();
+    }
+
+    fn git_dir(&self, path: &str) {
+        for part in ["objects/info", "refs", "logs", "hooks", "info"] {
+            self.dir(&format!("{path}/{part}"));
+        }
+        self.file(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
+        self.file(&format!("{path}/config"), "[core]\n\tbare = false\n");
+    }
+
+    fn boundary(&self) -> Boundary {
+        let mut request = SandboxRequest::new(self.at("w"));
+        request.home = Some(self.at("home"));
+        request.private = Private::existing(self.at("private"));
+        request.cache_home = Some(self.at("cache"));
+        request.caches = CacheChoice::None;
+        let mediated = Strength { tier: Tier::Landlock, mediated: true };
+        Boundary::compile(&request, &Guards::default(), mediated).unwrap()
+    }
+}
+
+/// A run that tries things.
+struct Run<'b> {
+    bed: &'b Bed,
+    witness: DenialObserver<'b>,
+}
+
+impl<'b> Run<'b> {
+    fn new(bed: &'b Bed, boundary: &'b Boundary) -> Self {
+        Self { bed, witness: DenialObserver::new(boundary, Tier::Landlock) }
+    }
+
+    fn tries(&mut self, intent: Intent, path: &str, detail: Detail) -> bool {
+        let attempt = Attempt { pid: 1, intent, place: self.bed.at(path), detail };
+        self.witness.attempt(&attempt) != Reply::Refuse
+    }
+
+    fn renames(&mut self, from: &str, to: &str) -> bool {
+        let (place, other) = (self.bed.at(from), self.bed.at(to));
+        self.tries(Intent::MoveFrom, from, Detail::To(other))
+            && self.tries(Intent::MoveTo, to, Detail::From(place))
+    }
+
+    fn exchanges(&mut self, from: &str, to: &str) -> bool {
+        let (place, other) = (self.bed.at(from), self.bed.at(to));
+        self.tries(Intent::MoveFrom, from, Detail::Exchange(other))
+            && self.tries(Intent::MoveTo, to, Detail::Exchange(place))
+    }
+
+    fn names(&mut self, from: &str, to: &str) -> bool {
+        let (place, other) = (self.bed.at(from), self.bed.at(to));
+        self.tries(Intent::LinkFrom, from, Detail::To(other))
+            && self.tries(Intent::MoveTo, to, Detail::SecondNameOf(place))
+    }
+
+    fn carried_out(&mut self, intent: Intent, path: &str) {
+        let attempt = Attempt { pid: 1, intent, place: self.bed.at(path), detail: Detail::None };
+        self.witness.carried_out(&Done { attempt, made: None, gone: None });
+    }
+
+    /// Makes a lock, as git inside does.
+    fn locks(&mut self, path: &str, content: impl AsRef<[u8]>) {
+        self.bed.file(path, content);
+        self.carried_out(Intent::Create, path);
+    }
+
+    /// Makes a directory as the supervisor does.
+    fn makes_dir(&mut self, path: &str) {
+        assert!(self.tries(Intent::MakeDir, path, Detail::None), "{path}");
+        fs::create_dir(self.bed.at(path)).unwrap();
+        let made = FileIdentity::of(&self.bed.at(path));
+        let attempt =
+            Attempt { pid: 1, intent: Intent::MakeDir, place: self.bed.at(path), detail: Detail::None };
+        self.witness.carried_out(&Done { attempt, made, gone: None });
+    }
+}
+
+#[test]
+fn a_directory_with_a_link_does_not_become_a_repository() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    for link in [false, true] {
+        let mut run = Run::new(&bed, &boundary);
+        let top = format!("w/bare-{link}");
+        run.makes_dir(&top);
+        run.makes_dir(&format!("{top}/refs"));
+        run.makes_dir(&format!("{top}/objects"));
+        if link {
+            symlink("/etc", bed.at(&format!("{top}/logs"))).unwrap();
+        }
+        assert_eq!(run.tries(Intent::Create, &format!("{top}/HEAD"), Detail::None), !link);
+    }
+}
+
+const FILE: u32 = 0o100_644;
+const LINK: u32 = 0o120_000;
+
+/// An index of version 2 with entries of these paths and modes.
+fn entries(all: &[(&str, u32)]) -> Vec<u8> {
+    let mut content = b"DIRC".to_vec();
+    content.extend([0, 0, 0, 2]);
+    content.extend(u32::try_from(all.len()).unwrap().to_be_bytes());
+    for (path, mode) in all {
+        let start = content.len();
+        content.extend([0; 24]);
+        content.extend(mode.to_be_bytes());
+        content.extend([0; 12 + 20]);
+        content.extend(u16::try_from(path.len()).unwrap().to_be_bytes());
+        content.extend(path.bytes());
+        content.push(0);
+        content.resize(start + (content.len() - start).next_multiple_of(8), 0);
+    }
+    content.extend([0; 20]);
+    content
+}
+
+/// An index with one empty file at this path.
+fn index(path: &str) -> Vec<u8> {
+    entries(&[(path, FILE)])
+}
+
+const GIT_DIRS: [&str; 4] = ["w/.git", "w/.git/modules/sub", "w/.git/worktrees/tree", "w/bare.git"];
+
+/// A bed with a git directory of each kind.
+fn with_all_kinds() -> Bed {
+    let bed = Bed::new();
+    bed.git_dir("w/.git/modules/sub");
+    bed.git_dir("w/bare.git");
+    bed.file("w/.git/worktrees/tree/commondir", "../..\n");
+    bed.file("w/.git/worktrees/tree/HEAD", "ref: refs/heads/tree\n");
+    bed
+}
+
+#[test]
+fn an_index_is_replaced_by_one_that_stays_in_the_working_tree() {
+    let bed = with_all_kinds();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        for name in ["index", "sharedindex.0123"] {
+            let (lock, target) = (format!("{git_dir}/index.lock"), format!("{git_dir}/{name}"));
+            let _ = fs::remove_file(bed.at(&format!("{git_dir}/index")));
+            for (path, expected) in [("dir/file", true), ("../../x", false), (".git/hooks/x", false)] {
+                run.locks(&lock, index(path));
+                assert_eq!(run.renames(&lock, &target), expected, "{target}: {path}");
+            }
+            run.locks(&lock, "no index");
+            assert!(!run.renames(&lock, &target), "{target}");
+        }
+    }
+}
+
+#[test]
+fn an_index_is_changed_in_no_other_way() {
+    let bed = with_all_kinds();
+    for git_dir in GIT_DIRS {
+        bed.file(&format!("{git_dir}/index"), index("file"));
+    }
+    bed.file("w/good", index("file"));
+    bed.dir("w/.git/own");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        let at = format!("{git_dir}/index");
+        assert!(!run.tries(Intent::Write, &at, Detail::None), "{at}");
+        assert!(!run.tries(Intent::Create, &at, Detail::None), "{at}");
+        assert!(!run.names("w/good", &at), "a file with two names: {at}");
+        assert!(!run.names(&at, "w/other"), "another name to write through: {at}");
+        assert!(!run.exchanges("w/good", &at) && !run.exchanges(&at, "w/good"), "{at}");
+        assert!(run.renames("w/good", &at), "what is in it counts, and not its name: {at}");
+        assert!(run.tries(Intent::Remove, &at, Detail::None), "git makes a new one: {at}");
+        assert!(run.tries(Intent::Create, &format!("{at}.lock"), Detail::Exclusive), "{at}");
+    }
+    assert!(!run.renames("w/.git/own", "w/.git/worktrees/new"), "with an index in it");
+    run.locks("w/.git/refs/heads/index.lock", "0123\n");
+    assert!(run.renames("w/.git/refs/heads/index.lock", "w/.git/refs/heads/index"), "a branch of that name");
+}
+
+#[test]
+fn what_was_looked_at_is_what_becomes_the_index() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    run.locks("w/.git/index.lock", index("file"));
+    assert!(run.renames("w/.git/index.lock", "w/.git/index"));
+    // By a descriptor that was open before.
+    bed.file("w/.git/index.lock", index("../x"));
+    let (lock, at) = (bed.at("w/.git/index.lock"), bed.at("w/.git/index"));
+    let attempts = [
+        Attempt { pid: 1, intent: Intent::MoveFrom, place: lock.clone(), detail: Detail::To(at.clone()) },
+        Attempt { pid: 1, intent: Intent::MoveTo, place: at, detail: Detail::From(lock) },
+    ];
+    assert_eq!(run.witness.content_for(&attempts), Some(index("file")));
+    assert_eq!(run.witness.content_for(&attempts), None, "once");
+}
+
+#[test]
+fn a_shared_part_counts_together_with_the_index_that_names_it() {
+    let bed = Bed::new();
+    let name = "07".repeat(20);
+    let (own, base) = ("w/.git/index", format!("w/.git/sharedindex.{name}"));
+    let mut split = entries(&[("a/b", FILE)]);
+    let end = split.len() - 20;
+    split.splice(end.., [b"link".to_vec(), vec![0, 0, 0, 20], vec![7; 20], vec![0; 20]].concat());
+    bed.file(own, &split);
+    bed.file("w/link", entries(&[("a", LINK)]));
+    bed.file("w/file", entries(&[("c", FILE)]));
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    assert!(!run.renames("w/link", &base), "an entry of the index would lie below it");
+    assert!(run.renames("w/file", &base));
+    assert!(run.renames("w/link", "w/.git/sharedindex.08"), "no index names it");
+    bed.file(&base, entries(&[("a", LINK)]));
+    bed.file("w/new", &split);
+    assert!(!run.renames("w/new", own), "the other way round");
+}
+
+#[test]
+fn a_list_of_conflicts_is_replaced_by_one_that_stays_in_the_working_tree() {
+    let bed = with_all_kinds();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        let (lock, target) = (format!("{git_dir}/MERGE_RR.lock"), format!("{git_dir}/MERGE_RR"));
+        for (path, expected) in [("dir/file", true), ("../../x", false), ("/etc/passwd", false)] {
+            run.locks(&lock, format!("{}\t{path}\0", "0".repeat(40)));
+            assert_eq!(run.renames(&lock, &target), expected, "{target}: {path}");
+        }
+        assert!(!run.tries(Intent::Create, &target, Detail::None), "{target}");
+    }
+}
+
+#[test]
+fn in_a_new_repository_an_index_is_written_as_any_file_unless_it_lies_in_another() {
+    let bed = Bed::new();
+    fs::remove_dir_all(bed.at("w/.git")).unwrap();
+    let boundary = bed.boundary();
+    for nested in [false, true] {
+        if nested {
+            bed.git_dir("w/.git");
+        }
+        let mut run = Run::new(&bed, &boundary);
+        let top = format!("w/new-{nested}");
+        for part in ["", "/.git", "/.git/refs", "/.git/objects"] {
+            run.makes_dir(&format!("{top}{part}"));
+        }
+        for name in ["index", "MERGE_RR"] {
+            let at = format!("{top}/.git/{name}");
+            assert_eq!(
+                run.tries(Intent::Create, &at, Detail::None),
+                !nested,
+                "{at}: `cp -a` of a repository"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_file_that_a_supervisor_is_writing_is_opened_by_no_run() {
+    let bed = Bed::new();
+    let at = "w/.git/index.pinfold-0123456789abcdef";
+    bed.file(at, "");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    assert!(!run.tries(Intent::Write, at, Detail::None) && !run.tries(Intent::Create, at, Detail::None));
+    assert!(!run.renames("w/.git/HEAD", at) && !run.names(at, "w/.git/x"));
+    assert!(run.tries(Intent::Remove, at, Detail::None), "one that was left behind");
+}
+
+#[test]
+fn a_directory_that_was_there_becomes_no_repository_by_its_last_part() {
+    let bed = Bed::new();
+    let head = "ref: refs/heads/main\n";
+    for (top, parts) in [("w/half", &["refs"][..]), ("w/other", &["objects"])] {
+        bed.file(&format!("{top}/HEAD"), head);
+        parts.iter().for_each(|part| bed.dir(&format!("{top}/{part}")));
+    }
+    bed.file("w/head/HEAD", head);
+    bed.file("w/common/commondir", "../half\n");
+    bed.file("w/plain/file", "");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    assert!(!run.tries(Intent::MakeDir, "w/half/objects", Detail::None));
+    assert!(!run.tries(Intent::MakeDir, "w/other/refs", Detail::None));
+    assert!(!run.tries(Intent::Create, "w/head/commondir", Detail::None));
+    assert!(!run.tries(Intent::Create, "w/common/HEAD", Detail::None));
+    assert!(!run.renames("w/plain/file", "w/head/commondir"));
+    for part in ["objects", "refs"] {
+        assert!(run.tries(Intent::MakeDir, &format!("w/plain/{part}"), Detail::None), "it lacks more");
+    }
+    assert!(run.tries(Intent::Create, "w/plain/commondir", Detail::None), "it has no HEAD");
+}
+
+#[test]
+fn a_directory_that_says_where_the_rest_of_a_repository_is_counts_as_one() {
+    let bed = Bed::new();
+    bed.file("w/linked/HEAD", "ref: refs/heads/main\n");
+    bed.file("w/linked/commondir", "../elsewhere\n");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for held in ["commondir", "config", "hooks/pre-commit", "index"] {
+        assert!(!run.tries(Intent::Create, &format!("w/linked/{held}"), Detail::None), "{held}");
+    }
+    assert!(!run.renames("w/linked", "w/moved"));
+    assert!(run.tries(Intent::Create, "w/linked/COMMIT_EDITMSG", Detail::None));
+}
+
+#[test]
+fn a_new_directory_that_becomes_a_repository_is_reported() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    run.makes_dir("w/new");
+    for (name, text) in [("commondir", "../own"), ("HEAD", "ref: refs/heads/main")] {
+        let at = format!("w/new/{name}");
+        assert!(run.tries(Intent::Create, &at, Detail::None), "{at}");
+        bed.file(&at, text);
+    }
+    let (_, _, changed) = run.witness.finish();
+    assert_eq!(boundary.settle(changed.as_ref()).new_repositories, [bed.at("w/new")]);
+}
+
+#[test]
+fn what_an_unfinished_operation_goes_on_with_is_reported() {
+    let bed = Bed::new();
+    let (old, new) = ("w/.git/rebase-merge", "w/.git/rebase-apply");
+    for name in ["git-rebase-todo", "done", "onto"] {
+        bed.file(&format!("{old}/{name}"), "pick 0123\n");
+    }
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for (name, text) in [("git-rebase-todo", "exec ./x\n"), ("done", "pick 0123\n"), ("more", "")] {
+        assert!(run.tries(Intent::Create, &format!("{old}/{name}"), Detail::None), "{name}: not held");
+        bed.file(&format!("{old}/{name}"), text);
+    }
+    assert!(run.tries(Intent::Remove, &format!("{old}/onto"), Detail::None));
+    fs::remove_file(bed.at(&format!("{old}/onto"))).unwrap();
+    run.makes_dir(new);
+    assert!(run.tries(Intent::Create, &format!("{new}/next"), Detail::None));
+    bed.file(&format!("{new}/next"), "1");
+    assert!(run.tries(Intent::Create, "w/.git/BISECT_TERMS", Detail::None));
+    bed.file("w/.git/BISECT_TERMS", "bad\ngood\n");
+    assert!(run.tries(Intent::MakeDir, "w/.git/refs/heads/rebase-merge", Detail::None));
+    bed.dir("w/.git/refs/heads/rebase-merge");
+    let (_, _, changed) = run.witness.finish();
+    let mut told = boundary.settle(changed.as_ref()).unfinished;
+    told.sort();
+    let expected = ["BISECT_TERMS", "rebase-apply", "rebase-merge/git-rebase-todo", "rebase-merge/more"];
+    assert_eq!(told, expected.map(|name| bed.at(&format!("w/.git/{name}"))));
+}
+
+#[test]
+fn a_lock_is_touched_by_the_run_alone_that_made_it() {
+    let bed = with_all_kinds();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    bed.file("w/evil", "[core]\n\tfsmonitor = ./x\n");
+    for git_dir in GIT_DIRS {
+        for name in ["index.lock", "config.lock", "MERGE_RR.lock", "sharedindex_Ab12Cd"] {
+            let at = format!("{git_dir}/{name}");
+            let is_free = |run: &mut Run<'_>| {
+                [Intent::Write, Intent::Create, Intent::Remove]
+                    .map(|intent| run.tries(intent, &at, Detail::None))
+            };
+            bed.file(&at, "of a git outside");
+            assert_eq!(is_free(&mut run), [false; 3], "{at}");
+            assert!(!run.names(&at, "w/name") && !run.renames(&at, "w/name") && !run.renames("w/evil", &at));
+            assert!(!run.exchanges(&at, "w/evil"), "{at}");
+            fs::remove_file(bed.at(&at)).unwrap();
+            assert!(!run.tries(Intent::Create, &at, Detail::None), "it could open one of another's: {at}");
+            assert!(!run.renames("w/evil", &at), "it could replace one of another's: {at}");
+            assert!(run.tries(Intent::Create, &at, Detail::Exclusive), "{at}");
+            bed.file(&at, "ours");
+            run.carried_out(Intent::Create, &at);
+            assert_eq!(is_free(&mut run), [true; 3], "{at}");
+        }
+    }
+    // A git outside has taken its place.
+    fs::remove_file(bed.at("w/.git/index.lock")).unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    bed.file("w/.git/index.lock", "of a git outside");
+    assert!(!run.tries(Intent::Write, "w/.git/index.lock", Detail::None));
+    let (_, _, changed) = run.witness.finish();
+    boundary.settle(changed.as_ref());
+    assert!(
+        bed.at("w/.git/index.lock").exists() && !bed.at("w/.git/config.lock").exists(),
+        "ours are removed"
+    );
+}
+
+#[test]
+fn a_reference_is_replaced_by_one_that_leads_to_another() {
+    let bed = with_all_kinds();
+    bed.dir("w/.git/own");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    for git_dir in GIT_DIRS {
+        for name in ["HEAD", "ORIG_HEAD", "refs/heads/main", "refs/stash"] {
+            let (lock, at) = (format!("{git_dir}/{name}.lock"), format!("{git_dir}/{name}"));
+            for (content, expected) in [
+                ("ref: refs/heads/other\n", true),
+                ("0123\n", true),
+                ("ref: ../../x\n", false),
+                ("ref: refs/../../x\n", false),
+            ] {
+                run.locks(&lock, content);
+                assert_eq!(run.renames(&lock, &at), expected, "{at}: {content}");
+            }
+            assert!(!run.tries(Intent::Create, &at, Detail::None), "{at}");
+            bed.file(&lock, "of a git outside");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            fs::remove_file(bed.at(&lock)).unwrap();
+            bed.file(&lock, "of a git outside");
+            assert!(!run.tries(Intent::Write, &lock, Detail::None), "{lock}");
+        }
+        assert!(run.tries(Intent::Create, &format!("{git_dir}/FETCH_HEAD"), Detail::None), "a list");
+        assert!(run.tries(Intent::Create, &format!("{git_dir}/logs/HEAD"), Detail::None), "a log");
+    }
+    assert!(!run.renames("w/.git/own", "w/.git/refs/heads/own"), "with a reference in it");
+}
+
+#[test]
+fn a_new_worktree_that_leads_out_is_reported() {
+    for (head, expected) in [("ref: refs/heads/tree\n", 0), ("ref: ../../x\n", 1)] {
+        let bed = Bed::new();
+        let boundary = bed.boundary();
+        let mut run = Run::new(&bed, &boundary);
+        run.makes_dir("w/.git/worktrees");
+        run.makes_dir("w/.git/worktrees/tree");
+        run.makes_dir("w/tree");
+        let dot_git = bed.at("w/tree/.git").display().to_string();
+        let pointer = format!("gitdir: {}\n", bed.at("w/.git/worktrees/tree").display());
+        for (name, text) in [
+            ("w/.git/worktrees/tree/gitdir", format!("{dot_git}\n")),
+            ("w/.git/worktrees/tree/HEAD", head.to_owned()),
+            ("w/.git/worktrees/tree/commondir", "../..\n".to_owned()),
+            ("w/tree/.git", pointer),
+        ] {
+            assert!(run.tries(Intent::Create, name, Detail::None), "{name}");
+            bed.file(name, text);
+        }
+        let (_, _, changed) = run.witness.finish();
+        assert_eq!(boundary.settle(changed.as_ref()).new_repositories.len(), expected, "{head}");
+    }
+}
