@@ -222,7 +222,7 @@ mod tests {
             (b"GET /", Sniffed::Http),
             (b"GET http://a/ HTTP/1.1\r\n", Sniffed::Http),
             (b"OPTIONS * HTTP/1.1\r\n", Sniffed::Http),
-            (b"HTTP_VERSION-CONTROL /", Sniffed::Http),
+            (b"VERSION-CONTROL /", Sniffed::Http),
             (b"CONNECT a:443 HTTP/1.1", Sniffed::Http),
             (b"SSH-2.0-OpenSSH_9.2\r\n", Sniffed::Other),
             (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", Sniffed::Http2),
