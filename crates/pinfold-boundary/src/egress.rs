@@ -3,7 +3,7 @@
 
 mod asked;
 mod contacts;
-mod keeper;
+mod host_policy;
 pub(crate) mod network;
 mod program;
 mod refusals;
@@ -21,7 +21,7 @@ use crate::outcome::Refused;
 use crate::secrets::SecretPlaceholders;
 pub use asked::{HostApprover, HostRequest};
 pub use contacts::{HostContact, HostContacts, HostOutcome};
-use keeper::HostPolicy;
+use host_policy::HostPolicy;
 pub(crate) use program::is_listened_on;
 
 /// Options of an egress proxy.

@@ -21,7 +21,8 @@ pub(super) fn proxy(file: &Path) -> Result<ExitCode, Failure> {
     let servers = servers(file)?;
     let members =
         servers.iter().map(|(name, server)| member(file, name, server)).collect::<Result<_, _>>()?;
-    let by_client = pinfold_mcp::multiplex(members).map_err(|why| Failure::new(FAILED, output::lines(&why)))?;
+    let by_client =
+        pinfold_mcp::multiplex(members).map_err(|why| Failure::new(FAILED, output::lines(&why)))?;
     if !by_client {
         warn("all servers have ended");
     }

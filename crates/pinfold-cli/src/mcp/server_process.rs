@@ -34,8 +34,8 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let manner =
         ServerOptions { refusals_as_text: wanted.client.refusals_as_text, ..ServerOptions::default() };
     let tell = |what: &str| warn(output::lines(what));
-    let ended = env::ended()
-        .map_err(|e| Failure::new(FAILED, format!("signals cannot be listened to: {e}")))?;
+    let ended =
+        env::ended().map_err(|e| Failure::new(FAILED, format!("signals cannot be listened to: {e}")))?;
     let end = pinfold_mcp::proxy(Arc::new(house), behind, manner, ended, tell).map_err(|why| {
         Failure::new(USAGE, output::lines(&why)).mend("--repin takes the tools as they are now")
     })?;

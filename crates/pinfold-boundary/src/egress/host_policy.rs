@@ -172,7 +172,8 @@ impl EgressPolicy for HostPolicy {
         let place = named(&ask.host, ask.port);
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
-        let could_be_asked = matches!(reach, Reach::Unnamed | Reach::Asked(_)) && PendingHosts::could_be(&ask.host);
+        let could_be_asked =
+            matches!(reach, Reach::Unnamed | Reach::Asked(_)) && PendingHosts::could_be(&ask.host);
         let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
         match &self.asked {
             Some(asked) if could_be_asked => {
