@@ -99,7 +99,7 @@ fn why_tells_every_step_and_what_the_record_has() {
     let input = r#"{"file_path":"/srv/x","content":""}"#;
     assert_eq!(bed.run(&["call", "--folder", "p", "Write", input]).0, Some(3));
     let (code, text) = bed.run(&["why", "last"]);
-    assert!(code == Some(4) && text.contains("it would be the same now\n"), "{text}");
+    assert!(code == Some(4) && text.contains("it would be the same now\n"), "{code:?} {text}");
     let (_, text) = bed.run(&["why", "--json", "last"]);
     let told: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((&told[0]["same"], &told[0]["answer"]["step"]), (&true.into(), &"scope".into()));

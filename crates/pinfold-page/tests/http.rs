@@ -169,7 +169,7 @@ fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
     for events in [&mut events, &mut later] {
         let over = events.next("over").1;
         assert_eq!(over["number"], shown["number"]);
-        assert!(over["words"].as_str().unwrap().starts_with("somebody on the page answered no"), "{over}");
+        assert!(over["words"].as_str().unwrap().starts_with("an approver on the page answered no"), "{over}");
     }
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!(answer.choice, Choice::No { message: Some("not now".to_owned()), process: false });
@@ -210,7 +210,7 @@ fn one_answer_counts_and_only_what_was_offered() {
     });
     assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), 1);
     let late = replies.iter().find(|reply| reply.status != 200).unwrap();
-    assert!(late.status == 409 && late.body.contains("is over"), "{}", late.body);
+    assert!(late.status == 409 && late.body.contains("is already resolved"), "{}", late.body);
     let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!(answer.choice, Choice::session(1));
 }

@@ -520,9 +520,9 @@ fn a_dialog_ends_by_a_key_by_time_by_others_and_with_the_terminal() {
     assert_eq!(ends(&alive, &yes, None).0, DialogOutcome::Chosen(Choice::Yes));
     assert_eq!(ends(&late, &yes, None).0, DialogOutcome::Silence);
     assert_eq!(ends(&alive, &[], None).0, DialogOutcome::Gone);
-    let (shown, told) = ends(&alive, &yes, Some("somebody on the page answered no"));
+    let (shown, told) = ends(&alive, &yes, Some("an approver on the page answered no"));
     assert_eq!(shown, DialogOutcome::Over);
-    assert!(told.contains("somebody on the page answered no"));
+    assert!(told.contains("an approver on the page answered no"));
 }
 
 /// The control of [`a_terminal_is_told_nothing_but_where_and_what`].
