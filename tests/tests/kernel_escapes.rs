@@ -144,8 +144,8 @@ fn corpus() -> &'static Path {
         for probe in fs::read_dir(here.join("probes")).expect("own probes") {
             copy(&probe.expect("a probe").path(), &at.join("probes"));
         }
-        let mut compiler = Command::new(at.join("run.sh"));
-        let compiled = compiler.arg("compile").env("PROBE_BINS", at.join("bin")).output();
+        let mut runner = Command::new(at.join("run.sh"));
+        let compiled = runner.arg("compile").env("PROBE_BINS", at.join("bin")).output();
         let compiled = compiled.expect("the runner can be started");
         assert!(compiled.status.success(), "{}", told(&compiled));
         let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(&at).status();

@@ -368,7 +368,7 @@ fn only_the_browser_that_was_sent_comes_back() {
 
     for (said, words) in [
         (&[("error", "access_denied"), ("error_description", "not\x1b[31m you")][..], "access_denied"),
-        (&[("code", "good"), ("iss", "https://other.example")], "somebody else"),
+        (&[("code", "good"), ("iss", "https://other.example")], "another issuer"),
         (&[("code", "bad")], "does not take"),
     ] {
         let begun = begin(&bed, &[&url]).expect("a browser is wanted");

@@ -20,6 +20,8 @@ use crate::private::Private;
 use crate::request::SandboxRequest;
 use crate::secrets::SecretPlaceholders;
 
+const GIT_DATA: &str = "git keeps its own data there, which its commands change";
+
 /// A compiled grant. One boundary drives the mounts, Landlock and the file tools.
 ///
 /// # Invariants
@@ -234,6 +236,10 @@ impl Boundary {
     fn listed(&self) -> Guards {
         let guards = self.places.guards(self.guards.clone());
         let guards = guarded_links::with(&self.findings.linked, guards);
+        // A bare one has no name that a guard would know it by.
+        let is_named = |dir: &Path| guards.write(dir, self.home(), false).is_some();
+        let bare: Vec<_> = self.git_dirs().iter().filter(|dir| !is_named(dir)).collect();
+        let guards = bare.into_iter().fold(guards, |guards, dir| guards.with_held(dir, GIT_DATA));
         let guards = self.named.iter().fold(guards, |guards, place| guards.with_open_write(place));
         self.readable.iter().fold(guards, |guards, place| guards.with_open_read(place))
     }

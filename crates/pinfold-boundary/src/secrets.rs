@@ -65,7 +65,7 @@ impl Drop for SecretPlaceholders {
 struct Placeholder {
     name: String,
     setting: SecretSetting,
-    placeholder: String,
+    stand_in: String,
 }
 
 impl BoundaryBuilder {
@@ -90,8 +90,7 @@ impl BoundaryBuilder {
         }
         match kept(request) {
             Ok(kept) => {
-                let told =
-                    kept.all.iter().map(|one| (one.name.clone().into(), one.placeholder.clone().into()));
+                let told = kept.all.iter().map(|one| (one.name.clone().into(), one.stand_in.clone().into()));
                 added.extend(told);
                 added.extend(ROOTS.map(|name| (name.into(), kept.bundle.clone().into_os_string())));
                 profile.visible.push(kept.bundle.clone());
@@ -133,8 +132,8 @@ pub(crate) fn without_sources(request: &SandboxRequest) -> Cow<'_, [(OsString, O
 /// The placeholders, and the file with all authorities that are believed inside.
 fn kept(request: &SandboxRequest) -> io::Result<SecretPlaceholders> {
     let all = request.secrets.0.iter().map(|(name, setting)| {
-        let placeholder = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
-        Ok(Placeholder { name: name.clone(), setting: setting.clone(), placeholder })
+        let stand_in = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
+        Ok(Placeholder { name: name.clone(), setting: setting.clone(), stand_in })
     });
     let all = all.collect::<io::Result<Vec<_>>>()?;
     let authority =
@@ -185,8 +184,7 @@ impl SecretPlaceholders {
             }
         };
         let value = text.trim().to_owned();
-        let secret =
-            InjectedSecret::new(host.name.clone(), host.port, header, one.placeholder.clone(), value);
+        let secret = InjectedSecret::new(host.name.clone(), host.port, header, one.stand_in.clone(), value);
         secret.ok_or_else(|| bad("is empty, or has what no header can have"))
     }
 }

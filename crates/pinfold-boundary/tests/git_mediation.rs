@@ -314,7 +314,9 @@ fn a_directory_that_was_there_becomes_no_repository_by_its_last_part() {
     let head = "ref: refs/heads/main\n";
     for (top, parts) in [("w/half", &["refs"][..]), ("w/other", &["objects"])] {
         bed.file(&format!("{top}/HEAD"), head);
-        parts.iter().for_each(|part| bed.dir(&format!("{top}/{part}")));
+        for part in parts {
+            bed.dir(&format!("{top}/{part}"));
+        }
     }
     bed.file("w/head/HEAD", head);
     bed.file("w/common/commondir", "../half\n");

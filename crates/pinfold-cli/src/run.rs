@@ -80,7 +80,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     let limits = limits::met(&args.limits, &result.limits, too_much_output);
     let reached = limits::describe(&limits);
     let message = how_it_ended(&result.ended, reached.as_deref());
-    let name = record.end(&result, reached);
+    let name = record.end(&result, reached.as_deref());
     let RunResult { tier, watched, ended, tried, left, .. } = result;
     let report = Report::new(name.as_deref(), tier, watched, tried, left);
     report.with_agent(agent).with_limits(limits).tell(args, report_file);
@@ -88,7 +88,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     match ended {
         Ok(End::Code(code)) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
         Ok(End::TimedOut) => Ok(ExitCode::from(TIMED_OUT)),
-        Err(error) => Err(lost(error)),
+        Err(error) => Err(lost(&error)),
     }
 }
 
@@ -112,15 +112,16 @@ fn observe(
         );
     }
     if let Some(terminal) = &mut terminal {
-        own_terminal::start(terminal, &mut run).map_err(lost)?;
+        own_terminal::start(terminal, &mut run).map_err(|error| lost(&error))?;
         escalation.ask_at(terminal)?;
     }
     let flowing = match relay {
-        Some(relay) => Some(relay.start(&Arc::new(run.remote().map_err(lost)?))),
+        Some(relay) => Some(relay.start(&Arc::new(run.remote().map_err(|error| lost(&error))?))),
         None => None,
     };
     if let Some(grace) = args.end_with_input {
-        stdin_watchdog::tie(run.remote().map_err(lost)?, grace).map_err(lost)?;
+        stdin_watchdog::tie(run.remote().map_err(|error| lost(&error))?, grace)
+            .map_err(|error| lost(&error))?;
     }
     if run.boundary().hosts().is_some() && run.boundary().reaches_hosts() {
         network::make_room();
@@ -156,7 +157,7 @@ impl RunListener for RunCourse<'_> {
     }
 }
 
-fn lost(error: io::Error) -> Failure {
+fn lost(error: &io::Error) -> Failure {
     Failure::new(NO_SANDBOX, format!("lost the sandboxed process; it was killed: {error}"))
 }
 

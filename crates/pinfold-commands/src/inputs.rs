@@ -18,19 +18,16 @@ impl CommandAnalyzer<'_, '_> {
             )
         };
         let last = command.redirects.iter().rev().find(fed);
-        match last.filter(|redirect| redirect.kind != RedirectKind::Read) {
-            Some(document) => {
-                if program::has_own_syntax(acts.name) {
-                    self.unknown(Unknown::Input(acts.name.to_owned()));
-                }
-                acts.line(Cow::Borrowed(&document.target));
+        if let Some(document) = last.filter(|redirect| redirect.kind != RedirectKind::Read) {
+            if program::has_own_syntax(acts.name) {
+                self.unknown(Unknown::Input(acts.name.to_owned()));
             }
-            None => {
-                if command.place.piped_from.is_some() {
-                    self.unknown(Unknown::Input(acts.name.to_owned()));
-                }
-                self.bar_once("launcher", "what it runs comes from its input and is known only by running");
+            acts.line(Cow::Borrowed(&document.target));
+        } else {
+            if command.place.piped_from.is_some() {
+                self.unknown(Unknown::Input(acts.name.to_owned()));
             }
+            self.bar_once("launcher", "what it runs comes from its input and is known only by running");
         }
     }
 

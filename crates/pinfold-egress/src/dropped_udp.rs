@@ -133,7 +133,7 @@ fn ipv4_payload(packet: &[u8]) -> Option<&[u8]> {
     packet.get(words * 4..)
 }
 
-/// Parses an ICMPv6 message, which quotes the beginning of the dropped packet.
+/// Parses an `ICMPv6` message, which quotes the beginning of the dropped packet.
 /// [RFC 4443 §3.1](https://www.rfc-editor.org/rfc/rfc4443#section-3.1)
 fn parse_icmp_v6(message: &[u8]) -> Option<DroppedDatagram> {
     const UNREACHABLE: u8 = 1;

@@ -11,7 +11,7 @@
 //! # Invariants
 //! 1. A connection goes only to an address that was checked, after the policy allowed its host.
 //! 2. An address on this machine or its networks is reached only where the policy names it.
-//! 3. The server name in a TLS ClientHello, and the host of each plain HTTP request, is the host of the connection.
+//! 3. The server name in a TLS `ClientHello`, and the host of each plain HTTP request, is the host of the connection.
 //! 4. Inside, a name that the policy does not know does not resolve. No query about a name leaves the machine before its host
 //!    was allowed.
 //! 5. A page is fetched from an address that was checked, under the name that was judged, and no redirect is followed here.

@@ -64,7 +64,7 @@ pub struct ConnectRefusal {
 /// A contradiction between the allowed host and what the connection then named, or turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostMismatch {
-    /// The TLS ClientHello names another server, or none.
+    /// The TLS `ClientHello` names another server, or none.
     ServerName(Option<Host>),
     /// An HTTP request names another host, or none.
     HostHeader(String),

@@ -7,7 +7,7 @@ use rustls::server::Acceptor;
 
 use pinfold_host::Host;
 
-/// The most bytes that are inspected: a ClientHello with large keys fits.
+/// The most bytes that are inspected: a `ClientHello` with large keys fits.
 pub(crate) const MAX_BYTES: usize = 64 * 1024;
 
 /// The protocol of a connection, by the bytes so far.
@@ -15,7 +15,7 @@ pub(crate) const MAX_BYTES: usize = 64 * 1024;
 pub(crate) enum Sniffed {
     /// More bytes are needed.
     Incomplete,
-    /// A TLS ClientHello, with its server name (SNI) if it has one.
+    /// A TLS `ClientHello`, with its server name (SNI) if it has one.
     Tls(Option<Host>),
     /// Plain HTTP/1, which names a host in each request.
     Http,
@@ -23,7 +23,7 @@ pub(crate) enum Sniffed {
     Http2,
     /// Another protocol, which names no host.
     Other,
-    /// A ClientHello or request that cannot be parsed, or that parsers may read differently.
+    /// A `ClientHello` or request that cannot be parsed, or that parsers may read differently.
     Malformed,
 }
 
@@ -65,7 +65,7 @@ fn sniff_tls(bytes: &[u8]) -> Sniffed {
     if bytes.len() < MAX_BYTES { Sniffed::Incomplete } else { Sniffed::Malformed }
 }
 
-/// The longest request method; WebDAV has some of fifteen letters.
+/// The longest request method; `WebDAV` has some of fifteen letters.
 const MAX_METHOD: usize = 32;
 
 /// The connection preface of HTTP/2, which is no HTTP/1 request.

@@ -173,7 +173,7 @@ fn a_byte_now_and_then_holds_no_place() {
 
 #[test]
 fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
-    /// AddressRule to an address that a rule names, and from then on to one that none does.
+    /// `AddressRule` to an address that a rule names, and from then on to one that none does.
     #[derive(Debug, Default)]
     struct Turning {
         asked: AtomicUsize,

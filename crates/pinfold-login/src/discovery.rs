@@ -194,7 +194,7 @@ async fn fetch_server_metadata(
     Err(LoginError::new(format!("{endpoint} has no authorization server metadata")))
 }
 
-/// The URLs of authorization server metadata: of OAuth, and of OpenID Connect, which appends it to the path too.
+/// The URLs of authorization server metadata: of OAuth, and of `OpenID` Connect, which appends it to the path too.
 fn metadata_urls(issuer: &Endpoint) -> Vec<String> {
     let first = |name: &str| issuer.well_known_urls(name).into_iter().next();
     let path = issuer.path().trim_end_matches('/');

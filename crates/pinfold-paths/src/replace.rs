@@ -227,7 +227,7 @@ const TEMP_PREFIX: &str = ".pinfold-";
 const TEMP_SUFFIX: &str = ".tmp";
 
 /// How long a temp file is left alone: a writer that lives swaps its file in within milliseconds.
-pub const ABANDONED_AFTER: Duration = Duration::from_secs(60);
+pub const ABANDONED_AFTER: Duration = Duration::from_mins(1);
 
 fn is_temp_name(name: &OsStr) -> bool {
     let middle = name.to_str().and_then(|name| name.strip_prefix(TEMP_PREFIX)?.strip_suffix(TEMP_SUFFIX));

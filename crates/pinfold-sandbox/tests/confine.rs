@@ -1,7 +1,5 @@
 //! What a profile says is what a command meets: every limit with its control.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test may fail")]
-
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};

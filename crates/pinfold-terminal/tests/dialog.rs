@@ -1,12 +1,7 @@
 //! What a dialog looks like after each key, on a usual screen and on the smallest: `tests/dialog/*.json` beside the
 //! screens. `PINFOLD_BLESS=1` writes the screens anew.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "a test stops where it fails"
-)]
+#![expect(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use crate::common;
 use std::fmt::Write as _;

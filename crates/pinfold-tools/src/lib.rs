@@ -131,9 +131,9 @@ pub fn perform(permit: Permit, scrubbing: Scrubbing) -> Reply {
 }
 
 /// Hooks, the judge and the approver; then the operation, and the report of its outcome to hooks.
-fn carry_out<'a>(
+fn carry_out(
     session: &Session,
-    request: CallRequest<'a>,
+    request: CallRequest<'_>,
     scrubbing: Scrubbing,
     operation: impl FnOnce(Permit) -> Reply,
 ) -> Reply {

@@ -1,7 +1,5 @@
 //! Secrets in what tools answer: of large files, in pieces of output, and with the switch off.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
-
 use crate::kit::Bed;
 use crate::shells::{ShellBed, ask, bash, begin, until};
 use pinfold::RawCall;

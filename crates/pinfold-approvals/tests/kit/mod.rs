@@ -1,5 +1,6 @@
 //! Requests to ask with, and words for answers.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test takes what it needs")]
 
 use std::time::Duration;

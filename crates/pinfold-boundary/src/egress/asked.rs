@@ -141,7 +141,7 @@ impl PendingHosts {
         pending
     }
 
-    /// HostApprover for all that wait for a host, until none does.
+    /// `HostApprover` for all that wait for a host, until none does.
     fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
         let _leaving = Leaving { asked: self, key };
         while let Some(from) = self.first(key) {

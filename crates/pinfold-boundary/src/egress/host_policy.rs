@@ -20,7 +20,7 @@ use super::refusals::{Refusals, Unreached};
 use crate::hosts::HostList;
 use crate::outcome::Refused;
 
-/// HostApprover by the list, and has somebody asked where the list says nothing.
+/// `HostApprover` by the list, and has somebody asked where the list says nothing.
 #[derive(Debug)]
 pub(super) struct HostPolicy {
     hosts: HostList,

@@ -53,7 +53,7 @@ pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     match given_back {
         Ok(()) => warn("logged out; refresh token revoked"),
         Err(why) => {
-            warn(format_args!("logged out here; the token was not revoked: {}", output::lines(&why.message)))
+            warn(format_args!("logged out here; the token was not revoked: {}", output::lines(&why.message)));
         }
     }
     Ok(ExitCode::from(DONE))

@@ -67,7 +67,7 @@ fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
 /// The sessions that a call of the past could have been asked in: where the folder is granted, and where it is not.
 fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failure> {
     let mut setup = settings::setup(project, locations.clone(), Flags::default(), None)?;
-    setup.situation.project = project.to_owned();
+    project.clone_into(&mut setup.situation.project);
     let resolved = settings::resolved(&setup)?;
     let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
     let plan = Plan {

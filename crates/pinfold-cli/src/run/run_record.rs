@@ -115,7 +115,7 @@ impl RunRecord {
     }
 
     /// Records how it ended. `limits`: those that were reached, in words. Returns the name of the run, where it is recorded.
-    pub(super) fn end(self, result: &RunResult, limits: Option<String>) -> Option<String> {
+    pub(super) fn end(self, result: &RunResult, limits: Option<&str>) -> Option<String> {
         let RunResult { tried, .. } = result;
         let (end, exit) = match &result.ended {
             Ok(End::Code(code)) => ("code", Some(*code)),
@@ -124,7 +124,7 @@ impl RunRecord {
         };
         let told = EndEvent {
             end: end.into(),
-            reason: limits.as_deref().map(kept_text),
+            reason: limits.map(kept_text),
             command: self.unsaid(),
             tier: Some(result.tier.to_string()),
             watched: result.watched,

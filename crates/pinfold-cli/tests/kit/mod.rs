@@ -1,5 +1,7 @@
 //! A person with a project in their home, and pinfold as they call it.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

@@ -229,21 +229,35 @@ impl<'a> Acts<'a> {
     }
 
     fn option(&mut self, reading: &mut Reading<'a>, does: Does, name: &str, value: Option<&Cow<'a, Word>>) {
-        let Some(value) = value else {
-            match does {
-                Does::Bars(why) => self.option_bar("option", name, why.as_str()),
-                Does::Code => self.code_bar(name, "holds code, which no pattern can judge"),
-                Does::InPlace | Does::Suffix => reading.in_place = true,
-                Does::ForFirst => reading.has_first = true,
-                Does::Here => self.here(Purpose::Aside),
-                Does::FirstIsLine => {
-                    reading.first_is_line = true;
-                    self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
-                }
-                _ => {}
+        match value {
+            Some(value) => self.option_with_value(reading, does, name, value),
+            None => self.option_alone(reading, does, name),
+        }
+    }
+
+    fn option_alone(&mut self, reading: &mut Reading<'a>, does: Does, name: &str) {
+        match does {
+            Does::Bars(why) => self.option_bar("option", name, why.as_str()),
+            Does::Code => self.code_bar(name, "holds code, which no pattern can judge"),
+            Does::InPlace | Does::Suffix => reading.in_place = true,
+            Does::ForFirst => reading.has_first = true,
+            Does::Here => self.here(Purpose::Aside),
+            Does::FirstIsLine => {
+                reading.first_is_line = true;
+                self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
             }
-            return;
-        };
+            _ => {}
+        }
+    }
+
+    #[expect(clippy::ptr_arg, reason = "what is taken of it lives as long as the command")]
+    fn option_with_value(
+        &mut self,
+        reading: &mut Reading<'a>,
+        does: Does,
+        name: &str,
+        value: &Cow<'a, Word>,
+    ) {
         match does {
             // The last of these are looked for by the program's own reading.
             Does::Nothing

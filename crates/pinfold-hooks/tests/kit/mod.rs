@@ -1,5 +1,6 @@
 //! A session with hooks from settings, in a folder of its own, and whoever listens.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "not every test uses all of it")]
 #![allow(clippy::indexing_slicing, reason = "a test stops where it fails")]
 

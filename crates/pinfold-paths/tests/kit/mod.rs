@@ -1,5 +1,6 @@
 //! The test bed: three folders in a temp folder, built from lines.
 
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, unreachable_pub, reason = "each test program uses its own part")]
 
 pub mod kernel;

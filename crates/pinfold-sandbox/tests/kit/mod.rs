@@ -1,5 +1,7 @@
 //! A folder and an outside to try things in.
 
+#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;

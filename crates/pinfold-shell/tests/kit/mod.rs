@@ -1,5 +1,7 @@
 //! A real bash in a bed where nothing can be harmed: no programs, an empty folder, an ordinary user, little time.
 
+#![expect(clippy::expect_used, reason = "a test that cannot go on fails")]
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;

@@ -117,7 +117,7 @@ impl Desk {
         }
     }
 
-    /// HostApprover about more than the call that waits: nothing is done for it yet.
+    /// `HostApprover` about more than the call that waits: nothing is done for it yet.
     fn question(&self, session: &Session, held: &Held, call: ProcessCall) -> Asked {
         let Decided { outcome, answered, .. } = self.decided(session, held, call, None);
         match (outcome, answered) {
@@ -151,7 +151,7 @@ impl Desk {
         decided
     }
 
-    /// HostApprover about a call, and does it or refuses it.
+    /// `HostApprover` about a call, and does it or refuses it.
     fn decide_by(&self, session: &Session, held: Held, earlier: Option<&Earlier>) -> Verdict {
         let copied = match held.as_caller(|| copied(held.call(), session)) {
             Ok(Ok(copied)) => copied,

@@ -124,7 +124,7 @@ impl Desk {
         self.state().denied.deny_all_of(process);
     }
 
-    /// HostApprover calls about one place until none waits.
+    /// `HostApprover` calls about one place until none waits.
     fn decide_all(&self, aim: &Aim) {
         let _leaving = Leaving { desk: self, aim };
         let mut verdict = Verdict::None;

@@ -1,5 +1,6 @@
 //! A folder, a session in it, and calls.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};

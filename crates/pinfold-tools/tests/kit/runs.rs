@@ -1,5 +1,6 @@
 //! Runs whose processes try things outside, and somebody who is asked.
 
+#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::ffi::OsString;
@@ -112,7 +113,7 @@ impl RunBed {
         let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
         let plan = Plan { asking: Some(asking), ..plan };
         let mut request = SandboxRequest::new(self.folder.clone());
-        request.home = plan.home.clone();
+        request.home.clone_from(&plan.home);
         request.private = pinfold_boundary::Private::existing(self.private.path());
         request.environment = vec![
             ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),

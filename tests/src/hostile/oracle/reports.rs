@@ -78,7 +78,17 @@ fn is_new_repository(look: &Look<'_>, Change { path, before, after }: Change<'_>
         let other = before.is_none_or(|before| before.place != now.place);
         return other && !is_plain_worktree(look, path);
     }
-    now.is_dir() && before.is_none() && is_repository(look.after, path)
+    now.is_dir() && before.is_none() && is_repository(look.after, path) && !is_part_of_new(look, path)
+}
+
+/// The directory of a linked worktree in a repository that is new, and told of, itself.
+fn is_part_of_new(look: &Look<'_>, path: &Path) -> bool {
+    let seen = look.after;
+    let common = path.ancestors().nth(2).filter(|_| path.parent().is_some_and(|p| p.ends_with("worktrees")));
+    let shares =
+        seen.get(&path.join("commondir")).and_then(|entry| entry.text().map(|t| t.trim() == "../.."));
+    shares == Some(true)
+        && common.is_some_and(|common| !look.before.has(common) && is_repository(seen, common))
 }
 
 /// A working tree of a repository that was held all the time, with nothing of its own that git would run.

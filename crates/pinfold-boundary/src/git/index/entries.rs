@@ -126,7 +126,7 @@ impl Entries {
         let start = self.names.len();
         self.names.extend_from_slice(same);
         self.names.extend_from_slice(text);
-        (self.names.len() <= MOST_NAMES).then(|| start..self.names.len())
+        (self.names.len() <= MOST_NAMES).then_some(start..self.names.len())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {

@@ -55,6 +55,7 @@ impl Extensions {
 }
 
 /// Reads which entries of which base hold. Without a base there is nothing to be merged.
+#[expect(clippy::option_option, reason = "what cannot be read, and what names no base")]
 fn link(data: &[u8], hash: Hash) -> Option<Option<Link>> {
     use std::fmt::Write as _;
     let mut reader = Reader::new(data);

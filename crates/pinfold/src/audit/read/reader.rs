@@ -52,6 +52,7 @@ impl Default for Position {
 
 /// A line, read.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are lines, one at a time")]
 pub enum Read<'a> {
     /// The line as it is understood, and as it stands there.
     Line(Line, &'a str),
@@ -459,7 +460,7 @@ mod tests {
         let begun = std::time::Instant::now();
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         (0..1000).for_each(|n| {
-            file.write_all((serde_json::to_string(&at(n, 0)).unwrap() + "\n").as_bytes()).unwrap()
+            file.write_all((serde_json::to_string(&at(n, 0)).unwrap() + "\n").as_bytes()).unwrap();
         });
         file.write_all((serde_json::to_string(&at(5, 9)).unwrap() + "\n").as_bytes()).unwrap();
         let mut reader = Reader::of_file(&Ambient::claim(), &path);
