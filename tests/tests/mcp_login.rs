@@ -369,7 +369,7 @@ fn only_the_browser_that_was_sent_comes_back() {
     for (said, words) in [
         (&[("error", "access_denied"), ("error_description", "not\x1b[31m you")][..], "access_denied"),
         (&[("code", "good"), ("iss", "https://other.example")], "another issuer"),
-        (&[("code", "bad")], "does not take"),
+        (&[("code", "bad")], "rejected the grant"),
     ] {
         let begun = begin(&bed, &[&url]).expect("a browser is wanted");
         known.lock().expect("unbroken").challenge = begun.said("code_challenge");

@@ -115,13 +115,14 @@ pub(crate) fn may_be_repository(place: &Path) -> bool {
     is_repository(place) || looked.is_err_and(|error| !absent(&error))
 }
 
-/// Whether a directory is the git directory of a linked worktree, in the repository that it belongs to: what the worktree is told by is
-/// its `.git` file.
+/// Whether a directory is the git directory of a linked worktree, in the repository that it belongs to: of what is there a person is
+/// told by the `.git` file of the worktree, and by the repository, where it is one.
 pub(crate) fn is_part_of_worktree(directory: &Path) -> bool {
     let is_listed = directory.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees");
     is_listed
         && !is_git_dir(directory)
         && read_pointer(&directory.join(COMMON), b"").is_some_and(|common| common == Path::new("../.."))
+        && is_git_dir(&directory.join("../.."))
 }
 
 /// The git directory that a git directory shares its configuration and references with: itself, but for linked worktrees.

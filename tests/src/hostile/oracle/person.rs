@@ -66,9 +66,12 @@ fn run(world: &World, at: &Path, program: &str, words: &[&str]) {
 
 /// What is not as it was before the person went on, outside of all git directories.
 fn changed(look: &Look<'_>, after: &Snapshot, all: &mut Vec<Violation>) {
+    let trees = if has_lost_objects(look) { repositories(look) } else { Vec::new() };
     for change in look.after.changes(after) {
-        // `checkout -f` writes a file anew whose time is that of the index.
-        if change.is_only_replaced() {
+        // `checkout -f` writes a file anew whose time is that of the index, and takes it away before it looks for an
+        // object that is gone.
+        let is_taken_away = change.after.is_none() && trees.iter().any(|tree| change.path.starts_with(tree));
+        if change.is_only_replaced() || is_taken_away {
             continue;
         }
         let in_git = look.roles.gits.around(change.path).is_some();
@@ -87,4 +90,12 @@ fn changed(look: &Look<'_>, after: &Snapshot, all: &mut Vec<Violation>) {
             }));
         }
     }
+}
+
+/// Whether the runs took objects of a repository away that is theirs to write.
+fn has_lost_objects(look: &Look<'_>) -> bool {
+    let data = |path: &Path| matches!(look.role(path), Role::GitData | Role::Pinned);
+    let objects = |path: &Path| path.components().any(|part| part.as_os_str() == "objects");
+    let mut before = look.before.below(&look.world.top);
+    before.any(|(path, _)| objects(path) && data(path) && !look.after.has(path))
 }
