@@ -7,19 +7,19 @@
 
 #![no_main]
 
-#[path = "../../crates/pinfold-egress/src/dns.rs"]
-mod dns;
-#[path = "../../crates/pinfold-egress/src/first.rs"]
-mod first;
-#[path = "../../crates/pinfold-egress/src/synthetic.rs"]
+#[path = "../../crates/pinfold-egress/src/dns_answer.rs"]
+mod dns_answer;
+#[path = "../../crates/pinfold-egress/src/fake_ip.rs"]
 #[allow(dead_code, reason = "the target takes its part")]
-mod synthetic;
+mod fake_ip;
+#[path = "../../crates/pinfold-egress/src/sniff.rs"]
+mod sniff;
 
-use dns::Lookup;
-use first::First;
+use dns_answer::Lookup;
+use fake_ip::FakeIpPool;
 use hickory_proto::op::{Message, MessageType};
 use libfuzzer_sys::fuzz_target;
-use synthetic::Synthetic;
+use sniff::Sniffed;
 
 fuzz_target!(|bytes: &[u8]| {
     opening(bytes);
@@ -28,11 +28,11 @@ fuzz_target!(|bytes: &[u8]| {
 
 /// Bytes come in pieces: what is said of a piece is not taken back.
 fn opening(bytes: &[u8]) {
-    let whole = first::read(bytes, 80);
+    let whole = sniff::sniff(bytes, 80);
     for end in (0..bytes.len()).step_by(bytes.len() / 64 + 1) {
-        let piece = first::read(&bytes[..end], 80);
+        let piece = sniff::sniff(&bytes[..end], 80);
         assert!(
-            piece == First::More || piece == whole,
+            piece == Sniffed::Incomplete || piece == whole,
             "{piece:?}, then {whole:?}: {}",
             bytes.escape_ascii()
         );
@@ -40,8 +40,9 @@ fn opening(bytes: &[u8]) {
 }
 
 fn question(bytes: &[u8]) {
-    let mut names = Synthetic::default();
-    let said = dns::answer(bytes, |name| names.addresses(name).map_or(Lookup::Unknown, Lookup::Known));
+    let mut names = FakeIpPool::default();
+    let said =
+        dns_answer::answer_query(bytes, |name| names.assign(name).map_or(Lookup::Unknown, Lookup::Known));
     let Some(said) = said else { return };
     let (asked, said) =
         (Message::from_vec(bytes).expect("it was read"), Message::from_vec(&said).expect("an answer"));
