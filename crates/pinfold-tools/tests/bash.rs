@@ -424,7 +424,8 @@ fn a_repository_that_a_command_makes_is_told_of_and_held_for_the_next() {
     let made = bash(
         &session,
         &bed.unread(
-            "mkdir -p sub/.git/hooks sub/.git/objects sub/.git/refs && \
+            // A lock is made as git makes it: by a call that would not open another's.
+            "mkdir -p sub/.git/hooks sub/.git/objects sub/.git/refs && set -C && \
         echo 'ref: refs/heads/main' > sub/.git/HEAD && echo '[core]' > sub/.git/config.lock && \
         mv sub/.git/config.lock sub/.git/config && echo x > sub/.git/hooks/a.sample",
         ),
