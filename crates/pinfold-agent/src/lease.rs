@@ -43,7 +43,7 @@ pub struct Holder {
     pub folders: Vec<String>,
 }
 
-/// Why there is no lease.
+/// Reason why there is no lease.
 #[derive(Debug, thiserror::Error)]
 pub enum NotLeased {
     /// Another run holds it, and the time to wait is over.
@@ -141,7 +141,7 @@ impl RunLeases {
     }
 }
 
-/// Why a try came to nothing.
+/// Reason why a try came to nothing.
 enum Tried {
     Held(Holder, String),
     Busy,

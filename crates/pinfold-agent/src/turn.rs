@@ -30,7 +30,7 @@ pub(crate) struct Brief {
     pub(crate) tools: Vec<Arc<Offered>>,
 }
 
-/// Why there is no turn.
+/// Reason why there is no turn.
 pub(crate) enum NoTurn {
     /// The model did not answer.
     Failed(ModelError),

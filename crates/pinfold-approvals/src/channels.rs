@@ -26,7 +26,7 @@ pub struct ChannelOptions {
     pub environment: std::collections::BTreeMap<String, String>,
 }
 
-/// Why the configured channels cannot be opened.
+/// Reason why the configured channels cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum ChannelError {
     /// Settings require other terminals, and there is no directory for a socket.

@@ -39,7 +39,7 @@ pub enum RequestResolution {
     Gone,
 }
 
-/// Why an answer does not count.
+/// Reason why an answer does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// There is no such request.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{FolderChoice, NoProject};
 
-/// Why a grant cannot be carried out.
+/// Reason why a grant cannot be carried out.
 #[derive(Debug, thiserror::Error)]
 pub enum CompileError {
     /// A place that was named cannot be resolved.

@@ -94,7 +94,7 @@ pub(crate) fn named_reader(file: &Path) -> Result<Reader, Failure> {
     Ok(Reader::of_file(&Ambient::claim(), file))
 }
 
-/// Why no more is read.
+/// Reason why no more is read.
 enum Stop {
     Unreadable(io::Error),
     Taker(Failure),

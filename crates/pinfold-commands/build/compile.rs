@@ -47,7 +47,7 @@ pub(crate) struct Options {
     pub(crate) effect: Effect,
 }
 
-/// Where a line stands.
+/// Position of a line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum From {
     /// In the entry itself.

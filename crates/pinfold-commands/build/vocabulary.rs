@@ -1,6 +1,6 @@
 //! The words of the catalog, and the types of `src/command/program` that they stand for.
 
-/// What is done to a file, by the word for it; with `-aside` behind it, beside the purpose of the program.
+/// Operations on a file, by the word for it; with `-aside` behind it, beside the purpose of the program.
 const OPERATIONS: &[(&str, &str)] = &[
     ("reads", "Read"),
     ("lists", "List"),
@@ -15,7 +15,7 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("moves-to", "MoveTo"),
 ];
 
-/// What options do, where one word says all of it.
+/// Effects of options that one word says.
 const EFFECTS: &[(&str, &str)] = &[
     ("plain", "Nothing"),
     ("text", "Text"),
@@ -57,18 +57,18 @@ const EFFECTS: &[(&str, &str)] = &[
 const REASONS: &[(&str, &str)] =
     &[("runs", "runs the program that it names"), ("loads", "loads code or settings from where it says")];
 
-/// How options are written.
+/// Styles of options.
 pub(crate) const STYLES: &[(&str, &str)] =
     &[("gnu", "Gnu"), ("go", "Go"), ("single", "Single"), ("glued", "Glued"), ("none", "Plain")];
 
-/// What a program takes from the folder that it works in.
+/// Things that a program takes from the folder that it works in.
 pub(crate) const FOLDERS: &[(&str, &str)] =
     &[("repository", "Repository"), ("changes-repository", "ChangesRepository"), ("code", "Code")];
 
-/// What a program does with a place that a word names of which nothing is said.
+/// Uses of a place that a word names of which nothing is said.
 pub(crate) const REACHES: &[(&str, &str)] = &[("text", "Text"), ("reads", "Reads")];
 
-/// What an option does.
+/// Effect of an option.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
     /// Source of a `Does`.
@@ -82,7 +82,7 @@ pub(crate) fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'st
     words.iter().find(|(own, _)| *own == word).map(|(_, name)| *name)
 }
 
-/// What the options of a line do, by its first word, the words behind it that are no options, and its quoted text.
+/// Returns the effect of the options of a line, by its first word, the words behind it that are no options, and its quoted text.
 pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<Effect> {
     if key == "risky" {
         return quoted.filter(|_| words.is_empty()).map(|why| Effect::Risky(why.to_owned()));
@@ -99,7 +99,7 @@ pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<
     by_word.or_else(by_operation).map(Effect::Source).or_else(by_reason)
 }
 
-/// What the operands of a program that only reads may be: the kind, and the names that belong to it.
+/// Returns the operands that a program that only reads may have: the kind, and the names that belong to it.
 pub(crate) fn read_only<'a>(words: &[&'a str]) -> Option<(String, Vec<&'a str>)> {
     let (kind, names) = match words {
         ["none"] => ("None".to_owned(), &[][..]),
@@ -129,7 +129,7 @@ fn path(word: &str) -> Option<String> {
     look_up(OPERATIONS, word).map(|name| format!("Operation::{name}, Purpose::{purpose}"))
 }
 
-/// What the operands are.
+/// Returns the kind of the operands.
 pub(crate) fn operands(words: &[&str]) -> Option<String> {
     let behind = |words: &[&str]| match words {
         [] => Some(0),

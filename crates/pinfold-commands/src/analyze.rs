@@ -33,7 +33,7 @@ pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
     analyze_script(text, script, &here)
 }
 
-/// Where a script is read.
+/// Context in which a script is read.
 struct Surroundings {
     /// The folders that it may start in.
     folders: Vec<Stand>,
@@ -366,7 +366,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    /// Whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
+    /// Returns whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
     fn is_unread(&self, invocation: &Invocation, acts: &Acts<'_>) -> bool {
         let defined =
             || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());

@@ -197,7 +197,7 @@ fn names_variable(args: &[Word]) -> bool {
     args.windows(2).any(|pair| matches!(pair, [option, name] if asks(option) && !plain(name)))
 }
 
-/// Whether the literal text of a word holds a substitution that would be evaluated with it.
+/// Returns whether the literal text of a word holds a substitution that would be evaluated with it.
 fn evaluates(word: &Word) -> bool {
     word.parts.iter().any(|part| match part {
         Part::Literal(text) => text.contains('[') && holds_substitution(text),
@@ -209,7 +209,7 @@ fn holds_substitution(text: &str) -> bool {
     text.contains("$(") || text.contains('`') || text.contains("${")
 }
 
-/// Whether the literal text of a word holds a substitution, which is run where the text is evaluated.
+/// Returns whether the literal text of a word holds a substitution, which is run where the text is evaluated.
 pub(super) fn holds_code(word: &Word) -> bool {
     word.parts
         .iter()
@@ -230,7 +230,7 @@ pub(super) fn planted(command: &SimpleCommand) -> Option<NotAllowlistable> {
     })
 }
 
-/// Whether a command has no effect beyond its shell, and says at most what it was told. Its redirects and its bars
+/// Returns whether a command has no effect beyond its shell, and says at most what it was told. Its redirects and its bars
 /// are somebody else's.
 pub(super) fn is_inert(invocation: &Invocation) -> bool {
     let args = invocation.args();

@@ -706,12 +706,12 @@ pub(super) fn of_word(word: &Word) -> Option<NotAllowlistable> {
     bar(name, Some(&value))
 }
 
-/// Whether a word reads `NAME=value`.
+/// Returns whether a word reads `NAME=value`.
 pub(super) fn is_assignment(word: &Word) -> bool {
     word.literal_prefix().split_once('=').is_some_and(|(name, _)| is_name(name))
 }
 
-/// Whether a variable of that name matters by itself, whatever its value: one that only the shell sees until it
+/// Returns whether a variable of that name matters by itself, whatever its value: one that only the shell sees until it
 /// is exported, or that programs see already.
 pub(super) fn matters(name: &str) -> bool {
     !HARMLESS.contains(&name)

@@ -42,7 +42,7 @@ pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
     hits
 }
 
-/// How many words behind the name of an interpreter say what it is told.
+/// Number of words behind the name of an interpreter that say what it is told.
 const MOST_TOLD: usize = 8;
 
 /// A shell or an interpreter that one of the words names, with a line or code behind it.

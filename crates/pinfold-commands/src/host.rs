@@ -17,7 +17,7 @@ pub(super) fn of_address(address: &str) -> Option<String> {
     (!host.is_empty() && host.bytes().all(plain)).then_some(host)
 }
 
-/// Whether an operand names a place on another host: `host:path`, `user@host:path`, `rsync://host/path`, and not
+/// Returns whether an operand names a place on another host: `host:path`, `user@host:path`, `rsync://host/path`, and not
 /// a file with a colon in its name, which is written with a slash in front of the colon.
 pub(super) fn is_remote(operand: &str) -> bool {
     if operand.contains("://") {

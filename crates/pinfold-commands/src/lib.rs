@@ -1,4 +1,4 @@
-//! What a command line would do: each simple command with the programs it would start, what they would write and read,
+//! Effects of a command line: each simple command with the programs it would start, what they would write and read,
 //! which hosts they would reach, and why a rule may not be enough to let it through.
 //!
 //! Pure: nothing is looked up. A word that is known only by running it stays unknown here.
@@ -60,6 +60,7 @@ pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
+pub use place::EMPTY_DEVICES;
 pub use unknown::{InnerLine, Unknown};
 
 use pinfold_host::{Host, WebUrl};
@@ -95,7 +96,7 @@ pub struct CommandClaim {
     pub unread: Vec<String>,
     /// Lines for shells that it starts, at any depth, and values of options that are run like one.
     pub inner_lines: Vec<InnerLine>,
-    /// What of it is known only by running, each once.
+    /// Parts of it that are known only by running, each once.
     pub unknown: Vec<Unknown>,
 }
 
@@ -169,7 +170,7 @@ pub struct SafeguardHit {
     pub id: &'static str,
     /// One clause: `rewrites a remote branch`.
     pub about: &'static str,
-    /// How bad it is: which settings of `immune` keep it.
+    /// Severity: which settings of `immune` keep it.
     pub severity: Severity,
 }
 
@@ -240,14 +241,14 @@ pub fn starters() -> impl Iterator<Item = &'static str> {
 const SYSTEM: [&str; 6] =
     ["/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/usr/local/bin/", "/usr/local/sbin/"];
 
-/// Whether a program is named by its place in one of the system's directories.
+/// Returns whether a program is named by its place in one of the system's directories.
 pub fn is_system_path(program: &str) -> bool {
     let in_it =
         |dir: &str| program.strip_prefix(dir).is_some_and(|name| !name.is_empty() && !name.contains('/'));
     SYSTEM.iter().any(|dir| in_it(dir))
 }
 
-/// Whether the tables describe a program of this name.
+/// Returns whether the tables describe a program of this name.
 pub fn knows(name: &str) -> bool {
     program::find(name).is_some()
 }

@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// Whether what is written to the new name is written to what `source` leads to. A tree that is copied from outside
+    /// Returns whether what is written to the new name is written to what `source` leads to. A tree that is copied from outside
     /// is another one then; one of the folder may hold links that lead out of it.
     fn writes(self, source: &Word) -> bool {
         match self {

@@ -75,7 +75,7 @@ pub(super) fn unclaimed(
     out
 }
 
-/// Whether a word that is known only by running may turn out to be a path: not behind the beginning of an address.
+/// Returns whether a word that is known only by running may turn out to be a path: not behind the beginning of an address.
 fn could_be_path(word: &Word) -> bool {
     !word.literal_prefix().contains("://")
 }

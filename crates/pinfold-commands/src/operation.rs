@@ -1,6 +1,6 @@
-//! What would be done to a path.
+//! Operations on a path.
 
-/// What would be done to one path.
+/// Operation on one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
     /// Read a file's content.

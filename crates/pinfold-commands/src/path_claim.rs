@@ -25,9 +25,9 @@ impl PathText {
 pub struct PathClaim {
     /// The path as written. `None`: the call named none and means the folder it works in.
     pub path: Option<PathText>,
-    /// What would be done to it.
+    /// Operation on it.
     pub operation: Operation,
-    /// Who says so.
+    /// Origin of the claim.
     pub origin: Origin,
     /// The path holds wildcards of a shell: everything that matches it is touched.
     pub wild: bool,
@@ -42,7 +42,7 @@ impl PathClaim {
     }
 }
 
-/// Who says that a path would be touched. The number is the command's place among the commands of the call.
+/// Origin of the claim that a path would be touched. The number is the command's place among the commands of the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Origin {
     /// The call itself.
@@ -70,7 +70,7 @@ impl Origin {
     }
 }
 
-/// Why a text that a tool of somebody else is given could be a path.
+/// Reason why a text in a call of another program's tool could be a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Supposition {
     /// Its name says that it is one, and this is another way to read it.

@@ -13,7 +13,7 @@ pub const UNKNOWN: &str = "\u{1}";
 pub struct Spelled {
     /// The text; from `open` on a pattern.
     pub text: String,
-    /// Where the first part stands that is filled in by the shell.
+    /// Offset of the first part that is filled in by the shell.
     pub open: Option<usize>,
 }
 
@@ -50,7 +50,7 @@ pub struct Piece<'a> {
     pub text: Cow<'a, str>,
     /// Where the shell begins to fill in names.
     open: Option<usize>,
-    /// Whether it is a path.
+    /// Certainty that it is a path.
     pub sure: Sure,
 }
 
@@ -69,7 +69,7 @@ impl<'a> Piece<'a> {
         Self { text: Cow::Borrowed(&spelled.text), open: spelled.open, sure }
     }
 
-    /// Whether the shell fills in a part of it.
+    /// Returns whether the shell fills in a part of it.
     pub fn is_open(&self) -> bool {
         self.open.is_some()
     }

@@ -32,7 +32,7 @@ pub(super) enum Named {
 const LONGEST: usize = 4096;
 
 /// Devices that hold nothing and change nothing when they are read or written.
-const NO_FILES: &[&str] = &[
+pub const EMPTY_DEVICES: &[&str] = &[
     "/dev/null",
     "/dev/zero",
     "/dev/full",
@@ -172,7 +172,7 @@ fn is_no_file(text: &str) -> bool {
         let number = text.strip_prefix("/dev/fd/").or_else(|| text.strip_prefix("/proc/self/fd/"))?;
         Some(!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
     };
-    text.starts_with("/dev/") && NO_FILES.contains(&text) || descriptor().unwrap_or(false)
+    text.starts_with("/dev/") && EMPTY_DEVICES.contains(&text) || descriptor().unwrap_or(false)
 }
 
 /// Where a written path starts.
@@ -251,7 +251,7 @@ fn start(part: &Part) -> Option<(String, Option<From>)> {
     }
 }
 
-/// Whether what follows `~` or `$HOME` is a path below it.
+/// Returns whether what follows `~` or `$HOME` is a path below it.
 fn starts_component(next: Option<&Part>) -> bool {
     match next {
         None => true,
@@ -260,7 +260,7 @@ fn starts_component(next: Option<&Part>) -> bool {
     }
 }
 
-/// Whether the wildcards of a word stay within their components and match ordinary names alone: none that starts with a
+/// Returns whether the wildcards of a word stay within their components and match ordinary names alone: none that starts with a
 /// dot (`..` is one of them, and many are guarded), no extended pattern, no character that is quoted and would be a
 /// wildcard otherwise, no `..` that would climb out of a match.
 fn is_plainly_wild(word: &Word, text: &str) -> bool {
@@ -279,7 +279,7 @@ fn is_plainly_wild(word: &Word, text: &str) -> bool {
 /// Characters that only a wildcard has.
 const WILD: &[char] = &['*', '?', '[', ']'];
 
-/// Whether a component with wildcards may match a name that starts with a dot.
+/// Returns whether a component with wildcards may match a name that starts with a dot.
 fn hides(name: &str) -> bool {
     name.starts_with(['.', '@', '+', '!']) || name.starts_with("?(") || name.starts_with("*(")
 }

@@ -210,7 +210,7 @@ fn once_each(stands: &mut Vec<Stand>) {
     *stands = seen;
 }
 
-/// Whether `command` runs only if the one at `at` succeeded.
+/// Returns whether `command` runs only if the one at `at` succeeded.
 fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     let mut next = command.place.after;
     for _ in 0..LONGEST_CHAIN {
@@ -266,7 +266,7 @@ fn folder(args: &[Word]) -> Goes {
     }
 }
 
-/// Whether a folder is the same from wherever it is looked for.
+/// Returns whether a folder is the same from wherever it is looked for.
 fn is_fixed(word: &Word) -> bool {
     word.literal_prefix().starts_with('/')
         || matches!(word.parts.first(), Some(pinfold_shell::Part::Tilde(_)))

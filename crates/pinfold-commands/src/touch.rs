@@ -146,7 +146,7 @@ impl CommandAnalyzer<'_, '_> {
     }
 }
 
-/// Whether a wildcard stands in front of a slash.
+/// Returns whether a wildcard stands in front of a slash.
 fn crosses_folders(path: &str) -> bool {
     path.find(['*', '?', '[']).is_some_and(|at| path.get(at..).is_some_and(|rest| rest.contains('/')))
 }

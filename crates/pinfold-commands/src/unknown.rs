@@ -1,4 +1,4 @@
-//! What of a command is known only by running it, and the lines that it gives to shells.
+//! Parts of a command that are known only by running it, and the lines that it gives to shells.
 
 use pinfold_shell::Script;
 
@@ -12,9 +12,9 @@ pub struct InnerLine {
 /// A part of what a command would run that its words do not say.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unknown {
-    /// Which program it is.
+    /// The program.
     Program,
-    /// What this program starts.
+    /// The program that this one starts.
     Started(String),
     /// The arguments that this program adds from its input.
     Arguments(String),
@@ -26,7 +26,7 @@ pub enum Unknown {
     MayStart {
         /// The program.
         program: String,
-        /// What it may start.
+        /// The program that it may start.
         starts: String,
     },
     /// It starts more, one in another, than is looked through.

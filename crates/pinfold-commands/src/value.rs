@@ -157,7 +157,7 @@ impl<'s> Values<'s> {
         words.next().filter(|_| words.next().is_none())
     }
 
-    /// Whether the line gives a variable its values, all of which are known; `Some(false)`: it is the home directory or
+    /// Returns whether the line gives a variable its values, all of which are known; `Some(false)`: it is the home directory or
     /// one of the folders that are tracked.
     fn is_given(&self, name: &str, word: &Word, at: usize) -> Option<bool> {
         let folder = matches!(name, "HOME" | "PWD" | "OLDPWD");
@@ -168,7 +168,7 @@ impl<'s> Values<'s> {
         }
     }
 
-    /// Whether a variable has been given one of its values when a word is read: by a loop around it, or by an
+    /// Returns whether a variable has been given one of its values when a word is read: by a loop around it, or by an
     /// assignment in front of it that is made in any case, in its own shell or one around that. Otherwise it may hold
     /// what the environment gave it.
     fn is_certain(&self, name: &str, word: &Word, at: usize) -> bool {
@@ -202,7 +202,7 @@ impl<'s> Values<'s> {
         std::iter::successors(Some(shell), parent).take(DEEPEST_SHELL).collect()
     }
 
-    /// Whether a word may start with a dash. A variable that the line does not set comes from whoever started the
+    /// Returns whether a word may start with a dash. A variable that the line does not set comes from whoever started the
     /// shell, and names of files are not looked at: those that start with a dash are a matter of the program.
     pub(super) fn may_be_option(&self, word: &Word) -> bool {
         match word.parts.first() {
@@ -234,7 +234,7 @@ impl<'s> Values<'s> {
         assignment.appends || value || assignment.elements.iter().any(dashed)
     }
 
-    /// Whether the only substitution of a word is `$(pwd)`.
+    /// Returns whether the only substitution of a word is `$(pwd)`.
     pub(super) fn prints_folder(&self, word: &Word) -> bool {
         let substitutions =
             word.parts.iter().filter(|part| matches!(part, Part::Substitution { .. })).count();
@@ -247,7 +247,7 @@ impl<'s> Values<'s> {
             && inside.next().is_none()
     }
 
-    /// Whether a word is what git lists of the folder that the shell stands in, and nothing else: names below it.
+    /// Returns whether a word is what git lists of the folder that the shell stands in, and nothing else: names below it.
     pub(super) fn lists_folder(&self, word: &Word) -> bool {
         let mut inside = self.inside(word);
         matches!(word.parts.as_slice(), [Part::Substitution { .. }])
@@ -263,7 +263,7 @@ impl<'s> Values<'s> {
         commands.iter().skip(first).take_while(move |command| command.span.end <= end)
     }
 
-    /// Whether every command in the substitutions of a word prints nothing that starts with a dash.
+    /// Returns whether every command in the substitutions of a word prints nothing that starts with a dash.
     fn prints_plainly(&self, word: &Word) -> bool {
         let mut any = false;
         for command in self.inside(word) {

@@ -10,19 +10,19 @@ const WRAPPERS: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
 /// Folders that only the system's owner can write, for a wrapper that is named by its path.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
 
-/// Whether a name is one of them.
+/// Returns whether a name is one of them.
 pub(super) fn is_name(name: &str) -> bool {
     WRAPPERS.contains(&name)
 }
 
-/// Whether the invocation is a wrapper by its name.
+/// Returns whether the invocation is a wrapper by its name.
 pub(super) fn is_wrapper(invocation: &Invocation) -> bool {
     let Some(program) = invocation.program() else { return false };
     let name = SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
     WRAPPERS.contains(&name)
 }
 
-/// Whether a rule may look at what it starts in its place.
+/// Returns whether a rule may look at what it starts in its place.
 pub(super) fn strips(invocation: &Invocation, acts: &Acts<'_>) -> bool {
     is_wrapper(invocation)
         && acts.exact

@@ -79,7 +79,7 @@ enum Protocol {
     InterceptedTls,
 }
 
-/// Why a connection is not relayed.
+/// Reason why a connection is not relayed.
 enum SniffError {
     /// Another host is named, or the bytes are malformed.
     Mismatch(HostMismatch),

@@ -43,7 +43,7 @@ pub struct FetchedPage {
     pub body: Vec<u8>,
 }
 
-/// Why there is no response.
+/// Reason why there is no response.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FetchError {
     /// The host resolves to an address that is not permitted.

@@ -32,7 +32,7 @@ pub(crate) struct RelayState {
     ended: watch::Sender<bool>,
 }
 
-/// Why there is no connection to a host.
+/// Reason why there is no connection to a host.
 #[derive(Debug)]
 pub(crate) enum ConnectError {
     /// The policy refused it.

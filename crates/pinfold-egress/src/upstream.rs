@@ -33,7 +33,7 @@ pub(crate) struct Upstream {
     resolver: OnceLock<TokioResolver>,
 }
 
-/// Why there is no connection.
+/// Reason why there is no connection.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamError {
     /// An address of the host is not permitted.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use ipnet::{Ipv4Net, Ipv6Net};
 
-/// Why an address is not reached without a rule that names it.
+/// Reason why an address is not reached without a rule that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Near {
     /// This machine.

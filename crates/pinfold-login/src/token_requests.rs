@@ -104,7 +104,7 @@ impl TokenSet {
     }
 }
 
-/// Why there are no tokens.
+/// Reason why there are no tokens.
 pub(crate) enum TokenError {
     /// The grant has expired or was revoked.
     InvalidGrant,

@@ -31,7 +31,7 @@ pub struct BlockingClient {
 #[derive(Debug)]
 pub struct HttpResponse(Response<ureq::Body>);
 
-/// Why there is no response, or no body.
+/// Reason why there is no response, or no body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HttpError {
     /// No server can be verified, since there are no trust roots. Nothing was sent.

@@ -19,7 +19,7 @@ pub const MAX_HEADER_BYTES: usize = 64 << 10;
 /// The ALPN identifier of HTTP/1.1 (RFC 7301).
 pub const ALPN: &[u8] = b"http/1.1";
 
-/// Why a body was not read to its end.
+/// Reason why a body was not read to its end.
 #[derive(Debug)]
 pub enum BodyError {
     /// More bytes than the limit.

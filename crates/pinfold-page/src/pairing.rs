@@ -49,7 +49,7 @@ pub(crate) struct BrowserKeys {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Browser(u64);
 
-/// Why a browser was not paired.
+/// Reason why a browser was not paired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairingError {
     /// The code is wrong.

@@ -4,7 +4,7 @@ use std::io;
 
 use rustix::io::Errno;
 
-/// Why a deed did not happen. Nothing was changed unless the variant says so.
+/// Reason why a deed did not happen. Nothing was changed unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DeedError {

@@ -226,7 +226,7 @@ pub(crate) fn temp_name() -> OsString {
 const TEMP_PREFIX: &str = ".pinfold-";
 const TEMP_SUFFIX: &str = ".tmp";
 
-/// How long a temp file is left alone: a writer that lives swaps its file in within milliseconds.
+/// Time for which a temp file is left alone: a writer that lives swaps its file in within milliseconds.
 pub const ABANDONED_AFTER: Duration = Duration::from_mins(1);
 
 fn is_temp_name(name: &OsStr) -> bool {

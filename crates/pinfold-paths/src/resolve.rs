@@ -52,7 +52,7 @@ pub struct Unresolved {
     pub leads_to: Option<PathBuf>,
 }
 
-/// Why a claim leads nowhere that could be held.
+/// Reason why a claim leads nowhere that could be held.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Why {

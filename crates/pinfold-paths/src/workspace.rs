@@ -83,7 +83,7 @@ pub(crate) fn below<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     Some(Path::new(OsStr::from_bytes(below)))
 }
 
-/// Why a folder cannot be a workspace.
+/// Reason why a folder cannot be a workspace.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {

@@ -47,7 +47,7 @@ pub enum PathDecision {
     Deny(Reason),
 }
 
-/// Why a step decided as it did. The gate puts it into words.
+/// Reason why a step decided as it did. The gate puts it into words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reason {
     /// A rule denies it.

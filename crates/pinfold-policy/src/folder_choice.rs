@@ -24,7 +24,7 @@ pub struct FolderChoice {
     pub only_judged: bool,
 }
 
-/// Why a folder is not granted.
+/// Reason why a folder is not granted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoProject {
     /// The root of the file system.

@@ -111,7 +111,7 @@ impl Hosts {
         Self { deny: deny.into(), ..Self::default() }
     }
 
-    /// Whether nothing may be reached unasked.
+    /// Returns whether nothing may be reached unasked.
     pub fn is_empty(&self) -> bool {
         self.allow.is_empty()
     }
@@ -134,7 +134,7 @@ impl Hosts {
         self.find(port, |rule| rule.holds(address))
     }
 
-    /// Whether a name may be reached at any port. Others do not exist inside.
+    /// Returns whether a name may be reached at any port. Others do not exist inside.
     pub fn knows(&self, name: &Name) -> bool {
         self.reachable_ports().iter().any(|port| matches!(self.name(name, *port), Reach::Allowed(_)))
     }
@@ -153,7 +153,7 @@ impl Hosts {
         self.ports.iter().copied()
     }
 
-    /// Whether a host that is allowed without a port can be reached at this one.
+    /// Returns whether a host that is allowed without a port can be reached at this one.
     pub fn is_usual(&self, port: u16) -> bool {
         self.ports.contains(&port)
     }

@@ -92,7 +92,7 @@ fn overtaken(rule: &SourcedRule, by: &SourcedRule, earlier: bool) -> Option<Rema
     }
 }
 
-/// Whether `by` matches whatever `rule` does. A rule that restricts reaches further than its tool.
+/// Returns whether `by` matches whatever `rule` does. A rule that restricts reaches further than its tool.
 fn covers(by: &SourcedRule, rule: &Rule) -> bool {
     let restricts = by.effect != Effect::Allow;
     match (by.rule.covers(), rule.covers()) {

@@ -86,7 +86,7 @@ pub struct Ignored {
     pub why: WhyIgnored,
 }
 
-/// Why something that was said does not count.
+/// Reason why something that was said does not count.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WhyIgnored {
     /// A value that would widen, in a file that is not trusted as it is now.

@@ -64,7 +64,7 @@ pub struct Width {
     pub still_asks: Vec<String>,
 }
 
-/// Whether a person has to be asked about this very call each time.
+/// Returns whether a person has to be asked about this very call each time.
 pub fn is_immune(verdict: &Verdict) -> bool {
     verdict
         .trail
@@ -231,7 +231,7 @@ fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {
     Width { says: rule.text().to_owned(), grants: Vec::new(), rule: Some(rule.clone()), also, still_asks }
 }
 
-/// Whether a rule names what it is about, so that it may be granted by somebody who is not a person: no whole tool,
+/// Returns whether a rule names what it is about, so that it may be granted by somebody who is not a person: no whole tool,
 /// nothing that starts whatever it is told to, and nothing left open that the table does not leave open.
 pub fn is_narrow(rule: &Rule) -> bool {
     match rule.covers() {
@@ -245,7 +245,7 @@ pub fn is_narrow(rule: &Rule) -> bool {
     }
 }
 
-/// Whether a rule may be proposed because of what people answered: a narrow one that reaches no other machine.
+/// Returns whether a rule may be proposed because of what people answered: a narrow one that reaches no other machine.
 pub fn may_be_learnt(rule: &Rule) -> bool {
     let stays = match rule.covers() {
         Covers::Command(pattern) => breadth::stays_here(pattern),

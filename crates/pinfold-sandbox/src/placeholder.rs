@@ -37,7 +37,7 @@ const TRIES: usize = 500;
 /// on a busy machine can take a while.
 const REST: Duration = Duration::from_millis(2);
 
-/// Whether an empty directory left behind by this crate stands there.
+/// Returns whether an empty directory left behind by this crate stands there.
 pub fn is_placeholder(path: &Path) -> bool {
     let ours = fs::symlink_metadata(path).is_ok_and(|found| is_marked(&found));
     ours && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
@@ -80,12 +80,12 @@ pub fn unmark_left_behind(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a directory has our mark, whatever stands in it.
+/// Returns whether a directory has our mark, whatever stands in it.
 pub fn is_marked(found: &fs::Metadata) -> bool {
     found.is_dir() && found.mode() & 0o7777 == MODE
 }
 
-/// Whether a file left behind by this crate stands there. One that is empty is still being written by another run.
+/// Returns whether a file left behind by this crate stands there. One that is empty is still being written by another run.
 pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
     let ours = fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.mode() & 0o7777 == FILE_MODE);
     let mut found = Vec::new();
@@ -234,7 +234,7 @@ impl Name {
     }
 }
 
-/// Whether it is this process or the machine that has run out of something, so that trying again is of no use.
+/// Returns whether it is this process or the machine that has run out of something, so that trying again is of no use.
 fn is_exhausted(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }

@@ -204,7 +204,7 @@ fn seccomp() -> Finding {
     }
 }
 
-/// Whether the supervisor can hand out sockets in answer to a question, and read what is asked.
+/// Returns whether the supervisor can hand out sockets in answer to a question, and read what is asked.
 fn proxy() -> Finding {
     let filter = Filter::new(&Profile::default(), Backing::Landlock, Group::Shared);
     let failed = io::Error::from_raw_os_error;

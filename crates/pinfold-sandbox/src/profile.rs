@@ -181,7 +181,7 @@ pub struct Openings {
 }
 
 impl Openings {
-    /// Whether calls may be carried out for everybody inside: nobody can have a view of files, limits or operations of
+    /// Returns whether calls may be carried out for everybody inside: nobody can have a view of files, limits or operations of
     /// their own that the supervisor does not know of.
     pub fn allow_mediation(self) -> bool {
         !(self.user_namespaces || self.io_uring || self.landlock)

@@ -64,7 +64,7 @@ impl Probe {
         probes
     }
 
-    /// Whether the attempt is about a place rather than a system call. Such ones need no filter, and are made before
+    /// Returns whether the attempt is about a place rather than a system call. Such ones need no filter, and are made before
     /// it stands: each would have to be let through by the supervisor.
     pub(crate) fn is_about_files(&self) -> bool {
         matches!(self, Self::WriteIn(_) | Self::WriteUnmediated(_))

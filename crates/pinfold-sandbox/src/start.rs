@@ -61,7 +61,7 @@ pub struct StartError {
 }
 
 impl StartError {
-    /// Whether this machine cannot build the walls of the tier, so that a weaker one is the only way.
+    /// Returns whether this machine cannot build the walls of the tier, so that a weaker one is the only way.
     pub fn is_machine(&self) -> bool {
         matches!(
             self.stage,
@@ -78,22 +78,22 @@ impl StartError {
         )
     }
 
-    /// Whether a standard stream is none that a command can be given, so that the machine is not to blame.
+    /// Returns whether a standard stream is none that a command can be given, so that the machine is not to blame.
     pub fn is_about_streams(&self) -> bool {
         self.stage == Stage::Streams
     }
 
-    /// Whether this process or the machine may open no more files.
+    /// Returns whether this process or the machine may open no more files.
     pub fn is_out_of_files(&self) -> bool {
         matches!(self.error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
     }
 
-    /// Whether the supervisor cannot carry calls out here, so that a profile without [`Profile::mediated`] is the only way.
+    /// Returns whether the supervisor cannot carry calls out here, so that a profile without [`Profile::mediated`] is the only way.
     pub fn is_unmediated(&self) -> bool {
         self.stage == Stage::Seccomp && self.error.raw_os_error() == Some(libc::EBUSY)
     }
 
-    /// Whether the program was not found (exit code 127) or could not be run (126).
+    /// Returns whether the program was not found (exit code 127) or could not be run (126).
     pub fn exit_code(&self) -> i32 {
         match (self.stage, self.error.raw_os_error()) {
             (Stage::Exec, Some(libc::ENOENT)) => 127,
@@ -160,7 +160,7 @@ pub enum End {
     TimedOut,
 }
 
-/// Whether this kernel lets a supervisor carry calls out ([`Profile::mediated`]): Landlock that keeps names together
+/// Returns whether this kernel lets a supervisor carry calls out ([`Profile::mediated`]): Landlock that keeps names together
 /// (version 2), and questions that wait undisturbed by signals; both since Linux 5.19. Where another program above watches
 /// already only the start tells.
 pub fn can_mediate() -> bool {
@@ -363,12 +363,12 @@ impl Confined {
         Ok(())
     }
 
-    /// Whether the sockets of [`Profile::sockets`] can be reached.
+    /// Returns whether the sockets of [`Profile::sockets`] can be reached.
     pub fn reaches_sockets(&self) -> bool {
         self.reaches_sockets
     }
 
-    /// Whether attempts are shown to the watcher.
+    /// Returns whether attempts are shown to the watcher.
     pub fn is_watched(&self) -> bool {
         self.watch.is_some()
     }
@@ -586,7 +586,7 @@ impl Confined {
         sys::stop(signal, group)
     }
 
-    /// Whether a call is held until somebody has decided.
+    /// Returns whether a call is held until somebody has decided.
     fn is_asking(&self) -> bool {
         self.deadline.is_some() && self.watch.as_ref().is_some_and(|watch| watch.0.holds())
     }

@@ -275,12 +275,12 @@ pub(crate) fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
     check_int(unsafe { libc::renameat2(here, from.as_ptr(), here, to.as_ptr(), flags) }).map(drop)
 }
 
-/// Whether this user can read a file, or reach into a directory. Not for a child.
+/// Returns whether this user can read a file, or reach into a directory. Not for a child.
 pub(crate) fn can_use_content(path: &Path) -> bool {
     can_access(path, if path.is_dir() { libc::X_OK } else { libc::R_OK })
 }
 
-/// Whether this user can use a place like this: `R_OK`, `W_OK`, `X_OK`.
+/// Returns whether this user can use a place like this: `R_OK`, `W_OK`, `X_OK`.
 ///
 /// [faccessat(2)](https://man7.org/linux/man-pages/man2/access.2.html). Not for a child.
 pub(crate) fn can_access(path: &Path, how: c_int) -> bool {
@@ -298,7 +298,7 @@ pub(crate) fn identity(fd: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
     Ok((stat.st_dev, stat.st_ino))
 }
 
-/// Whether a held place is a directory.
+/// Returns whether a held place is a directory.
 pub(crate) fn is_directory(fd: BorrowedFd<'_>) -> io::Result<bool> {
     // SAFETY: all zero is a valid `stat` for the kernel to fill.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -698,7 +698,7 @@ pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccom
     Ok(question)
 }
 
-/// Whether the asker still waits, so that its process number still means the same process.
+/// Returns whether the asker still waits, so that its process number still means the same process.
 pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
     const SECCOMP_IOCTL_NOTIF_ID_VALID: libc::Ioctl = ioctl_request(0x4008_2102);
     // SAFETY: reads one 64-bit word.
@@ -745,7 +745,7 @@ pub(crate) fn lone_socket(nonblocking: bool) -> io::Result<OwnedFd> {
     owned(one.into())
 }
 
-/// Whether questions can be answered with descriptors: asked about a question that nobody has asked.
+/// Returns whether questions can be answered with descriptors: asked about a question that nobody has asked.
 pub(crate) fn hands_over(listener: BorrowedFd<'_>) -> bool {
     let answered = answer_with(listener, 0, listener, true);
     answered.is_err_and(|error| error.raw_os_error() == Some(libc::ENOENT))
@@ -836,7 +836,7 @@ impl Capabilities {
         Ok(Self(data))
     }
 
-    /// Whether there are any in effect.
+    /// Returns whether there are any in effect.
     pub(crate) fn are_in_effect(self) -> bool {
         let [effective, _, _, more, ..] = self.0;
         effective != 0 || more != 0
@@ -866,7 +866,7 @@ pub(crate) fn largest_file(pid: Pid) -> u64 {
     if rc == 0 { limit.rlim_cur } else { 0 }
 }
 
-/// Whether questions of a filter can wait for their answer undisturbed by signals (Linux 5.19).
+/// Returns whether questions of a filter can wait for their answer undisturbed by signals (Linux 5.19).
 ///
 /// [seccomp(2)](https://man7.org/linux/man-pages/man2/seccomp.2.html): flags are looked at before the filter.
 pub(crate) fn can_wait_undisturbed() -> bool {
@@ -965,7 +965,7 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(
     Ok((len, fd))
 }
 
-/// Whether the other end of a socket is gone, without waiting.
+/// Returns whether the other end of a socket is gone, without waiting.
 pub(crate) fn hung_up(socket: BorrowedFd<'_>) -> bool {
     let mut one = [0u8; 1];
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT;
@@ -1136,7 +1136,7 @@ fn let_go(pid: Pid, signal: c_int) {
     unsafe { libc::ptrace(libc::PTRACE_DETACH, pid, 0 as c_long, signal) };
 }
 
-/// Whether this child has been stopped since it was last asked, and by which signal.
+/// Returns whether this child has been stopped since it was last asked, and by which signal.
 ///
 /// [waitid(2)](https://man7.org/linux/man-pages/man2/waitid.2.html)
 pub(crate) fn stopped_by(pid: Pid) -> Option<c_int> {
@@ -1215,7 +1215,7 @@ pub(crate) fn set_foreground(group: Pid) {
     }
 }
 
-/// Whether a process group has nobody left in it.
+/// Returns whether a process group has nobody left in it.
 pub(crate) fn is_gone(group: Pid) -> bool {
     kill(-group, 0).is_err_and(|e| e.raw_os_error() == Some(libc::ESRCH))
 }
@@ -1336,7 +1336,7 @@ pub(crate) fn new_session() -> io::Result<()> {
     check_int(unsafe { libc::setsid() }).map(drop)
 }
 
-/// Whether a terminal controls the session of this process. Where that cannot be told, one may.
+/// Returns whether a terminal controls the session of this process. Where that cannot be told, one may.
 ///
 /// [tty(4)](https://man7.org/linux/man-pages/man4/tty.4.html): opening `/dev/tty` fails with `ENXIO` where there is none.
 pub(crate) fn has_terminal() -> bool {
@@ -1411,7 +1411,7 @@ pub(crate) fn family(socket: BorrowedFd<'_>) -> io::Result<c_int> {
     check_int(rc).map(|_| family)
 }
 
-/// Whether what is done with an open file never waits.
+/// Returns whether what is done with an open file never waits.
 ///
 /// [fcntl(2)](https://man7.org/linux/man-pages/man2/fcntl.2.html), `O_NONBLOCK`
 pub(crate) fn never_waits(fd: BorrowedFd<'_>) -> io::Result<bool> {
@@ -1436,7 +1436,7 @@ pub(crate) fn open_name_in(root: BorrowedFd<'_>, path: &Path) -> io::Result<Owne
     owned(check(rc)?)
 }
 
-/// Whether a held file lies in a file system in memory.
+/// Returns whether a held file lies in a file system in memory.
 ///
 /// [fstatfs(2)](https://man7.org/linux/man-pages/man2/fstatfs.2.html)
 pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
@@ -1448,7 +1448,7 @@ pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(found.f_type.to_ne_bytes() == libc::TMPFS_MAGIC.to_ne_bytes())
 }
 
-/// Whether nothing can be written where a held file is mounted.
+/// Returns whether nothing can be written where a held file is mounted.
 ///
 /// [statvfs(3)](https://man7.org/linux/man-pages/man3/statvfs.3.html)
 pub(crate) fn is_read_only(fd: BorrowedFd<'_>) -> io::Result<bool> {

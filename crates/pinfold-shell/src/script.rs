@@ -165,7 +165,7 @@ pub struct Opaque {
     pub span: Span,
 }
 
-/// Why a part of a text is not understood.
+/// Reason why a part of a text is not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OpaqueWhy {
     /// A character that shells, terminals or readers disagree about: a control character, a blank that is not

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::consent::Via;
 
-/// Why a call did not happen, or did not come to an end. Stable names.
+/// Reason why a call did not happen, or did not come to an end. Stable names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[non_exhaustive]

@@ -74,7 +74,7 @@ pub enum Compared {
     Differs,
 }
 
-/// Why a call cannot be judged once more.
+/// Reason why a call cannot be judged once more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NotAgain {
     /// The record does not hold all of it.

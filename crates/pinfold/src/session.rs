@@ -114,7 +114,7 @@ impl Plan {
     }
 }
 
-/// Why a session cannot start.
+/// Reason why a session cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// A folder cannot be opened.

@@ -57,7 +57,7 @@ const LONGEST_EVENT: usize = 16 << 20;
 /// The longest answer: more than any model says at one time.
 const MOST_ANSWER: u64 = 32 << 20;
 
-/// Why a try came to nothing.
+/// Reason why a try came to nothing.
 enum Failed {
     /// Another one can help, after so long at least.
     Again(String, Option<Duration>),

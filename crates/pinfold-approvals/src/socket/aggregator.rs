@@ -35,7 +35,7 @@ pub struct LocatedRequest {
     pub waiting: RequestSummary,
 }
 
-/// Why a name does not select one request.
+/// Reason why a name does not select one request.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// No request has that name.

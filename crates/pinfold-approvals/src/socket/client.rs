@@ -26,7 +26,7 @@ const REPLY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The time without a heartbeat after which the server counts as gone.
 const HEARTBEAT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why a process could not be queried.
+/// Reason why a process could not be queried.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalClientError {
     /// The connection failed.

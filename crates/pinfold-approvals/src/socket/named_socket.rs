@@ -12,7 +12,7 @@ use rustix::process::geteuid;
 /// The longest path of a socket, in bytes. [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html)
 const MAX_PATH: usize = 107;
 
-/// Why there is no socket at a path.
+/// Reason why there is no socket at a path.
 #[derive(Debug, thiserror::Error)]
 pub enum NamedSocketError {
     /// The path is not valid for a socket.

@@ -40,7 +40,7 @@ impl Peer {
     }
 }
 
-/// Why a peer is rejected.
+/// Reason why a peer is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerError {
     /// Another user.

@@ -22,7 +22,7 @@ const LINGER: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 /// The most connections in that state, each with a thread; others are closed at once.
 const MAX_LINGERING: usize = 64;
 
-/// Why a peer is rejected.
+/// Reason why a peer is rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum PeerRejected {
     /// The connection limit is reached.

@@ -40,7 +40,7 @@ impl SocketHomes {
     }
 }
 
-/// Why there is no such directory.
+/// Reason why there is no such directory.
 #[derive(Debug, thiserror::Error)]
 pub enum SocketDirError {
     /// No base directory is known.

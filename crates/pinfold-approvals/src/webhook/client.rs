@@ -64,7 +64,7 @@ pub(super) enum WebhookReply {
     Pending(String, Duration),
 }
 
-/// Why there is no answer.
+/// Reason why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum WebhookFailure {
     /// A temporary failure: try again.

@@ -20,7 +20,7 @@ pub(crate) use delivery::start;
 use origin::UrlOrigin;
 use sign::SigningKey;
 
-/// Why a webhook cannot be used.
+/// Reason why a webhook cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum WebhookError {
     /// Its URL is not valid.

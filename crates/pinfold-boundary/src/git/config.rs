@@ -222,7 +222,7 @@ impl Config {
         self.entries.iter().rev().find(wanted)?.value.as_deref()
     }
 
-    /// Whether a switch is on: a key alone turns it on, and so does every number but 0.
+    /// Returns whether a switch is on: a key alone turns it on, and so does every number but 0.
     pub(crate) fn is_on(&self, section: &str, key: &str) -> bool {
         let here = |e: &&Entry| e.section == section && e.subsection.is_none() && e.key == key;
         let off =
@@ -230,7 +230,7 @@ impl Config {
         self.entries.iter().rev().find(here).is_some_and(|e| !e.value.as_deref().is_some_and(off))
     }
 
-    /// Whether there is such a section.
+    /// Returns whether there is such a section.
     pub(crate) fn has_section(&self, section: &str, subsection: &str) -> bool {
         self.sections.iter().any(|s| s.name == section && s.subsection.as_deref() == Some(subsection))
     }

@@ -22,7 +22,7 @@ const MAX_POINTER: u64 = 4_096 + 16;
 /// Directories with which git remembers an operation that is not finished, commands to run included.
 pub(crate) const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 
-/// How names begin with which git remembers a bisection that is not finished.
+/// Prefix of the names with which git remembers a bisection that is not finished.
 pub(crate) const BISECT: &[u8] = b"BISECT_";
 
 /// How a working tree is tied to its repository.
@@ -86,7 +86,7 @@ pub(crate) fn at(top: &Path) -> Found {
     }
 }
 
-/// Whether a directory is laid out like a git directory, so that git would take it for a bare repository.
+/// Returns whether a directory is laid out like a git directory, so that git would take it for a bare repository.
 pub(crate) fn is_git_dir(directory: &Path) -> bool {
     let is = |name: &str| fs::symlink_metadata(directory.join(name)).ok();
     is("HEAD").is_some_and(|m| m.is_file() || m.is_symlink())
@@ -94,14 +94,14 @@ pub(crate) fn is_git_dir(directory: &Path) -> bool {
         && is("refs").is_some_and(|m| m.is_dir())
 }
 
-/// Whether git would take a directory for a git directory: it [is laid out like one](is_git_dir), or says where the rest of one
+/// Returns whether git would take a directory for a git directory: it [is laid out like one](is_git_dir), or says where the rest of one
 /// is, wherever that leads ([setup.c](https://github.com/git/git/blob/v2.47.0/setup.c), `is_git_directory`).
 pub(crate) fn serves_as_git_dir(directory: &Path) -> bool {
     let there = |name: &str| fs::symlink_metadata(directory.join(name)).is_ok();
     is_git_dir(directory) || there(HEAD) && there(COMMON)
 }
 
-/// Whether git would take what is here for a repository: a directory or file `.git`, or a directory that serves as one.
+/// Returns whether git would take what is here for a repository: a directory or file `.git`, or a directory that serves as one.
 pub(crate) fn is_repository(place: &Path) -> bool {
     let is_named = place.file_name().is_some_and(|name| name == ".git");
     if is_named { fs::symlink_metadata(place).is_ok() } else { serves_as_git_dir(place) }
@@ -115,7 +115,7 @@ pub(crate) fn may_be_repository(place: &Path) -> bool {
     is_repository(place) || looked.is_err_and(|error| !absent(&error))
 }
 
-/// Whether a directory is the git directory of a linked worktree, in the repository that it belongs to: of what is there a person is
+/// Returns whether a directory is the git directory of a linked worktree, in the repository that it belongs to: of what is there a person is
 /// told by the `.git` file of the worktree, and by the repository, where it is one.
 pub(crate) fn is_part_of_worktree(directory: &Path) -> bool {
     let is_listed = directory.parent().and_then(Path::file_name).is_some_and(|name| name == "worktrees");
@@ -196,7 +196,7 @@ pub(crate) fn worktrees(common: &Path) -> impl Iterator<Item = PathBuf> + use<> 
 /// How many worktrees are asked while a process waits for the answer.
 const MOST_ASKED: usize = 256;
 
-/// Whether a repository has written down that a working tree of its own is about to have this `.git` file. git does so
+/// Returns whether a repository has written down that a working tree of its own is about to have this `.git` file. git does so
 /// before it makes the file; so can anybody who may write in the repository: what the file says is another question.
 pub(crate) fn expects_worktree(common: &Path, dot_git: &Path) -> bool {
     let linked: Vec<PathBuf> = worktrees(common).take(MOST_ASKED).collect();
@@ -222,16 +222,16 @@ pub(crate) fn worktree_top(git_dir: &Path) -> Option<PathBuf> {
 const HEAD: &str = "HEAD";
 const COMMON: &str = "commondir";
 
-/// What git needs to take a directory for a repository, either of these:
+/// Parts by which git takes a directory for a repository, either of these:
 /// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
 const BARE: [&[&str]; 2] = [&[HEAD, "objects", "refs"], &[HEAD, COMMON]];
 
-/// Whether a name is a part of a git directory that is looked for, or that names programs.
+/// Returns whether a name is a part of a git directory that is looked for, or that names programs.
 pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
     BARE.iter().any(|parts| parts.iter().any(|part| name == *part)) || name == "config"
 }
 
-/// Whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
+/// Returns whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = parent.components().any(|component| component.as_os_str() == ".git");
     let there = |part: &&str| fs::symlink_metadata(parent.join(part)).is_ok();
@@ -242,7 +242,7 @@ pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     !inside_git && is_part_of_bare(name) && BARE.iter().any(completes)
 }
 
-/// Whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
+/// Returns whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
 /// of [`at`], and nothing in what is the worktree's own that git would run or that leads it out.
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
     let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));

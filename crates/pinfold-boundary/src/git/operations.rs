@@ -9,7 +9,7 @@ use crate::snapshot::Snapshot;
 /// Files of one operation that are looked at.
 const MOST: usize = 4_096;
 
-/// What git remembers unfinished operations by.
+/// Files by which git remembers unfinished operations.
 #[derive(Debug, Default)]
 pub(crate) struct Operations {
     states: Vec<PathBuf>,

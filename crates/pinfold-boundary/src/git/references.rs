@@ -13,7 +13,7 @@ use std::path::Path;
 /// Bytes of a reference.
 pub(crate) const MAX_SIZE: u64 = 1 << 16;
 
-/// Whether a path in a git directory is that of a reference, which git changes by renaming a lock over it. `FETCH_HEAD` and
+/// Returns whether a path in a git directory is that of a reference, which git changes by renaming a lock over it. `FETCH_HEAD` and
 /// `MERGE_HEAD` are lists, which git writes in their place and follows nowhere
 /// ([gitglossary(7)](https://git-scm.com/docs/gitglossary), "pseudoref").
 pub(crate) fn is_reference(inner: &Path) -> bool {
@@ -33,7 +33,7 @@ pub(crate) fn is_reference(inner: &Path) -> bool {
     is_head || OTHERS.contains(&first)
 }
 
-/// Whether the content of a reference leads nowhere but to another one.
+/// Returns whether the content of a reference leads nowhere but to another one.
 pub(crate) fn stays_in(content: &[u8]) -> bool {
     let Some(target) = content.strip_prefix(b"ref:") else { return true };
     let mut names = target.trim_ascii().split(|byte| *byte == b'/');
@@ -42,7 +42,7 @@ pub(crate) fn stays_in(content: &[u8]) -> bool {
     names.next() == Some(b"refs") && names.clone().next().is_some() && names.all(is_plain)
 }
 
-/// Whether all references at the top of a git directory and in its `refs` stay in. What cannot be looked at does not.
+/// Returns whether all references at the top of a git directory and in its `refs` stay in. What cannot be looked at does not.
 pub(crate) fn all_stay_in(git_dir: &Path) -> bool {
     stays_in_beneath(git_dir, Path::new(""), 0)
 }

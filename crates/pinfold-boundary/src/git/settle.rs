@@ -151,7 +151,7 @@ impl Drop for Lock<'_> {
     }
 }
 
-/// Whether one configuration differs from another in harmless keys alone, and keeps the order of all others.
+/// Returns whether one configuration differs from another in harmless keys alone, and keeps the order of all others.
 pub(crate) fn differs_harmlessly(before: &Config, after: &Config) -> bool {
     let others = |config: &Config| -> Vec<(String, Option<String>)> {
         let kept = config.entries().iter().filter(|entry| !harmless(entry, before));

@@ -71,7 +71,7 @@ impl State {
         }
     }
 
-    /// Whether it is surely the same.
+    /// Returns whether it is surely the same.
     fn is_still(&self, now: &Self) -> bool {
         match self {
             Self::File { content: None, .. } | Self::Other | Self::Unseen => false,

@@ -43,7 +43,7 @@ fn lock_of(attempt: &Attempt) -> Option<&Path> {
     }
 }
 
-/// Whether git goes on to read an index that is there as it was read when it was judged.
+/// Returns whether git goes on to read an index that is there as it was read when it was judged.
 fn keeps_format(config: &Path, after: &Config) -> bool {
     let read_by_it = ["index", "worktrees"];
     let is_free = read_by_it.iter().all(|name| config.with_file_name(name).symlink_metadata().is_err());

@@ -1,4 +1,4 @@
-//! What may change in a git directory, by the path in it: a table over names.
+//! Parts of a git directory that may change, by the path in it: a table over names.
 //!
 //! [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout). What names programs, other configurations or
 //! other object stores is held; all else every git command writes.
@@ -94,7 +94,7 @@ pub(super) fn innermost<'p>(git_dir: &Path, below: &'p Path) -> &'p Path {
     }
 }
 
-/// Whether a name that `is_meant` stands at the top of a git directory, or of one of a worktree or submodule in it.
+/// Returns whether a name that `is_meant` stands at the top of a git directory, or of one of a worktree or submodule in it.
 pub(super) fn is_at_top(git_dir: &Path, below: &Path, is_meant: impl Fn(&[u8]) -> bool) -> bool {
     let is_meant = |name: &std::ffi::OsStr| is_meant(name.as_bytes());
     below.file_name().is_some_and(is_meant) && innermost(git_dir, below).iter().count() == 1
@@ -109,7 +109,7 @@ pub(super) fn operation<'p>(git_dir: &Path, below: &'p Path) -> Option<&'p Path>
     below.ancestors().find(|at| is_at_top(git_dir, at, remembers))
 }
 
-/// Whether a name in a git directory is one that `git init` makes to try something, by mkstemp(3): `tXXXXXX`.
+/// Returns whether a name in a git directory is one that `git init` makes to try something, by mkstemp(3): `tXXXXXX`.
 pub(crate) fn is_trial(below: &Path) -> bool {
     let name = below.as_os_str().as_bytes();
     name.len() == 7 && name.starts_with(b"t") && name.iter().all(u8::is_ascii_alphanumeric)

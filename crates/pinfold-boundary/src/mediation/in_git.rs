@@ -1,4 +1,4 @@
-//! What may change in git directories, and what would make one.
+//! Changes in git directories, and those that would make one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -105,12 +105,12 @@ impl Mediator {
         judge(&mut self.swap, attempt)
     }
 
-    /// Whether a git directory is one that this run made as a whole, in no other working tree.
+    /// Returns whether a git directory is one that this run made as a whole, in no other working tree.
     fn is_free(&self, git_dir: &Path) -> bool {
         self.made.contains(git_dir) && !nested::is_nested(&self.made, git_dir)
     }
 
-    /// Whether a path lies in the git directory of a worktree that this run makes: git writes the first `HEAD` in its place, of a
+    /// Returns whether a path lies in the git directory of a worktree that this run makes: git writes the first `HEAD` in its place, of a
     /// repository too. Whether that leads out is seen at the end ([`layout::is_plain_worktree`]).
     fn is_of_new_worktree(&self, git_dir: &Path, below: &Path) -> bool {
         let mut names = below.iter();
@@ -202,7 +202,7 @@ impl Mediator {
         has_links_beneath(from).then(|| LINK.to_owned())
     }
 
-    /// Whether a directory is a repository, by what is in it, that this run did not make.
+    /// Returns whether a directory is a repository, by what is in it, that this run did not make.
     pub(super) fn is_foreign_git_dir(&self, directory: &Path) -> bool {
         layout::serves_as_git_dir(directory) && !self.made.contains(directory)
     }
@@ -240,7 +240,7 @@ impl Mediator {
     }
 }
 
-/// Whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
+/// Returns whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
 /// whether there are links at all: left behind, it leads to a name beside it that means nothing.
 fn plants_link(attempt: &Attempt, below: &Path) -> bool {
     link_text(attempt).is_some_and(|text| {
@@ -250,13 +250,13 @@ fn plants_link(attempt: &Attempt, below: &Path) -> bool {
     })
 }
 
-/// Whether a symbolic link may lie beneath a directory.
+/// Returns whether a symbolic link may lie beneath a directory.
 fn has_links_beneath(directory: &Path) -> bool {
     let links = |_: &Path, kind: fs::FileType| if kind.is_symlink() { Visit::Found } else { Visit::Enter };
     walk(directory, links) != Walked::Everything
 }
 
-/// Whether a change of attributes would keep the owner from looking at a directory.
+/// Returns whether a change of attributes would keep the owner from looking at a directory.
 fn hides(attempt: &Attempt) -> bool {
     const OWNER: u32 = 0o700;
     match &attempt.detail {

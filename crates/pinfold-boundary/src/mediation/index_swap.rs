@@ -59,7 +59,7 @@ fn is_safe(place: &Path, content: &[u8]) -> bool {
         }
 }
 
-/// How objects are named in a repository: `extensions.objectFormat` says it, for its worktrees too.
+/// Returns the hash that names objects in a repository: `extensions.objectFormat` says it, for its worktrees too.
 fn hash_of(git_dir: &Path) -> Option<Hash> {
     let config = layout::common_dir(git_dir)?.join("config");
     let format = match Config::read_roughly(&config) {

@@ -49,7 +49,7 @@ impl Links {
         if self.held.is_empty() { None } else { place.ancestors().find_map(|at| self.held.get(at)) }
     }
 
-    /// Whether something leads to a place below.
+    /// Returns whether something leads to a place below.
     pub(super) fn lies_beneath(&self, place: &Path) -> bool {
         self.held.range(place.to_owned()..).next().is_some_and(|(held, _)| held.starts_with(place))
     }

@@ -49,18 +49,18 @@ impl Made {
         }
     }
 
-    /// Whether a directory was made by this run, wherever it has been moved since.
+    /// Returns whether a directory was made by this run, wherever it has been moved since.
     pub(crate) fn contains(&self, directory: &Path) -> bool {
         !self.directories.is_empty()
             && FileIdentity::of(directory).is_some_and(|found| self.directories.contains(&found))
     }
 
-    /// Whether a directory was made by this run, or is a granted folder that was empty at the start.
+    /// Returns whether a directory was made by this run, or is a granted folder that was empty at the start.
     pub(crate) fn is_new_project(&self, directory: &Path) -> bool {
         self.empty.iter().any(|empty| empty == directory) || self.contains(directory)
     }
 
-    /// Whether a directory lies in a working tree that was made by this run as a whole, its repository included.
+    /// Returns whether a directory lies in a working tree that was made by this run as a whole, its repository included.
     pub(crate) fn is_in_new_tree(&self, directory: &Path) -> bool {
         self.repositories
             && directory.ancestors().any(|top| self.contains(&top.join(".git")) && self.is_new_project(top))

@@ -60,7 +60,7 @@ pub(crate) struct Mediator {
     changes: Changes,
     swap: Swap,
     locks: Locks,
-    /// What a rename is about to move: a call is asked about for each of its places.
+    /// Source of a rename: a call is asked about for each of its places.
     moved: Option<(PathBuf, fs::FileType)>,
 }
 
@@ -74,7 +74,7 @@ impl Mediator {
         self.swap.content_for(attempts)
     }
 
-    /// What was changed, and the locks that were made.
+    /// Returns the changes, and the locks that were made.
     pub(crate) fn into_changes(self) -> (Changes, Locks) {
         (self.changes, self.locks)
     }
@@ -173,7 +173,7 @@ impl Mediator {
         }
     }
 
-    /// Whether what an attempt moves was found to be no link a moment ago.
+    /// Returns whether what an attempt moves was found to be no link a moment ago.
     fn moves_no_link(&self, attempt: &Attempt) -> bool {
         match (&attempt.detail, &self.moved) {
             (Detail::From(from), Some((moved, kind))) => moved == from && !kind.is_symlink(),
@@ -220,7 +220,7 @@ impl Mediator {
         self.holds(boundary, place, guard, directory).then(|| guard.why().to_owned())
     }
 
-    /// Whether a guarded place is held, whose name stands in `directory`.
+    /// Returns whether a guarded place is held, whose name stands in `directory`.
     fn holds(&self, boundary: &Boundary, place: &Path, guard: &Guard, directory: &Path) -> bool {
         let in_new_tree = || self.made.is_in_new_tree(directory);
         match guard.kind() {
@@ -345,7 +345,7 @@ impl Mediator {
     }
 }
 
-/// Whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
+/// Returns whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
 /// the attempt does that to another's: whatever names a file that is there, makes a link, or makes what is judged by its name when
 /// a directory around it is moved.
 pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
@@ -361,7 +361,7 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     minds && boundary.is_within_granted(place)
 }
 
-/// Whether a call takes a name away.
+/// Returns whether a call takes a name away.
 fn moves_away(attempt: &Attempt) -> bool {
     match attempt.intent {
         Intent::MoveFrom | Intent::Remove => true,
@@ -387,7 +387,7 @@ fn link_text(attempt: &Attempt) -> Option<PathBuf> {
     }
 }
 
-/// Whether a guard of git is about the person's own configuration, which lies in no git directory.
+/// Returns whether a guard of git is about the person's own configuration, which lies in no git directory.
 pub(crate) fn is_of_person(guard: &Guard) -> bool {
     !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != Held::Asked
 }
@@ -397,7 +397,7 @@ fn named_guard<'b, 'p>(boundary: &'b Boundary, place: &'p Path) -> Option<(&'b G
     boundary.guard_in(place).filter(|(guard, _)| guard.kind() != GuardKind::Git || is_of_person(guard))
 }
 
-/// Whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place
+/// Returns whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place
 /// there is other people's, and no tool acts on it.
 fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
     let below = boundary.granted().iter().find_map(|granted| place.strip_prefix(granted).ok());

@@ -101,7 +101,7 @@ fn part(below: &Path) -> Part {
     }
 }
 
-/// Whether git runs nothing and reads nothing else because of a configuration: it has no keys but those that git sets by itself
+/// Returns whether git runs nothing and reads nothing else because of a configuration: it has no keys but those that git sets by itself
 /// when it makes, clones and follows repositories
 /// ([git-config(1)](https://git-scm.com/docs/git-config)). `core.worktree` is none of them: a `git checkout` outside would write
 /// wherever it leads, also through links that are made later.
@@ -161,7 +161,7 @@ fn is_plain_entry(entry: &Entry) -> bool {
     keys.contains(&entry.key.as_str())
 }
 
-/// Whether what is moved takes a repository that this run made into a working tree that was there before.
+/// Returns whether what is moved takes a repository that this run made into a working tree that was there before.
 pub(super) fn moves_in(made: &Made, from: &Path, to: &Path) -> bool {
     is_nested(made, to) && !is_nested(made, from)
 }

@@ -75,7 +75,7 @@ impl ReadNames {
         }
     }
 
-    /// Whether a path, as a caller wrote it, is worth a look.
+    /// Returns whether a path, as a caller wrote it, is worth a look.
     pub(crate) fn matches(&self, path: &OsStr) -> bool {
         let bytes = path.as_bytes();
         self.any

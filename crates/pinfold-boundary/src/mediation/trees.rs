@@ -96,7 +96,7 @@ fn git_dirs(repository: &Repository) -> impl Iterator<Item = &Path> {
     std::iter::once(repository.common.as_path()).chain(own)
 }
 
-/// Whether a configuration may be there that git could read later: a missing one, and one that does not parse, git does not
+/// Returns whether a configuration may be there that git could read later: a missing one, and one that does not parse, git does not
 /// act by.
 fn is_unreadable(config: &Path, error: &io::Error) -> bool {
     if error.kind() == io::ErrorKind::NotFound {

@@ -108,10 +108,10 @@ pub(crate) enum InnerWords<'a> {
     Unknown,
 }
 
-/// How many words behind the line of a shell are looked at as if each were the line.
+/// Number of words behind the line of a shell that are looked at as if each were the line.
 const MOST_LINES_OF_SHELL: usize = 32;
 
-/// Whether a shell reads another language than that of the command line, so that its lines are code like any other.
+/// Returns whether a shell reads another language than that of the command line, so that its lines are code like any other.
 pub(crate) fn has_own_syntax(shell: &str) -> bool {
     matches!(shell, "zsh" | "fish" | "csh" | "tcsh" | "yash")
 }
@@ -186,7 +186,7 @@ impl<'a> Acts<'a> {
         self.command
     }
 
-    /// Whether a word that is put in by another program may name a file.
+    /// Returns whether a word that is put in by another program may name a file.
     pub(crate) fn may_touch(&self) -> bool {
         self.reach != Reach::Text
     }
@@ -810,7 +810,7 @@ impl<'a> Arg<'a> {
 }
 
 impl Program {
-    /// Whether it has options that a rule on its name does not mean.
+    /// Returns whether it has options that a rule on its name does not mean.
     fn has_dangers(&self) -> bool {
         self.style != Style::Plain
             && self.options().iter().any(|options| {
@@ -830,7 +830,7 @@ impl Operands {
     }
 }
 
-/// Whether a word names a folder by its looks.
+/// Returns whether a word names a folder by its looks.
 fn is_folder(word: &Word) -> bool {
     let by_name =
         |text: &str| text.ends_with('/') || matches!(text.rsplit('/').next(), Some("." | ".." | "~"));
@@ -866,12 +866,12 @@ fn below(target: &Word, source: &Word) -> Option<Word> {
     Some(Word { parts, span: source.span.clone(), quoted: target.quoted })
 }
 
-/// Whether a script's name stands for standard input.
+/// Returns whether a script's name stands for standard input.
 fn is_input(script: &Word) -> bool {
     matches!(script.as_static(), Some("-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-/// Whether there is a `..` among the components.
+/// Returns whether there is a `..` among the components.
 pub(crate) fn climbs(word: &Word) -> bool {
     word.parts.iter().any(|part| match part {
         Part::Literal(text) => text.split('/').any(|name| name == ".."),

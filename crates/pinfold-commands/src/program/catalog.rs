@@ -52,7 +52,7 @@ impl Program {
         self.names.names()
     }
 
-    /// Whether it has this name, or its subcommand this word.
+    /// Returns whether it has this name, or its subcommand this word.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.names.names().any(|own| own == name)
     }
@@ -74,7 +74,7 @@ impl Program {
 }
 
 impl Options {
-    /// Whether this is one of their names: `-a`, `--all`.
+    /// Returns whether this is one of their names: `-a`, `--all`.
     pub(crate) fn is_named(&self, name: &str) -> bool {
         self.names().any(|own| own == name)
     }
@@ -85,7 +85,7 @@ impl Options {
     }
 }
 
-/// What is known of a program, by its name.
+/// Returns the entry of a program, by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
     let at = BY_NAME.binary_search_by(|(own, _)| own.as_str().cmp(name)).ok()?;
     BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))

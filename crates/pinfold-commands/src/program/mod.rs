@@ -1,4 +1,4 @@
-//! What well-known programs do with their arguments: which options take a value, which of them write, read, run or load
+//! Effects of well-known programs by their arguments: which options take a value, which of them write, read, run or load
 //! something, and what the operands are. The data stands in `programs/*.txt`.
 //!
 //! The catalog names what matters and every option that takes a value of its own (so that the value is not taken
@@ -38,14 +38,14 @@ pub(crate) struct Program {
     pub(super) closed: bool,
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
     commands: Span,
-    /// Whether it does nothing but read, with options that were reviewed.
+    /// Its read-only class, with options that were reviewed.
     pub(crate) read_only: ReadOnly,
     /// No option of it at all runs or writes anything, so that a word which turns out to be an option does not matter.
     pub(crate) tame: bool,
     safe: Span,
 }
 
-/// Whether a program does nothing but read, and what its operands may be then.
+/// Read-only class of a program: whether it does nothing but read, and what its operands may be then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadOnly {
     /// It is not known to.
@@ -102,7 +102,7 @@ pub(crate) enum Reach {
     Anything,
 }
 
-/// How options are written.
+/// Style of options.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Style {
     /// `-a`, `-ab`, `-ovalue`, `--long`, `--long=value`, abbreviations of long ones.
@@ -144,7 +144,7 @@ pub(crate) enum Purpose {
     Aside,
 }
 
-/// What an option does.
+/// Effect of an option.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Does {
     /// Nothing that matters here. What its value is, is not said.
@@ -223,7 +223,7 @@ pub(crate) enum Does {
     Otherwise(Operands),
 }
 
-/// What the operands are.
+/// Kind of the operands.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Operands {
     /// Nothing that matters here.
@@ -252,7 +252,7 @@ pub(crate) enum Operands {
     Own(OwnReading),
 }
 
-/// Whether a program starts others for what it finds below the folders that it is told.
+/// Returns whether a program starts others for what it finds below the folders that it is told.
 pub(super) fn is_search(name: &str) -> bool {
     find(name)
         .is_some_and(|program| matches!(program.operands, Operands::Own(OwnReading::Find | OwnReading::Fd)))

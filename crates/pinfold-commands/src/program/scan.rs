@@ -291,7 +291,7 @@ pub(crate) fn command(program: &'static Program, name: &str) -> Option<&'static 
     program.commands().iter().find(|command| command.is_named(name))
 }
 
-/// Whether a word that starts with no known character could start with a dash.
+/// Returns whether a word that starts with no known character could start with a dash.
 fn may_be_option(word: &Word) -> bool {
     match word.parts.first() {
         Some(Part::Parameter { name, .. }) => {

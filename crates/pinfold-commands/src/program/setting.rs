@@ -150,7 +150,7 @@ const PROGRAM_WORDS: &[&str] = &[
     "RULE_LAUNCH",
 ];
 
-/// Whether `NAME=value` or `NAME:TYPE=value` of a build may name a program.
+/// Returns whether `NAME=value` or `NAME:TYPE=value` of a build may name a program.
 pub(super) fn defines_program(value: &Word) -> bool {
     let name = value.literal_prefix().split(['=', ':']).next().unwrap_or_default().to_ascii_uppercase();
     name.is_empty() || PROGRAM_WORDS.iter().any(|word| name.contains(word))
@@ -172,7 +172,7 @@ const PASSED: &[&str] = &[
     "ar=",
 ];
 
-/// Whether options that are passed on may name a program.
+/// Returns whether options that are passed on may name a program.
 pub(super) fn passes_program(value: &Word) -> bool {
     value.as_static().is_none_or(|text| PASSED.iter().any(|passed| text.contains(passed)))
 }
@@ -235,7 +235,7 @@ const SHOWS: &[&str] = &[
     "version",
 ];
 
-/// Whether a query runs programs or touches files.
+/// Returns whether a query runs programs or touches files.
 pub(crate) fn query_goes_beyond(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let dotted = |line: &str| {

@@ -40,7 +40,7 @@ fn is_operator(word: &Word) -> bool {
     matches!(word.as_static(), Some("(" | ")" | "!" | ","))
 }
 
-/// Whether a test or an action of find that was reviewed takes the next word; nothing if it was not.
+/// Returns whether a test or an action of find that was reviewed takes the next word; nothing if it was not.
 fn find_test(program: &'static Program, name: &str) -> Option<Takes> {
     let safe = program.safe_options().any(|option| option == name);
     let known = program.options().iter().find(|options: &&Options| options.is_named(name));
@@ -65,7 +65,7 @@ pub(super) fn ps(args: &[Word]) -> bool {
     true
 }
 
-/// Whether an option of `ps` takes the next word; nothing if it is not listed. Letters without a dash are options
+/// Returns whether an option of `ps` takes the next word; nothing if it is not listed. Letters without a dash are options
 /// as well, and `e` among them is the one that shows environments.
 fn ps_option(text: &str) -> Option<bool> {
     if let Some(long) = text.strip_prefix("--") {
@@ -84,7 +84,7 @@ fn ps_option(text: &str) -> Option<bool> {
     letters_and_value(text, "agTrxjlsuvXZcfhHmnSLVw", "opqtU")
 }
 
-/// Whether the letters are listed; `Some(true)` if the last one takes the next word as its value.
+/// Returns whether the letters are listed; `Some(true)` if the last one takes the next word as its value.
 fn letters_and_value(letters: &str, plain: &str, valued: &str) -> Option<bool> {
     let at = letters.find(|letter| valued.contains(letter)).unwrap_or(letters.len());
     let (before, from) = letters.split_at(at);
@@ -158,7 +158,7 @@ pub(super) fn sed(program: &'static Program, args: &[Word]) -> bool {
         && files.iter().all(|word| names_files(word))
 }
 
-/// Whether a command of sed prints lines that addresses name, and nothing else. Patterns may not hold `;`.
+/// Returns whether a command of sed prints lines that addresses name, and nothing else. Patterns may not hold `;`.
 fn only_prints(command: &str) -> bool {
     let command = command.trim();
     if command.is_empty() {
@@ -214,7 +214,7 @@ pub(super) fn jq(program: &'static Program, args: &[Word]) -> bool {
     filter.is_none_or(|filter| filter.is_some_and(is_closed_filter)) && operands.all(names_files)
 }
 
-/// Whether a filter names neither the environment nor a module. A field of such a name (`.env`) is fine.
+/// Returns whether a filter names neither the environment nor a module. A field of such a name (`.env`) is fine.
 fn is_closed_filter(filter: &str) -> bool {
     let mut before = None;
     filter.split_inclusive(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).all(|piece| {

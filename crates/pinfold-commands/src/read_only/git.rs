@@ -1,4 +1,4 @@
-//! Whether git only reads. Which subcommands do, and with which options, stands in `programs/git.txt`.
+//! Read-only class of git. Its subcommands and their options stand in `programs/git.txt`.
 //!
 //! git runs programs that a repository's own settings name: a file system monitor, filters, converters and external
 //! programs for differences, a pager, signature programs. The settings of the folder's repository are the person's:
@@ -17,7 +17,7 @@ use super::operands;
 use super::strict::{Argument, read};
 use crate::program::{Program, command, find};
 
-/// Whether git with these arguments only reads.
+/// Returns whether git with these arguments only reads.
 pub(super) fn only_reads(args: &[Word]) -> bool {
     let Some(git) = find("git") else { return false };
     let mut rest = args;
@@ -42,7 +42,7 @@ fn accepts(subcommand: &'static Program, args: &[Word]) -> bool {
     })
 }
 
-/// Whether the value of an option asks for nothing that runs: formats with `%G` or `signature` check signatures.
+/// Returns whether the value of an option asks for nothing that runs: formats with `%G` or `signature` check signatures.
 fn is_tame_value(argument: &Argument<'_>) -> bool {
     match argument {
         Argument::Option("--format" | "--pretty" | "--batch" | "--batch-check", Some(value)) => {

@@ -21,7 +21,7 @@ use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand, Word};
 use crate::Invocation;
 use crate::program::{OwnCheck, Program, ReadOnly, find};
 
-/// Whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
+/// Returns whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
 /// off; `moved` says that a `cd` in front may have led to another folder.
 ///
 /// Commands that read nothing and only say something (`echo`) are not among these.
@@ -70,12 +70,12 @@ fn only_reads_with(program: &'static Program, name: &str, args: &[Word]) -> bool
     }
 }
 
-/// Whether a program of this name only reads with any of its reviewed options, whatever its operands are.
+/// Returns whether a program of this name only reads with any of its reviewed options, whatever its operands are.
 pub fn knows(name: &str) -> bool {
     find(name).is_some_and(|program| !matches!(program.read_only, ReadOnly::No | ReadOnly::Own(_)))
 }
 
-/// Whether a variable in front changes only how things are shown.
+/// Returns whether a variable in front changes only how things are shown.
 fn is_harmless(assignment: &Assignment) -> bool {
     let Some(value) = assignment.value.as_static() else { return false };
     let shows = matches!(
@@ -96,7 +96,7 @@ fn is_harmless(assignment: &Assignment) -> bool {
     assignment.elements.is_empty() && shows && !is_path
 }
 
-/// Whether a redirect writes nothing that stays.
+/// Returns whether a redirect writes nothing that stays.
 fn only_reads(redirect: &Redirect) -> bool {
     match redirect.kind {
         // bash itself connects to what these name.

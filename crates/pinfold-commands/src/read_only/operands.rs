@@ -1,4 +1,4 @@
-//! What the operands of a command that only reads may be.
+//! Operands of a command that only reads.
 
 use pinfold_shell::{Part, Word};
 
@@ -7,7 +7,7 @@ use super::words::names_files;
 use crate::program::{ReadOnly, Span};
 use crate::safeguard::is_root_kind;
 
-/// Whether the operands among `arguments`, read from `args`, are of this kind.
+/// Returns whether the operands among `arguments`, read from `args`, are of this kind.
 pub(super) fn accept(kind: ReadOnly, args: &[Word], arguments: &[Argument<'_>]) -> bool {
     let mut operands = arguments.iter().filter_map(Argument::operand);
     let has = |names: Span| {
@@ -49,17 +49,17 @@ pub(super) fn accept(kind: ReadOnly, args: &[Word], arguments: &[Argument<'_>]) 
     }
 }
 
-/// Whether a word names files, or folders below which no guarded file of a home lies unnamed.
+/// Returns whether a word names files, or folders below which no guarded file of a home lies unnamed.
 fn is_narrow_tree(word: &Word) -> bool {
     names_files(word) && !is_root_kind(word, None)
 }
 
-/// Whether a word stays one word.
+/// Returns whether a word stays one word.
 fn is_one(word: &Word) -> bool {
     word.as_static().is_some() || !word.parts.iter().any(|part| matches!(part, Part::Glob(_)))
 }
 
-/// Whether an operand is a revision or a name in the repository, as far as its text says.
+/// Returns whether an operand is a revision or a name in the repository, as far as its text says.
 fn is_inside(word: &Word) -> bool {
     names_files(word)
         && word

@@ -2,7 +2,7 @@
 
 use pinfold_shell::{Part, Word};
 
-/// Whether a word names files that can be judged by it: it is known, starts in a home directory, is a glob for
+/// Returns whether a word names files that can be judged by it: it is known, starts in a home directory, is a glob for
 /// ordinary names below the folder, or the pipe of a process whose command is judged by itself.
 pub(super) fn names_files(word: &Word) -> bool {
     match word.parts.as_slice() {
@@ -15,7 +15,7 @@ pub(super) fn names_files(word: &Word) -> bool {
     }
 }
 
-/// Whether the parts are a relative glob that finds no hidden names: what those hold may be guarded, and a glob
+/// Returns whether the parts are a relative glob that finds no hidden names: what those hold may be guarded, and a glob
 /// does not say their names.
 fn is_plain_glob(parts: &[Part]) -> bool {
     let mut text = String::new();
@@ -39,7 +39,7 @@ fn is_plain_glob(parts: &[Part]) -> bool {
     !text.starts_with('/') && text.split('/').all(|step| step != "..")
 }
 
-/// Whether a word is known not to become an option: it starts with text, and that is no dash.
+/// Returns whether a word is known not to become an option: it starts with text, and that is no dash.
 pub(super) fn is_no_option(word: &Word) -> bool {
     match word.parts.first() {
         Some(Part::Literal(text)) => !text.starts_with('-') || text == "-" && word.parts.len() == 1,

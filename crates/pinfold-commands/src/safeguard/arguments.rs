@@ -17,12 +17,12 @@ pub(super) enum Argument<'a> {
 }
 
 impl Argument<'_> {
-    /// Whether it is one of these short options.
+    /// Returns whether it is one of these short options.
     pub(super) fn is_short(self, letters: &str) -> bool {
         matches!(self, Self::Short(letter, _) if letters.contains(letter))
     }
 
-    /// Whether it is this long option, also cut short.
+    /// Returns whether it is this long option, also cut short.
     pub(super) fn is_long(self, full: &str) -> bool {
         matches!(self, Self::Long(name, _) if !name.is_empty() && full.starts_with(name))
     }
@@ -42,7 +42,7 @@ pub(super) fn read(args: &[Word], valued: Valued) -> Arguments<'_> {
     Arguments { rest: args.iter(), cluster: None, operands_only: false, valued }
 }
 
-/// Whether any argument is one of these short options or this long one, for programs whose options take no
+/// Returns whether any argument is one of these short options or this long one, for programs whose options take no
 /// separate values.
 pub(super) fn has(args: &[Word], letters: &str, long: &str) -> bool {
     read(args, Valued::default()).any(|argument| argument.is_short(letters) || argument.is_long(long))
@@ -159,7 +159,7 @@ const GIT_VALUED: &[&str] = &[
     "--list-cmds",
 ];
 
-/// Whether the words are a builtin that sets a variable which this names: `export A=1`, `read A`, `printf -v A`.
+/// Returns whether the words are a builtin that sets a variable which this names: `export A=1`, `read A`, `printf -v A`.
 pub(super) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> bool {
     let Some((program, args)) = words.split_first() else { return false };
     let is_meant = |word: &Word| names(known(word).split(['=', '+', '[']).next().unwrap_or_default());

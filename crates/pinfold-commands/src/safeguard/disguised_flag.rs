@@ -54,7 +54,7 @@ fn hits(line: &Line<'_>) -> bool {
         })
 }
 
-/// Whether a word of a command names a program that it runs.
+/// Returns whether a word of a command names a program that it runs.
 fn is_program(line: &Line<'_>, at: usize, word: &Word) -> bool {
     line.commands
         .get(at)
@@ -69,7 +69,7 @@ fn is_option(word: &Word, raw: &str) -> bool {
     known(word).starts_with('-') || raw.starts_with("\\-")
 }
 
-/// Whether a word as it is written says a plain letter, digit or dash by a backslash or a code. Only up to its
+/// Returns whether a word as it is written says a plain letter, digit or dash by a backslash or a code. Only up to its
 /// first expansion: behind that stands other text than the word's own.
 fn is_disguised(raw: &str) -> bool {
     let mut rest = raw.chars();

@@ -97,7 +97,7 @@ const DATA: &[&str] = &["data", "data-ascii", "data-binary", "json", "header", "
 const ENCODED: &[&str] = &["data-urlencode", "url-query", "variable"];
 const FORM: &[&str] = &["form"];
 
-/// Whether a long option is one of these, or may be cut short from one. Data as it stands is none of them.
+/// Returns whether a long option is one of these, or may be cut short from one. Data as it stands is none of them.
 fn is_one(name: &str, of: &[&str]) -> bool {
     let short = |full: &&str| name.len() > 3 && full.starts_with(name);
     name != "data-raw" && name != "form-string" && (of.contains(&name) || of.iter().any(short))
@@ -123,14 +123,14 @@ fn sends_by_curl(command: &Command<'_>, reading: &Invocation) -> bool {
         })
 }
 
-/// Whether a long option of curl with this value sends a file.
+/// Returns whether a long option of curl with this value sends a file.
 fn sends(command: &Command<'_>, name: &str, value: &str) -> bool {
     is_one(name, DATA) && is_file(command, value)
         || is_one(name, ENCODED) && value.split('=').next().is_some_and(|name| name.contains('@'))
         || is_one(name, FORM) && (value.contains("=@") || value.contains("=<"))
 }
 
-/// Whether data for curl is a file. `@-` is what comes in; text that stands in the line is no file.
+/// Returns whether data for curl is a file. `@-` is what comes in; text that stands in the line is no file.
 fn is_file(command: &Command<'_>, data: &str) -> bool {
     match data.strip_prefix('@') {
         None => false,
@@ -147,7 +147,7 @@ fn sends_by_wget(args: &[Word]) -> bool {
     args.iter().any(|word| known(word).starts_with("--post-f") || known(word).starts_with("--body-f"))
 }
 
-/// Whether any URL is on another machine, or none is known.
+/// Returns whether any URL is on another machine, or none is known.
 fn leads_away(args: &[Word]) -> bool {
     let mut here = false;
     for text in args.iter().map(known) {
@@ -161,7 +161,7 @@ fn leads_away(args: &[Word]) -> bool {
     !here
 }
 
-/// Whether the last operand is on another machine and one in front of it is here.
+/// Returns whether the last operand is on another machine and one in front of it is here.
 fn copies_away(args: &[Word], valued: Valued) -> bool {
     let all: Vec<_> = read(args, valued)
         .filter_map(|argument| match argument {

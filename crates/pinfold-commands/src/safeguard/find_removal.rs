@@ -41,7 +41,7 @@ fn removes(args: &[Word]) -> bool {
         })
 }
 
-/// Whether the search removes, and nothing but types and depths narrows what it finds.
+/// Returns whether the search removes, and nothing but types and depths narrows what it finds.
 pub(super) fn removes_everything(args: &[Word]) -> bool {
     removes(args) && !args.iter().any(|word| NARROWS.contains(&known(word)))
 }

@@ -1,6 +1,6 @@
 //! Hosts as arguments name them.
 
-/// Whether a host is the machine itself. What is not known is not.
+/// Returns whether a host is the machine itself. What is not known is not.
 pub(super) fn is_this_machine(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     matches!(host, "localhost" | "::1" | "0.0.0.0")

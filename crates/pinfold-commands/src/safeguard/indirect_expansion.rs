@@ -33,7 +33,7 @@ fn expands(word: &Word) -> bool {
     word.parts.iter().any(|part| matches!(part, Part::Parameter { plain: false, .. }))
 }
 
-/// Whether a word has an indirect expansion that is not a list of names or keys.
+/// Returns whether a word has an indirect expansion that is not a list of names or keys.
 fn is_indirect(raw: &str) -> bool {
     raw.split("${!").skip(1).any(|behind| {
         let inner = behind.split('}').next().unwrap_or_default();

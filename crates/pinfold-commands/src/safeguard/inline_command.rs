@@ -83,7 +83,7 @@ fn code<'a>(invoked: &Invoked<'a>) -> Option<&'a str> {
     invoked.args.get(at + 1).map(known)
 }
 
-/// Whether a function that runs text is given one that would be hit. Each place is looked at once.
+/// Returns whether a function that runs text is given one that would be hit. Each place is looked at once.
 fn runs_what_is_hit(code: &str) -> bool {
     RUNS.iter().any(|name| code.split(name).skip(1).any(|behind| quoted(behind).is_some_and(text_hits)))
 }

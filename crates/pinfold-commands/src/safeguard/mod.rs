@@ -179,7 +179,7 @@ impl<'a> Line<'a> {
         self.commands.iter().flat_map(|claim| &claim.readings)
     }
 
-    /// Whether the line gives a function, or itself, arguments that would be hit as a command.
+    /// Returns whether the line gives a function, or itself, arguments that would be hit as a command.
     fn hands_over(&self) -> bool {
         *self.hands_over.get_or_init(|| unknown_program::hands_over(self.script))
     }
@@ -199,7 +199,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Whether a path can be more than an ordinary name below the folder.
+/// Returns whether a path can be more than an ordinary name below the folder.
 fn leads_out(text: &str) -> bool {
     text.starts_with(['/', '~', '.']) || text.contains("/.")
 }
@@ -303,7 +303,7 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
     }
 }
 
-/// Whether a safeguard looks at programs of this name, wherever it lies.
+/// Returns whether a safeguard looks at programs of this name, wherever it lies.
 pub(crate) fn watches(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
     name == "git" || !INDEX.program(name).is_empty()
@@ -328,20 +328,20 @@ pub(crate) fn of_hidden_line(text: &str) -> Vec<SafeguardHit> {
     claims.safeguards.into_iter().chain(of_commands).collect()
 }
 
-/// Whether a program with its arguments is hit.
+/// Returns whether a program with its arguments is hit.
 fn program_hits<'w>(words: impl Iterator<Item = &'w Word>) -> bool {
     let mut hits = Vec::new();
     of_program(&Invocation { words: words.cloned().collect(), ..Invocation::default() }, None, &mut hits);
     !hits.is_empty()
 }
 
-/// Whether text would be hit as a command line. Text in text in it stands in quotes within quotes, which end soon.
+/// Returns whether text would be hit as a command line. Text in text in it stands in quotes within quotes, which end soon.
 fn text_hits(text: &str) -> bool {
     let claims = analyze(text, &pinfold_shell::parse(text));
     !claims.safeguards.is_empty() || claims.commands.iter().any(|claim| !claim.safeguards.is_empty())
 }
 
-/// Whether a redirect opens its file for writing.
+/// Returns whether a redirect opens its file for writing.
 fn opens_for_writing(redirect: &Redirect) -> bool {
     match redirect.kind {
         RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,

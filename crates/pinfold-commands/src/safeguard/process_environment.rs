@@ -82,7 +82,7 @@ fn files_of_search(args: &[Word]) -> impl Iterator<Item = &Word> {
         .skip(usize::from(!has_pattern))
 }
 
-/// Whether a program takes program text as an argument.
+/// Returns whether a program takes program text as an argument.
 fn is_interpreter(name: &str) -> bool {
     let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     ["python", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk", "deno", "bun", "osascript"]

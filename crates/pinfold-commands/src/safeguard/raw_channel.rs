@@ -128,13 +128,13 @@ fn operands_of(args: &[Word], valued: Valued) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether the first operand is a host other than this machine.
+/// Returns whether the first operand is a host other than this machine.
 fn names_other_machine(args: &[Word], valued: Valued) -> bool {
     let host = operands_of(args, valued).next();
     host.is_some_and(|host| !is_this_machine(host.rsplit('@').next().unwrap_or_default()))
 }
 
-/// Whether an address of `socat` starts a program, waits for connections, or is on another machine.
+/// Returns whether an address of `socat` starts a program, waits for connections, or is on another machine.
 fn leads_away(address: &str) -> bool {
     let Some((kind, rest)) = address.split_once(':') else { return false };
     let kind = kind.to_ascii_lowercase();

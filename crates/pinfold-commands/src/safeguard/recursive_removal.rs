@@ -59,7 +59,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     watch: Watch::Programs(&["rm", "grm", "srm", "rimraf"], is_recursive),
 };
 
-/// Whether a removing program goes down into folders.
+/// Returns whether a removing program goes down into folders.
 pub(super) fn is_recursive(invoked: &Invoked<'_>) -> bool {
     invoked.name == "rimraf" || has(invoked.args, "rR", "recursive")
 }

@@ -105,12 +105,12 @@ fn is_root_way(invoked: &Invoked<'_>) -> impl Fn(Option<&Word>) -> bool {
     }
 }
 
-/// Whether a word leads to a root, system or home directory, or to everything in one.
+/// Returns whether a word leads to a root, system or home directory, or to everything in one.
 pub(crate) fn is_root_kind(word: &Word, works_in: Option<&str>) -> bool {
     leads_to_root(&Way::of(word, works_in))
 }
 
-/// Whether a way leads to a directory of that kind, or to everything in one.
+/// Returns whether a way leads to a directory of that kind, or to everything in one.
 pub(super) fn leads_to_root(way: &Way) -> bool {
     let all = way.steps();
     let steps = match all.split_last() {

@@ -72,7 +72,7 @@ fn is_positional(name: &str) -> bool {
     matches!(name, "@" | "*") || name.bytes().all(|c| c.is_ascii_digit())
 }
 
-/// Whether the line gives arguments to one of its functions, or to itself, that would be hit as a command.
+/// Returns whether the line gives arguments to one of its functions, or to itself, that would be hit as a command.
 pub(super) fn hands_over(script: &Script) -> bool {
     let functions: HashSet<&str> = script.functions.iter().map(String::as_str).collect();
     script

@@ -155,7 +155,7 @@ fn is_stdin(word: &Word) -> bool {
     matches!(word.as_static(), Some("/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0"))
 }
 
-/// Whether a text is put together by running something, or is in whole what a variable holds.
+/// Returns whether a text is put together by running something, or is in whole what a variable holds.
 fn is_made_elsewhere(line: &Line<'_>, word: &Word) -> bool {
     match word.parts.as_slice() {
         [Part::Parameter { .. } | Part::Substitution { .. } | Part::Process] => true,
@@ -173,7 +173,7 @@ fn claims_inside<'a>(line: &Line<'a>, word: &Word) -> impl Iterator<Item = &'a C
     line.commands.iter().skip(first).take_while(move |claim| claim.span.end <= end)
 }
 
-/// Whether what a command reads is text that stands nowhere.
+/// Returns whether what a command reads is text that stands nowhere.
 fn comes_in_unseen(line: &Line<'_>, at: usize, language: Language) -> bool {
     let Some(command) = line.script.commands.get(at) else { return false };
     for redirect in command.redirects.iter().rev() {
@@ -188,7 +188,7 @@ fn comes_in_unseen(line: &Line<'_>, at: usize, language: Language) -> bool {
     command.place.piped_from.is_some_and(|from| flows_unseen(line, from, language))
 }
 
-/// Whether what comes out of a command, and of those piped into it, stands nowhere.
+/// Returns whether what comes out of a command, and of those piped into it, stands nowhere.
 fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
     let mut next = Some(last);
     let mut downstream = true;
@@ -213,7 +213,7 @@ fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
 /// A longer pipe counts as one that is not seen through.
 const LONGEST_PIPE: usize = 64;
 
-/// Whether the text that comes out can be looked at: `cat FILE` stands for the file, `echo TEXT` for its words.
+/// Returns whether the text that comes out can be looked at: `cat FILE` stands for the file, `echo TEXT` for its words.
 fn is_seen(readings: &[Invocation]) -> bool {
     let [reading] = readings else { return false };
     let words = || reading.known_args();

@@ -155,12 +155,12 @@ fn escaped(text: &str) -> String {
 pub(super) struct Step<'a>(&'a str);
 
 impl<'a> Step<'a> {
-    /// Whether it can be this name.
+    /// Returns whether it can be this name.
     pub(super) fn may_be(self, name: &str) -> bool {
         self.0 == name || (self.is_open() && matches(&tokens(self.0), name.as_bytes()))
     }
 
-    /// Whether it can be a name that begins so.
+    /// Returns whether it can be a name that begins so.
     pub(super) fn may_begin(self, name: &str) -> bool {
         if !self.is_open() {
             return self.0.starts_with(name);
@@ -171,7 +171,7 @@ impl<'a> Step<'a> {
         matches(&tokens, name.as_bytes())
     }
 
-    /// Whether it can be one of these names.
+    /// Returns whether it can be one of these names.
     pub(super) fn may_be_any(self, names: &[&str]) -> bool {
         names.iter().any(|name| self.may_be(name))
     }
@@ -181,17 +181,17 @@ impl<'a> Step<'a> {
         self.0
     }
 
-    /// Whether some of it is written out: it is not just any name.
+    /// Returns whether some of it is written out: it is not just any name.
     pub(super) fn is_named(self) -> bool {
         tokens(self.0).iter().any(|token| matches!(token, Token::Byte(byte) if *byte != b'.'))
     }
 
-    /// Whether it is `..`.
+    /// Returns whether it is `..`.
     pub(super) fn is_up(self) -> bool {
         self.0 == ".."
     }
 
-    /// Whether it stands for all names: `*`, `.*`, `.[!.]*`.
+    /// Returns whether it stands for all names: `*`, `.*`, `.[!.]*`.
     pub(super) fn is_everything(self) -> bool {
         let tokens = tokens(self.0);
         tokens.contains(&Token::Any)

@@ -67,7 +67,7 @@ fn sets_mode(argument: Argument<'_>) -> bool {
     }
 }
 
-/// Whether a mode lets others write.
+/// Returns whether a mode lets others write.
 fn is_open(mode: &str) -> bool {
     match mode.bytes().last() {
         Some(last) if mode.bytes().all(|digit| digit.is_ascii_digit()) => last & 2 != 0,
@@ -75,7 +75,7 @@ fn is_open(mode: &str) -> bool {
     }
 }
 
-/// Whether one clause of a symbolic mode lets others write: `o+w`, `a=rwx`, `u+r+w` with `a` or `o` in front.
+/// Returns whether one clause of a symbolic mode lets others write: `o+w`, `a=rwx`, `u+r+w` with `a` or `o` in front.
 fn opens(clause: &str) -> bool {
     let Some(at) = clause.find(['+', '-', '=']) else { return false };
     let (who, actions) = clause.split_at(at);

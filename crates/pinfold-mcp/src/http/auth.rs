@@ -22,7 +22,7 @@ pub struct Authenticator {
     pub token_matches: Box<dyn Fn(&str) -> bool + Send + Sync>,
 }
 
-/// Why a request is rejected.
+/// Reason why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rejection {
     /// Its `Host` is not one of this server (DNS rebinding).

@@ -32,7 +32,7 @@ pub(super) struct HttpSessions {
     guests: Arc<HttpClients>,
 }
 
-/// Why there is no session.
+/// Reason why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpSessionError {
     #[error("there are {MOST} sessions, and all of them are in use")]

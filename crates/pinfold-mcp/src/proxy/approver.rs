@@ -45,7 +45,7 @@ pub(super) struct ParkedForm {
     pub(super) judged: JudgedCall,
     /// The channel for the answer, with the identifier of the request that it came with.
     answer: Sender<(FormResult, Id)>,
-    /// Whether the call still waits.
+    /// Alive while the call still waits.
     waits: Weak<()>,
 }
 

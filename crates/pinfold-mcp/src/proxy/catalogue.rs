@@ -66,7 +66,7 @@ pub(crate) struct DefinitionDoubt {
     about: Option<Definition>,
     /// The pinned definition, for comparison.
     pub(crate) definition: Option<Redefinition>,
-    /// Why it cannot be shown, and so not be approved.
+    /// True if it is too long to be shown, and so to be approved.
     pub(crate) is_too_long: bool,
 }
 

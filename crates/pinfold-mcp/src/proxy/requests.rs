@@ -54,7 +54,7 @@ pub(crate) struct JudgedCall {
     pub(crate) token: Option<Value>,
 }
 
-/// Why a request is rejected.
+/// Reason why a request is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RequestRejected {
     /// Its identifier is pending already.

@@ -51,7 +51,7 @@ pub trait SessionOpener: Send + Sync + 'static {
     fn open(&self, folder: usize, wish: &SessionRequest) -> Result<OpenedSession, String>;
 }
 
-/// Whether a tool is visible, by its name.
+/// Predicate that tells whether a tool is visible, by its name.
 pub type Visible = Box<dyn Fn(&str) -> bool>;
 
 /// A workspace.

@@ -16,7 +16,7 @@ pub struct DeclaredNo {
     pub source: Source,
 }
 
-/// Why a declared scope says no.
+/// Reason why a declared scope says no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DeclaredWhy {
     /// The tool is switched off.

@@ -29,7 +29,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// Whether anything standing may be about it.
+    /// Returns whether anything standing may be about it.
     pub(super) fn may_stand(self) -> bool {
         self < Self::Destroys
     }
@@ -160,7 +160,7 @@ pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
     if claim.starts_others() { NOTHING } else { breadth }
 }
 
-/// Whether a yes to all plain commands covers it: a program that is listed or only reads, by its name alone, that starts
+/// Returns whether a yes to all plain commands covers it: a program that is listed or only reads, by its name alone, that starts
 /// nothing else, reaches no other machine and destroys nothing.
 pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
     let here = claim.allowable.program().is_some_and(|name| !name.contains('/'));
@@ -169,7 +169,7 @@ pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
     claim.bars.is_empty() && (claim.inert || here && listed && kind <= Kind::Exactly)
 }
 
-/// Whether a pattern leaves no more open than the table lets it.
+/// Returns whether a pattern leaves no more open than the table lets it.
 pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
     let Breadth { kind, prefix, open, .. } = of(&words);
@@ -180,7 +180,7 @@ pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     }
 }
 
-/// Whether what a pattern names talks to no other machine.
+/// Returns whether what a pattern names talks to no other machine.
 pub(super) fn stays_here(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
     of(&words).kind < Kind::Reaches

@@ -59,7 +59,7 @@ fn rules(claim: &CommandClaim, breadth: Breadth) -> Rules {
     Rules { exact, open }
 }
 
-/// Whether there is more than the words that say what it does.
+/// Returns whether there is more than the words that say what it does.
 fn has_more(claim: &CommandClaim, breadth: Breadth) -> bool {
     breadth.prefix.is_some_and(|count| claim.allowable.words.len() > count)
 }

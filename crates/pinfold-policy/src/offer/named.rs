@@ -53,7 +53,7 @@ pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
     Asked { part: name.to_owned(), session, rules, ..nothing }
 }
 
-/// Whether a name of a server or a tool is written as
+/// Returns whether a name of a server or a tool is written as
 /// [the protocol](https://modelcontextprotocol.io/specification/draft/server/tools#tool-names) wants it, in which nothing is
 /// a pattern.
 fn is_name(name: &str) -> bool {

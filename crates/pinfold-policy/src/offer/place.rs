@@ -74,7 +74,7 @@ fn session(
     }
 }
 
-/// Whether a folder may be granted with all that is in it: one of those in the line, or one outside that is no home, no
+/// Returns whether a folder may be granted with all that is in it: one of those in the line, or one outside that is no home, no
 /// place of the system itself, and holds nothing of the line.
 fn is_some_folder(trial: &Trial<'_>, fact: &PathFact, folder: &Path) -> bool {
     if fact.standing == Standing::Inside {

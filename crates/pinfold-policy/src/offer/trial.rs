@@ -59,12 +59,12 @@ impl Granted<'_> {
         judge(&self.case(self.case.call, self.case.claims, self.case.facts))
     }
 
-    /// Whether the very call would go through.
+    /// Returns whether the very call would go through.
     pub(super) fn allows_this(&self) -> bool {
         self.this().decision == Decision::Allow
     }
 
-    /// Whether that part of it would.
+    /// Returns whether that part of it would.
     pub(super) fn allows(&self, part: PartId) -> bool {
         let of_part = |trail: &&crate::decision::TrailEntry| trail.part == part;
         self.this().trail.iter().find(of_part).is_some_and(|entry| entry.opinion.decision == Decision::Allow)

@@ -247,7 +247,7 @@ const OTHER_ATTRIBUTES: &[c_long] = &[
     libc::SYS_fremovexattr,
 ];
 
-/// Whether a call changes the attributes of a file without writing to it.
+/// Returns whether a call changes the attributes of a file without writing to it.
 pub(crate) fn changes_attributes(number: i64) -> bool {
     ATTRIBUTES_BY_NAME.iter().chain(OTHER_ATTRIBUTES).any(|known| *known == number)
 }

@@ -63,7 +63,7 @@ pub(crate) struct Before {
 }
 
 impl Plan {
-    /// Whether the filter has the supervisor look at each start of a process.
+    /// Returns whether the filter has the supervisor look at each start of a process.
     pub(crate) fn counts_processes(&self) -> bool {
         self.limits.iter().any(|(resource, _)| *resource == libc::RLIMIT_NPROC)
     }

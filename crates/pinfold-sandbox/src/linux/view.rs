@@ -291,7 +291,7 @@ impl Writer {
     }
 }
 
-/// Whether something stands over a place that does not show it.
+/// Returns whether something stands over a place that does not show it.
 fn is_covered(profile: &Profile, path: &Path) -> bool {
     let always = COVERED.iter().map(Path::new);
     always.chain(profile.covered.iter().map(PathBuf::as_path)).any(|cover| path.starts_with(cover))

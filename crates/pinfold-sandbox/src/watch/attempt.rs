@@ -131,7 +131,7 @@ pub trait Watcher {
     /// Says what becomes of an attempt.
     fn attempt(&mut self, attempt: &Attempt) -> Reply;
 
-    /// Whether an open for reading is to be looked at: the path as the caller wrote it. Asked for each, so it has to be quick.
+    /// Returns whether an open for reading is to be looked at: the path as the caller wrote it. Asked for each, so it has to be quick.
     fn looks_at_reading(&self, path: &std::ffi::OsStr) -> bool {
         let _ = path;
         false

@@ -84,7 +84,7 @@ pub(super) fn make_dir(place: &Place, mode: u32) -> io::Result<()> {
     Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
 }
 
-/// Whether mknod(2) makes a file of this mode.
+/// Returns whether mknod(2) makes a file of this mode.
 pub(super) fn is_node(mode: u32) -> bool {
     const KINDS: [u32; 6] = [0, libc::S_IFREG, libc::S_IFIFO, libc::S_IFSOCK, libc::S_IFCHR, libc::S_IFBLK];
     KINDS.contains(&(mode & libc::S_IFMT))
@@ -160,7 +160,7 @@ fn being_written(name: &OsStr) -> OsString {
     written
 }
 
-/// Whether a name is one that a file has while the supervisor of a run writes it, before it takes the place of another: a process
+/// Returns whether a name is one that a file has while the supervisor of a run writes it, before it takes the place of another: a process
 /// of another run that opened it could write to it afterwards.
 pub fn is_being_written(name: &OsStr) -> bool {
     let name = name.as_bytes();

@@ -22,7 +22,7 @@ use crate::sys::{self, Answer, Pid};
 /// The longest address that the kernel takes (`struct sockaddr_un`).
 const LONGEST: u64 = 110;
 
-/// Whether a call wants a socket that can be handed out. Its arguments are in registers. Datagrams go to any address that
+/// Returns whether a call wants a socket that can be handed out. Its arguments are in registers. Datagrams go to any address that
 /// they name, and some kernels let go of the lost end of a pair for packets, which connects anew then: neither is handed out.
 pub(super) fn makes(question: &libc::seccomp_notif) -> bool {
     /// What of the second argument is no flag.

@@ -58,7 +58,7 @@ enum Meant {
     Socket(OwnedFd),
 }
 
-/// Why nothing is connected.
+/// Reason why nothing is connected.
 enum Miss {
     /// As the kernel would say it.
     Error(i32),
@@ -83,7 +83,7 @@ impl Local {
         Ok(Self { declared, hidden, outside: mounted()?, waiting: Arc::default() })
     }
 
-    /// Whether a socket is of a kind that reaches others by `connect` alone. Datagrams go to any address they name.
+    /// Returns whether a socket is of a kind that reaches others by `connect` alone. Datagrams go to any address they name.
     pub(super) fn opens(question: &libc::seccomp_notif) -> bool {
         const KIND: u64 = 0xf;
         let [family, kind, ..] = question.data.args;
@@ -214,7 +214,7 @@ impl Local {
         below(&self.declared) && !below(&self.hidden)
     }
 
-    /// Whether a held file lies in memory that is mounted nowhere outside: only the run can have made it.
+    /// Returns whether a held file lies in memory that is mounted nowhere outside: only the run can have made it.
     fn is_the_runs_own(&self, file: &File) -> io::Result<bool> {
         let device = file.metadata()?.dev();
         Ok(sys::is_in_memory(file.as_fd())?

@@ -113,7 +113,7 @@ impl OpenCall {
         self.flags & flags == flags
     }
 
-    /// Whether the content may change, or a file may be made.
+    /// Returns whether the content may change, or a file may be made.
     pub(super) fn changes(&self) -> bool {
         const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
         !self.has(libc::O_PATH) && self.flags & CHANGES != 0
@@ -123,17 +123,17 @@ impl OpenCall {
         self.has(libc::O_CREAT)
     }
 
-    /// Whether a file without a name is made in a directory.
+    /// Returns whether a file without a name is made in a directory.
     pub(super) fn is_unnamed(&self) -> bool {
         self.has(libc::O_TMPFILE)
     }
 
-    /// Whether it only names a file, and neither reads nor writes it.
+    /// Returns whether it only names a file, and neither reads nor writes it.
     pub(super) fn only_names(&self) -> bool {
         self.has(libc::O_PATH)
     }
 
-    /// Whether it only makes the file if it is missing, and writes nothing.
+    /// Returns whether it only makes the file if it is missing, and writes nothing.
     pub(super) fn only_makes(&self) -> bool {
         self.creates() && self.flags & (libc::O_ACCMODE | libc::O_TRUNC) == 0
     }
@@ -142,7 +142,7 @@ impl OpenCall {
         self.creates() && self.has(libc::O_EXCL)
     }
 
-    /// Whether a symbolic link in the last component is followed.
+    /// Returns whether a symbolic link in the last component is followed.
     pub(super) fn follows(&self) -> bool {
         !self.has(libc::O_NOFOLLOW) && !self.is_exclusive()
     }

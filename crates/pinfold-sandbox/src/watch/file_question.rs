@@ -83,13 +83,13 @@ impl FileQuestion {
         }
     }
 
-    /// Whether something is there that is no directory.
+    /// Returns whether something is there that is no directory.
     fn is_about_file(&self) -> bool {
         let kind = |place: &Place| Some(FileType::from_raw_mode(fstat(place.handle().ok()?).ok()?.st_mode));
         self.places.first().and_then(kind).is_some_and(|kind| kind != FileType::Directory)
     }
 
-    /// Whether only its outcome, and never a path of it, can be left to the kernel: neither Landlock nor anything else keeps
+    /// Returns whether only its outcome, and never a path of it, can be left to the kernel: neither Landlock nor anything else keeps
     /// attributes of files.
     pub(super) fn is_about_attributes(&self) -> bool {
         matches!(self.call, FileCall::Change { .. })
@@ -105,17 +105,17 @@ impl FileQuestion {
         self.removes_nothing().then_some(libc::ENOENT)
     }
 
-    /// Whether the call would remove what is not there.
+    /// Returns whether the call would remove what is not there.
     fn removes_nothing(&self) -> bool {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
     }
 
-    /// Whether each place has the path by which it was walked to.
+    /// Returns whether each place has the path by which it was walked to.
     pub(super) fn stands_where_it_was(&self) -> bool {
         self.places.iter().all(Place::stands_where_it_was)
     }
 
-    /// Whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
+    /// Returns whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
     fn makes_what_is_there(&self) -> bool {
         let there = |at: usize| self.places.get(at).is_some_and(Place::exists);
         match &self.call {
@@ -149,7 +149,7 @@ impl FileQuestion {
         }
     }
 
-    /// Whether the call changes a file or a name.
+    /// Returns whether the call changes a file or a name.
     pub(super) fn changes(&self) -> bool {
         match &self.call {
             FileCall::Open(open) => open.changes(),
@@ -158,7 +158,7 @@ impl FileQuestion {
         }
     }
 
-    /// Whether the caller's umask counts.
+    /// Returns whether the caller's umask counts.
     pub(super) fn makes(&self) -> bool {
         match &self.call {
             FileCall::Open(open) => open.creates() || open.is_unnamed(),

@@ -66,12 +66,12 @@ impl Holding {
         Self { view, waiting: Arc::default() }
     }
 
-    /// Whether anybody waits.
+    /// Returns whether anybody waits.
     pub(super) fn is_in_use(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
-    /// Whether a process sees what the run sees, from the same root.
+    /// Returns whether a process sees what the run sees, from the same root.
     pub(super) fn shares_its_view(&self, pid: Pid) -> bool {
         let view =
             fs::metadata(format!("/proc/{pid}/ns/mnt")).is_ok_and(|at| at.ino() == u64::from(self.view));
@@ -112,12 +112,12 @@ impl Held {
         &self.call
     }
 
-    /// Whether the caller still waits. To be asked right before the deed: for somebody who is gone nothing is done.
+    /// Returns whether the caller still waits. To be asked right before the deed: for somebody who is gone nothing is done.
     pub fn is_waiting(&self) -> bool {
         self.waiting.as_ref().is_some_and(|w| sys::still_asking(w.listener.as_fd(), w.id))
     }
 
-    /// Whether the caller finds the same thing at an absolute path without links as this process does: it is no place
+    /// Returns whether the caller finds the same thing at an absolute path without links as this process does: it is no place
     /// of the run's own, and nothing covers it there.
     pub fn sees(&self, real: &Path) -> bool {
         let (Some(parent), Ok(below)) = (real.parent(), real.strip_prefix("/")) else { return false };

@@ -60,7 +60,7 @@ impl Watched {
         (used.saturating_add(wanted) > memory).then_some(Limit::Memory)
     }
 
-    /// Whether no further process can be started. Counted only where there may be as many.
+    /// Returns whether no further process can be started. Counted only where there may be as many.
     fn is_full(&mut self) -> bool {
         let Some(limit) = self.processes else { return false };
         let known = self.most.filter(|most| *most < limit);
@@ -70,7 +70,7 @@ impl Watched {
     }
 }
 
-/// Whether a call starts a process or thread, or asks for memory to write to.
+/// Returns whether a call starts a process or thread, or asks for memory to write to.
 pub(super) fn concerns(number: i64) -> bool {
     is_start(number) || [libc::SYS_mmap, libc::SYS_mremap, libc::SYS_mprotect].contains(&number)
 }

@@ -146,7 +146,7 @@ impl Watch {
         true
     }
 
-    /// Whether calls can be carried out: a question waits undisturbed, and can be answered with a descriptor.
+    /// Returns whether calls can be carried out: a question waits undisturbed, and can be answered with a descriptor.
     pub(crate) fn mediates(&self, undisturbed: bool) -> bool {
         undisturbed && sys::hands_over(self.fd())
     }
@@ -155,7 +155,7 @@ impl Watch {
         self.listener.as_fd()
     }
 
-    /// Whether any call waits for an answer that is not given here.
+    /// Returns whether any call waits for an answer that is not given here.
     pub(crate) fn holds(&self) -> bool {
         self.holding.as_ref().is_some_and(Holding::is_in_use)
     }
@@ -327,7 +327,7 @@ impl Watch {
         }
     }
 
-    /// Whether a call changes something in a place of the run's own that it cannot write by itself.
+    /// Returns whether a call changes something in a place of the run's own that it cannot write by itself.
     fn is_carried(&self, found: &FileQuestion) -> bool {
         let within = |place: &Place| self.backing.carried.iter().any(|own| place.real().starts_with(own));
         found.changes() && found.places.iter().any(within)
@@ -438,7 +438,7 @@ impl Watch {
         }
     }
 
-    /// Whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a
+    /// Returns whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a
     /// terminal): told of the walls they would give up where somebody can still say yes.
     fn could(&self, pid: Pid, attempts: &[Attempt], mode: i32) -> bool {
         let mode = mode & (libc::R_OK | libc::W_OK | libc::X_OK);
@@ -461,7 +461,7 @@ impl Watch {
     }
 }
 
-/// Whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
+/// Returns whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
 /// them.
 fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
     const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
@@ -492,7 +492,7 @@ fn has_no_wall(found: &FileQuestion) -> bool {
     found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
 }
 
-/// Whether a call that could not be read would change attributes.
+/// Returns whether a call that could not be read would change attributes.
 fn is_about_attributes(question: &libc::seccomp_notif) -> bool {
     crate::linux::filter::changes_attributes(i64::from(question.data.nr))
 }

@@ -43,7 +43,7 @@ impl Proxied {
         self.taker = Some(taker);
     }
 
-    /// Whether a call wants a socket that is handed out. Its arguments are in registers.
+    /// Returns whether a call wants a socket that is handed out. Its arguments are in registers.
     pub(super) fn opens(&self, question: &libc::seccomp_notif) -> bool {
         const KIND: u64 = 0xf;
         let [family, kind, protocol, ..] = question.data.args;

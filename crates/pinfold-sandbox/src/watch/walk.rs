@@ -96,7 +96,7 @@ impl Place {
         }
     }
 
-    /// Whether it still has its path, as far as what is held tells.
+    /// Returns whether it still has its path, as far as what is held tells.
     pub(super) fn stands_where_it_was(&self) -> bool {
         match self {
             Self::Entry(entry) => real_path(entry.parent.as_fd())
@@ -105,7 +105,7 @@ impl Place {
         }
     }
 
-    /// Whether nothing is there. False where that cannot be told.
+    /// Returns whether nothing is there. False where that cannot be told.
     pub(super) fn is_missing(&self) -> bool {
         let looked = match self {
             Self::Entry(entry) => statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW),
@@ -114,7 +114,7 @@ impl Place {
         looked.is_err_and(|error| error == Errno::NOENT)
     }
 
-    /// Whether something is there.
+    /// Returns whether something is there.
     pub(super) fn exists(&self) -> bool {
         self.identity().is_some()
     }
@@ -126,7 +126,7 @@ pub(super) struct Walk<'a> {
     pub(super) caller: &'a Caller,
     /// None where others than the supervisor change what lies on the way.
     pub(super) known: Option<&'a RefCell<Directories>>,
-    /// Where a path of this walk began: both paths of a rename mostly begin at one place.
+    /// Directory in which a path of this walk began: both paths of a rename mostly begin at one place.
     pub(super) began: Cell<Option<(Base, (u64, u64))>>,
 }
 
@@ -175,7 +175,7 @@ impl Walk<'_> {
         known.borrow_mut().get(from, above, walk)
     }
 
-    /// Which directory a relative path begins at.
+    /// Returns the identity of the directory in which a relative path begins.
     fn beginning(&self, base: Base) -> io::Result<(u64, u64)> {
         if let Some((_, found)) = self.began.get().filter(|(known, _)| *known == base) {
             return Ok(found);
@@ -383,7 +383,7 @@ fn split(path: &[u8]) -> (&[u8], &[u8]) {
     path.split_at_checked(start).unwrap_or_default()
 }
 
-/// Whether the last component of a path names nothing in its directory.
+/// Returns whether the last component of a path names nothing in its directory.
 fn is_no_name(name: &[u8]) -> bool {
     matches!(without_slashes(name), b"" | b"." | b"..")
 }

@@ -45,7 +45,7 @@ pub(crate) struct Text {
     pub(crate) content: String,
 }
 
-/// Why bytes are not text that could be put back.
+/// Reason why bytes are not text that could be put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotText {
     /// There is a NUL in it.

@@ -7,7 +7,7 @@ use super::{Text, ends_in_crlf};
 /// Number of line numbers that an error names; enough to find one's way, short enough for a model.
 const NAMED_LINES: usize = 8;
 
-/// Why a replacement cannot be made.
+/// Reason why a replacement cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoReplacement {
     /// Old and new text are the same.

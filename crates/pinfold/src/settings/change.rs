@@ -17,7 +17,7 @@ pub struct Changed {
     pub changed: bool,
 }
 
-/// Why a settings file was not changed. It is as it was.
+/// Reason why a settings file was not changed. It is as it was.
 #[derive(Debug, thiserror::Error)]
 pub enum ChangeError {
     /// The layer has no file that could be changed here.

@@ -86,7 +86,7 @@ impl SessionSetup {
 /// The settings of one session, read and merged.
 #[derive(Debug, Clone)]
 pub struct ResolvedSettings {
-    /// What flags and files say together.
+    /// Flags and files, merged.
     pub merged: Merged,
     /// Folder, variables and profile that they are applied with.
     pub situation: Situation,

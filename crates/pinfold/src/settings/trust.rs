@@ -34,7 +34,7 @@ struct Record {
 
 const VERSION: u32 = 1;
 
-/// Why trust cannot be recorded or taken back.
+/// Reason why trust cannot be recorded or taken back.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// There is no place for the record.

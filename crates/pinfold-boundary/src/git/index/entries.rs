@@ -7,7 +7,7 @@ use super::reader::Reader;
 /// than there is memory.
 const MOST_NAMES: usize = 1 << 28;
 
-/// What an entry is checked out as.
+/// Kind of file that an entry is checked out as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mode {
     File,
@@ -38,14 +38,14 @@ pub(super) struct Entry<'a> {
     pub(super) stage: u8,
 }
 
-/// Where the parts of one entry are.
+/// Position of the parts of one entry.
 struct Stored {
     name: std::ops::Range<usize>,
     mode: Mode,
     stage: u8,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     offset: usize,
-    /// Whether its path goes on from the one before.
+    /// True if its path goes on from the one before.
     shares: bool,
 }
 
@@ -141,12 +141,12 @@ impl Entries {
         self.stored.len()
     }
 
-    /// Where the entries end in the file.
+    /// Returns the offset at which the entries end in the file.
     pub(super) fn end(&self) -> usize {
         self.end
     }
 
-    /// Whether the entry with this number begins there, and can be read without those before it.
+    /// Returns whether the entry with this number begins there, and can be read without those before it.
     pub(super) fn begins_at(&self, number: usize, offset: usize) -> bool {
         self.stored.get(number).is_some_and(|stored| stored.offset == offset && !stored.shares)
     }

@@ -1,4 +1,4 @@
-//! What follows the entries of an index.
+//! Extensions, which follow the entries of an index.
 
 use super::Hash;
 use super::bitmap;
@@ -18,7 +18,7 @@ pub(super) struct Link {
     pub(super) replaced: Vec<bool>,
 }
 
-/// What extensions say about paths.
+/// Extensions that are about paths.
 #[derive(Default)]
 pub(super) struct Extensions {
     pub(super) link: Option<Link>,

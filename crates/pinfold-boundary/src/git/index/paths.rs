@@ -24,7 +24,7 @@ fn is_safe_name(name: &[u8], mode: Mode) -> bool {
     !leads_on && !is_git && !redirects
 }
 
-/// Whether any file system takes a name for `.git`.
+/// Returns whether any file system takes a name for `.git`.
 fn is_git_dir(name: &[u8]) -> bool {
     is_git_dir_on_ntfs(name) || is_git_dir_on_hfs(name)
 }

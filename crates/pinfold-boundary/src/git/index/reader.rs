@@ -1,6 +1,6 @@
 //! Numbers and texts from bytes, never past their end.
 
-/// What is left of some bytes.
+/// Bytes, and the position in them.
 #[derive(Clone, Copy)]
 pub(super) struct Reader<'a> {
     all: &'a [u8],
@@ -12,7 +12,7 @@ impl<'a> Reader<'a> {
         Self { all, at: 0 }
     }
 
-    /// How much was read.
+    /// Returns the number of bytes that were read.
     pub(super) fn position(&self) -> usize {
         self.at
     }

@@ -90,7 +90,7 @@ pub(super) fn installs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
-/// What stands behind `--` goes to the compiler.
+/// Hands the words behind `--` to the compiler.
 pub(super) fn to_compiler(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         if super::super::setting::passes_program(word) {

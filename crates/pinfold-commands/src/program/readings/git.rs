@@ -29,7 +29,7 @@ fn operands<'a>(args: &[Arg<'a>]) -> Vec<&'a Word> {
     args.iter().filter_map(Arg::operand).collect()
 }
 
-/// Whether one of these options is there.
+/// Returns whether one of these options is there.
 fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
     args.iter().any(|arg| match arg {
         Arg::Option { name, known, .. } => {

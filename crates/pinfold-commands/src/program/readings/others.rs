@@ -24,7 +24,7 @@ pub(super) fn line_editor(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     acts.input = super::super::Input::Script;
 }
 
-/// What is opened decides what runs.
+/// Reads a program that opens files: the file decides what runs.
 pub(super) fn opener(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if matches!(acts.name, "open" | "xdg-open" | "start" | "gio" | "kde-open")
         && args.iter().any(|arg| arg.operand().is_some())

@@ -11,7 +11,7 @@ use super::super::super::{awk, sed};
 use super::super::{Acts, Arg, Purpose};
 use crate::Operation;
 
-/// Whether one of these options is there.
+/// Returns whether one of these options is there.
 fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
     args.iter().any(|arg| match arg {
         Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),

@@ -9,7 +9,7 @@ use super::Blind;
 /// Builtins that run text, or make text that runs later.
 const RUNNERS: &[&str] = &["eval", "source", ".", "alias", "bind", "complete", "compgen", "enable", "fc"];
 
-/// What of a command cannot be audited.
+/// Returns the parts of a command that cannot be audited.
 pub(super) fn blinds(claim: &CommandClaim) -> impl Iterator<Item = Blind> {
     let builtins = claim.readings.iter().filter_map(builtin).map(|name| Blind::Builtin(name.to_owned()));
     let scripts = claim.readings.iter().filter(|reading| opens_files(reading)).filter_map(Invocation::name);
@@ -34,7 +34,7 @@ fn builtin(reading: &Invocation) -> Option<&str> {
     reading.program().filter(|name| RUNNERS.contains(name) && reading.words.len() > 1)
 }
 
-/// Whether a program of awk says which files it opens; most only print columns.
+/// Returns whether a program of awk says which files it opens; most only print columns.
 fn opens_files(reading: &Invocation) -> bool {
     let opens = |text: &str| {
         ["getline", "system", "ENVIRON", "@include", "@load"].iter().any(|word| text.contains(word))

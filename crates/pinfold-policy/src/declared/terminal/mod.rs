@@ -92,7 +92,7 @@ pub enum Blind {
     Opaque(String),
     /// A program that no table describes, and what it may start.
     MayStart(String, String),
-    /// What a program starts.
+    /// The program that another one starts.
     Started(String),
     /// More than is looked at.
     TooMuch,
@@ -152,7 +152,7 @@ pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
     auditor.audit
 }
 
-/// Where a script is read.
+/// Context in which a script is read.
 #[derive(Debug, Clone, Default)]
 struct Start {
     /// The folders that it may start in.

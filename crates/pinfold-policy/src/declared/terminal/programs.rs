@@ -2,7 +2,7 @@
 
 use pinfold_shell::{Part, Word};
 
-/// Whether a word in front of a builtin only says that a builtin follows.
+/// Returns whether a word in front of a builtin only says that a builtin follows.
 fn says_nothing(word: &str) -> bool {
     matches!(word, "builtin" | "command" | "exec" | "time" | "-p" | "--")
 }

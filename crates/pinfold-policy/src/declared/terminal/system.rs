@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use pinfold_commands::EMPTY_DEVICES;
 use pinfold_commands::pieces::Spelled;
 
 use crate::declared::expand::tidy;
@@ -18,28 +19,15 @@ const PROGRAMS: &[&str] = &[
     "/snap/bin",
 ];
 
-/// Whether the text is a program of the system, spelled out.
+/// Returns whether the text is a program of the system, spelled out.
 pub(super) fn is_system_program(spelled: &Spelled) -> bool {
     let path = Path::new(&spelled.text);
     let folder = path.parent().and_then(Path::to_str);
     spelled.open.is_none() && tidy(path) == path && folder.is_some_and(|folder| PROGRAMS.contains(&folder))
 }
 
-/// Whether a place is a standard stream or a device that holds nothing.
+/// Returns whether a place is a standard stream or a device that holds nothing.
 pub(super) fn is_stream(place: &str) -> bool {
-    const STREAMS: &[&str] = &[
-        "/dev/null",
-        "/dev/zero",
-        "/dev/full",
-        "/dev/random",
-        "/dev/urandom",
-        "/dev/tty",
-        "/dev/stdin",
-        "/dev/stdout",
-        "/dev/stderr",
-        "/dev/fd/0",
-        "/dev/fd/1",
-        "/dev/fd/2",
-    ];
-    STREAMS.contains(&place)
+    const STREAMS: [&str; 3] = ["/dev/fd/0", "/dev/fd/1", "/dev/fd/2"];
+    EMPTY_DEVICES.contains(&place) || STREAMS.contains(&place)
 }

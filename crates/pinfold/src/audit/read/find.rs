@@ -75,7 +75,7 @@ pub struct RunHistory {
     pub end: Option<EndEvent>,
 }
 
-/// Why a name means nothing, or too much.
+/// Reason why a name means nothing, or too much.
 #[derive(Debug, thiserror::Error)]
 pub enum NotFound {
     /// The text is no name.
