@@ -106,7 +106,7 @@ impl View {
     }
 }
 
-/// Returns what a session of this options would show, as settings are now. Nothing is made or opened.
+/// Returns what a session of these options would show, as settings are now. Nothing is made or opened.
 pub(crate) fn view(options: &SessionOptions) -> Result<View, Failure> {
     let ResolvedFlags { plan, setup } = resolve_flags(options)?;
     let resolved = settings::resolved_quietly(&setup)?;

@@ -224,6 +224,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
+/// Reads what is told of a process; of one in a form of another version nothing is known, but that it was one.
 fn any_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ProcessShown>, D::Error> {
     let process = Option::<Value>::deserialize(deserializer)?;
     Ok(process.map(|process| serde_json::from_value(process).unwrap_or_default()))
