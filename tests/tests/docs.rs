@@ -134,6 +134,42 @@ fn every_test_that_is_named_exists() {
     assert!(missing.is_empty(), "{missing:#?}");
 }
 
+/// A file of Rust is named as in `judge.rs`, or with directories before it, as many as tell it from others.
+#[test]
+fn every_file_of_rust_that_is_named_exists() {
+    let mut files = Vec::new();
+    let mut folders =
+        ["crates", "tests", "fuzz", "clients", "examples"].map(|name| top().join(name)).to_vec();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().map(|e| e.expect("an entry")) {
+            let path = entry.path();
+            match entry.file_type().expect("a type") {
+                kind if kind.is_dir() && !path.ends_with("target") => folders.push(path),
+                kind if kind.is_file() => files.push(path),
+                _ => {}
+            }
+        }
+    }
+    let is_name = |name: &String| !name.contains([' ', ':', '*']) && name.ends_with(".rs");
+    let mut named = 0;
+    let mut missing = Vec::new();
+    for page in pages().into_iter().filter(|page| !page.ends_with("CHANGELOG.md") && !is_decision(page)) {
+        for name in quoted(&prose(&fs::read_to_string(&page).expect("a page"))).into_iter().filter(is_name) {
+            named += 1;
+            if !files.iter().any(|file| file.ends_with(&name)) {
+                missing.push(format!("{}: {name}", page.display()));
+            }
+        }
+    }
+    assert!(named > 60, "the pages name files: {named}");
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+/// A decision is of its time, and so are the names in it.
+fn is_decision(page: &Path) -> bool {
+    page.parent().is_some_and(|folder| folder.ends_with("decisions"))
+}
+
 /// Cargo does not look for tests by itself where a crate has one program of them (`autotests = false`): a file that is no
 /// module there, and no program of its own, would never be run.
 #[test]

@@ -63,17 +63,17 @@ impl Bed {
 /// A run that tries things.
 struct Run<'b> {
     bed: &'b Bed,
-    witness: DenialObserver<'b>,
+    observer: DenialObserver<'b>,
 }
 
 impl<'b> Run<'b> {
     fn new(bed: &'b Bed, boundary: &'b Boundary) -> Self {
-        Self { bed, witness: DenialObserver::new(boundary, Tier::Landlock) }
+        Self { bed, observer: DenialObserver::new(boundary, Tier::Landlock) }
     }
 
     fn tries(&mut self, intent: Intent, path: &str, detail: Detail) -> bool {
         let attempt = Attempt { pid: 1, intent, place: self.bed.at(path), detail };
-        self.witness.attempt(&attempt) != Reply::Refuse
+        self.observer.attempt(&attempt) != Reply::Refuse
     }
 
     fn renames(&mut self, from: &str, to: &str) -> bool {
@@ -96,7 +96,7 @@ impl<'b> Run<'b> {
 
     fn carried_out(&mut self, intent: Intent, path: &str) {
         let attempt = Attempt { pid: 1, intent, place: self.bed.at(path), detail: Detail::None };
-        self.witness.carried_out(&Done { attempt, made: None, gone: None });
+        self.observer.carried_out(&Done { attempt, made: None, gone: None });
     }
 
     /// Makes a lock, as git inside does.
@@ -112,7 +112,7 @@ impl<'b> Run<'b> {
         let made = FileIdentity::of(&self.bed.at(path));
         let attempt =
             Attempt { pid: 1, intent: Intent::MakeDir, place: self.bed.at(path), detail: Detail::None };
-        self.witness.carried_out(&Done { attempt, made, gone: None });
+        self.observer.carried_out(&Done { attempt, made, gone: None });
     }
 }
 
@@ -231,8 +231,8 @@ fn what_was_looked_at_is_what_becomes_the_index() {
         Attempt { pid: 1, intent: Intent::MoveFrom, place: lock.clone(), detail: Detail::To(at.clone()) },
         Attempt { pid: 1, intent: Intent::MoveTo, place: at, detail: Detail::From(lock) },
     ];
-    assert_eq!(run.witness.content_for(&attempts), Some(index("file")));
-    assert_eq!(run.witness.content_for(&attempts), None, "once");
+    assert_eq!(run.observer.content_for(&attempts), Some(index("file")));
+    assert_eq!(run.observer.content_for(&attempts), None, "once");
 }
 
 #[test]
@@ -359,7 +359,7 @@ fn a_new_directory_that_becomes_a_repository_is_reported() {
         assert!(run.tries(Intent::Create, &at, Detail::None), "{at}");
         bed.file(&at, text);
     }
-    let (_, _, changed) = run.witness.finish();
+    let (_, _, changed) = run.observer.finish();
     assert_eq!(boundary.settle(changed.as_ref()).new_repositories, [bed.at("w/new")]);
 }
 
@@ -385,7 +385,7 @@ fn what_an_unfinished_operation_goes_on_with_is_reported() {
     bed.file("w/.git/BISECT_TERMS", "bad\ngood\n");
     assert!(run.tries(Intent::MakeDir, "w/.git/refs/heads/rebase-merge", Detail::None));
     bed.dir("w/.git/refs/heads/rebase-merge");
-    let (_, _, changed) = run.witness.finish();
+    let (_, _, changed) = run.observer.finish();
     let mut told = boundary.settle(changed.as_ref()).unfinished;
     told.sort();
     let expected = ["BISECT_TERMS", "rebase-apply", "rebase-merge/git-rebase-todo", "rebase-merge/more"];
@@ -423,7 +423,7 @@ fn a_lock_is_touched_by_the_run_alone_that_made_it() {
     std::thread::sleep(std::time::Duration::from_millis(20));
     bed.file("w/.git/index.lock", "of a git outside");
     assert!(!run.tries(Intent::Write, "w/.git/index.lock", Detail::None));
-    let (_, _, changed) = run.witness.finish();
+    let (_, _, changed) = run.observer.finish();
     boundary.settle(changed.as_ref());
     assert!(
         bed.at("w/.git/index.lock").exists() && !bed.at("w/.git/config.lock").exists(),
@@ -482,7 +482,7 @@ fn a_new_worktree_that_leads_out_is_reported() {
             assert!(run.tries(Intent::Create, name, Detail::None), "{name}");
             bed.file(name, text);
         }
-        let (_, _, changed) = run.witness.finish();
+        let (_, _, changed) = run.observer.finish();
         assert_eq!(boundary.settle(changed.as_ref()).new_repositories.len(), expected, "{head}");
     }
 }

@@ -1,4 +1,4 @@
-//! The words of the catalog, and the types of `src/command/program` that they stand for.
+//! The words of the catalog, and the types of `src/program` that they stand for.
 
 /// Operations on a file, by the word for it; with `-aside` behind it, beside the purpose of the program.
 const OPERATIONS: &[(&str, &str)] = &[
