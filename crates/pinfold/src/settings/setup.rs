@@ -118,34 +118,47 @@ impl ResolvedSettings {
     }
 }
 
-/// Returns the rules that close a directory to every tool, whether it is there already or not.
+/// Returns the rules that close a directory to every tool, whether it is there already or not. Of one that no rule can name
+/// (it is not UTF-8) the nearest directory above is closed.
 fn closing_rules(place: &Path) -> Vec<SourcedRule> {
     let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
-    let rule = |tool: &str| {
-        let rule = Rule::parse(&format!("{tool}(/{}/**)", place.display())).ok()?;
+    let rule = |tool: &str, at: &Path| {
+        let text = at.to_str()?.trim_end_matches('/');
+        let rule = Rule::parse(&format!("{tool}(/{text}/**)")).ok()?;
         Some(SourcedRule { effect: Effect::Deny, rule, source: Source::plain(Layer::BuiltIn) })
     };
-    [rule("Read"), rule("Edit")].into_iter().flatten().collect()
+    ["Read", "Edit"].into_iter().filter_map(|tool| place.ancestors().find_map(|at| rule(tool, at))).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
+
     use super::*;
 
-    #[test]
-    fn places_of_approvals_are_closed_in_every_plan() {
-        let closed = tempfile::tempdir().unwrap();
+    fn is_closed(closed: &Path) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let mut setup = SessionSetup::new(folder.path(), Locations::default(), Flags::default());
-        setup.closed = vec![closed.path().to_owned()];
+        setup.closed = vec![closed.to_owned()];
         let ambient = Ambient::claim();
         let resolved = setup.load(&ambient).unwrap();
-        for resolved in [resolved.clone(), resolved.for_subagent()] {
-            for way in [WayIn::Check, WayIn::OwnTools, WayIn::Hook] {
+        let secret = closed.canonicalize().unwrap().join("secret");
+        [resolved.clone(), resolved.for_subagent()].iter().all(|resolved| {
+            [WayIn::Check, WayIn::OwnTools, WayIn::Hook].into_iter().all(|way| {
                 let plan = resolved.plan(&ambient, Plan::for_folder(folder.path()), way).unwrap();
-                let secret = closed.path().canonicalize().unwrap().join("secret");
-                assert!(plan.policy.denied_paths().reading(&secret).is_some(), "{way:?}");
-            }
+                plan.policy.denied_paths().reading(&secret).is_some()
+            })
+        })
+    }
+
+    #[test]
+    fn places_of_approvals_are_closed_in_every_plan_whatever_their_names() {
+        let top = tempfile::tempdir().unwrap();
+        for name in [&b"plain"[..], b"a (b)", b"[x]*?", b" ", b"a\nb", b"\xff\xfe"] {
+            let closed = top.path().join(OsStr::from_bytes(name)).join("approvals");
+            std::fs::create_dir_all(&closed).unwrap();
+            assert!(is_closed(&closed), "{}", closed.display());
         }
     }
 }
