@@ -13,7 +13,7 @@ use crate::hosts::HostList;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
 
 impl BoundaryBuilder {
-    /// Returns where no network of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
+    /// Adds the network. Where none of its own can be had a proxy is all that is open. A socket of another kind, or one that is made
     /// unseen, would be a way around it.
     pub(crate) fn network(
         &mut self,

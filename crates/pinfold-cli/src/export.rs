@@ -109,7 +109,7 @@ fn told(wanted: &args::Export) -> Result<Told, Failure> {
     Ok(Told { rows: export.rows, files, off })
 }
 
-/// Returns what a row needs and the file does not say is taken back.
+/// Takes back rows that need what the file does not say.
 fn settle(export: &mut Export, part: &Part, after: Option<&str>) -> Result<(), String> {
     let Some(text) = after else { return Ok(()) };
     if let Some(now) = part.settings(text).map_err(|e| e.to_string())? {

@@ -67,7 +67,7 @@ fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Sa
     Ok(dialect.say(&event.moment, &answer))
 }
 
-/// Returns where the agent's own rules want its person to be asked, a yes of ours is not that person's. A no of ours stands.
+/// Keeps a no alone: where the agent's own rules want its person to be asked, a yes of ours is not that person's.
 fn only_no(answer: Answer) -> Answer {
     if answer.decision == Some(Decision::Deny) { answer } else { Answer::silence() }
 }

@@ -251,7 +251,7 @@ fn is_own(address: IpAddr) -> bool {
     address.is_loopback() || address.is_unspecified()
 }
 
-/// Returns when a process started is the 22nd field, counted behind its name.
+/// Returns the process of a caller. Its start is the 22nd field, counted behind its name.
 /// [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html)
 fn process(caller: &Caller) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", caller.process)).ok()?;

@@ -65,7 +65,7 @@ pub struct DenialObserver<'a> {
 }
 
 impl<'a> DenialObserver<'a> {
-    /// A observer for a run within `boundary`, held by `tier`.
+    /// An observer for a run within `boundary`, held by `tier`.
     pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
         let mediated = boundary.profile().mediated.is_some();
         let opens_for_reading = mediated && tier == Tier::Landlock && boundary.hides_within_granted();
@@ -217,7 +217,8 @@ impl<'a> DenialObserver<'a> {
         no
     }
 
-    /// Returns what is hidden is refused by a wall. What appears later is no less hidden, and only seen here.
+    /// The refusal of reading a place. A hidden one is refused by a wall; one that appears later is no less hidden, and only seen
+    /// here.
     fn reading(&self, attempt: &Attempt) -> Option<Denial> {
         let place = attempt.place.as_path();
         if self.is_private(place) || fs::symlink_metadata(place).is_err() {
@@ -232,7 +233,7 @@ impl<'a> DenialObserver<'a> {
         self.boundary.unreadable(place).map(|why| Denial { by_us: true, ..Denial::unreadable(&why) })
     }
 
-    /// Returns where hosts can be reached, whoever listens decides; where nobody listens nobody else says it.
+    /// The refusal of a connection, where no proxy listens that would decide.
     fn connection(&self, attempt: &Attempt) -> Option<Denial> {
         const NAMES: u16 = 53;
         let place = attempt.place.as_path();

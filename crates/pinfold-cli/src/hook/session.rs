@@ -254,7 +254,7 @@ fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
     }
 }
 
-/// Returns who could write the program that answers would answer itself.
+/// Guards the program that answers: an agent that could write it would answer itself.
 fn own_program(guards: Guards) -> Guards {
     match std::env::current_exe() {
         Ok(program) => guards.with_run(&program, "it is the hook that judges this agent"),

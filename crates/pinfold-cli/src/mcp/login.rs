@@ -93,7 +93,7 @@ fn line(login: &Login) -> String {
     format!("{}, by {}{scope}, {until}", login.server(), output::visible(login.issuer()))
 }
 
-/// Returns what is kept is out of sight inside.
+/// Fails inside a run, where the stored tokens are out of sight.
 fn outside() -> Result<(), Failure> {
     if env::is_inside_another() {
         return Err(

@@ -77,7 +77,7 @@ fn refuses(agent: &Agent) -> Found {
     if said.is_like(&no) { Ok("a write that must not be".to_owned()) } else { Err(told()) }
 }
 
-/// Returns what cannot be understood is a no too.
+/// Tries that input which cannot be understood is answered by a no too.
 fn closes(agent: &Agent) -> Found {
     let said = asked(agent, "{")?;
     let told = || format!("what cannot be understood was answered so: {}{}", said.stdout, said.stderr);

@@ -167,7 +167,8 @@ fn said(call: &Call) -> Vec<(usize, Operation, String)> {
     }
 }
 
-/// Returns what is read through the same descriptor is a claim of its own: a place that may not be read is not opened for both.
+/// Returns the claims of an open. What is read through the same descriptor is a claim of its own: a place that may not be read is
+/// not opened for both.
 fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
     let Opening { read, write, truncate, exclusive, .. } = *opening;
     let operation = if exclusive { Operation::Create } else { Operation::Write };

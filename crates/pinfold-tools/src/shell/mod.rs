@@ -352,7 +352,7 @@ fn identity(folder: &Path) -> io::Result<(u64, u64)> {
     fs::symlink_metadata(folder).map(|meta| (meta.dev(), meta.ino()))
 }
 
-/// Returns what runs is the command that was judged, and nothing before it.
+/// Returns the changes of the environment with which nothing runs before the command that was judged.
 fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvOverride> {
     use std::os::unix::ffi::OsStrExt;
     let functions =

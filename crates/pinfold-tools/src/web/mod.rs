@@ -75,7 +75,7 @@ impl Web {
         Ok(answer)
     }
 
-    /// Returns what is kept under these rules: when they change, nothing that came under others.
+    /// Returns the pages that are kept under these rules: when they change, none that came under others.
     fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, Kept> {
         // What is held is whole after each change.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

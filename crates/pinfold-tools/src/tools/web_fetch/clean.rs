@@ -145,7 +145,7 @@ impl State {
         }
     }
 
-    /// Returns what follows a start tag is text alone in some elements.
+    /// Begins an element. In some of them only text follows.
     fn start(&mut self, tag: &Tag, link: &impl Fn(&str) -> Option<String>) -> TokenSinkResult<()> {
         let name = &*tag.name;
         if self.skipped.is_some() {
