@@ -150,7 +150,8 @@ fn every_file_of_rust_that_is_named_exists() {
             }
         }
     }
-    let is_name = |name: &String| !name.contains([' ', ':', '*']) && name.ends_with(".rs");
+    let is_rust = |name: &String| Path::new(name).extension().is_some_and(|extension| extension == "rs");
+    let is_name = |name: &String| !name.contains([' ', ':', '*']) && is_rust(name);
     let mut named = 0;
     let mut missing = Vec::new();
     for page in pages().into_iter().filter(|page| !page.ends_with("CHANGELOG.md") && !is_decision(page)) {
