@@ -18,6 +18,7 @@ mod hostile;
 mod kernel_escapes;
 mod learn;
 mod limited_grants;
+mod linked_files;
 mod mcp;
 mod mcp_http;
 mod mcp_login;

@@ -75,6 +75,6 @@ pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, star
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, Opening, Reply, Sync, Taker, Time,
-    Watcher, is_being_written,
+    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, LinkedFile, Opening, Reply, Sync,
+    Taker, Time, Watcher, is_being_written,
 };

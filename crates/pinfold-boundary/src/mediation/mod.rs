@@ -10,6 +10,7 @@ mod git_dir;
 mod in_git;
 mod index_swap;
 mod layouts;
+mod linked_files;
 mod links;
 mod locks;
 mod made;
@@ -37,6 +38,7 @@ pub(crate) use changes::Changes;
 pub(crate) use git_dir::{GitPart, part};
 use in_git::InGit;
 use layouts::Layouts;
+use linked_files::LinkedFiles;
 use links::Links;
 pub(crate) use locks::Locks;
 use made::Made;
@@ -57,6 +59,7 @@ pub(crate) struct Mediator {
     layouts: Layouts,
     trees: Trees,
     links: Links,
+    linked_files: LinkedFiles,
     changes: Changes,
     swap: Swap,
     locks: Locks,
@@ -120,6 +123,9 @@ impl Mediator {
             (done.attempt.intent, &done.attempt.detail),
             (Intent::MoveTo, _) | (Intent::MoveFrom, Detail::Exchange(_))
         );
+        if arrived {
+            self.linked_files.names_changed();
+        }
         let moved_directory = arrived && is_directory();
         self.layouts.carried_out(place, moved_directory);
         self.locks.carried_out(done);
@@ -339,7 +345,9 @@ impl Mediator {
         // What is guarded and was not refused is allowed for a reason that the report does not share.
         // A `.git` is told of as the repository that it makes.
         let matters = name != ".git" && (is_build_file(place) || boundary.guard(place).is_some());
-        if attempt.intent != Intent::MakeDir && matters {
+        // A directory that this run made was not there before: removed again, it is no change.
+        let is_own_removed = attempt.intent == Intent::Remove && self.made.contains(place);
+        if attempt.intent != Intent::MakeDir && matters && !is_own_removed {
             self.changes.file(place);
         }
     }

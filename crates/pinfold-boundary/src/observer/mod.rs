@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, Held, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, Profile, Reply, Temp, Tier, Turn, Turns,
-    Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, Profile, Reply, Temp, Tier, Turn,
+    Turns, Watcher,
 };
 
 use crate::boundary::Boundary;
@@ -428,6 +428,23 @@ impl Watcher for DenialObserver<'_> {
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.mediator.as_mut()?.content_for(attempts)
+    }
+
+    fn can_change_linked(&mut self, attempts: &[Attempt], file: LinkedFile) -> bool {
+        let Some(attempt) = attempts.first() else { return false };
+        let place = attempt.place.as_path();
+        if self.is_private(place) || self.boundary.is_own(place) || self.boundary.is_open(place) {
+            return true;
+        }
+        let boundary = self.boundary;
+        let can = self
+            .mediator
+            .as_mut()
+            .is_some_and(|mediator| mediator.can_change_linked(boundary, attempt, file));
+        if !can {
+            self.remember(attempt, Denial::linked());
+        }
+        can
     }
 
     fn carried_out(&mut self, done: &Done) {

@@ -68,6 +68,18 @@ impl Denial {
         }
     }
 
+    /// A file that is known by names elsewhere, where it would change too.
+    pub(super) fn linked() -> Self {
+        Self {
+            why: "it has other names (hard links), and not all of them are known to lie in the folder".into(),
+            instead: "write a copy and rename it over this name: the file keeps its content by its other names",
+            to_allow: "start with --allow-write and its path".into(),
+            by_us: true,
+            negotiable: false,
+            rule: None,
+        }
+    }
+
     /// By a deny rule.
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {

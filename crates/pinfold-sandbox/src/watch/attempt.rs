@@ -116,6 +116,16 @@ pub struct Done {
     pub gone: Option<FileIdentity>,
 }
 
+/// A regular file that has other names (hard links) than the one by which a call is about to change its content, mode, owner or
+/// attributes. What is written by one of them is read by all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkedFile {
+    /// Device and inode, as stat(2) tells them.
+    pub inode: (u64, u64),
+    /// The number of its names.
+    pub names: u64,
+}
+
 /// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
 pub trait Watcher {
     /// Keeps other supervisors from doing meanwhile what the judgement of these attempts would not hold for. What it returns is
@@ -154,6 +164,13 @@ pub trait Watcher {
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         let _ = attempts;
         None
+    }
+
+    /// Returns whether a call that is carried out may change a file that has other names. Asked of the file that was opened, before
+    /// anything of it changes. The call fails with `EPERM` otherwise.
+    fn can_change_linked(&mut self, attempts: &[Attempt], file: LinkedFile) -> bool {
+        let _ = (attempts, file);
+        false
     }
 
     /// Hears of a call that was carried out by the supervisor.

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
@@ -17,9 +17,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::attempt::LinkedFile;
 use super::call::Time;
 use super::file_call::{Change, OpenCall, SET_ID};
 use super::walk::{Entry, Place, error, own_name};
+
+/// Returns whether a file that has other names may be changed.
+pub(super) type MayChange<'a> = &'a mut dyn FnMut(LinkedFile) -> bool;
 
 /// How an open ended.
 pub(super) enum Opened {
@@ -28,12 +32,12 @@ pub(super) enum Opened {
     Waits,
 }
 
-/// Opens a file for writing, making it if that was asked for.
-pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
+/// Opens a file for writing, making it if that was asked for. It is cut when it is known which file it is.
+pub(super) fn open(place: &Place, call: &OpenCall, may: MayChange<'_>) -> io::Result<Opened> {
     let wanted = OFlags::from_bits_retain(call.flags.cast_unsigned());
     // A link in the last component was followed before, and none put there since is. Nothing here waits, and no terminal
     // becomes the supervisor's.
-    let flags = wanted | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let flags = (wanted - OFlags::TRUNC) | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let mode = if wanted.intersects(OFlags::CREATE | OFlags::TMPFILE) {
         Mode::from_raw_mode(call.mode)
     } else {
@@ -48,6 +52,13 @@ pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
         Err(Errno::NXIO | Errno::AGAIN) if !wanted.contains(OFlags::NONBLOCK) => return Ok(Opened::Waits),
         Err(error) => return Err(error.into()),
     };
+    if call.is_written() {
+        let found = fstat(&file)?;
+        ask_if_linked(place, &found, may)?;
+        if wanted.contains(OFlags::TRUNC) && is_regular(&found) {
+            cut(&file, wanted)?;
+        }
+    }
     if !wanted.contains(OFlags::NONBLOCK) {
         // What was opened for reading too would not have waited.
         let status = wanted.intersection(
@@ -58,9 +69,40 @@ pub(super) fn open(place: &Place, call: &OpenCall) -> io::Result<Opened> {
     Ok(Opened::File(file))
 }
 
+/// Cuts a file as `O_TRUNC` does, which works on what is opened for reading too.
+fn cut(file: &OwnedFd, wanted: OFlags) -> io::Result<()> {
+    const FOR_WRITING: OFlags =
+        OFlags::WRONLY.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+    if wanted.intersects(OFlags::WRONLY | OFlags::RDWR) {
+        return Ok(ftruncate(file, 0)?);
+    }
+    Ok(ftruncate(reopen(file.as_fd(), FOR_WRITING, Mode::empty())?, 0)?)
+}
+
+fn is_regular(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::RegularFile
+}
+
+/// Asks about a file that has other names than the one by which it is changed.
+///
+/// # Errors
+/// `EPERM` where it may not be changed.
+fn ask_if_linked(place: &Place, found: &Stat, may: MayChange<'_>) -> io::Result<()> {
+    #[allow(clippy::useless_conversion, reason = "the type differs between machines")]
+    let names = u64::from(found.st_nlink);
+    let inode = (found.st_dev, found.st_ino);
+    // An open file may have lost the name by which it was opened, and keep others.
+    let has_others = || names > 1 || names == 1 && !place.is_name_of(inode);
+    if !is_regular(found) || !has_others() || may(LinkedFile { inode, names }) {
+        Ok(())
+    } else {
+        Err(error(libc::EPERM))
+    }
+}
+
 const O_ASYNC: u32 = libc::O_ASYNC.cast_unsigned();
 
-fn reopen(held: std::os::fd::BorrowedFd<'_>, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
+fn reopen(held: BorrowedFd<'_>, flags: OFlags, mode: Mode) -> rustix::io::Result<OwnedFd> {
     if flags.contains(OFlags::CREATE | OFlags::EXCL) && !flags.contains(OFlags::TMPFILE) {
         return Err(Errno::EXIST);
     }
@@ -215,7 +257,7 @@ pub(super) fn remove(place: &Place, directory: bool) -> io::Result<()> {
 }
 
 /// Cuts or extends a file. `most`: the largest file that the caller may make.
-pub(super) fn truncate(place: &Place, length: u64, most: u64) -> io::Result<()> {
+pub(super) fn truncate(place: &Place, length: u64, most: u64, may: MayChange<'_>) -> io::Result<()> {
     if length > most {
         return Err(error(libc::EFBIG));
     }
@@ -227,15 +269,23 @@ pub(super) fn truncate(place: &Place, length: u64, most: u64) -> io::Result<()> 
     match file {
         // A pipe, which has no length.
         Err(Errno::NXIO) => Err(error(libc::EINVAL)),
-        file => Ok(ftruncate(file?, length)?),
+        file => {
+            let file = file?;
+            ask_if_linked(place, &fstat(&file)?, may)?;
+            Ok(ftruncate(file, length)?)
+        }
     }
 }
 
 /// Changes attributes of what is there.
-pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
+pub(super) fn change(place: &Place, change: &Change, may: MayChange<'_>) -> io::Result<()> {
     let handle = place.handle()?;
+    let found = fstat(&handle)?;
+    if is_seen_by_other_names(change, &found) {
+        ask_if_linked(place, &found, may)?;
+    }
     match change {
-        Change::Mode(mode) => set_mode(&handle, *mode),
+        Change::Mode(mode) => set_mode(&handle, &found, *mode),
         Change::Owner { owner, group } => {
             let (owner, group) = (owner.map(Uid::from_raw), group.map(Gid::from_raw));
             Ok(chownat(&handle, c"", owner, group, AtFlags::EMPTY_PATH)?)
@@ -255,8 +305,22 @@ pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
     }
 }
 
-fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {
-    match FileType::from_raw_mode(fstat(handle)?.st_mode) {
+/// Returns whether a change of attributes would matter to who knows the file by another name: what stays as it is does not, nor
+/// do times, which git sets anew for each object that it would write again.
+fn is_seen_by_other_names(change: &Change, found: &Stat) -> bool {
+    match change {
+        Change::Mode(mode) => mode & MODES != found.st_mode & MODES,
+        Change::Owner { owner, group } => {
+            owner.is_some_and(|owner| owner != found.st_uid)
+                || group.is_some_and(|group| group != found.st_gid)
+        }
+        Change::Times(_) => false,
+        Change::SetAttribute { .. } | Change::RemoveAttribute { .. } => true,
+    }
+}
+
+fn set_mode(handle: &OwnedFd, found: &Stat, mode: u32) -> io::Result<()> {
+    match FileType::from_raw_mode(found.st_mode) {
         FileType::Symlink => return Err(error(libc::EOPNOTSUPP)),
         FileType::Directory => {}
         // Whoever judged it saw nothing there, or a directory.

@@ -119,6 +119,11 @@ impl OpenCall {
         !self.has(libc::O_PATH) && self.flags & CHANGES != 0
     }
 
+    /// Returns whether the content of a file that is there may change.
+    pub(super) fn is_written(&self) -> bool {
+        self.flags & (libc::O_ACCMODE | libc::O_TRUNC) != 0 && !self.is_exclusive()
+    }
+
     pub(super) fn creates(&self) -> bool {
         self.has(libc::O_CREAT)
     }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use rustix::fs::{FileType, ResolveFlags, fstat};
 
 use super::attempt::{Attempt, Detail, Intent};
-use super::carry_out::{self, Opened};
+use super::carry_out::{self, MayChange, Opened};
 use super::file_call::{Change, FileCall, OpenCall, SET_ID, Subject};
 use super::walk::{Closed, Entry, Place, Walk, constrained};
 use crate::sys::Pid;
@@ -182,13 +182,14 @@ impl FileQuestion {
         &self,
         content: Option<Vec<u8>>,
         largest_file: impl FnOnce() -> u64,
+        may: MayChange<'_>,
     ) -> io::Result<CarriedOut> {
         let missing = || io::Error::from_raw_os_error(libc::ENOENT);
         let first = self.places.first().ok_or_else(missing)?;
         let second = || self.places.get(1).ok_or_else(missing);
         match &self.call {
             FileCall::Open(open) => {
-                return Ok(match carry_out::open(first, open)? {
+                return Ok(match carry_out::open(first, open, may)? {
                     Opened::File(file) => CarriedOut::File(file),
                     Opened::Waits => CarriedOut::Waits,
                 });
@@ -202,8 +203,8 @@ impl FileQuestion {
             FileCall::Link { .. } => carry_out::link(first, second()?, outside),
             FileCall::Symlink { text, .. } => carry_out::symlink(text, first),
             FileCall::Remove { directory, .. } => carry_out::remove(first, *directory),
-            FileCall::Truncate { length, .. } => carry_out::truncate(first, *length, largest_file()),
-            FileCall::Change { change, .. } => carry_out::change(first, change),
+            FileCall::Truncate { length, .. } => carry_out::truncate(first, *length, largest_file(), may),
+            FileCall::Change { change, .. } => carry_out::change(first, change, may),
             FileCall::Access { .. } | FileCall::Lock { .. } => {
                 Err(io::Error::from_raw_os_error(libc::ENOSYS))
             }

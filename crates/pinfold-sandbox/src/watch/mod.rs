@@ -38,7 +38,7 @@ use std::sync::Arc;
 
 use crate::identity::FileIdentity;
 use crate::sys::{self, Answer, Pid};
-pub use attempt::{Attempt, Blind, Detail, Done, Intent, Reply, Watcher};
+pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Reply, Watcher};
 pub use call::{Call, Caller, Deed, Opening, Sync, Time};
 use caller::Callers;
 pub use carry_out::is_being_written;
@@ -411,7 +411,8 @@ impl Watch {
         let gone = found.removes_directory().and_then(Place::lasting_identity);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
-            self.rights.as_caller(umask, || found.carry_out(content, largest))?
+            let mut may = |file| watcher.can_change_linked(&attempts, file);
+            self.rights.as_caller(umask, || found.carry_out(content, largest, &mut may))?
         });
         match carried {
             Ok(CarriedOut::Done) => {

@@ -80,7 +80,9 @@ impl WaitingOpen {
             return false;
         }
         // It is there: nothing is made any more, so that no umask counts.
-        let opened = rights.as_caller(None, || carry_out::open(place, open)).and_then(|opened| opened);
+        let mut may = |file| watcher.can_change_linked(&self.attempts, file);
+        let opened =
+            rights.as_caller(None, || carry_out::open(place, open, &mut may)).and_then(|opened| opened);
         let failed = match opened {
             Ok(Opened::Waits) => return true,
             Ok(Opened::File(file)) => {

@@ -88,6 +88,15 @@ impl Place {
         found.ok().map(|found| (found.st_dev, found.st_ino))
     }
 
+    /// Returns whether the path is a name of this file: device and inode. That of an entry is.
+    pub(super) fn is_name_of(&self, inode: (u64, u64)) -> bool {
+        match self {
+            Self::Entry(_) => true,
+            Self::Object(object) => statat(rustix::fs::CWD, &object.real, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|found| (found.st_dev, found.st_ino) == inode),
+        }
+    }
+
     /// The same, for as long as the file lives and after.
     pub(super) fn lasting_identity(&self) -> Option<FileIdentity> {
         match self {

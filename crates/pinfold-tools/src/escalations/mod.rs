@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
-use pinfold_sandbox::{Attempt, Done, Held, Limit, Reply, Tier, Turn, Watcher};
+use pinfold_sandbox::{Attempt, Done, Held, Limit, LinkedFile, Reply, Tier, Turn, Watcher};
 
 use attest::Attester;
 use waiting::Desk;
@@ -110,6 +110,10 @@ impl Watcher for SandboxEscalations<'_> {
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.observer.content_for(attempts)
+    }
+
+    fn can_change_linked(&mut self, attempts: &[Attempt], file: LinkedFile) -> bool {
+        self.observer.can_change_linked(attempts, file)
     }
 
     fn carried_out(&mut self, done: &Done) {

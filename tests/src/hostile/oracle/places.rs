@@ -1,5 +1,7 @@
 //! Places outside, and places that are held: each is what it was, and what must not appear is not there.
 
+use std::collections::HashSet;
+
 use super::config::only_tracking_came;
 use super::{Found, Look, Violation, is_placeholder};
 use crate::hostile::gits::is_repository;
@@ -68,14 +70,19 @@ fn modules(look: &Look<'_>, all: &mut Vec<Violation>) {
     }
 }
 
-/// Times outside: nothing of a run has touched anything there.
+/// Times outside: nothing of a run has touched anything there. A clone on one machine shares the files of its objects with
+/// the repository it was made from, and git gives an object that it would write again a new time: a file that has a name in the
+/// folder is touched by that name.
 fn touched(look: &Look<'_>, all: &mut Vec<Violation>) {
     if look.is_race_with_the_watch() {
         return;
     }
     // What pinfold keeps lies in the home, so that directories above it have other times.
-    let files = look.before.entries().filter(|(_, entry)| !entry.is_dir());
-    for (path, before) in files.filter(|(path, _)| look.role(path) == Role::Outside) {
+    let files = || look.before.entries().filter(|(_, entry)| !entry.is_dir());
+    let granted: HashSet<_> =
+        files().filter(|(path, _)| look.role(path) == Role::GitData).map(|(_, entry)| entry.place).collect();
+    let outside = files().filter(|(path, _)| look.role(path) == Role::Outside);
+    for (path, before) in outside.filter(|(_, entry)| !granted.contains(&entry.place)) {
         if look
             .after
             .get(path)

@@ -1,0 +1,171 @@
+//! Files with several names (hard links): what is written by a name in the folder would be read by one outside it. Package
+//! managers link what they install to a store that all projects share. Each attempt is made free as well, where it succeeds.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Output;
+
+use pinfold_tests::bed::told;
+use pinfold_tests::missing::all_there;
+use pinfold_tests::{Bed, Tier, Who, each};
+
+/// Ways to change a file by the name that it has in the folder: what is said when one is done.
+const WAYS: &[(&str, &str)] = &[
+    ("write", "open('linked', 'r+b', 0).write(b'EVIL')"),
+    ("append", "open('linked', 'ab', 0).write(b'evil')"),
+    ("cut by open", "open('linked', 'wb', 0)"),
+    ("cut by an open for reading", "os.open('linked', os.O_RDONLY | os.O_TRUNC)"),
+    ("cut by an open that would make it", "os.open('linked', os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)"),
+    ("cut by its path", "os.truncate('linked', 1)"),
+    ("open again", "os.open('/proc/self/fd/%d' % os.open('linked', os.O_RDONLY), os.O_WRONLY | os.O_TRUNC)"),
+    ("through a link", "os.symlink('linked', 'way'); open('way', 'ab', 0).write(b'evil')"),
+    ("by a third name", "os.link('linked', 'third'); open('third', 'ab', 0).write(b'evil')"),
+    ("by a new name", "os.rename('linked', 'new'); open('new', 'ab', 0).write(b'evil')"),
+    (
+        "without its name",
+        "fd = os.open('linked', os.O_RDONLY); os.unlink('linked'); os.truncate('/proc/self/fd/%d' % fd, 0)",
+    ),
+    ("mode", "os.chmod('linked', 0o777)"),
+    ("mode by descriptor", "os.fchmod(os.open('linked', os.O_RDONLY), 0o777)"),
+    ("attribute", "os.setxattr('linked', 'user.pinfold', b'1')"),
+];
+
+struct Linked {
+    bed: Bed,
+}
+
+impl Linked {
+    fn new(who: Who) -> Self {
+        let bed = Bed::new(who);
+        fs::create_dir(bed.outside().join("store")).expect("a directory");
+        let linked = Self { bed };
+        fs::write(linked.outside(), "text").expect("a file");
+        fs::set_permissions(linked.outside(), fs::Permissions::from_mode(0o644)).expect("a mode");
+        fs::hard_link(linked.outside(), linked.bed.folder().join("linked")).expect("a second name");
+        linked.bed.give();
+        linked
+    }
+
+    /// The name outside.
+    fn outside(&self) -> PathBuf {
+        self.bed.outside().join("store/file")
+    }
+
+    fn run(&self, tier: Tier, deed: &str) -> Output {
+        let script = format!("import os\n{deed}");
+        let mut run = self.bed.run(tier, &["--ask", "nobody"]);
+        run.args(["python3", "-c", &script]).output().expect("it can be started")
+    }
+
+    /// Content, mode and attributes by the name outside.
+    fn state(&self) -> (String, u32, bool) {
+        let at = self.outside();
+        let mut value = [0; 8];
+        let attribute = rustix::fs::getxattr(&at, "user.pinfold", &mut value).is_ok();
+        let mode = at.metadata().expect("a file").permissions().mode() & 0o7777;
+        (fs::read_to_string(&at).expect("a text"), mode, attribute)
+    }
+}
+
+#[each(user, tier)]
+fn what_has_a_name_outside_is_not_changed_by_the_one_inside(who: Who, tier: Tier) {
+    if !all_there("hard links", &["python3"]) {
+        return;
+    }
+    for (name, deed) in WAYS {
+        let linked = Linked::new(who);
+        let before = linked.state();
+        let output = linked.run(tier, deed);
+        assert_eq!(linked.state(), before, "{name}: {}", told(&output));
+        assert!(!output.status.success(), "{name}: {}", told(&output));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("hard links") && said.contains("Operation not permitted"), "{name}: {said}");
+
+        let free = Linked::new(who);
+        let output =
+            free.bed.free("python3").args(["-c", &format!("import os\n{deed}")]).output().expect("python3");
+        // An attribute is more than some file systems have.
+        assert!(free.state() != before || *name == "attribute", "{name}, the control: {}", told(&output));
+    }
+}
+
+#[each(user, tier)]
+fn what_replaces_it_or_leaves_it_as_it_is_goes_on(who: Who, tier: Tier) {
+    if !all_there("hard links", &["python3"]) {
+        return;
+    }
+    for deed in [
+        "open('copy', 'w').write('mine'); os.rename('copy', 'linked')",
+        "os.unlink('linked'); open('linked', 'w').write('mine')",
+        "os.utime('linked'); os.chmod('linked', 0o644); open('linked').read()",
+        "os.open('linked', os.O_RDONLY | os.O_CREAT, 0o600)",
+    ] {
+        let linked = Linked::new(who);
+        let before = linked.state();
+        let output = linked.run(tier, deed);
+        assert!(output.status.success(), "{deed}: {}", told(&output));
+        assert_eq!(linked.state(), before, "{deed}");
+    }
+}
+
+#[each(user, tier)]
+fn a_file_is_changed_when_all_its_names_lie_in_the_folder(who: Who, tier: Tier) {
+    if !all_there("hard links", &["python3"]) {
+        return;
+    }
+    let bed = Bed::new(who);
+    let at = |name: &str| bed.folder().join(name);
+    fs::create_dir(at("deep")).expect("a directory");
+    fs::write(at("one"), "text").expect("a file");
+    fs::hard_link(at("one"), at("deep/two")).expect("a second name");
+    bed.give();
+    let deed = "
+import os
+open('one', 'a').write(' more'); os.chmod('deep/two', 0o600)
+open('a', 'w').write('made'); os.link('a', 'deep/b'); open('a', 'a').write(' here')
+os.rename('deep/b', 'c'); open('c', 'a').write(' and there'); os.link('c', 'd'); os.truncate('d', 4)
+fd = os.open('a', os.O_RDONLY); os.unlink('a'); os.fchmod(fd, 0o600)
+";
+    let output = bed.run(tier, &["--ask", "nobody"]).args(["python3", "-c", deed]).output().expect("a run");
+    assert!(output.status.success(), "{}", told(&output));
+    assert_eq!(fs::read_to_string(at("deep/two")).expect("a text"), "text more");
+    assert_eq!(fs::read_to_string(at("d")).expect("a text"), "made");
+    for name in ["one", "d"] {
+        assert_eq!(at(name).metadata().expect("a file").mode() & 0o777, 0o600, "{name}");
+    }
+}
+
+#[each(user, tier)]
+fn a_name_in_a_held_place_holds_the_file(who: Who, tier: Tier) {
+    if !all_there("hard links", &["git"]) {
+        return;
+    }
+    let bed = Bed::new(who);
+    assert!(bed.free("git").args(["init", "-q"]).status().expect("git").success());
+    let config = bed.folder().join(".git/config");
+    fs::hard_link(&config, bed.folder().join("notes")).expect("a second name");
+    let before = fs::read(&config).expect("a file");
+    let script = "printf '[core]\\n\\tfsmonitor = evil\\n' >> notes";
+    let output = bed.sh(tier, script);
+    assert_eq!(fs::read(&config).expect("a file"), before, "{}", told(&output));
+    assert!(!output.status.success(), "{}", told(&output));
+    assert!(bed.free("sh").args(["-c", script]).status().expect("sh").success());
+    assert_ne!(fs::read(&config).expect("a file"), before, "the control");
+}
+
+#[each(user, tier)]
+fn a_file_that_was_opened_by_name_is_changed(who: Who, tier: Tier) {
+    if !all_there("hard links", &["python3"]) {
+        return;
+    }
+    let linked = Linked::new(who);
+    let output = linked
+        .bed
+        .run(tier, &["--ask", "nobody", "--allow-write", "linked"])
+        .args(["sh", "-c", "echo more >> linked"])
+        .output()
+        .expect("a run");
+    assert!(output.status.success(), "{}", told(&output));
+    assert!(linked.state().0.contains("more"), "{}", told(&output));
+}
