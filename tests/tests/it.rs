@@ -34,6 +34,7 @@ mod published;
 mod questions;
 mod real_tools;
 mod record;
+mod recording;
 mod report;
 mod secrets_outside;
 mod starts;
