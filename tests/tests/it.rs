@@ -15,6 +15,7 @@ mod gate_corpus;
 mod git_matrix;
 mod host_questions;
 mod hostile;
+mod json_formats;
 mod kernel_escapes;
 mod learn;
 mod limited_grants;

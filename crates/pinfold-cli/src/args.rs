@@ -8,8 +8,6 @@ mod judging;
 mod listen;
 mod log;
 mod mcp;
-#[cfg(test)]
-mod reference;
 mod serve;
 mod session;
 mod settings;

@@ -1,37 +1,22 @@
-//! `docs/cli.md`, written from the parser and compared with it. `PINFOLD_BLESS=1` writes it afresh.
+//! `docs/cli.md` is what the parser says, and each `pinfold` command that a page names is one of the parser.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use pinfold_shell::{SimpleCommand, Word};
 
-use super::Pinfold;
-
-const MARK: &str = "<!-- from the code -->\n";
-
-fn docs() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs")
-}
+use super::{check_page, user_pages};
+use crate::args::Pinfold;
 
 #[test]
 fn the_page_of_the_command_line_is_what_the_parser_says() {
-    let page = docs().join("cli.md");
-    let there = std::fs::read_to_string(&page).expect("the page is there");
-    let (front, behind) = there.split_once(MARK).expect("the page has a mark");
     let mut root = Pinfold::command();
     root.build();
-    let mut made = String::from("\n");
+    let mut made = String::new();
     for command in root.get_subcommands_mut().filter(|command| !command.is_hide_set()) {
         describe_command(command, 2, &mut made);
     }
-    let made = made.trim_end().to_owned() + "\n";
-    if std::env::var_os("PINFOLD_BLESS").is_some() {
-        std::fs::write(&page, format!("{front}{MARK}{made}")).expect("the page can be written");
-    } else {
-        let differs = behind.lines().zip(made.lines()).find(|(there, made)| there != made);
-        assert!(behind == made, "run with PINFOLD_BLESS=1; the first line that differs: {differs:?}");
-    }
+    check_page("cli.md", &made);
 }
 
 /// Appends the section of one command and those of its subcommands.
@@ -130,7 +115,7 @@ fn escape(text: &str) -> String {
 fn commands_in_the_pages_are_understood() {
     let mut seen = 0;
     let mut wrong = Vec::new();
-    for page in pages() {
+    for page in user_pages() {
         let text = std::fs::read_to_string(&page).expect("a page");
         for line in command_lines(&text) {
             for words in pinfold_words(&line) {
@@ -143,17 +128,6 @@ fn commands_in_the_pages_are_understood() {
     }
     assert!(seen > 150, "{seen}");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-}
-
-/// Pages for users; a decision and the changelog are of their time.
-fn pages() -> Vec<PathBuf> {
-    let top = docs().join("..");
-    let folders =
-        [top.clone(), top.join("docs"), top.join("docs/guides"), top.join("docs/dev"), top.join("clients")];
-    let entries =
-        folders.into_iter().flat_map(|folder| std::fs::read_dir(folder).into_iter().flatten().flatten());
-    let files = entries.map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|e| e == "md"));
-    files.filter(|path| !path.ends_with("CHANGELOG.md")).collect()
 }
 
 /// The lines of blocks of shell, prompts taken off, and what stands between backticks elsewhere, without the marks of a
