@@ -38,3 +38,8 @@ pub use who::Who;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/guides/embed.md")]
 pub struct EmbedGuide;
+
+/// The tutorial about an agent in 20 lines: its examples are compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/guides/your-agent.md")]
+pub struct YourAgentGuide;

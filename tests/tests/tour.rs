@@ -1,4 +1,5 @@
-//! The tour of the README: every command of its console blocks is run, and prints what stands there.
+//! The tour of the README and of `docs/guides/tour.md`: every command of their console blocks is run, and prints what stands
+//! there.
 
 use std::fs;
 use std::path::Path;
@@ -12,11 +13,11 @@ use pinfold_tests::{Bed, Tier, Who};
 const BEGIN: &str = "\n## Sixty seconds\n";
 const END: &str = "\n## ";
 
-/// The home of the person whom the tour is about.
-const HOME: &str = "/home/ana";
+/// The home of the user of the tour.
+pub(super) const HOME: &str = "/home/ana";
 
-/// What the tour finds when it begins, besides the product: a project of two commits to be, a key, rules that are trusted.
-const BEFORE: &str = r#"
+/// The state in which the tour begins: a project with a change to commit, a key, rules that are trusted.
+pub(super) const BEFORE: &str = r#"
 git config --global user.name Ana
 git config --global user.email ana@example.com
 git config --global init.defaultBranch main
@@ -38,13 +39,13 @@ echo two > index.html
 pinfold trust --yes > ~/trusted
 "#;
 
-/// A command and what it prints.
+/// A command and its output.
 struct Step {
     command: String,
     printed: Vec<String>,
 }
 
-/// The commands of the console blocks of a text, with what is said to come after each.
+/// The commands of the console blocks of a text, each with the output that the text has.
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     let mut inside = false;
@@ -61,7 +62,7 @@ fn steps(text: &str) -> Vec<Step> {
     steps
 }
 
-/// A line without what is another thing each time or on each kernel: the number of a run, the version of Landlock.
+/// A line without what differs by run or by kernel: the number of a run, the version of Landlock.
 fn plain(line: &str) -> String {
     let mut plain = line.to_owned();
     for before in ["run-", "(version "] {
@@ -73,7 +74,7 @@ fn plain(line: &str) -> String {
     plain
 }
 
-fn shell(bed: &Bed, at: &Path, script: &str) -> Command {
+pub(super) fn shell(bed: &Bed, at: &Path, script: &str) -> Command {
     let programs = pinfold().parent().expect("a directory of programs");
     let mut shell = bed.free("sh");
     let path = shell.get_envs().find_map(|(name, value)| (name == "PATH").then_some(value?.to_owned()));
@@ -87,37 +88,56 @@ fn shell(bed: &Bed, at: &Path, script: &str) -> Command {
     shell
 }
 
-#[test]
-fn the_tour_of_the_readme_prints_what_the_readme_says() {
-    let tools = ["git", "curl", "jq"];
-    if !all_there("the tour of the README", &tools) {
-        return;
+/// The text of a page.
+fn page(name: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    fs::read_to_string(file).expect("a page")
+}
+
+/// A bed in which the tour can begin, or `None` where this machine cannot take it.
+pub(super) fn bed() -> Option<Bed> {
+    if !all_there("the tour of the README", &["git", "curl", "jq"]) {
+        return None;
     }
     if !Tier::Full.is_possible_for(Who::Ordinary) {
         left_out("the tour of the README", "it is taken on the full tier");
-        return;
+        return None;
     }
-    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(readme).expect("a README");
-    let (_, tour) = readme.split_once(BEGIN).expect("a tour");
-    let tour = &tour[..tour.find(END).unwrap_or(tour.len())];
-    let steps = steps(tour);
-    assert!(steps.len() > 10, "a tour of {} commands", steps.len());
-
     let bed = Bed::new(Who::Ordinary);
-    let home = bed.home();
-    let site = home.join("work/site");
-    let began = shell(&bed, &home, BEFORE).output().expect("a shell");
+    let began = shell(&bed, &bed.home(), BEFORE).output().expect("a shell");
     assert!(began.status.success(), "{}", String::from_utf8_lossy(&began.stdout));
-    let said = home.to_str().expect("a name that can be written");
+    Some(bed)
+}
+
+/// Runs the commands of a text in a bed of its own, and returns those that print something else, with what they print.
+fn differences(text: &str) -> Vec<String> {
+    let steps = steps(text);
+    assert!(steps.len() > 3, "a tour of {} commands", steps.len());
+    let Some(bed) = bed() else { return Vec::new() };
+    let home = bed.home();
+    let (site, home) = (home.join("work/site"), home.to_str().expect("UTF-8"));
     let mut differs = Vec::new();
     for Step { command, printed } in steps {
-        let output = shell(&bed, &site, &command.replace(HOME, said)).output().expect("a shell");
-        let output = String::from_utf8_lossy(&output.stdout).replace(said, HOME);
+        let output = shell(&bed, &site, &command.replace(HOME, home)).output().expect("a shell");
+        let output = String::from_utf8_lossy(&output.stdout).replace(home, HOME);
         let output: Vec<String> = output.lines().map(plain).collect();
         if output != printed {
             differs.push(format!("$ {command}\n{}\n", output.join("\n")));
         }
     }
+    differs
+}
+
+#[test]
+fn the_tour_of_the_readme_prints_what_the_readme_says() {
+    let readme = page("README.md");
+    let (_, tour) = readme.split_once(BEGIN).expect("a tour");
+    let differs = differences(&tour[..tour.find(END).unwrap_or(tour.len())]);
     assert!(differs.is_empty(), "the README says something else than these print:\n{}", differs.join("\n"));
+}
+
+#[test]
+fn the_whole_tour_prints_what_its_page_says() {
+    let differs = differences(&page("docs/guides/tour.md"));
+    assert!(differs.is_empty(), "the page says something else than these print:\n{}", differs.join("\n"));
 }

@@ -34,15 +34,15 @@ pub(crate) use settings::{
     Init, Learn, OneRule, Permissions, Replay, Rules, RulesCommand, Schema, SettingsFlags, TrustArgs,
 };
 
-/// Hold a coding agent to one folder: it reads anywhere, and writes only there.
+/// A sandbox and permission layer for coding agents.
 #[derive(Debug, Parser)]
 #[command(
     name = "pinfold",
     version,
     about,
-    long_about = "Holds a coding agent, or any command, to one folder: it reads anywhere and writes only there. \
-                  The line is held by the kernel for every process that a shell starts, and in the tool \
-                  handler for every call that an agent makes.",
+    long_about = "A sandbox and permission layer for coding agents: a command, or a whole agent, reads anywhere but \
+                  for credentials, writes only in one folder and reaches only the hosts that are allowed. The kernel \
+                  enforces this for processes; rules and approvals decide about tool calls.",
     after_long_help = "Try it:\n  pinfold run -- sh -c 'echo hi > here.txt; echo hi > ~/there.txt'\n  pinfold doctor",
     max_term_width = 100,
     disable_help_subcommand = true
@@ -107,9 +107,9 @@ pub(crate) enum Command {
 
 /// Run a command, or a whole agent, in a sandbox that can write only in this folder
 ///
-/// Everything below the command is held too: it reads anywhere but for credentials, writes only in the folder, a
-/// private /tmp and private copies of package caches, and reaches no host unless you allow it, or say yes when you are
-/// asked. What it was refused is printed at the end.
+/// The command and everything that it starts read anywhere but for credentials, write only in the folder, a private /tmp
+/// and private copies of package caches, and reach no host unless you allow it or approve it when asked. What was refused
+/// is printed at the end.
 ///
 /// Exit code: that of the command (128+n when a signal ended it); 124 when it timed out, 125 when the sandbox
 /// could not be set up, 126 when the command could not be run, 127 when it was not found.
@@ -151,7 +151,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) sandbox: Option<Sandbox>,
 
-    /// What can be reached over the network [default: what settings say, or the hosts that are allowed or said yes to]
+    /// What can be reached over the network [default: what settings say, or the hosts that are allowed or approved]
     #[arg(long, value_name = "REACH", value_enum)]
     pub(crate) network: Option<Reach>,
 
@@ -160,7 +160,7 @@ pub(crate) struct Run {
     #[arg(long, value_name = "HOST[:PORT]", conflicts_with = "network")]
     pub(crate) allow_host: Vec<String>,
 
-    /// A socket of a program on this machine that can be connected to, or a folder of such; says what that means
+    /// A socket of a program on this machine that can be connected to, or a folder of such; prints what that exposes
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) allow_socket: Vec<PathBuf>,
 
@@ -197,13 +197,7 @@ pub(crate) struct Run {
     #[arg(long, alias = "open", value_name = "FEATURE", value_enum)]
     pub(crate) allow_feature: Vec<Feature>,
 
-    #[command(flatten)]
-    pub(crate) limits: Limits,
-
-    #[command(flatten)]
-    pub(crate) asking: AskFlags,
-
-    /// Start even where this machine can hold less; says what is not held
+    /// Start even where this machine can enforce less; prints what is not enforced
     #[arg(long)]
     pub(crate) allow_degraded: bool,
 
@@ -211,7 +205,7 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     pub(crate) landlock_only: bool,
 
-    /// Do not write the record of the run
+    /// Write no audit log of the run
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
 
@@ -234,6 +228,12 @@ pub(crate) struct Run {
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "CMD", value_hint = ValueHint::CommandWithArguments)]
     pub(crate) command: Vec<OsString>,
+
+    #[command(flatten)]
+    pub(crate) limits: Limits,
+
+    #[command(flatten)]
+    pub(crate) asking: AskFlags,
 }
 
 impl Run {
@@ -269,7 +269,7 @@ pub(crate) struct Limits {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_file_size: Option<u64>,
 
-    /// Output in all; it then passes through us, and is no terminal to the command
+    /// Total output; it then passes through pinfold, and is no terminal to the command
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_output: Option<u64>,
 
@@ -340,9 +340,6 @@ pub(crate) struct Call {
     #[command(flatten)]
     pub(crate) session: SessionFlags,
 
-    #[command(flatten)]
-    pub(crate) asking: AskFlags,
-
     /// Read calls from standard input, one {"tool":…,"input":…} per line, all in one session
     #[arg(long, conflicts_with_all = ["tool", "input"])]
     pub(crate) lines: bool,
@@ -354,6 +351,9 @@ pub(crate) struct Call {
     /// Its input
     #[arg(value_name = "JSON", allow_hyphen_values = true, required_unless_present = "lines")]
     pub(crate) input: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) asking: AskFlags,
 }
 
 /// List the tools with their schemas
@@ -364,7 +364,7 @@ pub(crate) struct Tools {
     pub(crate) json: bool,
 }
 
-/// Say what this machine can hold, layer by layer, by trying it
+/// Show what this machine can enforce, layer by layer, by trying it
 #[derive(Debug, Args)]
 pub(crate) struct Doctor {
     /// Print the findings as JSON

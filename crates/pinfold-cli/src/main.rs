@@ -23,6 +23,8 @@ mod man;
 mod mcp;
 mod network;
 mod output;
+#[cfg(test)]
+mod pages;
 mod permissions;
 mod profiles;
 mod project_servers;

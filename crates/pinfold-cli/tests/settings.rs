@@ -220,6 +220,7 @@ fn settings_are_held_to_what_they_expect_of_themselves() {
 fn every_key_is_told_in_the_documentation() {
     let page =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md")).unwrap();
+    let (page, _) = page.split_once("## Every key").expect("the table from the schema, which has them all");
     let schema: Value = serde_json::from_str(&Bed::new().said(&["schema"])).unwrap();
     let mut seen = 0;
     for (key, value) in schema["properties"].as_object().unwrap() {

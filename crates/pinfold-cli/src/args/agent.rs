@@ -99,10 +99,10 @@ pub(crate) struct AgentPlace {
 ///
 /// Without --type it is the agent that you started: your rules hold, and you are asked at this terminal. With --type it is
 /// the one of that definition, as any agent would start it: it is held to its list, deny rules hold and nothing else is
-/// inherited, and nobody is asked. What it does is told on standard error, its last words on standard output.
+/// inherited, and it has no approver. Progress is printed on standard error, its final answer on standard output.
 ///
 /// Exit code: 0 when it is done, 1 when its model failed, 2 when the command line, a definition or the script was not
-/// understood, 3 when it was stopped after too many denials, 4 when a call waits for a person (--park), 5 when a limit was
+/// understood, 3 when it was stopped after too many denials, 4 when a call waits for approval (--park), 5 when a limit was
 /// over.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  \
@@ -144,7 +144,7 @@ pub(crate) struct AgentRun {
     #[arg(long, value_name = "RUN", conflicts_with = "prompt")]
     pub(crate) resume: Option<String>,
 
-    /// End at the first question that nobody is there to answer, and go on from it with --resume
+    /// Stop at the first approval request without an approver, and continue from it with --resume
     #[arg(long)]
     pub(crate) park: bool,
 
@@ -157,10 +157,10 @@ pub(crate) struct AgentRun {
     pub(crate) json: bool,
 
     #[command(flatten)]
-    pub(crate) limits: RunLimits,
+    pub(crate) session: SessionFlags,
 
     #[command(flatten)]
-    pub(crate) session: SessionFlags,
+    pub(crate) limits: RunLimits,
 
     #[command(flatten)]
     pub(crate) asking: AskFlags,

@@ -73,7 +73,7 @@ pub(crate) struct Hook {
     #[arg(long)]
     pub(crate) no_settings: bool,
 
-    /// Nobody can be asked: what would be a question is refused
+    /// No approver: what needs approval is refused
     #[arg(long)]
     pub(crate) headless: bool,
 

@@ -8,23 +8,23 @@ use super::parse_time;
 
 /// Who is asked, and how long they have
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Questions")]
+#[command(next_help_heading = "Approvals")]
 pub(crate) struct AskFlags {
-    /// Who is asked where there is a question
+    /// Who is asked for approval
     #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Auto)]
     pub(crate) ask: Ask,
 
-    /// How long an answer is waited for; silence is a no [default: 10m]
+    /// How long to wait for an answer; without one the call is denied [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) ask_timeout: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Ask {
-    /// Whoever sits at this terminal, if it is one, and whoever can be reached elsewhere
+    /// The user at this terminal, if it is one, and approvers elsewhere
     Auto,
     /// The same; it is an error if there is no terminal
     Terminal,
-    /// Nobody: what would be a question is refused
+    /// No approver: what needs approval is refused
     Nobody,
 }

@@ -6,20 +6,17 @@ use clap::{Args, ValueEnum, ValueHint};
 
 use super::SettingsFlags;
 
-/// Say what would be decided about a call, and why, without making it
+/// Show what would be decided about a call, and why, without running it
 ///
 /// TOOL and JSON are those of `pinfold call`. Without them, calls are read from standard input, one JSON object per
 /// line, and answered one per line and in order; what can stand in a line is described in docs/check.md.
 ///
-/// Exit code: 0 when the call is allowed, 4 when a person would be asked, 3 when it is denied, 2 when the command
+/// Exit code: 0 when the call is allowed, 4 when it needs approval, 3 when it is denied, 2 when the command
 /// line is not understood. For lines: 1 when any of them could not be read, else 0.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold check Bash '{\"command\":\"git push\"}'\n  \
                        echo '{\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}' | pinfold check --no-settings")]
 pub(crate) struct Check {
-    #[command(flatten)]
-    pub(crate) judging: Judging,
-
     /// Print the answer as JSON, as for a line
     #[arg(long)]
     pub(crate) json: bool,
@@ -31,12 +28,15 @@ pub(crate) struct Check {
     /// Its input, or `-` for standard input
     #[arg(value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
+
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 }
 
-/// Say why a call, path, host or command is allowed, asked about or refused, step by step
+/// Explain why a call, path, host or command is allowed, asked about or refused, step by step
 ///
 /// WHAT is a call written like a rule, a path, a host or an address, or a command; or a name that pinfold has printed.
-/// `last` is the last no in the record, of whatever layer; SESSION:ID a call, SESSION:ID:N what the kernel refused to its
+/// `last` is the last refusal in the audit log, of whatever layer; SESSION:ID a call, SESSION:ID:N what the kernel refused to its
 /// shell, SESSION:kN what it refused to a run, SESSION a run. The name of a session can be shortened. What was decided
 /// then is shown, with who answered and how it ended; then it is judged once more, in the folder and the mode of then.
 ///
@@ -46,9 +46,6 @@ pub(crate) struct Check {
                        pinfold why ~/.ssh/config\n  pinfold why github.com\n  pinfold why last\n  \
                        pinfold why run-e9q:k1")]
 pub(crate) struct Why {
-    #[command(flatten)]
-    pub(crate) judging: Judging,
-
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -60,6 +57,9 @@ pub(crate) struct Why {
     /// What to explain
     #[arg(required = true, value_name = "WHAT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) what: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) judging: Judging,
 }
 
 /// Subject of an explanation.
@@ -73,13 +73,13 @@ pub(crate) enum WhyKind {
     Host,
     /// A command line
     Command,
-    /// A name in the record: `last`, SESSION:ID, SESSION:ID:N, SESSION:kN or SESSION
+    /// A name in the audit log: `last`, SESSION:ID, SESSION:ID:N, SESSION:kN or SESSION
     Record,
 }
 
 /// Who would make the call, and under which settings
 #[derive(Debug, Args, Default)]
-#[command(next_help_heading = "Setting")]
+#[command(next_help_heading = "Session and settings")]
 pub(crate) struct Judging {
     /// The project [default: the one that the current folder belongs to]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
@@ -96,7 +96,7 @@ pub(crate) struct Judging {
     #[arg(long)]
     pub(crate) no_settings: bool,
 
-    /// Nobody can be asked
+    /// No approver: what needs approval is denied
     #[arg(long)]
     pub(crate) headless: bool,
 

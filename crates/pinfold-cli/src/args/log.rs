@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 use super::parse_time;
 
-/// Show the record: what was decided, why, by whom, and how it ended
+/// Show the audit log: what was decided, why, by whom, and how it ended
 ///
-/// Every call and every run leaves lines in the record, the decision before the deed. Filters add up.
+/// Every call and every run leaves events in the audit log, the decision before the operation. Filters add up.
 ///
 /// Exit code: 0; `verify` ends with 1 when a line does not follow the one before.
 #[derive(Debug, Args)]
@@ -22,9 +22,6 @@ pub(crate) struct Log {
     #[command(subcommand)]
     pub(crate) command: Option<LogCommand>,
 
-    #[command(flatten)]
-    pub(crate) filters: Filters,
-
     /// Show at most the last N lines
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) last: Option<usize>,
@@ -33,7 +30,7 @@ pub(crate) struct Log {
     #[arg(long, short)]
     pub(crate) follow: bool,
 
-    /// Print the lines as they stand in the record
+    /// Print the lines as they stand in the audit log
     #[arg(long)]
     pub(crate) json: bool,
 
@@ -44,13 +41,16 @@ pub(crate) struct Log {
     /// Show answers, outcomes, starts and ends too, not decisions and refusals alone
     #[arg(long)]
     pub(crate) all: bool,
+
+    #[command(flatten)]
+    pub(crate) filters: Filters,
 }
 
 /// Which lines
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
-    /// Not older than this: a time (90s, 10m, 2h) or a moment (2026-11-21T18:00:00Z)
+    /// Not older than this: a duration (90s, 10m, 2h) or a time (2026-11-21T18:00:00Z)
     #[arg(long, value_name = "WHEN", value_parser = parse_when)]
     pub(crate) since: Option<When>,
 
@@ -78,11 +78,11 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "STEP")]
     pub(crate) step: Option<String>,
 
-    /// About a place that matches: `*` within a name, `**` across names
+    /// About a path that matches: `*` within a name, `**` across names
     #[arg(long, value_name = "GLOB")]
     pub(crate) path: Option<String>,
 
-    /// Somebody was asked
+    /// An approver was asked
     #[arg(long)]
     pub(crate) asked: bool,
 
@@ -97,10 +97,10 @@ pub(crate) enum LogCommand {
     Stats(Stats),
 }
 
-/// Walk along the chain, and name the first line that does not follow the one before
+/// Verify the hash chain, and name the first line that does not follow the one before
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
-    /// A head that was kept elsewhere: its line must be in the chain
+    /// The hash of a line that was kept elsewhere; it must be in the chain
     #[arg(long, value_name = "HASH")]
     pub(crate) head: Option<String>,
 
@@ -112,12 +112,12 @@ pub(crate) struct Verify {
 /// Count: by tool, step and rule, what was asked and what was answered
 #[derive(Debug, Args)]
 pub(crate) struct Stats {
-    #[command(flatten)]
-    pub(crate) filters: Filters,
-
     /// Print the counts as JSON
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) filters: Filters,
 }
 
 /// A moment.

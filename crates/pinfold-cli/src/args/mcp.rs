@@ -13,7 +13,7 @@ use super::{Feature, SessionFlags, SettingsFlags, parse_time};
 
 /// Speak the Model Context Protocol: offer the tools of pinfold to an agent, or proxy a third-party server
 ///
-/// Every call goes down the same road as those of `pinfold call`: rules, modes, questions, the record.
+/// Every call takes the same pipeline as those of `pinfold call`: rules, modes, approvals, the audit log.
 #[derive(Debug, Args)]
 pub(crate) struct Mcp {
     #[command(subcommand)]
@@ -46,8 +46,8 @@ fn parse_header(text: &str) -> Result<(String, String), String> {
 
 /// Offer the tools as an MCP server, on standard input and output or over HTTP
 ///
-/// Nothing is opened before the first call. Questions go to the person through the client, where it can ask them; else to
-/// whoever watches elsewhere; else they are refused.
+/// Nothing is opened before the first call. Approval requests go through the client, where it supports elicitation;
+/// else to approvers elsewhere; else the call is refused.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  claude mcp add pinfold -- pinfold mcp serve\n  pinfold mcp serve --folder ~/work/site --folder ~/work/shared --allow-bash\n  pinfold mcp serve --http --token-file ~/.local/state/pinfold/mcp/token"
@@ -63,7 +63,7 @@ pub(crate) struct McpServe {
     #[command(flatten)]
     pub(crate) client: ClientFlags,
 
-    /// Tell what tools answer as data too; some clients show a model only the data then
+    /// Return results as structured content too; some clients then show a model only that
     #[arg(long)]
     pub(crate) structured: bool,
 
@@ -83,7 +83,7 @@ pub(crate) struct HttpFlags {
     #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "7463", value_parser = Listening::parse)]
     pub(crate) http: Option<Listening>,
 
-    /// The file of the token that clients have to say, made where there is none [default: one made for this start]
+    /// The file of the bearer token that clients send, made where there is none [default: a token for this start]
     #[arg(long, value_name = "FILE", requires = "http", value_hint = ValueHint::FilePath)]
     pub(crate) token_file: Option<PathBuf>,
 
@@ -91,7 +91,7 @@ pub(crate) struct HttpFlags {
     #[arg(long, value_name = "HOST[:PORT]", requires = "http")]
     pub(crate) http_host: Vec<String>,
 
-    /// Listen also where others than this machine can connect: all that is said, the token too, goes there unencrypted
+    /// Listen also on addresses that other machines reach: all traffic, the token too, is unencrypted there
     #[arg(long, requires = "http")]
     pub(crate) beyond_this_machine: bool,
 }
@@ -116,7 +116,7 @@ impl Listening {
 /// Flags about questions to a client.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ClientFlags {
-    /// Ask nobody: what would be a question is refused
+    /// No approver: what needs approval is refused
     #[arg(long, help_heading = "Questions")]
     pub(crate) ask_nobody: bool,
 
@@ -133,7 +133,7 @@ pub(crate) struct ClientFlags {
 ///
 /// Each call of a tool is judged with its arguments, as `mcp__NAME__tool`; everything else passes as it comes. The server
 /// is started as by `pinfold run`: it writes in the folder, and reaches the hosts that are allowed. What its tools are is
-/// remembered when it is used first: a person is asked about one that is new, or has changed.
+/// pinned when it is used first: a tool that is new or has changed needs approval.
 ///
 /// Exit code: 0 when the client has ended, 1 when the server has, 125 to 127 when the server could not be started.
 #[derive(Debug, Args)]
@@ -202,7 +202,7 @@ pub(crate) struct McpProxy {
     #[arg(long)]
     pub(crate) no_settings: bool,
 
-    /// Do not write a record
+    /// Write no audit log
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
 
@@ -214,7 +214,7 @@ pub(crate) struct McpProxy {
     #[arg(long, value_name = "[TOOL:]NAME=KIND", value_parser = parse_argument)]
     pub(crate) argument: Vec<KnownArgument>,
 
-    /// Take what the tools of the server are now for what they were at first
+    /// Pin the definitions that the server's tools have now
     #[arg(long)]
     pub(crate) repin: bool,
 
@@ -223,10 +223,10 @@ pub(crate) struct McpProxy {
     pub(crate) command: Vec<OsString>,
 }
 
-/// Log in at a server that is reached over HTTP, in your browser
+/// Log in to an MCP server over HTTP, in your browser
 ///
-/// The server says who lets people in (OAuth 2.1); you say yes there. What comes of it is kept where no agent reads it, renewed
-/// by itself, and said to that server alone by `pinfold mcp proxy --url`.
+/// The server names its authorization server (OAuth 2.1), where you consent in the browser. The tokens are stored where no
+/// agent reads them, refreshed automatically, and sent by `pinfold mcp proxy --url` to that server alone.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Examples:\n  pinfold mcp login https://mcp.example.org/mcp\n  pinfold mcp login https://mcp.example.org/mcp --client-id ID --client-secret-env SECRET --port 8765"
@@ -236,23 +236,23 @@ pub(crate) struct McpLogin {
     #[arg(value_name = "URL")]
     pub(crate) url: String,
 
-    /// What the login is to allow, in place of what the server asks for
+    /// The scope to request, in place of the one that the server asks for
     #[arg(long, value_name = "SCOPES")]
     pub(crate) scope: Option<String>,
 
-    /// A client that you have registered there, in place of one that is registered now
+    /// The client ID of a client that you have registered, in place of dynamic registration
     #[arg(long, value_name = "ID")]
     pub(crate) client_id: Option<String>,
 
-    /// The variable of the environment that holds its password
+    /// The environment variable that holds the client secret
     #[arg(long, value_name = "VARIABLE", requires = "client_id")]
     pub(crate) client_secret_env: Option<String>,
 
-    /// The port of this machine to which the browser comes back [default: one that is free]
+    /// The port of the redirect URI on this machine [default: one that is free]
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
 
-    /// Do not open a browser: only show the address
+    /// Do not open a browser: only print the URL
     #[arg(long)]
     pub(crate) no_browser: bool,
 
@@ -260,7 +260,7 @@ pub(crate) struct McpLogin {
     pub(crate) going: Going,
 }
 
-/// Forget a login, and give it back where that can be done
+/// Log out: remove the tokens, and revoke them where the server supports it
 #[derive(Debug, Args)]
 pub(crate) struct McpLogout {
     /// The server, as it stands behind `proxy --url`
@@ -274,7 +274,7 @@ pub(crate) struct McpLogout {
 /// Which hosts may be spoken to.
 #[derive(Debug, Args)]
 pub(crate) struct Going {
-    /// A host that may be spoken to for the login, besides the server; others are asked about
+    /// A host that may be contacted for the login, besides the server; others need approval
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) allow_host: Vec<String>,
 

@@ -10,11 +10,11 @@ use super::{SessionFlags, parse_time};
 /// Make and check calls for programs that connect to a Unix socket
 ///
 /// The lines are those of `pinfold call --lines` and `pinfold check`, after a first one that says which; docs/serve.md has
-/// them. Each connection is a session of its own. Only processes of the person are let in, and none that is confined.
+/// them. Each connection is a session of its own. Only processes of the same user can connect, and no sandboxed one.
 /// Prints the path once it listens, and ends with a signal.
 ///
 /// Exit code: 0 when a signal ended it; 1 when the socket could not be made; 2 when the command line, the settings or the
-/// path were not understood; 3 when it was said from inside a run.
+/// path were not understood; 3 when it was started inside a run.
 #[derive(Debug, Args)]
 #[command(
     after_long_help = "Example:\n  pinfold serve --socket \"$XDG_RUNTIME_DIR/site.sock\" --folder ~/work/site --allow-bash"
@@ -31,11 +31,11 @@ pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) session: SessionFlags,
 
-    /// Ask nobody else: what would be a question is refused, unless the program answers it
-    #[arg(long, help_heading = "Questions")]
+    /// Ask no other approver: what needs approval is refused, unless the client answers it
+    #[arg(long, help_heading = "Approvals")]
     pub(crate) ask_nobody: bool,
 
-    /// How long an answer is waited for; silence is a no [default: 10m]
-    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Questions")]
+    /// How long to wait for an answer; without one the call is denied [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Approvals")]
     pub(crate) ask_timeout: Option<Duration>,
 }

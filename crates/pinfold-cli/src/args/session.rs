@@ -22,7 +22,7 @@ pub(crate) struct SessionFlags {
     #[arg(long)]
     pub(crate) read_only: bool,
 
-    /// Allow the Bash tool, which is off unless a person said so
+    /// Allow the Bash tool, which is off by default
     #[arg(long)]
     pub(crate) allow_bash: bool,
 

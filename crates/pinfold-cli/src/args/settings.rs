@@ -156,7 +156,7 @@ pub(crate) enum RulesCommand {
     Learn(Learn),
     /// Judge the calls of the record once more, and show which would be decided otherwise
     ///
-    /// By the settings as they are, or as they would be with the flags. Nothing is done and nobody is asked: hooks are
+    /// By the settings as they are, or as they would be with the flags. Nothing is done and no approval is requested: hooks are
     /// taken at their word of then. Calls that the record does not hold whole are told, with the reason.
     ///
     /// Exit code: 0 when all would be decided as they were, 1 when one would not, 2 when a file cannot be read.
@@ -302,7 +302,7 @@ impl FileChoice {
 pub(crate) enum EffectWord {
     /// It happens without a question
     Allow,
-    /// A person is asked
+    /// Needs approval
     Ask,
     /// It does not happen
     Deny,
