@@ -252,3 +252,17 @@ fn push(words: &mut [Word], part: Part) {
         (_, part) => word.parts.push(part),
     }
 }
+
+/// Returns whether the words are a builtin that sets a variable which this names: `export A=1`, `read A`, `printf -v A`.
+pub(crate) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> bool {
+    let Some((program, args)) = words.split_first() else { return false };
+    let is_meant = |word: &Word| names(known(word).split(['=', '+', '[']).next().unwrap_or_default());
+    match known(program) {
+        "export" | "declare" | "typeset" | "local" | "readonly" => {
+            args.iter().any(|word| known(word).contains('=') && is_meant(word))
+        }
+        "read" | "mapfile" | "readarray" | "getopts" => args.iter().any(is_meant),
+        "printf" => matches!(args, [option, variable, ..] if known(option) == "-v" && is_meant(variable)),
+        _ => false,
+    }
+}

@@ -10,8 +10,18 @@ const MOST_WORDS: usize = 256;
 const MOST_BYTES: usize = 1 << 20;
 
 /// The literal text that a word starts with; the whole of it when it is static.
-pub(super) fn known_start(word: &Word) -> &str {
+pub(crate) fn known_start(word: &Word) -> &str {
     word.literal_prefix()
+}
+
+/// The program's last component. A program in an unknown folder (`$(npm bin)/eslint`) still has its name.
+pub(crate) fn program_name(program: &Word) -> Option<&str> {
+    let (Part::Literal(text), before) = program.parts.split_last()? else { return None };
+    match text.rsplit_once('/') {
+        Some((_, name)) => Some(name),
+        None if before.is_empty() => Some(text),
+        None => None,
+    }
 }
 
 /// A word of exactly this text, standing where `like` stands.

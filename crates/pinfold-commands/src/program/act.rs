@@ -206,7 +206,7 @@ impl<'a> Acts<'a> {
         let mut operands = leaf.operands;
         let mut reading = Reading::default();
         for arg in &scanned.args {
-            if let Arg::Option { known: Some(known), name, value } = arg {
+            if let Arg::Option { known: Some(known), name, value, .. } = arg {
                 if let Does::Otherwise(other) = known.does {
                     operands = other;
                 }
@@ -796,16 +796,6 @@ struct Reading<'a> {
 impl Inner<'_> {
     pub(crate) fn unknown() -> Self {
         Self { words: InnerWords::Unknown, open_ended: false, elsewhere: false }
-    }
-}
-
-impl<'a> Arg<'a> {
-    /// The word, if it is an operand.
-    pub(crate) fn operand(&self) -> Option<&'a Word> {
-        match self {
-            Self::Operand(word) => Some(word),
-            Self::Option { .. } => None,
-        }
     }
 }
 

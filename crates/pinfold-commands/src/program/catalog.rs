@@ -91,6 +91,29 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
     BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))
 }
 
+/// What is known of a program without an entry: its words are read as most programs read theirs.
+pub(crate) static UNLISTED: Program = Program {
+    names: NOTHING,
+    style: Style::Gnu,
+    stops: false,
+    options: NOTHING,
+    operands: Operands::Nothing,
+    folder: FolderUse::Code,
+    reach: Reach::Anything,
+    closed: false,
+    commands: NOTHING,
+    read_only: ReadOnly::No,
+    tame: false,
+    safe: NOTHING,
+};
+
+const NOTHING: Span = Span { from: 0, to: 0 };
+
+/// Returns the entry of a program, by its name; an empty one for a program without.
+pub(crate) fn find_or_unlisted(name: &str) -> &'static Program {
+    find(name).or_else(|| interpreter(name)).unwrap_or(&UNLISTED)
+}
+
 /// Every program.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Program> {

@@ -13,8 +13,8 @@ mod setting;
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act, has_own_syntax};
 #[cfg(test)]
 pub(crate) use catalog::all;
-pub(crate) use catalog::{Span, find, interpreter, starters};
-pub(crate) use scan::{Arg, command, scan, scan_as};
+pub(crate) use catalog::{Span, UNLISTED, find, find_or_unlisted, interpreter, starters};
+pub(crate) use scan::{Arg, Scanned, command, scan, scan_as, scan_everywhere};
 pub(super) use setting::query_goes_beyond;
 
 use self::catalog::Interned;

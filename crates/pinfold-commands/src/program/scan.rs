@@ -16,6 +16,8 @@ pub(crate) enum Arg<'a> {
         known: Option<&'static Options>,
         /// As it is written, without its value: `-C`, `-pO`, `--outp`.
         name: &'a str,
+        /// The letter that it is, also out of a cluster: `O` of `-pO`.
+        letter: Option<char>,
         /// Its value.
         value: Option<Cow<'a, Word>>,
     },
@@ -37,23 +39,104 @@ pub(crate) struct Scanned<'a> {
     pub(crate) unknown: bool,
     /// Words that may turn out to be options.
     pub(crate) hidden: Vec<&'a Word>,
+    /// An option, of which a part is known only by running, may take the word behind it as its value.
+    cut_off: bool,
     /// From this argument on a `--` says that there are only operands.
     pub(crate) operands_from: Option<usize>,
+    /// Which of the words is the first that is no option and no value of one: the subcommand, or the first operand.
+    pub(crate) first: Option<usize>,
+}
+
+impl<'a> Arg<'a> {
+    /// The word, if it is an operand.
+    pub(crate) fn operand(&self) -> Option<&'a Word> {
+        match self {
+            Self::Operand(word) => Some(word),
+            Self::Option { .. } => None,
+        }
+    }
+
+    /// Returns whether it is one of these options of one letter.
+    pub(crate) fn is_letter(&self, letters: &str) -> bool {
+        matches!(self, Self::Option { letter: Some(letter), .. } if letters.contains(*letter))
+    }
+
+    /// Its name without dashes, if it is a long option. It may be the beginning of the full name.
+    pub(crate) fn long(&self) -> Option<&'a str> {
+        match self {
+            Self::Option { name, letter: None, .. } => Some(name.trim_start_matches('-')),
+            Self::Option { .. } | Self::Operand(_) => None,
+        }
+    }
+
+    /// Returns whether it is this long option, also cut short.
+    pub(crate) fn is_long(&self, full: &str) -> bool {
+        self.long().is_some_and(|name| !name.is_empty() && full.starts_with(name))
+    }
+}
+
+impl<'a> Scanned<'a> {
+    /// Returns whether any argument is one of these options of one letter, or this long one, also cut short.
+    pub(crate) fn has(&self, letters: &str, long: &str) -> bool {
+        self.args.iter().any(|arg| arg.is_letter(letters) || arg.is_long(long))
+    }
+
+    /// Returns whether [`has`](Self::has) holds however the options are completed of which a part is known only by running:
+    /// such a one may take what stands behind it.
+    pub(crate) fn surely_has(&self, letters: &str, long: &str) -> bool {
+        !self.cut_off && self.has(letters, long)
+    }
+
+    /// Each argument with what is known of its value from the beginning on. An option that the catalog does not list, or
+    /// whose name is cut off, may have the operand behind it as its value.
+    pub(crate) fn with_values(&self) -> impl Iterator<Item = (&Arg<'a>, Option<&str>)> {
+        let next = self.args.iter().skip(1).map(Some).chain([None]);
+        self.args.iter().zip(next).map(|(arg, next)| {
+            let value = match arg {
+                Arg::Option { value: Some(value), .. } => Some(known_start(value)),
+                Arg::Option { known: None, .. } => next.and_then(Arg::operand).map(known_start),
+                Arg::Option { .. } | Arg::Operand(_) => None,
+            };
+            (arg, value)
+        })
+    }
+
+    /// The operands, in their order.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &'a Word> {
+        self.args.iter().filter_map(Arg::operand)
+    }
 }
 
 /// Reads `args` as `program` would.
 pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
-    read(program, None, args)
+    read(program, Manner::default(), args)
 }
 
 /// Reads `args` as `program` would if its options were written in another style.
 pub(crate) fn scan_as<'a>(program: &'static Program, style: Style, args: &'a [Word]) -> Scanned<'a> {
-    read(program, Some(style), args)
+    read(program, Manner { style: Some(style), everywhere: false }, args)
 }
 
-fn read<'a>(program: &'static Program, style: Option<Style>, args: &'a [Word]) -> Scanned<'a> {
+/// Reads `args` as `program` would if its options could stand behind operands too, and words that start with a dash were
+/// options: nothing that looks like one is passed over.
+pub(crate) fn scan_everywhere<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
+    let style = (program.style == Style::Plain).then_some(Style::Gnu);
+    read(program, Manner { style, everywhere: true }, args)
+}
+
+/// How arguments are read, beside what the catalog says.
+#[derive(Clone, Copy, Default)]
+struct Manner {
+    /// In place of the style of the program.
+    style: Option<Style>,
+    /// Options do not end at the first operand.
+    everywhere: bool,
+}
+
+fn read<'a>(program: &'static Program, manner: Manner, args: &'a [Word]) -> Scanned<'a> {
     let mut scanner = Scanner {
         left: args.iter(),
+        count: args.len(),
         out: Scanned {
             levels: vec![program],
             command: None,
@@ -61,9 +144,11 @@ fn read<'a>(program: &'static Program, style: Option<Style>, args: &'a [Word]) -
             args: Vec::with_capacity(args.len()),
             unknown: false,
             hidden: Vec::new(),
+            cut_off: false,
             operands_from: None,
+            first: None,
         },
-        style,
+        manner,
         ended: false,
     };
     while let Some(word) = scanner.left.next() {
@@ -74,9 +159,10 @@ fn read<'a>(program: &'static Program, style: Option<Style>, args: &'a [Word]) -
 
 struct Scanner<'a> {
     left: std::slice::Iter<'a, Word>,
+    /// Number of words in all.
+    count: usize,
     out: Scanned<'a>,
-    /// In place of that of the program.
-    style: Option<Style>,
+    manner: Manner,
     /// Only operands follow.
     ended: bool,
 }
@@ -84,7 +170,7 @@ struct Scanner<'a> {
 impl<'a> Scanner<'a> {
     fn word(&mut self, word: &'a Word) {
         let start = known_start(word);
-        let style = self.style.or_else(|| Some(self.leaf()?.style)).unwrap_or(Style::Plain);
+        let style = self.manner.style.or_else(|| Some(self.leaf()?.style)).unwrap_or(Style::Plain);
         if self.ended || style == Style::Plain {
             return self.operand(word);
         }
@@ -122,8 +208,10 @@ impl<'a> Scanner<'a> {
             // `cargo +nightly test`: the tool chain stands in front of the subcommand.
             let in_front = !program.commands().is_empty() && known_start(word).starts_with('+');
             if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
-                return self.push(None, known_start(word), None);
+                return self.push(None, known_start(word), None, None);
             }
+            let at = self.count.saturating_sub(self.left.len() + 1);
+            self.out.first.get_or_insert(at);
             let first = !self.out.args.iter().any(|arg| matches!(arg, Arg::Operand(_)));
             if first
                 && !self.ended
@@ -135,19 +223,25 @@ impl<'a> Scanner<'a> {
                 self.out.command = Some(name);
                 return;
             }
-            if program.stops && program.style != Style::Plain {
+            if program.stops && program.style != Style::Plain && !self.manner.everywhere {
                 self.ended = true;
             }
         }
         self.out.args.push(Arg::Operand(word));
     }
 
-    fn push(&mut self, known: Option<&'static Options>, name: &'a str, value: Option<Cow<'a, Word>>) {
+    fn push(
+        &mut self,
+        known: Option<&'static Options>,
+        name: &'a str,
+        letter: Option<char>,
+        value: Option<Cow<'a, Word>>,
+    ) {
         let missing = known.is_some_and(|options| options.takes == Takes::Value) && value.is_none();
         self.out.unknown |= known.is_none() || missing;
         // What stands behind `-m MODULE` is for the module.
         self.ended |= known.is_some_and(|options| matches!(options.does, Does::Module)) && value.is_some();
-        self.out.args.push(Arg::Option { known, name, value });
+        self.out.args.push(Arg::Option { known, name, letter, value });
     }
 
     fn next_value(&mut self, known: Option<&'static Options>) -> Option<Cow<'a, Word>> {
@@ -160,13 +254,13 @@ impl<'a> Scanner<'a> {
         match start.split_once('=') {
             Some((name, _)) => {
                 let value = Cow::Owned(behind(word, name.len() + 1));
-                self.push(self.long_option(name), name, Some(value));
+                self.push(self.long_option(name), name, None, Some(value));
             }
-            None if word.as_static().is_none() => self.cut_off(word),
+            None if word.as_static().is_none() => self.cut_off(word, start),
             None => {
                 let known = self.long_option(start);
                 let value = self.next_value(known);
-                self.push(known, start, value);
+                self.push(known, start, None, value);
             }
         }
     }
@@ -199,7 +293,7 @@ impl<'a> Scanner<'a> {
             && let Some(known) = self.named(start)
         {
             let value = self.next_value(Some(known));
-            return self.push(Some(known), start, value);
+            return self.push(Some(known), start, None, value);
         }
         for (at, letter) in start.char_indices().skip(1) {
             let end = at + letter.len_utf8();
@@ -207,19 +301,21 @@ impl<'a> Scanner<'a> {
             let name = start.get(..end).unwrap_or(start);
             let glued = end < start.len() || word.as_static().is_none();
             if known.is_none_or(|options| options.takes == Takes::Nothing) {
-                self.push(known, name, None);
+                self.push(known, name, Some(letter), None);
                 continue;
             }
             let equals = start.get(end..).is_some_and(|rest| rest.starts_with('='));
             let skip = usize::from(
                 equals && self.out.levels.first().is_some_and(|program| program.style == Style::Go),
             );
+            // `-o"$x"` with nothing in it takes the next word.
+            self.out.cut_off |= end == start.len() && word.as_static().is_none();
             let value =
                 if glued { Some(Cow::Owned(behind(word, end + skip))) } else { self.next_value(known) };
-            return self.push(known, name, value);
+            return self.push(known, name, Some(letter), value);
         }
         if word.as_static().is_none() {
-            self.cut_off(word);
+            self.hide(word);
         }
     }
 
@@ -235,14 +331,14 @@ impl<'a> Scanner<'a> {
             |name: &'a str| if name.starts_with("--") { name.get(1..).unwrap_or(name) } else { name };
         if let Some((name, _)) = start.split_once('=') {
             let value = Cow::Owned(behind(word, name.len() + 1));
-            return self.push(self.named(one_dash(name)), name, Some(value));
+            return self.push(self.named(one_dash(name)), name, None, Some(value));
         }
         if word.as_static().is_none() {
-            return self.cut_off(word);
+            return self.cut_off(word, start);
         }
         let known = self.named(one_dash(start)).or_else(|| self.named(start));
         let value = self.next_value(known);
-        self.push(known, start, value);
+        self.push(known, start, only_letter(start), value);
     }
 
     /// `-name`, `-name value`, `-namevalue`: the longest name that the word starts with.
@@ -256,7 +352,7 @@ impl<'a> Scanner<'a> {
                 }
             }
         }
-        let Some((options, length)) = best else { return self.push(None, start, None) };
+        let Some((options, length)) = best else { return self.push(None, start, None, None) };
         let name = start.get(..length).unwrap_or(start);
         let whole = length == start.len() && word.as_static().is_some();
         let value = if whole {
@@ -265,7 +361,7 @@ impl<'a> Scanner<'a> {
             let equals = usize::from(start.get(length..).is_some_and(|rest| rest.starts_with('=')));
             Some(Cow::Owned(behind(word, length + equals)))
         };
-        self.push(Some(options), name, value);
+        self.push(Some(options), name, only_letter(name), value);
     }
 
     /// `+word`: an option of editors and pagers, an operand for others.
@@ -274,16 +370,29 @@ impl<'a> Scanner<'a> {
             None if self.named("+").is_none() => self.operand(word),
             _ => {
                 let value = Some(Cow::Owned(behind(word, 1)));
-                self.push(self.named("+"), start.get(..1).unwrap_or(start), value);
+                self.push(self.named("+"), start.get(..1).unwrap_or(start), None, value);
             }
         }
     }
 
-    /// An option whose name is known only by running.
-    fn cut_off(&mut self, word: &'a Word) {
+    /// An option of which only the beginning of the name is known.
+    fn cut_off(&mut self, word: &'a Word, start: &'a str) {
+        self.push(None, start, None, None);
+        self.hide(word);
+    }
+
+    /// Options that are known only by running.
+    fn hide(&mut self, word: &'a Word) {
         self.out.hidden.push(word);
         self.out.unknown = true;
+        self.out.cut_off = true;
     }
+}
+
+/// The letter of an option of one letter.
+fn only_letter(name: &str) -> Option<char> {
+    let mut letters = name.strip_prefix('-')?.chars();
+    letters.next().filter(|_| letters.next().is_none())
 }
 
 /// The subcommand of that name.

@@ -38,7 +38,7 @@ pub(super) fn read<'a>(program: &'static Program, args: &'a [Word]) -> Option<Ve
             let tame = program.tame && word.as_static().is_none() && word.literal_prefix().is_empty();
             (at >= operands_from || is_no_option(word) || tame).then_some(Argument::Operand(word))
         }
-        Arg::Option { known, name, value } => {
+        Arg::Option { known, name, value, .. } => {
             let fits = match known?.takes {
                 Takes::Nothing => value.is_none(),
                 Takes::Value => value.is_some(),

@@ -1,6 +1,5 @@
 //! `branch-deletion`: deletes a branch whether or not its commits are anywhere else.
 
-use super::arguments::{Valued, has, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
 
@@ -30,8 +29,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     if invoked.name == "update-ref" {
-        return read(invoked.args, Valued { short: "m", long: &[] }).any(|argument| argument.is_short("d"));
+        return invoked.has("d", "");
     }
-    let has = |letters, long| has(invoked.args, letters, long);
-    has("D", "") || (has("d", "delete") && has("f", "force"))
+    invoked.has("D", "") || (invoked.has("d", "delete") && invoked.has("f", "force"))
 }

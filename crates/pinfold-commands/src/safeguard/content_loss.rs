@@ -1,8 +1,8 @@
 //! `content-loss`: keeps the file and destroys what is in it.
 
-use super::arguments::{Argument, Valued, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::Arg;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "content-loss",
@@ -12,6 +12,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "shred -u f",
         "shred f",
         "srm f",
+        "gtruncate -s 0 f",
         "truncate -s 0 important.db",
         "truncate -s0 a b",
         "truncate --size=0 a",
@@ -31,19 +32,15 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
-        "truncate" | "gtruncate" => {
-            read(invoked.args, Valued { short: "sr", long: &["size", "reference"] }).any(shrinks)
-        }
-        _ => !super::arguments::has(invoked.args, "", "help"),
+        "truncate" | "gtruncate" => invoked.any_with_value(shrinks),
+        _ => !invoked.surely_has("", "help"),
     }
 }
 
-fn shrinks(argument: Argument<'_>) -> bool {
-    let size = match argument {
-        Argument::Short('s', Some(size)) => size,
-        Argument::Long(name, Some(size)) if "size".starts_with(name) => size,
-        Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => return false,
-    };
-    let size = size.trim_start();
+fn shrinks(arg: &Arg<'_>, value: Option<&str>) -> bool {
+    if !arg.is_letter("s") && !arg.is_long("size") {
+        return false;
+    }
+    let Some(size) = value.map(str::trim_start) else { return false };
     size.starts_with(['-', '<', '/']) || size.trim_end_matches(char::is_alphabetic).parse() == Ok(0_u64)
 }

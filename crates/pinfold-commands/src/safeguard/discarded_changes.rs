@@ -1,10 +1,8 @@
 //! `discarded-changes`: puts older content over files; what was changed in them is gone.
 
-use pinfold_shell::Word;
-
-use super::arguments::{Argument, Valued, has, known, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "discarded-changes",
@@ -24,6 +22,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "git switch -f main",
         "git switch --discard-changes main",
         "git restore .",
+        "git restore -sS a",
         "git restore --source=HEAD a",
         "git restore --staged --worktree a",
         "git checkout-index -f -a",
@@ -44,38 +43,27 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    let args = invoked.args;
     match invoked.name {
-        "checkout" => checkout(args),
-        "checkout-index" => has(args, "f", "force"),
-        "switch" => has(args, "f", "force") || has(args, "", "discard-changes"),
-        _ => has(args, "W", "worktree") || !has(args, "S", "staged"),
+        "checkout" => checkout(invoked),
+        "checkout-index" => invoked.has("f", "force"),
+        "switch" => invoked.has("f", "force") || invoked.has("", "discard-changes"),
+        _ => invoked.has("W", "worktree") || !invoked.has("S", "staged"),
     }
 }
 
-fn checkout(args: &[Word]) -> bool {
-    if has(args, "f", "force")
-        || has(args, "", "ours")
-        || has(args, "", "theirs")
-        || has(args, "", "pathspec-from-file")
-    {
+fn checkout(invoked: &Invoked<'_>) -> bool {
+    let loses = ["ours", "theirs", "pathspec-from-file"];
+    if invoked.has("f", "force") || loses.iter().any(|long| invoked.has("", long)) {
         return true;
     }
     // Behind `--` stand files.
-    let marked = args.iter().position(|word| known(word) == "--");
-    if let Some(at) = marked {
-        return at + 1 < args.len();
+    let scanned = invoked.scanned();
+    if let Some(from) = scanned.operands_from {
+        return from < scanned.args.len();
     }
-    let options = || read(args, Valued { short: "bB", long: &["orphan", "conflict"] });
-    let names: Vec<_> = options()
-        .filter_map(|argument| match argument {
-            Argument::Operand(word) => Some(known(word)),
-            Argument::Short(..) | Argument::Long(..) => None,
-        })
-        .collect();
-    let starts_branch = options().any(|argument| {
-        argument.is_short("bBt") || ["orphan", "track", "detach"].iter().any(|long| argument.is_long(long))
-    });
+    let names: Vec<_> = scanned.operands().map(known_start).collect();
+    let starts_branch =
+        invoked.has("bBt", "orphan") || ["track", "detach"].iter().any(|long| invoked.has("", long));
     names.iter().any(|name| is_surely_a_file(name)) || (names.len() > 1 && !starts_branch)
 }
 

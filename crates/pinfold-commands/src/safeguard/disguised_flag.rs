@@ -3,9 +3,9 @@
 
 use pinfold_shell::Word;
 
-use super::arguments::known;
 use super::{Line, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "disguised-flag",
@@ -66,7 +66,7 @@ fn raw<'a>(line: &Line<'a>, word: &Word) -> &'a str {
 }
 
 fn is_option(word: &Word, raw: &str) -> bool {
-    known(word).starts_with('-') || raw.starts_with("\\-")
+    known_start(word).starts_with('-') || raw.starts_with("\\-")
 }
 
 /// Returns whether a word as it is written says a plain letter, digit or dash by a backslash or a code. Only up to its

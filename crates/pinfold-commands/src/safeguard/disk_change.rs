@@ -1,8 +1,8 @@
 //! `disk-change`: makes a file system, a partition table or a volume where another may be.
 
-use super::arguments::{has, known, operands};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "disk-change",
@@ -87,30 +87,32 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     let args = invoked.args;
-    if has(args, "", "help") || has(args, "", "version") {
+    if invoked.surely_has("", "help") || invoked.surely_has("", "version") {
         return false;
     }
-    let verb = || operands(args).next().map(known).unwrap_or_default();
+    let verb = || invoked.operands().next().map(known_start).unwrap_or_default();
     match invoked.name {
-        "fdisk" => !has(args, "lxV", "list"),
+        "fdisk" => !invoked.surely_has("lxV", "list"),
         "sfdisk" => {
-            !has(args, "ldJFgsVT", "dump")
+            !invoked.surely_has("ldJFgsVT", "dump")
                 && !["list", "json", "list-free", "show-size", "verify"]
                     .iter()
-                    .any(|long| has(args, "", long))
+                    .any(|long| invoked.has("", long))
         }
-        "gdisk" | "tune2fs" => !has(args, "l", ""),
-        "sgdisk" => !has(args, "pivO", "print") && !has(args, "", "info"),
-        "parted" => !has(args, "l", "list") && !operands(args).any(|word| known(word) == "print"),
-        "wipefs" => has(args, "a", "all") || has(args, "o", "offset"),
+        "gdisk" | "tune2fs" => !invoked.surely_has("l", ""),
+        "sgdisk" => !invoked.surely_has("pivO", "print") && !invoked.surely_has("", "info"),
+        "parted" => {
+            !invoked.surely_has("l", "list") && !invoked.operands().any(|word| known_start(word) == "print")
+        }
+        "wipefs" => invoked.has("a", "all") || invoked.has("o", "offset"),
         "cryptsetup" => CRYPT.contains(&verb()),
-        "hdparm" => args.iter().any(|word| HDPARM.iter().any(|long| known(word).starts_with(long))),
+        "hdparm" => args.iter().any(|word| HDPARM.iter().any(|long| known_start(word).starts_with(long))),
         "nvme" => matches!(verb(), "format" | "sanitize" | "write" | "write-zeroes" | "dsm" | "delete-ns"),
-        "mdadm" => ["create", "zero-superblock", "remove", "fail"].iter().any(|long| has(args, "C", long)),
+        "mdadm" => ["create", "zero-superblock", "remove", "fail"].iter().any(|long| invoked.has("C", long)),
         "zpool" => matches!(verb(), "destroy" | "create" | "labelclear" | "remove" | "detach"),
         "zfs" => matches!(verb(), "destroy" | "rollback"),
         "diskutil" => verb().starts_with("erase") || DISKUTIL.contains(&verb()),
-        "badblocks" => has(args, "w", ""),
+        "badblocks" => invoked.has("w", ""),
         _ => true,
     }
 }

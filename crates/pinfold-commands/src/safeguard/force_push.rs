@@ -1,9 +1,10 @@
 //! `force-push`: rewriting or deleting a remote branch loses other people's work, and nobody can bring it back
 //! from here.
 
-use super::arguments::{Argument, Valued, known, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::Arg;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "force-push",
@@ -20,6 +21,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "git push origin :main",
         "git push origin --delete x",
         "git push -d origin x",
+        "git push --repo\"$x\" -n --force",
         "git push --prune origin",
         "git -C sub push --force",
         "git --git-dir=.git push -f",
@@ -33,6 +35,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "git push --force-with-lease",
         "git push --follow-tags",
         "git push -n --force",
+        "git push -o -f origin x",
         "git push -o ci.skip origin x",
         "git commit -m 'docs: explain git push --force'",
         "git log --grep='push --force'",
@@ -43,22 +46,16 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    let arguments =
-        || read(invoked.args, Valued { short: "o", long: &["push-option", "receive-pack", "exec", "repo"] });
-    let is_rehearsal = arguments().any(|argument| argument.is_short("n") || argument.is_long("dry-run"));
-    !is_rehearsal && arguments().any(rewrites)
+    !invoked.surely_has("n", "dry-run") && invoked.any(rewrites)
 }
 
-fn rewrites(argument: Argument<'_>) -> bool {
-    match argument {
-        Argument::Short(letter, _) => matches!(letter, 'f' | 'd'),
-        Argument::Long(name, _) => {
-            name == "force"
-                || ["delete", "mirror", "prune"].iter().any(|full| name.len() > 1 && full.starts_with(name))
-        }
-        Argument::Operand(word) => {
-            let refspec = known(word);
-            refspec.starts_with('+') || refspec.starts_with(':') && refspec.len() > 1
-        }
+fn rewrites(arg: &Arg<'_>) -> bool {
+    if let Some(refspec) = arg.operand().map(known_start) {
+        return refspec.starts_with('+') || refspec.starts_with(':') && refspec.len() > 1;
     }
+    let cut_short = |name: &str| {
+        name == "force"
+            || ["delete", "mirror", "prune"].iter().any(|full| name.len() > 1 && full.starts_with(name))
+    };
+    arg.is_letter("fd") || arg.long().is_some_and(cut_short)
 }

@@ -1,6 +1,5 @@
 //! `hard-reset`: sets the working tree back; changes that were never committed are gone.
 
-use super::arguments::has;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
 
@@ -29,7 +28,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
-        "reset" => has(invoked.args, "", "hard"),
-        _ => has(invoked.args, "", "reset") && has(invoked.args, "u", "update"),
+        "reset" => invoked.has("", "hard"),
+        _ => invoked.has("", "reset") && invoked.has("u", "update"),
     }
 }

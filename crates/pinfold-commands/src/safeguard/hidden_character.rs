@@ -3,8 +3,8 @@
 
 use pinfold_shell::{Opaque, OpaqueWhy};
 
-use super::arguments::known;
 use super::{Line, Safeguard, Watch};
+use crate::words::known_start;
 use crate::{Invocation, Severity};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -44,5 +44,5 @@ fn hits(line: &Line<'_>) -> bool {
 
 /// Programs are named in ASCII; a name that is not is made to look like another.
 fn is_disguised(reading: &Invocation) -> bool {
-    reading.words.first().is_some_and(|program| !known(program).is_ascii())
+    reading.words.first().is_some_and(|program| !known_start(program).is_ascii())
 }

@@ -1,8 +1,9 @@
 //! `history-loss`: rewrites all commits, or removes those that only git's own memory still holds.
 
-use super::arguments::{Argument, Valued, has, known, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::Arg;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "history-loss",
@@ -32,13 +33,13 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
-        "reflog" => invoked.args.first().is_some_and(|word| matches!(known(word), "expire" | "delete")),
-        "gc" => read(invoked.args, Valued::default()).any(prunes_at_once),
-        "prune" => !has(invoked.args, "n", "dry-run"),
+        "reflog" => invoked.args.first().is_some_and(|word| matches!(known_start(word), "expire" | "delete")),
+        "gc" => invoked.any_with_value(prunes_at_once),
+        "prune" => !invoked.surely_has("n", "dry-run"),
         _ => true,
     }
 }
 
-fn prunes_at_once(argument: Argument<'_>) -> bool {
-    matches!(argument, Argument::Long(name, Some("now" | "all")) if "prune".starts_with(name))
+fn prunes_at_once(arg: &Arg<'_>, value: Option<&str>) -> bool {
+    arg.is_long("prune") && matches!(value, Some("now" | "all"))
 }

@@ -1,8 +1,8 @@
 //! `host-administration`: changes the machine itself: its services, users, schedules, modules, network rules.
 
-use super::arguments::{has, known, operands};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "host-administration",
@@ -38,12 +38,16 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "swapoff -a",
         "setenforce 0",
         "date -s x",
+        "date -us x",
+        "systemctl -t status stop nginx",
         "hostnamectl set-hostname x",
         "csrutil disable",
     ],
     passes: &[
         "systemctl status nginx",
         "systemctl --user list-units",
+        "systemctl -t service list-units",
+        "loginctl -o json list-sessions",
         "systemctl is-active x",
         "service nginx status",
         "launchctl list",
@@ -57,6 +61,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "mount",
         "date",
         "date -d yesterday",
+        "date -Is -dyesterday",
         "hostnamectl",
         "man reboot",
         "cat reboot.md",
@@ -141,44 +146,44 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     let args = invoked.args;
-    if has(args, "", "help") || has(args, "", "version") {
+    if invoked.surely_has("", "help") || invoked.surely_has("", "version") {
         return false;
     }
-    let is_any = |words: &[&str]| operands(args).any(|word| words.contains(&known(word)));
-    let verb = || operands(args).next().map(known);
+    let is_any = |words: &[&str]| invoked.operands().any(|word| words.contains(&known_start(word)));
+    let verb = || invoked.operands().next().map(known_start);
     match invoked.name {
         "systemctl" | "hostnamectl" | "timedatectl" | "loginctl" => {
             verb().is_some_and(|verb| !only_shows(verb))
         }
-        "service" | "rc-service" => !is_any(&["status"]) && !has(args, "", "status-all"),
+        "service" | "rc-service" => !is_any(&["status"]) && !invoked.surely_has("", "status-all"),
         "launchctl" => {
             verb().is_some_and(|verb| !matches!(verb, "list" | "print" | "blame" | "help" | "version"))
         }
-        "crontab" => !has(args, "l", ""),
-        "at" => !has(args, "lcV", ""),
-        "passwd" => !has(args, "S", "status"),
-        "modprobe" => !has(args, "nDc", "dry-run"),
+        "crontab" => !invoked.surely_has("l", ""),
+        "at" => !invoked.surely_has("lcV", ""),
+        "passwd" => !invoked.surely_has("S", "status"),
+        "modprobe" => !invoked.surely_has("nDc", "dry-run"),
         "sysctl" => {
-            has(args, "wp", "write")
-                || has(args, "", "system")
-                || operands(args).any(|word| known(word).contains('='))
+            invoked.has("wp", "write")
+                || invoked.has("", "system")
+                || invoked.operands().any(|word| known_start(word).contains('='))
         }
-        "iptables" | "ip6tables" => !has(args, "LSC", "list"),
+        "iptables" | "ip6tables" => !invoked.surely_has("LSC", "list"),
         "nft" => verb() != Some("list"),
         "ufw" | "csrutil" => verb() != Some("status"),
-        "firewall-cmd" => !args.iter().all(|word| only_asks(known(word))),
-        "pfctl" => !has(args, "s", ""),
-        "mount" => operands(args).next().is_some(),
-        "swapon" => !has(args, "s", "show"),
-        "efibootmgr" => !args.is_empty() && !has(args, "v", "verbose"),
-        "date" => has(args, "s", "set"),
-        "hwclock" => has(args, "ws", "systohc") || has(args, "", "hctosys") || has(args, "", "set"),
-        "spctl" => args.iter().any(|word| known(word).contains("disable")),
-        "dscl" => args.iter().any(|word| DSCL.contains(&known(word))),
-        "nvram" => has(args, "cd", "") || operands(args).any(|word| known(word).contains('=')),
-        "pmset" => !has(args, "g", ""),
-        "scutil" => has(args, "", "set"),
-        "systemsetup" => args.iter().any(|word| known(word).starts_with("-set")),
+        "firewall-cmd" => !args.iter().all(|word| only_asks(known_start(word))),
+        "pfctl" => !invoked.surely_has("s", ""),
+        "mount" => invoked.operands().next().is_some(),
+        "swapon" => !invoked.surely_has("s", "show"),
+        "efibootmgr" => !args.is_empty() && !invoked.surely_has("v", "verbose"),
+        "date" => invoked.has("s", "set"),
+        "hwclock" => invoked.has("ws", "systohc") || invoked.has("", "hctosys") || invoked.has("", "set"),
+        "spctl" => args.iter().any(|word| known_start(word).contains("disable")),
+        "dscl" => args.iter().any(|word| DSCL.contains(&known_start(word))),
+        "nvram" => invoked.has("cd", "") || invoked.operands().any(|word| known_start(word).contains('=')),
+        "pmset" => !invoked.surely_has("g", ""),
+        "scutil" => invoked.has("", "set"),
+        "systemsetup" => args.iter().any(|word| known_start(word).starts_with("-set")),
         _ => true,
     }
 }

@@ -1,11 +1,11 @@
 //! `host-mount`: gives a container the machine's root or the socket that starts containers, so that nothing it does
 //! stays inside.
 
-use super::arguments::{Argument, Valued, read};
 use super::root_removal::leads_to_root;
 use super::way::Way;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::Arg;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "host-mount",
@@ -23,6 +23,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "docker run --mount type=volume,volume-opt=device=/,dst=/h alpine",
         "docker run -v /var/run/docker.sock:/s alpine",
         "docker run --privileged alpine",
+        "docker sandbox run -v /:/h agent",
+        "docker service create --mount type=bind,source=/,target=/h alpine",
         "docker run --rm --pid=host alpine",
         "sudo docker container run -v /:/h alpine",
     ],
@@ -43,43 +45,32 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     watch: Watch::Programs(&["docker", "podman", "nerdctl"], hits),
 };
 
-const VALUED: Valued = Valued {
-    short: "aceghlmopuvwH",
-    long: &[
-        "volume",
-        "opt",
-        "mount",
-        "pid",
-        "name",
-        "env",
-        "user",
-        "workdir",
-        "network",
-        "publish",
-        "entrypoint",
-    ],
-};
-
 fn hits(invoked: &Invoked<'_>) -> bool {
-    read(invoked.args, VALUED).any(opens_host)
+    invoked.any_with_value(opens_host)
 }
 
-fn opens_host(argument: Argument<'_>) -> bool {
-    match argument {
-        Argument::Short('v', Some(volume)) | Argument::Long("volume", Some(volume)) => {
-            // `-v=/:/h` is `-v /:/h` to programs of Go.
-            let volume = volume.strip_prefix('=').unwrap_or(volume);
-            is_host(volume.split(':').next().unwrap_or_default())
-        }
-        Argument::Short('o', Some(option)) | Argument::Long("opt", Some(option)) => binds_host(option),
-        Argument::Long("mount", Some(mount)) => mount.split(',').any(|field| {
-            field.strip_prefix("source=").or_else(|| field.strip_prefix("src=")).is_some_and(is_host)
-                || field.strip_prefix("volume-opt=").is_some_and(binds_host)
-        }),
-        Argument::Long("privileged", value) => value != Some("false"),
-        Argument::Long("pid", value) => value == Some("host"),
-        Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => false,
+fn opens_host(arg: &Arg<'_>, value: Option<&str>) -> bool {
+    if arg.is_letter("v") || arg.long() == Some("volume") {
+        // `-v=/:/h` is `-v /:/h` to programs of Go.
+        let volume = value.map(|volume| volume.strip_prefix('=').unwrap_or(volume));
+        return volume.is_some_and(|volume| is_host(volume.split(':').next().unwrap_or_default()));
     }
+    if arg.is_letter("o") {
+        return value.is_some_and(binds_host);
+    }
+    match arg.long() {
+        Some("opt") => value.is_some_and(binds_host),
+        Some("mount" | "mount-add") => value.is_some_and(|mount| mount.split(',').any(mounts_host)),
+        Some("privileged") => value != Some("false"),
+        Some("pid") => value == Some("host"),
+        Some(_) | None => false,
+    }
+}
+
+/// A field of `--mount`.
+fn mounts_host(field: &str) -> bool {
+    let source = field.strip_prefix("source=").or_else(|| field.strip_prefix("src="));
+    source.is_some_and(is_host) || field.strip_prefix("volume-opt=").is_some_and(binds_host)
 }
 
 /// `device=/` of a volume: what is mounted when the volume is.

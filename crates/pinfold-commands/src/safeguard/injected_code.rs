@@ -1,9 +1,10 @@
 //! `injected-code`: variables that make another program load code, or a shell run a file, before it does its own
 //! work.
 
-use super::arguments::{known, sets_variable};
 use super::{Command, Safeguard, Watch};
 use crate::Severity;
+use crate::constants::sets_variable;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "injected-code",
@@ -40,7 +41,7 @@ fn hits(command: &Command<'_>) -> bool {
                     && reading
                         .args()
                         .iter()
-                        .any(|word| known(word).split_once('=').is_some_and(|(name, _)| injects(name))))
+                        .any(|word| known_start(word).split_once('=').is_some_and(|(name, _)| injects(name))))
         })
 }
 

@@ -1,8 +1,8 @@
 //! `inline-command`: a command line inside the code of another language does what it does anywhere.
 
-use super::arguments::known;
 use super::{Invoked, Safeguard, Watch, text_hits};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "inline-command",
@@ -76,11 +76,12 @@ fn hits(invoked: &Invoked<'_>) -> bool {
 /// The argument that is program text.
 fn code<'a>(invoked: &Invoked<'a>) -> Option<&'a str> {
     if invoked.name.ends_with("awk") {
-        return invoked.args.iter().map(known).find(|text| !text.starts_with('-'));
+        return invoked.args.iter().map(known_start).find(|text| !text.starts_with('-'));
     }
     let is_option = |text: &str| text.starts_with('-') && text.ends_with(['c', 'e', 'E', 'r', 'n', 'p']);
-    let at = invoked.args.iter().map(known).take_while(|text| text.starts_with('-')).position(is_option)?;
-    invoked.args.get(at + 1).map(known)
+    let at =
+        invoked.args.iter().map(known_start).take_while(|text| text.starts_with('-')).position(is_option)?;
+    invoked.args.get(at + 1).map(known_start)
 }
 
 /// Returns whether a function that runs text is given one that would be hit. Each place is looked at once.

@@ -1,8 +1,8 @@
 //! `mass-kill`: ends processes by name, or all of them, whoever started them.
 
-use super::arguments::{Argument, Valued, known, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "mass-kill",
@@ -37,18 +37,17 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
         "kill" => ends_all(invoked),
-        _ => !read(invoked.args, Valued::default())
-            .any(|argument| argument.is_short("lV") || is_question(argument)),
+        _ => {
+            !invoked.surely_has("lV", "list")
+                && !invoked.surely_has("", "help")
+                && !invoked.surely_has("", "version")
+        }
     }
-}
-
-fn is_question(argument: Argument<'_>) -> bool {
-    ["list", "help", "version"].iter().any(|long| argument.is_long(long))
 }
 
 /// A target `-1` is everything; 1 is what everything else hangs on. The first `-1` is a signal if a number follows.
 fn ends_all(invoked: &Invoked<'_>) -> bool {
-    let mut targets = invoked.args.iter().map(known).peekable();
+    let mut targets = invoked.args.iter().map(known_start).peekable();
     match targets.peek() {
         Some(&("-s" | "-n" | "--signal")) => {
             targets.next();

@@ -6,7 +6,6 @@
 //!
 //! The trap: a false alarm costs as much as a miss, since a person who is asked too often stops reading.
 
-mod arguments;
 mod hosts;
 mod way;
 
@@ -64,6 +63,10 @@ pub(crate) use self::root_removal::is_root_kind;
 use self::way::Way;
 use crate::PathClaim;
 use crate::constants::Constants;
+use crate::program::{
+    Arg, Program, Scanned, UNLISTED, command, find, find_or_unlisted, scan, scan_everywhere,
+};
+use crate::words::{known_start, program_name};
 use crate::{CommandClaim, CommandEffects, Invocation, SafeguardHit, Severity, analyze};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.
@@ -144,8 +147,41 @@ enum Watch {
 /// A program that is known by name, with its arguments; for git, a subcommand.
 struct Invoked<'a> {
     name: &'a str,
+    program: &'static Program,
     args: &'a [Word],
     works_in: Option<&'a str>,
+    scanned: OnceCell<Scanned<'a>>,
+}
+
+impl<'a> Invoked<'a> {
+    /// The arguments by the program's grammar, wherever options may stand.
+    fn scanned(&self) -> &Scanned<'a> {
+        self.scanned.get_or_init(|| scan_everywhere(self.program, self.args))
+    }
+
+    /// Returns whether any argument is one of these options of one letter, or this long one, also cut short.
+    fn has(&self, letters: &str, long: &str) -> bool {
+        self.scanned().has(letters, long)
+    }
+
+    /// Returns whether [`has`](Self::has) holds however options are completed of which a part is known only by running.
+    fn surely_has(&self, letters: &str, long: &str) -> bool {
+        self.scanned().surely_has(letters, long)
+    }
+
+    /// Returns whether any argument is of this kind.
+    fn any(&self, is_meant: impl Fn(&Arg<'a>) -> bool) -> bool {
+        self.scanned().args.iter().any(is_meant)
+    }
+
+    /// Returns whether any argument with its value is of this kind.
+    fn any_with_value(&self, is_meant: impl Fn(&Arg<'a>, Option<&str>) -> bool) -> bool {
+        self.scanned().with_values().any(|(arg, value)| is_meant(arg, value))
+    }
+
+    fn operands(&self) -> impl Iterator<Item = &'a Word> {
+        self.scanned().operands()
+    }
 }
 
 /// A simple command with everything that it would run.
@@ -236,7 +272,7 @@ pub fn of_line(text: &str, script: &Script, claims: &CommandEffects) -> Vec<Safe
 /// What the commands would do with the values that the line itself gives to variables.
 fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
     let sets = |command: &SimpleCommand| {
-        let program = command.words.first().map(arguments::known).unwrap_or_default();
+        let program = command.words.first().map(known_start).unwrap_or_default();
         !command.assignments.is_empty()
             || matches!(program, "export" | "declare" | "typeset" | "local" | "readonly")
     };
@@ -244,7 +280,7 @@ fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
         return;
     }
     for reading in line.readings() {
-        let watched = match reading.words.first().and_then(arguments::program_name) {
+        let watched = match reading.words.first().and_then(program_name) {
             Some(name) => name == "git" || !INDEX.program(name).is_empty(),
             None => true,
         };
@@ -279,21 +315,33 @@ pub fn of_command(
 /// What the program of one reading would do.
 fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<SafeguardHit>) {
     let Some((program, args)) = reading.words.split_first() else { return };
-    let Some(program) = arguments::program_name(program) else { return };
+    let Some(program) = program_name(program) else { return };
     let (watching, name, args) = match program.strip_prefix("git-") {
         Some(subcommand) => (INDEX.git(subcommand), subcommand, args),
-        None if program == "git" => match arguments::subcommand(args) {
+        None if program == "git" => match git_subcommand(args) {
             Some((subcommand, args)) => (INDEX.git(subcommand), subcommand, args),
             None => return,
         },
         None => (INDEX.program(program), program, args),
     };
-    let invoked = Invoked { name, args, works_in };
+    if watching.is_empty() {
+        return;
+    }
+    let of_git = || find("git").and_then(|git| command(git, name)).unwrap_or(&UNLISTED);
+    let is_git = program == "git" || program.starts_with("git-");
+    let program = if is_git { of_git() } else { find_or_unlisted(name) };
+    let invoked = Invoked { name, program, args, works_in, scanned: OnceCell::new() };
     for safeguard in watching {
         if matches!(safeguard.watch, Watch::Programs(_, check) | Watch::Git(_, check) if check(&invoked)) {
             add(safeguard, hits);
         }
     }
+}
+
+/// The subcommand of git with its arguments: what comes after git's own options.
+fn git_subcommand(args: &[Word]) -> Option<(&str, &[Word])> {
+    let first = scan(find("git")?, args).first?;
+    Some((args.get(first)?.as_static()?, args.get(first + 1..)?))
 }
 
 /// Adds a hit, once.

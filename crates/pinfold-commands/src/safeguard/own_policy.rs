@@ -1,9 +1,9 @@
 //! `own-policy`: changes what an agent may do: the rules of this gate, the trust in a project's own settings, or the answer
 //! to a question of its own.
 
-use super::arguments::known;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "own-policy",
@@ -34,8 +34,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    let says = |word: &str| invoked.args.iter().map(known).any(|text| text == word);
-    match invoked.args.first().map(known) {
+    let says = |word: &str| invoked.args.iter().map(known_start).any(|text| text == word);
+    match invoked.args.first().map(known_start) {
         Some("trust") => !says("--withdraw"),
         Some("approve" | "deny") => true,
         Some("approvals") => says("--web"),

@@ -2,9 +2,10 @@
 
 use pinfold_shell::{RedirectKind, Word};
 
-use super::arguments::{Argument, Valued, has, known, program_name, read};
 use super::way::{Start, Step, Way};
 use super::{Command, Safeguard, Watch};
+use crate::program::{find_or_unlisted, scan_everywhere};
+use crate::words::{known_start, program_name};
 use crate::{Invocation, Severity};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -23,6 +24,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cat ../../../proc/self/environ",
         "cd /proc/self && cat environ",
         "grep TOKEN /proc/self/environ",
+        "grep -m 1 TOKEN /proc/self/environ",
         "cat /proc/self/mem",
         "python3 -c 'print(open(\"/proc/self/environ\").read())'",
         "ps eww",
@@ -33,6 +35,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "find . -name '*.environ'",
         "rg '/proc/self/environ' src",
         "grep -rn /proc/self/environ src",
+        "rg -t rust /proc/self/environ",
         "echo /proc/self/environ",
         "git commit -m 'do not read /proc/self/environ in tests'",
         "cat /proc/cpuinfo",
@@ -62,24 +65,24 @@ fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
         "echo" | "printf" => false,
         "ps" => shows_environments(reading.args()),
         "grep" | "egrep" | "fgrep" | "rg" | "ag" | "ack" => {
-            reading.args().iter().any(&leads_there) && files_of_search(reading.args()).any(leads_there)
+            reading.args().iter().any(&leads_there)
+                && files_of_search(name, reading.args()).into_iter().any(leads_there)
         }
         _ => {
             let takes_code = is_interpreter(name);
-            reading.args().iter().any(|word| leads_there(word) || (takes_code && is_code_for_it(known(word))))
+            reading
+                .args()
+                .iter()
+                .any(|word| leads_there(word) || (takes_code && is_code_for_it(known_start(word))))
         }
     }
 }
 
 /// The files that a search looks through: all operands but the pattern.
-fn files_of_search(args: &[Word]) -> impl Iterator<Item = &Word> {
-    let has_pattern = has(args, "ef", "regexp") || has(args, "", "file") || has(args, "", "files");
-    read(args, Valued { short: "efmABC", long: &["regexp", "file"] })
-        .filter_map(|argument| match argument {
-            Argument::Operand(word) => Some(word),
-            Argument::Short(..) | Argument::Long(..) => None,
-        })
-        .skip(usize::from(!has_pattern))
+fn files_of_search<'a>(name: &str, args: &'a [Word]) -> Vec<&'a Word> {
+    let scanned = scan_everywhere(find_or_unlisted(name), args);
+    let has_pattern = scanned.has("ef", "regexp") || scanned.has("", "file") || scanned.has("", "files");
+    scanned.operands().skip(usize::from(!has_pattern)).collect()
 }
 
 /// Returns whether a program takes program text as an argument.
@@ -106,7 +109,7 @@ fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     let steps = match way.start {
         Start::Root => all.as_slice(),
         // Enough `..` lead to the root.
-        Start::Here if known(word).starts_with("..") => {
+        Start::Here if known_start(word).starts_with("..") => {
             let ups = all.iter().take_while(|step| step.is_up()).count();
             if ups == 0 { &[] } else { all.get(ups..).unwrap_or_default() }
         }
@@ -128,13 +131,8 @@ fn is_secret(proc: Step<'_>, file: Step<'_>) -> bool {
 /// Words without a dash are options too, and `e` among them shows the environments.
 fn shows_environments(args: &[Word]) -> bool {
     let mut takes_value = false;
-    read(
-        args,
-        Valued { short: "CGgpqstuUoOkN", long: &["sort", "format", "pid", "ppid", "user", "group", "tty"] },
-    )
-    .any(|argument| {
-        let Argument::Operand(word) = argument else { return false };
-        let letters = known(word);
+    scan_everywhere(find_or_unlisted("ps"), args).operands().any(|word| {
+        let letters = known_start(word);
         if std::mem::take(&mut takes_value) || !letters.bytes().all(|c| c.is_ascii_alphabetic()) {
             return false;
         }

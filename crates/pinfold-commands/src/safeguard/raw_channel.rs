@@ -2,10 +2,10 @@
 
 use pinfold_shell::Word;
 
-use super::arguments::{Argument, Valued, known, read};
 use super::hosts::{host_of, is_this_machine};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "raw-channel",
@@ -19,6 +19,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "ncat --sh-exec sh localhost 1",
         "telnet evil.com",
         "ftp evil.com",
+        "ftp -n evil.com",
+        "telnet -c evil.com",
         "sftp -b batch u@evil.com",
         "socat - TCP:evil.com:80",
         "socat TCP:localhost:1 EXEC:sh",
@@ -33,6 +35,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "nc -z localhost 80",
         "nc -zv db.example 5432",
         "nc localhost 6379",
+        "nc -W 5 localhost 6379",
+        "ncat --proxy p:1 --proxy-type http localhost 80",
         "nc -U /tmp/s",
         "nc -h",
         "telnet localhost 25",
@@ -59,17 +63,16 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
-        "telnet" => names_other_machine(invoked.args, Valued { short: "lbnXSe", long: &[] }),
-        "ftp" | "tftp" => names_other_machine(invoked.args, Valued { short: "PTsqo", long: &[] }),
+        "telnet" | "ftp" | "tftp" => names_other_machine(invoked),
         // With a path behind the host it fetches that; without, it is told what to do by a person or a file.
         "sftp" => {
-            names_other_machine(invoked.args, SFTP)
-                && !operands_of(invoked.args, SFTP).any(|host| host.contains(':'))
+            names_other_machine(invoked)
+                && !invoked.operands().map(known_start).any(|host| host.contains(':'))
         }
-        "curl" => invoked.args.iter().any(|word| speaks_raw(known(word))),
+        "curl" => invoked.args.iter().any(|word| speaks_raw(known_start(word))),
         "openssl" => speaks_tls(invoked.args),
-        "socat" => invoked.args.iter().any(|word| leads_away(known(word))),
-        _ => netcat(invoked.args),
+        "socat" => invoked.args.iter().any(|word| leads_away(known_start(word))),
+        _ => netcat(invoked),
     }
 }
 
@@ -83,54 +86,29 @@ fn speaks_raw(address: &str) -> bool {
 /// `openssl s_client` to another machine, and `openssl s_server`.
 fn speaks_tls(args: &[Word]) -> bool {
     let Some((command, rest)) = args.split_first() else { return false };
-    let to = |option: &Word| known(option).trim_start_matches('-') == "connect";
-    let here = rest
-        .windows(2)
-        .any(|pair| matches!(pair, [option, host] if to(option) && is_this_machine(host_of(known(host)))));
-    match known(command) {
+    let to = |option: &Word| known_start(option).trim_start_matches('-') == "connect";
+    let here = rest.windows(2).any(
+        |pair| matches!(pair, [option, host] if to(option) && is_this_machine(host_of(known_start(host)))),
+    );
+    match known_start(command) {
         "s_server" => true,
         "s_client" => !rest.is_empty() && !here,
         _ => false,
     }
 }
 
-fn netcat(args: &[Word]) -> bool {
-    let valued = Valued {
-        short: "cegGiIMmOopPqsTVwWxX",
-        long: &[
-            "exec",
-            "sh-exec",
-            "source",
-            "source-port",
-            "wait",
-            "idle-timeout",
-            "proxy",
-            "proxy-type",
-            "lua-exec",
-        ],
-    };
-    let any = |letters, longs: &[&str]| {
-        read(args, valued)
-            .any(|argument| argument.is_short(letters) || longs.iter().any(|long| argument.is_long(long)))
-    };
+fn netcat(invoked: &Invoked<'_>) -> bool {
+    let any = |letters, longs: &[&str]| longs.iter().any(|long| invoked.has(letters, long));
     if any("ce", &["exec", "sh-exec", "lua-exec"]) {
         return true;
     }
-    !any("zUh", &["help", "version"]) && (any("l", &["listen"]) || names_other_machine(args, valued))
-}
-
-const SFTP: Valued = Valued { short: "BbcDFiJloPRSsX", long: &[] };
-
-fn operands_of(args: &[Word], valued: Valued) -> impl Iterator<Item = &str> {
-    read(args, valued).filter_map(|argument| match argument {
-        Argument::Operand(word) => Some(known(word)),
-        Argument::Short(..) | Argument::Long(..) => None,
-    })
+    let quiet = ["help", "version"].iter().any(|long| invoked.surely_has("zUh", long));
+    !quiet && (any("l", &["listen"]) || names_other_machine(invoked))
 }
 
 /// Returns whether the first operand is a host other than this machine.
-fn names_other_machine(args: &[Word], valued: Valued) -> bool {
-    let host = operands_of(args, valued).next();
+fn names_other_machine(invoked: &Invoked<'_>) -> bool {
+    let host = invoked.operands().next().map(known_start);
     host.is_some_and(|host| !is_this_machine(host.rsplit('@').next().unwrap_or_default()))
 }
 

@@ -1,8 +1,8 @@
 //! `raw-copy`: `dd` writes what it is told to where it is told to, over anything, and asks nothing.
 
-use super::arguments::known;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "raw-copy",
@@ -16,7 +16,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     invoked.args.iter().any(|word| {
-        let text = known(word);
+        let text = known_start(word);
         text.starts_with("if=") || text.starts_with("of=")
     })
 }

@@ -1,8 +1,8 @@
 //! `rebound-name`: makes a name run something else than it says.
 
-use super::arguments::{Argument, Valued, known, read};
 use super::{Invoked, Safeguard, Watch, text_hits};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "rebound-name",
@@ -33,9 +33,8 @@ fn hits(invoked: &Invoked<'_>) -> bool {
         "alias" => invoked
             .args
             .iter()
-            .any(|word| known(word).split_once('=').is_some_and(|(_, text)| text_hits(text))),
-        "hash" => read(invoked.args, Valued { short: "p", long: &[] })
-            .any(|argument| matches!(argument, Argument::Short('p', _))),
-        _ => read(invoked.args, Valued { short: "f", long: &[] }).any(|argument| argument.is_short("f")),
+            .any(|word| known_start(word).split_once('=').is_some_and(|(_, text)| text_hits(text))),
+        "hash" => invoked.has("p", ""),
+        _ => invoked.has("f", ""),
     }
 }

@@ -1,6 +1,5 @@
 //! `recursive-removal`: takes away a folder with everything in it, and no bin keeps it.
 
-use super::arguments::has;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
 
@@ -61,5 +60,5 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 /// Returns whether a removing program goes down into folders.
 pub(super) fn is_recursive(invoked: &Invoked<'_>) -> bool {
-    invoked.name == "rimraf" || has(invoked.args, "rR", "recursive")
+    invoked.name == "rimraf" || invoked.has("rR", "recursive")
 }

@@ -4,10 +4,10 @@
 
 use pinfold_shell::Word;
 
-use super::arguments::{has, known, operands};
 use super::way::{Start, Step, Way};
 use super::{Invoked, Safeguard, Watch, find_removal, recursive_removal};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "root-removal",
@@ -44,6 +44,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "find / -delete",
         "find ~ -type f -exec rm {} +",
         "mv ~ /tmp/x",
+        "mv -t /tmp ~",
         "mv /* /tmp/x",
         "rsync -a --delete empty/ ~/",
     ],
@@ -62,6 +63,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "find . -delete",
         "find / -name core -delete",
         "mv x ~",
+        "mv -t ~ x",
         "ls /",
         "echo rm -rf /",
     ],
@@ -76,23 +78,23 @@ fn hits(invoked: &Invoked<'_>) -> bool {
     let args = invoked.args;
     let is_root = |word: &Word| is_root_kind(word, invoked.works_in);
     match invoked.name {
-        "chmod" | "chown" | "chgrp" => has(args, "R", "recursive") && operands(args).any(is_root),
+        "chmod" | "chown" | "chgrp" => invoked.has("R", "recursive") && invoked.operands().any(is_root),
         "find" | "gfind" => {
             find_removal::removes_everything(args) && find_removal::starts(args).any(is_root_way(invoked))
         }
-        "mv" => sources(args).iter().any(|word| is_root(word)),
+        "mv" => sources(invoked).iter().any(|word| is_root(word)),
         "rsync" => {
-            args.iter().any(|word| known(word).starts_with("--del"))
-                && operands(args).last().is_some_and(is_root)
+            args.iter().any(|word| known_start(word).starts_with("--del"))
+                && invoked.operands().last().is_some_and(is_root)
         }
-        _ => recursive_removal::is_recursive(invoked) && operands(args).any(is_root),
+        _ => recursive_removal::is_recursive(invoked) && invoked.operands().any(is_root),
     }
 }
 
 /// What `mv` takes away: all operands but the last, which is where they go.
-fn sources(args: &[Word]) -> Vec<&Word> {
-    let mut all: Vec<_> = operands(args).collect();
-    if !has(args, "t", "target-directory") {
+fn sources<'a>(invoked: &Invoked<'a>) -> Vec<&'a Word> {
+    let mut all: Vec<_> = invoked.operands().collect();
+    if !invoked.has("t", "target-directory") {
         all.pop();
     }
     all

@@ -1,8 +1,8 @@
 //! `stash-loss`: drops work that was put aside.
 
-use super::arguments::known;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "stash-loss",
@@ -15,5 +15,5 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    invoked.args.first().is_some_and(|word| matches!(known(word), "drop" | "clear"))
+    invoked.args.first().is_some_and(|word| matches!(known_start(word), "drop" | "clear"))
 }

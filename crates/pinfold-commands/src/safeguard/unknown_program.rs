@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
-use super::arguments::{known, program_name};
 use super::{Line, Safeguard, Watch, program_hits};
 use crate::Severity;
 use crate::constants::Given;
+use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unknown-program",
@@ -85,7 +85,7 @@ pub(super) fn hands_over(script: &Script) -> bool {
 fn handed_over<'a>(command: &'a SimpleCommand, functions: &HashSet<&str>) -> Option<&'a [Word]> {
     let (program, args) = command.words.split_first()?;
     match program.as_static()? {
-        "set" => args.get(args.iter().position(|word| known(word) == "--")? + 1..),
+        "set" => args.get(args.iter().position(|word| known_start(word) == "--")? + 1..),
         name => functions.contains(name).then_some(args),
     }
 }

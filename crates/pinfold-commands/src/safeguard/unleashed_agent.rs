@@ -1,8 +1,8 @@
 //! `unleashed-agent`: starts another coding agent, or this gate, with its questions switched off.
 
-use super::arguments::known;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unleashed-agent",
@@ -51,7 +51,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    let texts = || invoked.args.iter().map(known);
+    let texts = || invoked.args.iter().map(known_start);
     texts().any(is_unleashing)
         || (invoked.name == "pinfold"
             && texts().zip(texts().skip(1)).any(|(option, value)| option == "--sandbox" && value == "off"))

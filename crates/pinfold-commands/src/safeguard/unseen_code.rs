@@ -3,8 +3,9 @@
 
 use pinfold_shell::{Part, RedirectKind, Word};
 
-use super::arguments::{Argument, Valued, known, program_name, read};
 use super::{Line, Safeguard, Watch, text_hits};
+use crate::program::{find_or_unlisted, scan_everywhere};
+use crate::words::{known_start, program_name};
 use crate::{CommandClaim, Invocation, Severity};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -118,7 +119,7 @@ enum Text<'a> {
 fn program_text(reading: &Invocation, language: Language) -> Text<'_> {
     let args = reading.args();
     for (at, word) in args.iter().enumerate() {
-        let text = known(word);
+        let text = known_start(word);
         let is_option = text.starts_with(['-', '+']) && text.len() > 1;
         if !is_option {
             return if text == "-" { Text::Input } else { Text::File(word) };
@@ -232,15 +233,16 @@ fn is_seen(readings: &[Invocation]) -> bool {
 
 /// Programs that bring text from elsewhere, or make other text of it.
 fn fetches_or_decodes(reading: &Invocation) -> bool {
-    let args = reading.args();
-    let any = |letters| {
-        read(args, Valued::default())
-            .any(|argument| matches!(argument, Argument::Short(letter, _) if str::contains(letters, letter)))
-    };
-    match reading.words.first().and_then(program_name) {
-        Some(name) if FETCHES.contains(&name) || DECODES.contains(&name) => true,
-        Some("xxd") => any("r"),
-        Some("gzip" | "xz" | "bzip2" | "zstd") => any("d"),
+    let Some(name) = reading.words.first().and_then(program_name) else { return false };
+    let scanned = || scan_everywhere(find_or_unlisted(name), reading.args());
+    match name {
+        _ if FETCHES.contains(&name) || DECODES.contains(&name) => true,
+        // Every option that starts so is that one.
+        "xxd" => scanned()
+            .args
+            .iter()
+            .any(|arg| arg.is_letter("r") || arg.long().is_some_and(|name| name.starts_with('r'))),
+        "gzip" | "xz" | "bzip2" | "zstd" => scanned().has("d", ""),
         _ => false,
     }
 }

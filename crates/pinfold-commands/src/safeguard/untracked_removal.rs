@@ -1,6 +1,5 @@
 //! `untracked-removal`: removes files that git does not know, so that no commit can bring them back.
 
-use super::arguments::{Valued, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
 
@@ -23,9 +22,5 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    let has = |letters, long| {
-        read(invoked.args, Valued { short: "e", long: &["exclude"] })
-            .any(|argument| argument.is_short(letters) || argument.is_long(long))
-    };
-    has("f", "force") && !has("n", "dry-run")
+    invoked.has("f", "force") && !invoked.surely_has("n", "dry-run")
 }

@@ -3,9 +3,10 @@
 
 use pinfold_shell::{Part, Word};
 
-use super::arguments::{known, sets_variable};
 use super::{Line, Safeguard, Watch, all_words};
 use crate::Severity;
+use crate::constants::sets_variable;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "word-splitting",
@@ -40,7 +41,7 @@ fn hits(line: &Line<'_>) -> bool {
     line.text.contains("IFS")
         && (line.script.commands.iter().any(|command| {
             // `IFS=, read x` holds for this one `read`, which makes no command of what it splits.
-            let only_reads = command.words.first().is_some_and(|word| known(word) == "read");
+            let only_reads = command.words.first().is_some_and(|word| known_start(word) == "read");
             (!only_reads && command.assignments.iter().any(|assignment| assignment.name == "IFS"))
                 || sets_variable(&command.words, |name| name == "IFS")
         }) || line.script.loops.iter().any(|over| over.name == "IFS")

@@ -1,8 +1,8 @@
 //! `worktree-removal`: removes a working tree with changes that were never committed.
 
-use super::arguments::{has, known};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "worktree-removal",
@@ -20,6 +20,6 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(invoked: &Invoked<'_>) -> bool {
-    invoked.args.first().is_some_and(|word| matches!(known(word), "remove" | "deinit"))
-        && has(invoked.args, "f", "force")
+    invoked.args.first().is_some_and(|word| matches!(known_start(word), "remove" | "deinit"))
+        && invoked.has("f", "force")
 }

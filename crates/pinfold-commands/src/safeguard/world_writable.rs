@@ -1,10 +1,9 @@
 //! `world-writable`: lets every user of the machine change a file.
 
-use pinfold_shell::Word;
-
-use super::arguments::{Argument, Valued, known, operands, read};
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::Arg;
+use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "world-writable",
@@ -27,6 +26,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "mkdir -m 777 d",
         "install -m0777 a b",
         "install --mode=777 a b",
+        "install -S -m 777 a b",
+        "mkdir --mode\"$x\" 777 d",
     ],
     passes: &[
         "chmod 755 scripts/run.sh",
@@ -49,22 +50,14 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     match invoked.name {
-        "mkdir" | "install" => read(invoked.args, Valued { short: "mgot", long: &["mode"] }).any(sets_mode),
-        _ => mode(invoked.args).is_some_and(is_open),
+        "mkdir" | "install" => invoked.any_with_value(sets_mode),
+        // The mode of `chmod` is the first operand. One that takes away (`-w`) looks like an option.
+        _ => invoked.operands().next().map(known_start).is_some_and(is_open),
     }
 }
 
-/// The mode of `chmod`: the first operand. A mode that takes away (`-w`) looks like an option.
-fn mode(args: &[Word]) -> Option<&str> {
-    operands(args).next().map(known)
-}
-
-fn sets_mode(argument: Argument<'_>) -> bool {
-    match argument {
-        Argument::Short('m', Some(mode)) => is_open(mode),
-        Argument::Long(name, Some(mode)) => name == "mode" && is_open(mode),
-        Argument::Short(..) | Argument::Long(..) | Argument::Operand(_) => false,
-    }
+fn sets_mode(arg: &Arg<'_>, value: Option<&str>) -> bool {
+    (arg.is_letter("m") || arg.is_long("mode")) && value.is_some_and(is_open)
 }
 
 /// Returns whether a mode lets others write.
