@@ -3,12 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::lines::Node;
-use super::vocabulary::{self, Effect, FOLDERS, REACHES, STYLES, look_up};
+use super::vocabulary::{self, Effect, FOLDERS, KINDS, REACHES, STYLES, kind_by_operands, look_up};
 
 /// One program, or one subcommand.
 pub(crate) struct Entry {
     pub(crate) place: String,
     pub(crate) names: Vec<String>,
+    /// The name of a `ProgramKind`.
+    pub(crate) kind: &'static str,
     pub(crate) style: &'static str,
     pub(crate) stops: bool,
     pub(crate) folder: &'static str,
@@ -97,6 +99,7 @@ impl<'a> Compiler<'a> {
         let mut entry = Entry {
             place: node.place.clone(),
             names: node.words.clone(),
+            kind: "",
             style: "Gnu",
             stops: false,
             folder: "Nothing",
@@ -116,6 +119,7 @@ impl<'a> Compiler<'a> {
         }
         self.fill(&mut entry, node, From::Entry);
         self.add_listed(&mut entry);
+        self.settle_kind(node, &mut entry);
         self.no_option_twice(node, &entry);
         self.no_name_twice(&entry.commands);
         entry
@@ -130,6 +134,7 @@ impl<'a> Compiler<'a> {
                 "also" => entry.names.extend(line.words.iter().cloned()),
                 "stops" => entry.stops = true,
                 "closed" => entry.closed = true,
+                "kind" => self.choose(&mut entry.kind, KINDS, line),
                 "style" => self.choose(&mut entry.style, STYLES, line),
                 "folder" => self.choose(&mut entry.folder, FOLDERS, line),
                 "words" => self.choose(&mut entry.reach, REACHES, line),
@@ -159,6 +164,18 @@ impl<'a> Compiler<'a> {
                 }
                 _ => self.options(entry, line, from),
             }
+        }
+    }
+
+    /// The kind that the entry says, or that its operands say. One of them is enough.
+    fn settle_kind(&mut self, node: &Node, entry: &mut Entry) {
+        let by_operands = kind_by_operands(&entry.operands);
+        let inherits = node.children.iter().any(|line| line.key == "like");
+        if entry.kind == by_operands && !inherits {
+            self.error(node, "its operands already say of which kind it is");
+        }
+        if entry.kind.is_empty() {
+            entry.kind = by_operands;
         }
     }
 

@@ -72,9 +72,9 @@ impl Tables {
             Some((kind, names)) if names.is_empty() => kind.clone(),
             Some((kind, names)) => format!("{kind}({})", self.names(names)),
         };
-        let Entry { style, stops, folder, reach, closed, operands, tame, .. } = entry;
+        let Entry { kind, style, stops, folder, reach, closed, operands, tame, .. } = entry;
         format!(
-            "Program {{ names: {names}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
+            "Program {{ names: {names}, kind: ProgramKind::{kind}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
              {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands}, \
              read_only: ReadOnly::{read_only}, tame: {tame}, safe: {safe} }}"
         )

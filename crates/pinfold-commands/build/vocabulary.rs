@@ -61,6 +61,25 @@ const REASONS: &[(&str, &str)] =
 pub(crate) const STYLES: &[(&str, &str)] =
     &[("gnu", "Gnu"), ("go", "Go"), ("single", "Single"), ("glued", "Glued"), ("none", "Plain")];
 
+/// Kinds of programs. One whose operands are a program, a line or a script is of that kind without a word.
+pub(crate) const KINDS: &[(&str, &str)] = &[
+    ("wrapper", "Wrapper"),
+    ("launcher", "Launcher"),
+    ("shell", "Shell"),
+    ("foreign-shell", "ForeignShell"),
+    ("interpreter", "Interpreter"),
+];
+
+/// Returns the kind of a program by its operands, as source.
+pub(crate) fn kind_by_operands(operands: &str) -> &'static str {
+    match operands.strip_prefix("Operands::").unwrap_or_default().split('(').next().unwrap_or_default() {
+        "Command" | "Environment" | "Elsewhere" | "Line" => "Launcher",
+        "Script" => "Interpreter",
+        "ShellScript" => "Shell",
+        _ => "Plain",
+    }
+}
+
 /// Things that a program takes from the folder that it works in.
 pub(crate) const FOLDERS: &[(&str, &str)] =
     &[("repository", "Repository"), ("changes-repository", "ChangesRepository"), ("code", "Code")];

@@ -6,7 +6,7 @@ use pinfold_shell::{Redirect, RedirectKind, SimpleCommand};
 
 use super::Unknown;
 use super::analyze::CommandAnalyzer;
-use super::program::{self, Acts, Input};
+use super::program::{self, Acts, Input, ProgramKind};
 
 impl CommandAnalyzer<'_, '_> {
     /// A shell that reads its commands from standard input.
@@ -19,7 +19,7 @@ impl CommandAnalyzer<'_, '_> {
         };
         let last = command.redirects.iter().rev().find(fed);
         if let Some(document) = last.filter(|redirect| redirect.kind != RedirectKind::Read) {
-            if program::has_own_syntax(acts.name) {
+            if program::kind(acts.name) == Some(ProgramKind::ForeignShell) {
                 self.unknown(Unknown::Input(acts.name.to_owned()));
             }
             acts.line(Cow::Borrowed(&document.target));

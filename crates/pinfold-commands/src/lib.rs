@@ -61,6 +61,7 @@ pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
 pub use place::EMPTY_DEVICES;
+pub use program::ProgramKind;
 pub use unknown::{InnerLine, Unknown};
 
 use pinfold_host::{Host, WebUrl};
@@ -246,6 +247,34 @@ pub fn is_system_path(program: &str) -> bool {
     let in_it =
         |dir: &str| program.strip_prefix(dir).is_some_and(|name| !name.is_empty() && !name.contains('/'));
     SYSTEM.iter().any(|dir| in_it(dir))
+}
+
+/// Returns the kind of a program, by its name, also with a version behind it: `python3.12`. Nothing for one that the catalog
+/// does not have.
+pub fn program_kind(name: &str) -> Option<ProgramKind> {
+    program::kind(name)
+}
+
+/// Returns the kind of a program with subcommands by their words: `docker run`. Nothing when the catalog has no such program,
+/// or no such subcommand of it.
+pub fn subcommand_kind(words: &[&str]) -> Option<ProgramKind> {
+    program::entry_of(words).map(|entry| entry.kind)
+}
+
+/// Returns whether a program, or one of its subcommands, starts what it is told: `sudo`, `docker`, `docker run`.
+pub fn can_start_others(words: &[&str]) -> bool {
+    let starts = |program: &program::Program| program.kind.starts_others();
+    program::entry_of(words).is_some_and(|entry| starts(entry) || entry.commands().iter().any(starts))
+}
+
+/// Returns whether a program of this name runs scripts in the language of awk.
+pub fn is_awk(name: &str) -> bool {
+    program::is_awk(name)
+}
+
+/// Returns whether a program of this name runs scripts in the language of sed.
+pub fn is_sed(name: &str) -> bool {
+    program::is_sed(name)
 }
 
 /// Returns whether the tables describe a program of this name.

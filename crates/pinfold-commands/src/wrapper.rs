@@ -2,24 +2,21 @@
 //! nothing that a rule is about, as long as they are called by their exact grammar.
 
 use super::invocation::Invocation;
-use super::program::{Acts, InnerWords};
-
-/// Their names.
-const WRAPPERS: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
+use super::program::{Acts, InnerWords, ProgramKind, find};
 
 /// Folders that only the system's owner can write, for a wrapper that is named by its path.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
 
-/// Returns whether a name is one of them.
+/// Returns whether a name is that of a wrapper.
 pub(super) fn is_name(name: &str) -> bool {
-    WRAPPERS.contains(&name)
+    find(name).is_some_and(|program| program.kind == ProgramKind::Wrapper)
 }
 
 /// Returns whether the invocation is a wrapper by its name.
 pub(super) fn is_wrapper(invocation: &Invocation) -> bool {
     let Some(program) = invocation.program() else { return false };
     let name = SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
-    WRAPPERS.contains(&name)
+    is_name(name)
 }
 
 /// Returns whether a rule may look at what it starts in its place.

@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use pinfold_commands::{ProgramKind, can_start_others, program_kind};
+
 use crate::known_tools::{known_tools, tools_of_agents};
 use crate::pattern::{Base, PathPattern, ends_its_quotes};
 use crate::rule::{Covers, Effect, Rule, SourcedRule};
@@ -218,15 +220,14 @@ fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
     if text.contains("$(") || text.contains('`') {
         return Some("never matches: what a substitution says is known only by running it".to_owned());
     }
-    (effect == Effect::Allow && TAKEN_OFF.contains(&first)).then(|| {
+    // It is taken off before allow rules are asked.
+    let is_wrapper = program_kind(first) == Some(ProgramKind::Wrapper);
+    (effect == Effect::Allow && is_wrapper).then(|| {
         format!(
             "never matches: `{first}` is taken off before a command is compared; write the command behind it"
         )
     })
 }
-
-/// What stands in front of a command and is taken off before allow rules are asked.
-const TAKEN_OFF: &[&str] = &["timeout", "time", "nice", "nohup", "stdbuf"];
 
 fn everything(effect: Effect, rule: &Rule) -> Option<String> {
     let all = match rule.covers() {
@@ -241,13 +242,6 @@ fn everything(effect: Effect, rule: &Rule) -> Option<String> {
         .then(|| "lets every call of its kind through without a question".to_owned())
 }
 
-/// Programs whose arguments are programs.
-const RUNS_OTHERS: &[&str] = &[
-    "awk", "bash", "bun", "busybox", "bunx", "command", "dash", "deno", "doas", "docker", "env", "eval",
-    "exec", "find", "fish", "ksh", "lua", "node", "npx", "parallel", "perl", "php", "pipx", "pnpx", "podman",
-    "python", "python3", "ruby", "sh", "ssh", "sudo", "su", "uvx", "watch", "xargs", "yarn dlx", "zsh",
-];
-
 fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
     let Covers::Command(_) = rule.covers() else { return None };
     let text = pattern(rule);
@@ -257,10 +251,11 @@ fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
     if text.starts_with('*') {
         return Some("matches whatever program stands in front; name the program".to_owned());
     }
-    let runner = RUNS_OTHERS
-        .iter()
-        .find(|runner| text.strip_prefix(**runner).is_some_and(|rest| matches!(rest, " *" | ":*" | "*")))?;
-    Some(format!("lets any program run: `{runner}` starts what its arguments name; name them"))
+    let runner = text.strip_suffix('*')?;
+    let runner = runner.strip_suffix([' ', ':']).unwrap_or(runner);
+    let words: Vec<&str> = runner.split(' ').collect();
+    can_start_others(&words)
+        .then(|| format!("lets any program run: `{runner}` starts what its arguments name; name them"))
 }
 
 fn part_of_a_word(effect: Effect, rule: &Rule) -> Option<String> {

@@ -11,7 +11,9 @@ use super::super::words::{behind, known_start, literal};
 use super::super::{HostClaim, NotAllowlistable};
 use super::scan::{Arg, Scanned};
 use super::setting::{self, Setting};
-use super::{Does, Operands, Options, Program, Purpose, Reach, Style, find, interpreter, scan};
+use super::{
+    Does, Operands, Options, Program, ProgramKind, Purpose, Reach, Style, find, interpreter, kind, scan,
+};
 use crate::Operation;
 
 pub(crate) use super::super::FolderUse;
@@ -110,11 +112,6 @@ pub(crate) enum InnerWords<'a> {
 
 /// Number of words behind the line of a shell that are looked at as if each were the line.
 const MOST_LINES_OF_SHELL: usize = 32;
-
-/// Returns whether a shell reads another language than that of the command line, so that its lines are code like any other.
-pub(crate) fn has_own_syntax(shell: &str) -> bool {
-    matches!(shell, "zsh" | "fish" | "csh" | "tcsh" | "yash")
-}
 
 /// What `invocation` does.
 pub(crate) fn act(invocation: &Invocation) -> Acts<'_> {
@@ -506,7 +503,7 @@ impl<'a> Acts<'a> {
             // Options may stand between `-c` and its line: what looks like an argument of it may be it.
             let others = words.iter().skip(1).take(MOST_LINES_OF_SHELL);
             self.run_values.extend(others.map(|word| Cow::Borrowed(*word)));
-            self.told_code |= has_own_syntax(self.name);
+            self.told_code |= kind(self.name) == Some(ProgramKind::ForeignShell);
             return self.line(Cow::Borrowed(*script));
         }
         if script.parts.iter().any(|part| matches!(part, Part::Process)) {

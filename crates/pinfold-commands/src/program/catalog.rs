@@ -1,7 +1,10 @@
 //! The catalog of programs as `build.rs` compiled it from `programs/*.txt`: tables that refer to each other by index.
 
 use super::readings::OwnReading;
-use super::{Does, FolderUse, Operands, Options, OwnCheck, Program, Purpose, Reach, ReadOnly, Style, Takes};
+use super::{
+    Does, FolderUse, Operands, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly, Style,
+    Takes,
+};
 use crate::Operation;
 
 include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
@@ -94,6 +97,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
 /// What is known of a program without an entry: its words are read as most programs read theirs.
 pub(crate) static UNLISTED: Program = Program {
     names: NOTHING,
+    kind: ProgramKind::Plain,
     style: Style::Gnu,
     stops: false,
     options: NOTHING,
@@ -123,24 +127,20 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
 
 /// A shell or an interpreter by its name, also with a version behind it that the catalog does not have: `lua5.2`.
 pub(crate) fn interpreter(name: &str) -> Option<&'static Program> {
-    let takes_script =
-        |program: &&'static Program| matches!(program.operands, Operands::Script | Operands::ShellScript);
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    find(name).or_else(|| find(bare)).filter(takes_script)
+    find(name).or_else(|| find(bare)).filter(|program| program.kind.runs_code())
 }
 
-/// The programs that run a program, a line or a script that they are told as their operands.
+/// Returns the kind of a program, by its name, also with a version behind it; nothing for one without an entry.
+pub(crate) fn kind(name: &str) -> Option<ProgramKind> {
+    find(name).or_else(|| interpreter(name)).map(|program| program.kind)
+}
+
+/// The programs that run a program, a line or code that they are told.
 pub(crate) fn starters() -> impl Iterator<Item = &'static str> {
-    use Operands as O;
-    let starts = |name: &&str| {
-        find(name).is_some_and(|program| {
-            matches!(
-                program.operands,
-                O::Command(_) | O::Environment | O::Elsewhere(_) | O::Line(_) | O::Script | O::ShellScript
-            )
-        })
-    };
-    BY_NAME.iter().map(|(name, _)| name.as_str()).filter(starts)
+    let starts =
+        |program: u16| PROGRAMS.get(usize::from(program)).is_some_and(|program| program.kind.starts_others());
+    BY_NAME.iter().filter(move |(_, program)| starts(*program)).map(|(name, _)| name.as_str())
 }
 
 #[cfg(test)]
@@ -155,5 +155,23 @@ mod tests {
             assert!(std::ptr::eq(program, &raw const PROGRAMS[usize::from(*at)]));
         }
         assert!(find("").is_none() && find("no-such-program").is_none());
+    }
+
+    #[test]
+    fn a_kind_stands_in_the_entry_or_follows_from_its_operands() {
+        for (name, is) in [
+            ("timeout", Some(ProgramKind::Wrapper)),
+            ("gtimeout", Some(ProgramKind::Launcher)),
+            ("sudo", Some(ProgramKind::Launcher)),
+            ("xargs", Some(ProgramKind::Launcher)),
+            ("sh", Some(ProgramKind::Shell)),
+            ("zsh-5.9", Some(ProgramKind::ForeignShell)),
+            ("python3.99", Some(ProgramKind::Interpreter)),
+            ("gawk", Some(ProgramKind::Interpreter)),
+            ("git", Some(ProgramKind::Plain)),
+            ("no-such-program", None),
+        ] {
+            assert_eq!(kind(name), is, "{name}");
+        }
     }
 }

@@ -10,10 +10,10 @@ mod readings;
 mod scan;
 mod setting;
 
-pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act, has_own_syntax};
+pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
 #[cfg(test)]
 pub(crate) use catalog::all;
-pub(crate) use catalog::{Span, UNLISTED, find, find_or_unlisted, interpreter, starters};
+pub(crate) use catalog::{Span, UNLISTED, find, find_or_unlisted, interpreter, kind, starters};
 pub(crate) use scan::{Arg, Scanned, command, scan, scan_as, scan_everywhere};
 pub(super) use setting::query_goes_beyond;
 
@@ -25,6 +25,7 @@ use crate::Operation;
 pub(crate) struct Program {
     /// Its names: the last component of the program, or the word of the subcommand.
     names: Span,
+    pub(crate) kind: ProgramKind,
     pub(super) style: Style,
     /// Options end at the first operand.
     pub(super) stops: bool,
@@ -43,6 +44,38 @@ pub(crate) struct Program {
     /// No option of it at all runs or writes anything, so that a word which turns out to be an option does not matter.
     pub(crate) tame: bool,
     safe: Span,
+}
+
+/// Kind of a program: what it does with its words beside what they name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProgramKind {
+    /// It does what it is there for.
+    Plain,
+    /// It starts the rest of its words and changes nothing about that which a rule could mean: `timeout`.
+    Wrapper,
+    /// It starts a program or a command line that its words name: `sudo`, `xargs`, `find`.
+    Launcher,
+    /// A shell whose command lines are read here: `sh`.
+    Shell,
+    /// A shell with a language of its own, so that its lines are code: `fish`.
+    ForeignShell,
+    /// It runs code of a language: `python3`.
+    Interpreter,
+}
+
+impl ProgramKind {
+    /// Returns whether its words can be a program, a command line or code, which it runs.
+    pub fn starts_others(self) -> bool {
+        self != Self::Plain
+    }
+
+    /// Returns whether it runs a language, that of a shell or another.
+    pub(crate) fn runs_code(self) -> bool {
+        match self {
+            Self::Shell | Self::ForeignShell | Self::Interpreter => true,
+            Self::Plain | Self::Wrapper | Self::Launcher => false,
+        }
+    }
 }
 
 /// Read-only class of a program: whether it does nothing but read, and what its operands may be then.
@@ -250,6 +283,28 @@ pub(crate) enum Operands {
     Hosts,
     /// It takes its own reading.
     Own(OwnReading),
+}
+
+/// Returns the entry of a program, or of its subcommand, by the words for it.
+pub(crate) fn entry_of(words: &[&str]) -> Option<&'static Program> {
+    let (program, commands) = words.split_first()?;
+    let program = find(program).or_else(|| interpreter(program))?;
+    commands.iter().try_fold(program, |program, word| command(program, word))
+}
+
+/// Returns whether variables may be set in front of the program that it starts: `env A=1 make`.
+pub(crate) fn takes_assignments(name: &str) -> bool {
+    find(name).is_some_and(|program| matches!(program.operands, Operands::Environment))
+}
+
+/// Returns whether a program runs scripts in the language of awk.
+pub(crate) fn is_awk(name: &str) -> bool {
+    find(name).is_some_and(|program| matches!(program.operands, Operands::Own(OwnReading::AwkProgram)))
+}
+
+/// Returns whether a program runs scripts in the language of sed.
+pub(crate) fn is_sed(name: &str) -> bool {
+    find(name).is_some_and(|program| matches!(program.operands, Operands::Own(OwnReading::SedScript)))
 }
 
 /// Returns whether a program starts others for what it finds below the folders that it is told.

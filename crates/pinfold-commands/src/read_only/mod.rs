@@ -20,6 +20,7 @@ use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand, Word};
 
 use crate::Invocation;
 use crate::program::{OwnCheck, Program, ReadOnly, find};
+use crate::wrapper;
 
 /// Returns whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
 /// off; `moved` says that a `cd` in front may have led to another folder.
@@ -30,12 +31,14 @@ pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, moved: boo
         && command.assignments.iter().all(is_harmless)
         && command.redirects.iter().all(only_reads)
         && !invocation.open_ended
-        && invocation.through.iter().all(|through| WRAPPERS.contains(&through.name.as_str()))
+        && invocation.through.iter().all(|through| writes_nothing(&through.name))
         && program(invocation).is_some_and(|name| is_listed(name, invocation, moved))
 }
 
-/// Wrappers that neither write nor change what the program does.
-const WRAPPERS: &[&str] = &["timeout", "time", "nice", "stdbuf"];
+/// Returns whether a name is that of a wrapper that writes nothing itself, as `nohup` does.
+fn writes_nothing(name: &str) -> bool {
+    wrapper::is_name(name) && name != "nohup"
+}
 
 /// The program's name, if it is one that the system has: given without a folder, or in one of the system's.
 fn program(invocation: &Invocation) -> Option<&str> {

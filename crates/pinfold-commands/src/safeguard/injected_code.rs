@@ -4,6 +4,7 @@
 use super::{Command, Safeguard, Watch};
 use crate::Severity;
 use crate::constants::sets_variable;
+use crate::program::takes_assignments;
 use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -37,7 +38,7 @@ fn hits(command: &Command<'_>) -> bool {
     command.written.assignments.iter().any(|assignment| injects(&assignment.name))
         || command.readings.iter().any(|reading| {
             sets_variable(&reading.words, injects)
-                || (matches!(reading.name(), Some("env" | "sudo" | "doas"))
+                || (reading.name().is_some_and(takes_assignments)
                     && reading
                         .args()
                         .iter()

@@ -16,6 +16,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "node -e 'require(\"child_process\").execSync(\"rm -rf x\")'",
         "awk 'BEGIN{system(\"rm -rf x\")}'",
         "python3 -c 'import shutil; shutil.rmtree(\"x\")'",
+        "python3.11 -c 'import shutil; shutil.rmtree(\"x\")'",
         "node -e 'require(\"fs\").rmSync(\"x\", {recursive: true})'",
     ],
     passes: &[
@@ -28,24 +29,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "echo 'system(\"rm -rf x\")'",
     ],
     blind: "commands that the code puts together, gives as a list of words, or reads from elsewhere",
-    watch: Watch::Programs(
-        &[
-            "python",
-            "python3",
-            "python2",
-            "perl",
-            "ruby",
-            "node",
-            "nodejs",
-            "php",
-            "lua",
-            "awk",
-            "gawk",
-            "mawk",
-            "osascript",
-        ],
-        hits,
-    ),
+    watch: Watch::Interpreters(hits),
 };
 
 /// Functions that run the text they are given.

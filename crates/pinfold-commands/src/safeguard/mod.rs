@@ -64,7 +64,8 @@ use self::way::Way;
 use crate::PathClaim;
 use crate::constants::Constants;
 use crate::program::{
-    Arg, Program, Scanned, UNLISTED, command, find, find_or_unlisted, scan, scan_everywhere,
+    Arg, Program, ProgramKind, Scanned, UNLISTED, command, find, find_or_unlisted, kind, scan,
+    scan_everywhere,
 };
 use crate::words::{known_start, program_name};
 use crate::{CommandClaim, CommandEffects, Invocation, SafeguardHit, Severity, analyze};
@@ -136,12 +137,23 @@ pub struct Safeguard {
 enum Watch {
     /// Programs of these names, wherever they lie. A name that ends with `.` or `_` stands for all that start so.
     Programs(&'static [&'static str], fn(&Invoked<'_>) -> bool),
+    /// Programs that run code of a language.
+    Interpreters(fn(&Invoked<'_>) -> bool),
     /// These subcommands of git.
     Git(&'static [&'static str], fn(&Invoked<'_>) -> bool),
     /// Every simple command: its assignments and redirects, and each reading of its words.
     Commands(fn(&Command<'_>) -> bool),
     /// The line as a whole.
     Line(fn(&Line<'_>) -> bool),
+}
+
+impl Watch {
+    fn is_hit_by(&self, invoked: &Invoked<'_>) -> bool {
+        match self {
+            Self::Programs(_, check) | Self::Interpreters(check) | Self::Git(_, check) => check(invoked),
+            Self::Commands(_) | Self::Line(_) => false,
+        }
+    }
 }
 
 /// A program that is known by name, with its arguments; for git, a subcommand.
@@ -281,7 +293,7 @@ fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
     }
     for reading in line.readings() {
         let watched = match reading.words.first().and_then(program_name) {
-            Some(name) => name == "git" || !INDEX.program(name).is_empty(),
+            Some(name) => watches(name),
             None => true,
         };
         if watched {
@@ -316,23 +328,24 @@ pub fn of_command(
 fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<SafeguardHit>) {
     let Some((program, args)) = reading.words.split_first() else { return };
     let Some(program) = program_name(program) else { return };
-    let (watching, name, args) = match program.strip_prefix("git-") {
-        Some(subcommand) => (INDEX.git(subcommand), subcommand, args),
+    let of_git = match program.strip_prefix("git-") {
+        Some(subcommand) => Some((subcommand, args)),
         None if program == "git" => match git_subcommand(args) {
-            Some((subcommand, args)) => (INDEX.git(subcommand), subcommand, args),
+            Some(subcommand) => Some(subcommand),
             None => return,
         },
-        None => (INDEX.program(program), program, args),
+        None => None,
     };
-    if watching.is_empty() {
-        return;
-    }
-    let of_git = || find("git").and_then(|git| command(git, name)).unwrap_or(&UNLISTED);
-    let is_git = program == "git" || program.starts_with("git-");
-    let program = if is_git { of_git() } else { find_or_unlisted(name) };
-    let invoked = Invoked { name, program, args, works_in, scanned: OnceCell::new() };
+    let invoke = |name, program, args| Invoked { name, program, args, works_in, scanned: OnceCell::new() };
+    let (invoked, watching): (_, Vec<_>) = match of_git {
+        Some((name, args)) => {
+            let program = find("git").and_then(|git| command(git, name)).unwrap_or(&UNLISTED);
+            (invoke(name, program, args), INDEX.git(name).to_vec())
+        }
+        None => (invoke(program, find_or_unlisted(program), args), INDEX.program(program).collect()),
+    };
     for safeguard in watching {
-        if matches!(safeguard.watch, Watch::Programs(_, check) | Watch::Git(_, check) if check(&invoked)) {
+        if safeguard.watch.is_hit_by(&invoked) {
             add(safeguard, hits);
         }
     }
@@ -354,7 +367,7 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
 /// Returns whether a safeguard looks at programs of this name, wherever it lies.
 pub(crate) fn watches(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    name == "git" || !INDEX.program(name).is_empty()
+    name == "git" || INDEX.program(name).next().is_some()
 }
 
 /// What a program with its arguments would do that needs a person.
@@ -420,14 +433,20 @@ fn of_assignments(assignments: &[Assignment]) -> impl Iterator<Item = &Word> {
 /// The safeguards by what they watch.
 struct Index {
     programs: HashMap<&'static str, Vec<&'static Safeguard>>,
+    interpreters: Vec<&'static Safeguard>,
     git: HashMap<&'static str, Vec<&'static Safeguard>>,
     commands: Vec<&'static Safeguard>,
     line: Vec<&'static Safeguard>,
 }
 
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
-    let mut index =
-        Index { programs: HashMap::new(), git: HashMap::new(), commands: Vec::new(), line: Vec::new() };
+    let mut index = Index {
+        programs: HashMap::new(),
+        interpreters: Vec::new(),
+        git: HashMap::new(),
+        commands: Vec::new(),
+        line: Vec::new(),
+    };
     for safeguard in ALL {
         match safeguard.watch {
             Watch::Programs(names, _) => {
@@ -435,6 +454,7 @@ static INDEX: LazyLock<Index> = LazyLock::new(|| {
                     index.programs.entry(name).or_default().push(safeguard);
                 }
             }
+            Watch::Interpreters(_) => index.interpreters.push(safeguard),
             Watch::Git(names, _) => {
                 for name in names {
                     index.git.entry(name).or_default().push(safeguard);
@@ -452,8 +472,11 @@ impl Index {
         self.git.get(subcommand).map_or(&[], Vec::as_slice)
     }
 
-    fn program(&self, name: &str) -> &[&'static Safeguard] {
+    fn program(&self, name: &str) -> impl Iterator<Item = &'static Safeguard> {
         let family = || self.programs.get(name.get(..=name.find(['.', '_'])?)?);
-        self.programs.get(name).or_else(family).map_or(&[], Vec::as_slice)
+        let by_name = self.programs.get(name).or_else(family).into_iter().flatten();
+        let by_kind =
+            if kind(name) == Some(ProgramKind::Interpreter) { self.interpreters.as_slice() } else { &[] };
+        by_name.chain(by_kind).copied()
     }
 }

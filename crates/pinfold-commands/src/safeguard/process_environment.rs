@@ -4,7 +4,7 @@ use pinfold_shell::{RedirectKind, Word};
 
 use super::way::{Start, Step, Way};
 use super::{Command, Safeguard, Watch};
-use crate::program::{find_or_unlisted, scan_everywhere};
+use crate::program::{ProgramKind, find_or_unlisted, kind, scan_everywhere};
 use crate::words::{known_start, program_name};
 use crate::{Invocation, Severity};
 
@@ -69,7 +69,7 @@ fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
                 && files_of_search(name, reading.args()).into_iter().any(leads_there)
         }
         _ => {
-            let takes_code = is_interpreter(name);
+            let takes_code = kind(name) == Some(ProgramKind::Interpreter);
             reading
                 .args()
                 .iter()
@@ -83,13 +83,6 @@ fn files_of_search<'a>(name: &str, args: &'a [Word]) -> Vec<&'a Word> {
     let scanned = scan_everywhere(find_or_unlisted(name), args);
     let has_pattern = scanned.has("ef", "regexp") || scanned.has("", "file") || scanned.has("", "files");
     scanned.operands().skip(usize::from(!has_pattern)).collect()
-}
-
-/// Returns whether a program takes program text as an argument.
-fn is_interpreter(name: &str) -> bool {
-    let name = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    ["python", "perl", "ruby", "node", "php", "lua", "awk", "gawk", "mawk", "deno", "bun", "osascript"]
-        .contains(&name)
 }
 
 /// Program text that names such a file.

@@ -4,7 +4,7 @@
 use pinfold_shell::{Part, RedirectKind, Word};
 
 use super::{Line, Safeguard, Watch, text_hits};
-use crate::program::{find_or_unlisted, scan_everywhere};
+use crate::program::{ProgramKind, find_or_unlisted, kind, scan_everywhere};
 use crate::words::{known_start, program_name};
 use crate::{CommandClaim, Invocation, Severity};
 
@@ -88,17 +88,11 @@ enum Language {
 }
 
 fn language(name: &str) -> Option<Language> {
-    match name {
-        "sh" | "bash" | "dash" | "zsh" | "ksh" | "mksh" | "ash" | "fish" | "csh" | "tcsh" | "rbash" => {
-            Some(Language::Shell)
-        }
-        "source" | "." => Some(Language::Sourcing),
-        "perl" | "ruby" | "node" | "nodejs" | "deno" | "bun" | "php" | "lua" | "osascript" | "Rscript"
-        | "tclsh" | "python" => Some(Language::Other),
-        _ => name
-            .strip_prefix("python")
-            .filter(|version| version.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
-            .map(|_| Language::Other),
+    match kind(name) {
+        _ if matches!(name, "source" | ".") => Some(Language::Sourcing),
+        Some(ProgramKind::Shell | ProgramKind::ForeignShell) => Some(Language::Shell),
+        Some(ProgramKind::Interpreter) => Some(Language::Other),
+        Some(ProgramKind::Plain | ProgramKind::Wrapper | ProgramKind::Launcher) | None => None,
     }
 }
 

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use pinfold_commands::read_only;
-use pinfold_commands::{CommandClaim, Invocation};
+use pinfold_commands::{CommandClaim, Invocation, ProgramKind, program_kind, subcommand_kind};
 
 use crate::pattern::CommandPattern;
 
@@ -94,16 +94,25 @@ pub(super) fn of(words: &[Option<&str>]) -> Breadth {
     let name = program.rsplit('/').next().unwrap_or(program);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     let plain = unversioned(name);
-    let by_name = [name, plain].into_iter().filter_map(|name| TABLE.kinds.get(name)).max().copied();
-    let kind = by_name.unwrap_or(Kind::Plain).max(in_place(program));
+    let own = [name, plain].into_iter().filter_map(by_name).max();
+    let kind = own.unwrap_or(Kind::Plain).max(in_place(program));
     if kind == Kind::Anything {
         return NOTHING;
     }
     let below = [name, plain].into_iter().filter_map(|name| subcommand(name, args)).max();
     let prefix = [name, plain].into_iter().find_map(|name| prefix(name, args));
     let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == Kind::Plain;
-    let ordinary = TABLE.ordinary.contains(&name) || below.or(by_name) == Some(Kind::Exactly);
+    let ordinary = TABLE.ordinary.contains(&name) || below.or(own) == Some(Kind::Exactly);
     Breadth { kind: below.unwrap_or(kind), prefix, open, ordinary }
+}
+
+/// What the table says about a program, or the catalog: what starts others by its words is of that kind.
+fn by_name(name: &str) -> Option<Kind> {
+    TABLE.kinds.get(name).copied().or_else(|| by_catalog(program_kind(name)))
+}
+
+fn by_catalog(kind: Option<ProgramKind>) -> Option<Kind> {
+    kind.filter(|kind| kind.starts_others()).map(|_| Kind::Anything)
 }
 
 /// A program that is named by its place runs what stands in a file there.
@@ -122,7 +131,10 @@ fn unversioned(name: &str) -> &str {
 
 /// What is said about a subcommand, by its nearest entry. Behind options of the program itself it may be any word.
 fn subcommand(name: &str, args: &[Option<&str>]) -> Option<Kind> {
-    let entry = |words: &[&str]| TABLE.kinds.get([&[name], words].concat().join("+").as_str()).copied();
+    let entry = |words: &[&str]| {
+        let words = [&[name], words].concat();
+        TABLE.kinds.get(words.join("+").as_str()).copied().or_else(|| by_catalog(subcommand_kind(&words)))
+    };
     match args.first() {
         Some(Some(first)) if !first.starts_with(['-', '+']) => {
             let known: Vec<&str> = args.iter().map_while(|word| *word).collect();

@@ -44,7 +44,7 @@ fn opens_files(reading: &Invocation) -> bool {
 }
 
 fn is_awk(reading: &Invocation) -> bool {
-    matches!(reading.name(), Some("awk" | "gawk" | "mawk" | "nawk"))
+    reading.name().is_some_and(pinfold_commands::is_awk)
 }
 
 /// The paths that code of the command names in quotes, and a script of sed bare.
@@ -55,7 +55,8 @@ pub(super) fn named_in_code(claim: &CommandClaim, command: &SimpleCommand) -> Ve
     let words = claim.readings.iter().filter(|reading| has_code || is_awk(reading));
     let words = words.flat_map(Invocation::args).filter_map(Word::as_static);
     let quoted = words.chain(documents).flat_map(literals);
-    let scripts = claim.readings.iter().filter(|reading| matches!(reading.name(), Some("sed" | "gsed")));
+    let scripts =
+        claim.readings.iter().filter(|reading| reading.name().is_some_and(pinfold_commands::is_sed));
     let scripts = scripts.flat_map(Invocation::known_args).flatten().flat_map(bare);
     quoted.chain(scripts).map(str::to_owned).collect()
 }

@@ -85,3 +85,18 @@ fn a_version_and_a_place_make_no_other_program() {
     assert_eq!(of(&[Some("git"), None]).kind, Kind::Anything);
     assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, Kind::Reaches);
 }
+
+/// What is known of a program from the catalog stands there alone.
+#[test]
+fn the_table_repeats_no_kind_of_the_catalog() {
+    let derived = |word: &str| match word.split('+').collect::<Vec<_>>().as_slice() {
+        [name] => by_catalog(program_kind(name)),
+        words => by_catalog(subcommand_kind(words)),
+    };
+    let twice: Vec<_> = TABLE.kinds.iter().filter(|(word, kind)| derived(word) == Some(**kind)).collect();
+    assert_eq!(twice, Vec::new());
+    for words in [&["xargs"][..], &["lua5.2"], &["zsh"], &["timeout"], &["docker", "run"], &["uv", "run"]] {
+        let words: Vec<Option<&str>> = words.iter().copied().map(Some).collect();
+        assert_eq!(of(&words).kind, Kind::Anything, "{words:?}");
+    }
+}
