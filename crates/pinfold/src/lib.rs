@@ -23,6 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Features
+//! | feature (all by default) | brings |
+//! | --- | --- |
+//! | `idna` | names of hosts with letters beyond ASCII; without it such a name is refused in rules and calls |
+//! | `yaml` | [definitions of agents](agents) and scope [profiles](Profile); without it no such file is read |
+//!
 //! # Vocabulary
 //! [`Session`], [`RawCall`], [`Ruling`], [`Permit`], [`Question`], [`Refusal`], [`Journal`](audit::Journal).
 //!
@@ -74,6 +80,7 @@ mod supposed;
 mod survey;
 mod target;
 mod web;
+mod yaml;
 
 pub use call_request::CallRequest;
 pub use declared::draw;
