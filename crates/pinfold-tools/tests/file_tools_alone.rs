@@ -81,6 +81,8 @@ fn a_profile_is_read_or_refused() {
     let profile = pinfold::Profile::load(&Ambient::claim(), config.path(), "narrow");
     match profile {
         Ok(profile) => assert!(cfg!(feature = "yaml") && profile.name == "narrow"),
-        Err(error) => assert!(!cfg!(feature = "yaml") && error.mend.contains("its feature `yaml`"), "{error}"),
+        Err(error) => {
+            assert!(!cfg!(feature = "yaml") && error.mend.contains("its feature `yaml`"), "{error}")
+        }
     }
 }

@@ -12,8 +12,9 @@ use pinfold_policy::{Layer, Source};
 use crate::settings::file;
 use crate::yaml::{self, YamlError};
 
-/// A profile, read.
+/// A profile, read from its file by [`Profile::load`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// Its name.
     pub name: String,
@@ -26,6 +27,7 @@ pub struct Profile {
 /// Why a profile cannot be used. No session starts without the profile it was to have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {what}; {mend}")]
+#[non_exhaustive]
 pub struct ProfileError {
     /// Which file, or which name.
     pub at: String,
