@@ -105,5 +105,5 @@ fn session(top: &Path) -> Session {
     let rule = Rule::parse("Agent").unwrap();
     let agents = SourcedRule { effect: Effect::Allow, rule, source: Source::plain(Layer::User) };
     let policy = plan.policy.clone().with_rules([agents], &plan.bases);
-    Session::open(&Ambient::claim(), Plan { policy, ..plan }, Arc::new(Discard)).unwrap()
+    Session::open(&Ambient::claim(), plan.with_policy(policy), Arc::new(Discard)).unwrap()
 }

@@ -75,7 +75,11 @@ impl Bed {
             locations: None,
         });
         let interaction = if asking.is_some() { Interaction::Interactive } else { Interaction::Headless };
-        let plan = Plan { policy, asking, interaction, hooks: self.hooks.clone(), ..plan };
+        let plan = plan
+            .with_policy(policy)
+            .with_asking(asking)
+            .with_interaction(interaction)
+            .with_hooks(self.hooks.clone());
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }
 

@@ -290,7 +290,7 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
 fn what_was_granted_is_listed_and_taken_back() {
     let house = house();
     let folder = tempfile::tempdir().unwrap();
-    let plan = Plan { id: "s".to_owned(), ..Plan::for_folder(folder.path()) };
+    let plan = Plan::for_folder(folder.path()).with_id("s");
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     house.sessions.add(&session);
     session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);

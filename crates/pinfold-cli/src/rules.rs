@@ -154,7 +154,7 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     let setup = settings::setup(&folder, locations.clone(), Flags::default(), None)?;
     let resolved = settings::resolved(&setup)?;
     let merged = &resolved.merged;
-    let plan = Plan { home: env::home(), ..Plan::for_folder(folder) };
+    let plan = Plan::for_folder(folder).with_home(env::home());
     let plan = settings::plan(&resolved, plan, WayIn::Check)?;
     let broken = broken(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {

@@ -82,7 +82,8 @@ pub(crate) fn opened(
     let plan = narrowed(plan, options.within.as_deref());
     // Open before the boundary is compiled, so that it is there to be guarded.
     let journal = journal(options.flags.no_record, limits)?;
-    let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
+    let guards = record::guarded(plan.guards.clone());
+    let plan = plan.with_guards(guards);
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells.shells(&plan)?));
@@ -156,16 +157,18 @@ pub(crate) fn with_judge(
 fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     let Some(within) = within else { return plan };
     let Some((first, rest)) = within.split_first() else {
-        return Plan { access: Access::ReadOnly, ..plan };
+        return plan.with_access(Access::ReadOnly);
     };
-    let also =
-        plan.also_writable.into_iter().filter(|place| within.iter().any(|left| place.starts_with(left)));
-    let also_writable = rest.iter().cloned().chain(also).collect();
+    let is_left = |place: &PathBuf| within.iter().any(|left| place.starts_with(left));
+    let also = plan.also_writable.iter().filter(|place| is_left(place));
+    let also_writable: Vec<PathBuf> = rest.iter().chain(also).cloned().collect();
     let access = match plan.access {
         Access::ReadOnly => Access::ReadOnly,
         Access::ReadWrite | Access::DefaultWrite => Access::ReadWrite,
     };
-    Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, access, ..plan }
+    let mut plan = plan.with_also_writable(also_writable).with_access(access);
+    plan.scope.root.clone_from(first);
+    plan
 }
 
 /// Returns what holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
@@ -214,20 +217,18 @@ fn resolve_flags(options: &SessionOptions) -> Result<ResolvedFlags, Failure> {
     let here = env::current_dir()?;
     let SessionOptions { kind, folder: named, flags, .. } = options;
     let folder = named.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let plan = Plan {
-        id: record::session(kind)?,
-        scope: Scope {
+    let plan = Plan::for_folder(&here)
+        .with_id(record::session(kind)?)
+        .with_scope(Scope {
             root: folder.clone(),
             display_root: folder,
             enforce_write: false,
             allow_bash: flags.allow_bash,
-        },
-        home: env::home(),
-        folder_choice: env::folder_choice(flags.allow_home && named.is_some()),
-        access: if flags.read_only { Access::ReadOnly } else { Access::ReadWrite },
-        interaction: Interaction::Interactive,
-        ..Plan::for_folder(&here)
-    };
+        })
+        .with_home(env::home())
+        .with_folder_choice(env::folder_choice(flags.allow_home && named.is_some()))
+        .with_access(if flags.read_only { Access::ReadOnly } else { Access::ReadWrite })
+        .with_interaction(Interaction::Interactive);
     let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
     let layer = flags.settings.flags(&add_dir, flags.allow_bash);
     let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
@@ -275,7 +276,7 @@ fn with_settings(
         None if options.headless_alone => Interaction::Headless,
         None | Some(_) => Interaction::Interactive,
     };
-    let plan = Plan { asking, interaction, ..plan };
+    let plan = plan.with_asking(asking).with_interaction(interaction);
     let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
     let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let SessionSetup { locations, flags, .. } = &setup;
@@ -284,7 +285,8 @@ fn with_settings(
     let network = network::following(of_shells(merged)?, (locations, flags), of_shells);
     let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let allow_bash = merged.allows_bash() == Some(true);
-    let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
+    let mut plan = plan.with_hooks(hooks);
+    plan.scope.allow_bash = allow_bash;
     let without = asking::own_secret(&merged.approvals);
     let shells =
         ShellMaker { allow_degraded: options.flags.allow_degraded, without, network, secrets, sockets };

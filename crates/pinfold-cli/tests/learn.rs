@@ -125,7 +125,7 @@ fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
 
     let approver: Arc<dyn Approver> = Arc::new(Yes);
     let asking = Asking { approver, patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), policy: Policy::default(), ..Plan::for_folder(&bed.project) };
+    let plan = Plan::for_folder(&bed.project).with_asking(asking).with_policy(Policy::default());
     let ledger = Ledger::open(&Ambient::claim(), &state, Limits::default()).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(ledger)).unwrap();
     for _ in 0..2 {

@@ -26,7 +26,7 @@ fn decides(bencher: Bencher<'_, '_>, settings: &Value) {
     let settings = Settings::parse(&text, Layer::User, &"settings.json".into()).unwrap();
     let merged = merge(&[Layered { settings, trusted: true }]);
     let hooks = of_settings(&merged, Surroundings::new(folder.path())).unwrap();
-    let plan = Plan { hooks, ..Plan::for_folder(folder.path()) };
+    let plan = Plan::for_folder(folder.path()).with_hooks(hooks);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
     let read = RawCall::new("Read", json!({"file_path": "a.txt"}));
     bencher.bench_local(|| assert!(session.decide(&read).outcome.is_ok()));

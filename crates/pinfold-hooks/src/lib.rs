@@ -19,9 +19,9 @@
 //! let settings = Settings::parse(says, Layer::User, &"settings.json".into())?;
 //! let merged = merge(&[Layered { settings, trusted: true }]);
 //!
-//! let plan = Plan::for_folder(folder.path());
 //! let hooks = of_settings(&merged, Surroundings::new(folder.path()))?;
-//! let session = Session::open(&Ambient::claim(), Plan { hooks, ..plan }, Arc::new(Memory::default()))?;
+//! let plan = Plan::for_folder(folder.path()).with_hooks(hooks);
+//! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //!
 //! let write = RawCall::new("Write", json!({"file_path": "a.txt", "content": "a\n"}));
 //! let refusal = session.decide(&write).outcome.err().expect("a no");

@@ -39,11 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
     let folder = std::path::absolute(args.next().ok_or("name a folder")?)?;
     let place = std::path::absolute(args.next().ok_or("name a place outside of it")?)?;
-    let plan = Plan {
-        interaction: Interaction::Interactive,
-        asking: Some(Asking { approver: Arc::new(Lines), patience: Duration::from_mins(1), locations: None }),
-        ..Plan::for_folder(&folder)
-    };
+    let plan = Plan::for_folder(&folder).with_interaction(Interaction::Interactive).with_asking(Asking {
+        approver: Arc::new(Lines),
+        patience: Duration::from_mins(1),
+        locations: None,
+    });
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
     let call = RawCall::new("Write", json!({"file_path": place, "content": "approved\n"}));
     println!("{}", pinfold_tools::call(&session, &call).text());

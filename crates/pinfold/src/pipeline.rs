@@ -34,11 +34,12 @@ use crate::consent::request_of_call::{offer, request};
 use crate::judgement::{Considered, Judgement};
 use crate::parsed_call::ParsedCall;
 use crate::permit::{Permit, Receipt};
+use crate::plan::ExecutedBy;
 use crate::question::Question;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::refusal_writer::RefusalWriter;
 use crate::ruling::Ruling;
-use crate::session::{ExecutedBy, JudgedBy, Session};
+use crate::session::{JudgedBy, Session};
 use crate::submission::Submission;
 use crate::target::Targets;
 

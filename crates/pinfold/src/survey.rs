@@ -17,7 +17,8 @@ use crate::foreign_cwd;
 use crate::guarded;
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
-use crate::session::{ExecutedBy, Shared};
+use crate::plan::ExecutedBy;
+use crate::session::Shared;
 use crate::supposed::{self, Weight};
 
 /// The result of one look at the world.

@@ -433,7 +433,7 @@ fn a_line_and_a_session_decide_alike() {
     std::fs::hard_link(project.join("a"), project.join("b")).unwrap();
     let rules = json!({"allow": ["Write", "Read(~/.ssh/known_hosts)"], "ask": ["Edit(./src/**)"], "deny": ["Read(**/.env)"]});
     let settings = layered(Layer::User, &json!({"permissions": rules}), true);
-    let plan = Plan { home: Some(home.clone()), ..Plan::for_folder(&project) };
+    let plan = Plan::for_folder(&project).with_home(home.clone());
     let situation = Situation { project: project.clone(), ..Situation::default() };
     let plan = plan.with_settings(&Ambient::claim(), &merge(&[settings]), &situation).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();

@@ -141,7 +141,7 @@ fn whoever_can_be_asked_is_asked_once_for_each_call() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(Always(Choice::Yes, AtomicUsize::new(0)));
     let asking = Asking { approver: approver.clone(), patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     for name in ["a", "b"] {
         let Decided { outcome, .. } = session.decide(&write(&outside.join(name)));
@@ -157,7 +157,7 @@ fn an_answer_after_the_deadline_is_silence() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(Always(Choice::Yes, AtomicUsize::new(0)));
     let asking = Asking { approver, patience: Duration::ZERO, locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     let refusal = session.decide(&write(&outside.join("a"))).outcome.err().unwrap();
     assert!(refusal.message.contains("nobody answered in time"));
@@ -203,7 +203,7 @@ fn a_caller_who_can_be_asked_is_asked_first_and_one_who_is_gone_gets_nothing() {
     let (_bed, inside, outside) = folders();
     let of_session = Arc::new(Counting(Choice::no(), AtomicUsize::new(0)));
     let asking = Asking { approver: of_session.clone(), patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     let of_caller = Counting(Choice::Yes, AtomicUsize::new(0));
     let raw = write(&outside.join("a"));

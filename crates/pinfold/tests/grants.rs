@@ -66,12 +66,10 @@ impl Bed {
         let situation = Situation { project: project.clone(), ..Situation::default() };
         let approver: Arc<dyn Approver> = self.person.clone();
         let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(self.locations()) };
-        let plan = Plan {
-            home: Some(self.at("home")),
-            asking: Some(asking),
-            shells: Some(Arc::new(Held(project.clone()))),
-            ..Plan::for_folder(&project)
-        };
+        let plan = Plan::for_folder(&project)
+            .with_home(self.at("home"))
+            .with_asking(asking)
+            .with_shells(Arc::new(Held(project.clone())));
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }

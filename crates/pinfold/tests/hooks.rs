@@ -125,14 +125,12 @@ fn bed(hooks: Says, change: impl FnOnce(&mut Plan)) -> Bed {
     let path = folder.path().canonicalize().unwrap();
     let (hooks, person) = (Arc::new(hooks), Arc::new(Person::default()));
     let asking = Asking { approver: person.clone(), patience: Duration::from_mins(1), locations: None };
-    let mut plan = Plan {
-        policy: Policy::default(),
-        shells: Some(Arc::new(AssumedShells::in_folder(path.clone()))),
-        hooks: Some(hooks.clone()),
-        asking: Some(asking),
-        bases: Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() },
-        ..Plan::for_folder(&path)
-    };
+    let mut plan = Plan::for_folder(&path)
+        .with_policy(Policy::default())
+        .with_shells(Arc::new(AssumedShells::in_folder(path.clone())))
+        .with_hooks(hooks.clone() as Arc<dyn Hooks>)
+        .with_asking(asking)
+        .with_bases(Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() });
     change(&mut plan);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     Bed { _folder: folder, session, hooks, person }
@@ -447,7 +445,7 @@ fn a_condition_is_asked_of_the_policy_itself() {
     ] {
         let set = RuleSet::compile([Arc::new(rule(Effect::Allow, text))], &bases);
         let hooks = Arc::new(Condition(set, Mutex::default()));
-        let plan = Plan { hooks: Some(hooks.clone()), ..Plan::for_folder(&path) };
+        let plan = Plan::for_folder(&path).with_hooks(hooks.clone() as Arc<dyn Hooks>);
         let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
         let _ = session.decide(&raw);
         assert_eq!(*hooks.1.lock().unwrap(), [expected], "{text}: {} {}", raw.tool, raw.input);

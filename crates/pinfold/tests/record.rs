@@ -132,14 +132,12 @@ impl Bed {
             patience: std::time::Duration::from_mins(10),
             locations: None,
         };
-        let plan = Plan {
-            policy,
-            bases,
-            asking: Some(asking),
-            hooks: Some(Arc::new(says())),
-            shells: Some(Arc::new(AssumedShells::in_folder(inside.clone()))),
-            ..Plan::for_folder(inside)
-        };
+        let plan = Plan::for_folder(&inside)
+            .with_policy(policy)
+            .with_bases(bases)
+            .with_asking(asking)
+            .with_hooks(Arc::new(says()) as Arc<dyn Hooks>)
+            .with_shells(Arc::new(AssumedShells::in_folder(inside.clone())));
         let ledger = Ledger::open(&Ambient::claim(), self.directory(), Limits::default()).unwrap();
         let journal = Arc::new(Both(Arc::clone(&self.memory), ledger));
         Session::open(&Ambient::claim(), change(plan), journal).unwrap()
@@ -196,10 +194,8 @@ impl Bed {
             connects: None,
         };
         Self::end(session.decide(ToolCall::Process(process)), words);
-        let agent = |plan: Plan| Plan {
-            principal: Principal::Subagent(words.to_owned()),
-            parents: vec![words.to_owned()],
-            ..plan
+        let agent = |plan: Plan| {
+            plan.with_principal(Principal::Subagent(words.to_owned())).with_parents(vec![words.to_owned()])
         };
         let agent = self.session(words, &[], agent);
         Self::end(agent.decide(&RawCall::new("Read", json!({"file_path": "a.txt"}))), words);

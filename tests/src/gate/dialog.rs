@@ -348,12 +348,10 @@ fn plan(case: &Case, person: &Arc<Person>, subagent: bool) -> Result<Plan, Strin
         load(&Ambient::claim(), &locations, &Flags::default()).map_err(|bad| bad.to_string())?.merged;
     let approver: Arc<dyn Approver> = person.clone();
     let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(locations) };
-    let mut plan = Plan {
-        home: Some(world::home(case).into()),
-        shells: Some(Arc::new(AssumedShells::in_folder(project.clone()))),
-        asking: Some(asking),
-        ..Plan::for_folder(&project)
-    };
+    let mut plan = Plan::for_folder(&project)
+        .with_home(PathBuf::from(world::home(case)))
+        .with_shells(Arc::new(AssumedShells::in_folder(project.clone())))
+        .with_asking(asking);
     if subagent {
         plan.principal = Principal::Subagent("sub".to_owned());
         plan.interaction = Interaction::Headless;

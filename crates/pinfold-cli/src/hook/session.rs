@@ -95,37 +95,37 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
-    let plan = Plan { id: name, ..Plan::for_folder(&folder) };
+    let plan = Plan::for_folder(&folder).with_id(name);
     let asking = if watched && !asks { elsewhere(wanted, &plan.id, &resolved)? } else { None };
     let judge = session::judge_of(&resolved, &plan);
     let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
     let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
-    let plan = Plan {
-        scope: Scope {
-            root: root.clone(),
-            display_root,
-            enforce_write: event.subagent.is_some(),
-            // Its shell is there already; settings can still take it away.
-            allow_bash: merged.allows_bash().unwrap_or(true),
-        },
-        home,
-        folder_choice,
-        principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
-        interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
-        shells: Some(Arc::new(Its::new(root, run))),
-        asking,
-        executed_by: ExecutedBy::Agent,
-        ..plan
+    let scope = Scope {
+        root: root.clone(),
+        display_root,
+        enforce_write: event.subagent.is_some(),
+        // Its shell is there already; settings can still take it away.
+        allow_bash: merged.allows_bash().unwrap_or(true),
     };
+    let can_ask = asks || asking.is_some();
+    let plan = plan
+        .with_scope(scope)
+        .with_home(home)
+        .with_folder_choice(folder_choice)
+        .with_principal(event.subagent.clone().map_or(Principal::Main, Principal::Subagent))
+        .with_interaction(if can_ask { Interaction::Interactive } else { Interaction::Headless })
+        .with_shells(Arc::new(Its::new(root, run)))
+        .with_asking(asking)
+        .with_executed_by(ExecutedBy::Agent);
     let plan = settings::plan(&resolved, plan, way)?;
     let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
-    let plan =
-        Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
+    let guards = record::guarded(granted::guarded(own_program(plan.guards.clone())));
+    let plan = plan.with_hooks(hooks).with_guards(guards);
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
     let not_granted = not_granted.map(|why| (folder.clone(), why));

@@ -70,12 +70,10 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
     project.clone_into(&mut setup.situation.project);
     let resolved = settings::resolved(&setup)?;
     let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
-    let plan = Plan {
-        home: env::home(),
-        folder_choice: FolderChoice::only_judged(),
-        shells: Some(shells),
-        ..Plan::for_folder(project)
-    };
+    let plan = Plan::for_folder(project)
+        .with_home(env::home())
+        .with_folder_choice(FolderChoice::only_judged())
+        .with_shells(shells);
     let open = |plan: Plan| {
         let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
         opened.map_err(|e| Failure::new(FAILED, output::lines(&e.to_string())))

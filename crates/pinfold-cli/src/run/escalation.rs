@@ -2,7 +2,7 @@
 //! asked about at the terminal that the run was started on.
 
 use pinfold::policy::{Access, Interaction};
-use pinfold::{Ambient, Plan, Session, WeakSession};
+use pinfold::{Ambient, Session, WeakSession};
 use pinfold_boundary::{Network, SandboxMode, SandboxRequest};
 use pinfold_terminal::PtySession;
 
@@ -29,18 +29,18 @@ impl Escalation {
         let reach = Reach { settings: &approvals, name: record.session(), rules_to };
         let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();
-        let plan = Plan {
-            id: record.session().to_owned(),
-            // What the kernel lets them write anyway is inside.
-            also_writable: request.add.iter().chain(&request.allow_write).filter(there).cloned().collect(),
-            access: match request.mode {
-                SandboxMode::ReadOnly => Access::ReadOnly,
-                SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
-            },
-            interaction: if asker.is_some() { Interaction::Interactive } else { Interaction::Headless },
-            asking: asker.as_ref().map(Asker::asking),
-            ..plan
+        let access = match request.mode {
+            SandboxMode::ReadOnly => Access::ReadOnly,
+            SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
         };
+        let interaction = if asker.is_some() { Interaction::Interactive } else { Interaction::Headless };
+        let plan = plan
+            .with_id(record.session())
+            // What the kernel lets them write anyway is inside.
+            .with_also_writable(request.add.iter().chain(&request.allow_write).filter(there).cloned())
+            .with_access(access)
+            .with_interaction(interaction)
+            .with_asking(asker.as_ref().map(Asker::asking));
         let session = Session::open(&Ambient::claim(), plan, record.journal())
             .map_err(|e| Failure::new(USAGE, e.to_string()).mend("choose another with --folder"))?;
         if let Some(asker) = &asker {

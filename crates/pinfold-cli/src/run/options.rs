@@ -129,7 +129,7 @@ struct ResolvedFlags {
 
 fn resolve_flags(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
     let folder_choice = env::folder_choice(run.allow_home && run.folder.is_some());
-    let plan = Plan { home: env::home(), folder_choice, ..Plan::for_folder(folder) };
+    let plan = Plan::for_folder(folder).with_home(env::home()).with_folder_choice(folder_choice);
     let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?;
     let of_agent = choice.map(|choice| choice.agent().hosts_in(&env::environment()));
     let of_agent = of_agent.into_iter().flatten().map(str::to_owned);

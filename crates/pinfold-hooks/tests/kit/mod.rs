@@ -81,13 +81,11 @@ impl Bed {
         let hooks = of_settings(&merged, around).unwrap();
         let asking =
             Asking { approver: self.person.clone(), patience: Duration::from_mins(1), locations: None };
-        let mut plan = Plan {
-            policy: Policy::default(),
-            shells: Some(Arc::new(AssumedShells::in_folder(self.folder.clone()))),
-            hooks,
-            asking: Some(asking),
-            ..Plan::for_folder(&self.folder)
-        };
+        let mut plan = Plan::for_folder(&self.folder)
+            .with_policy(Policy::default())
+            .with_shells(Arc::new(AssumedShells::in_folder(self.folder.clone())))
+            .with_hooks(hooks)
+            .with_asking(asking);
         change(&mut plan);
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }

@@ -88,7 +88,7 @@ impl RunBed {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        Plan { home: Some(self.home.clone()), ..Plan::for_folder(&self.folder) }
+        Plan::for_folder(&self.folder).with_home(self.home.clone())
     }
 
     /// Runs a script; `person` is asked.
@@ -111,7 +111,7 @@ impl RunBed {
         let person =
             Arc::new(Person { answers: Box::new(person), waits: self.waits, asked: Mutex::default() });
         let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
-        let plan = Plan { asking: Some(asking), ..plan };
+        let plan = plan.with_asking(asking);
         let mut request = SandboxRequest::new(self.folder.clone());
         request.home.clone_from(&plan.home);
         request.private = pinfold_boundary::Private::existing(self.private.path());

@@ -14,7 +14,8 @@ use pinfold_policy::{
 
 use super::definition::Definition;
 use crate::consent::Asking;
-use crate::session::{ExecutedBy, Plan, Session, SessionError};
+use crate::plan::{ExecutedBy, Plan};
+use crate::session::{Session, SessionError};
 use crate::shell::ShellHost;
 
 /// A session that is to begin below another.

@@ -23,8 +23,9 @@ use crate::audit::Discard;
 use crate::call_request::CallRequest;
 use crate::consent::hooks::Hooks;
 use crate::judgement::Considered;
+use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::session::{Plan, Session};
+use crate::session::Session;
 use crate::settings::Situation;
 use crate::shell::{AssumedShells, OWN_PLACES};
 

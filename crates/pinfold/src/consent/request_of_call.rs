@@ -16,7 +16,8 @@ use super::request::{
 use super::scrubbed::scrubbed;
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
-use crate::session::{ExecutedBy, Shared};
+use crate::plan::ExecutedBy;
+use crate::session::Shared;
 
 /// Returns the grants that can be chosen, typed; the request shows the same as text.
 pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {

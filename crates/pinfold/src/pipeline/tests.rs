@@ -10,7 +10,7 @@ use crate::audit::Memory;
 use crate::consent::hooks::{Afterwards, Before, HookCall, HookMoment, Hooks};
 use crate::consent::request::Request;
 use crate::parsed_call::count;
-use crate::session::Plan;
+use crate::plan::Plan;
 use crate::shell::AssumedShells;
 
 /// An approver that looks many times whether it is still asked, then says yes.

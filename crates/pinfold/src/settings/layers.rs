@@ -15,7 +15,7 @@ use super::locations::{Locations, SettingsFile};
 use super::own::is_own;
 use super::plan::Situation;
 use super::trust::Trust;
-use crate::session::Plan;
+use crate::plan::Plan;
 
 /// The settings of a session.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,8 +13,8 @@ use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Po
 
 use super::hooked;
 use crate::declared;
+use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::session::Plan;
 
 /// The situation of a session when settings are applied to it.
 #[derive(Debug, Clone, Default)]

@@ -20,6 +20,9 @@ use serde_json::{Map, Value, json};
 use crate::reply::Done;
 use crate::web::Web;
 
+/// The tool can be carried out.
+pub(super) const IS_BUILT: bool = true;
+
 /// Most redirects of a page.
 const MOST_REDIRECTS: usize = 5;
 
