@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::denial::denial;
-use crate::shell::Ending;
+use crate::shell::ShellResult;
 
 /// The answer to one call. Failures are answers too, never crashes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct Reply {
     pub ended: Ended,
     /// Content for the model.
     pub content: Vec<Content>,
-    /// The same as data; for a refusal or a failure its envelope.
+    /// The reply as data; for a refusal or a failure its envelope.
     pub structured: Value,
     /// A hook wants the agent to stop altogether, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +27,7 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// As the call wanted.
+    /// The operation succeeded.
     Done,
     /// The gate said no; nothing was done.
     Refused,
@@ -120,7 +120,7 @@ impl Done {
     }
 
     /// Adds what the shell of the call met, for the record.
-    pub(crate) fn with_ending(self, ending: &Ending) -> Self {
+    pub(crate) fn with_ending(self, ending: &ShellResult) -> Self {
         Self { refused: ending.run.tried.refused.clone(), hosts: ending.run.hosts.clone(), ..self }
     }
 

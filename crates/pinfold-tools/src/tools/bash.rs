@@ -10,7 +10,7 @@ use pinfold::{Failure, Targets};
 use serde_json::{Value, json};
 
 use crate::reply::Done;
-use crate::shell::{Ending, Output, Shells, told};
+use crate::shell::{Output, ShellResult, Shells, told};
 
 /// One argument that the kernel takes at most, with its final NUL: `MAX_ARG_STRLEN` of
 /// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
@@ -37,7 +37,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_ending(&ending))
 }
 
-/// Returns what bash can be given as it stands. A person may have consented to more than the kernel takes.
+/// Returns a command that can be passed to bash as an argument. An approver may have allowed more than the kernel takes.
 fn runnable(command: &str) -> Result<&str, Failure> {
     if command.contains('\0') {
         return Err(Failure::input(
@@ -88,8 +88,8 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
     Ok(Done::text(text, data))
 }
 
-/// Returns what is told about a background shell.
-fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
+/// Returns the report on a background shell.
+fn about(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
     let mut data = told::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };

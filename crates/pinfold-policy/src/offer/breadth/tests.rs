@@ -69,7 +69,7 @@ fn what_is_left_open_is_known_and_starts_nothing() {
 #[test]
 fn every_program_that_starts_others_is_named() {
     let left: Vec<&str> = pinfold_commands::starters()
-        .filter(|name| of(&[Some(*name), Some("x")]).kind < Kind::Exactly)
+        .filter(|name| of(&[Some(*name), Some("x")]).kind < CommandBreadth::Exactly)
         .collect();
     assert_eq!(left, Vec::<&str>::new());
 }
@@ -79,9 +79,9 @@ fn a_version_and_a_place_make_no_other_program() {
     for name in
         ["python", "python3", "python3.12", "/usr/bin/python3", "./python", "python.exe", "ruby3.3", "php8"]
     {
-        assert_eq!(of(&[Some(name)]).kind, Kind::Anything, "{name}");
+        assert_eq!(of(&[Some(name)]).kind, CommandBreadth::Anything, "{name}");
     }
-    assert_eq!(of(&[None]).kind, Kind::Anything);
-    assert_eq!(of(&[Some("git"), None]).kind, Kind::Anything);
-    assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, Kind::Reaches);
+    assert_eq!(of(&[None]).kind, CommandBreadth::Anything);
+    assert_eq!(of(&[Some("git"), None]).kind, CommandBreadth::Anything);
+    assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, CommandBreadth::Reaches);
 }
