@@ -38,7 +38,7 @@ impl Name {
     }
 }
 
-/// What some programs take for an address: `127.1`, `0x7f000001`, `2130706433`. The last label of a real name is never
+/// A text that some programs take for an address: `127.1`, `0x7f000001`, `2130706433`. The last label of a real name is never
 /// a number.
 /// [WHATWG URL, ends in a number](https://url.spec.whatwg.org/#ends-in-a-number-checker)
 fn looks_like_address(text: &str) -> bool {
@@ -53,7 +53,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A host as somebody asks for it.
+/// A requested host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
     /// By name.

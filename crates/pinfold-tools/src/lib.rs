@@ -100,7 +100,7 @@ pub struct ToolRequest<'a> {
 }
 
 impl<'a> ToolRequest<'a> {
-    /// A request whose reply has no secrets in it.
+    /// Creates a request whose reply has its secrets removed.
     pub fn new(request: impl Into<CallRequest<'a>>) -> Self {
         Self { request: request.into(), scrubbing: Scrubbing::On }
     }
@@ -183,7 +183,7 @@ pub struct HookNotes {
 }
 
 impl HookNotes {
-    /// The reply to a call that was refused: for a way in whose operations are not those of this crate.
+    /// Builds the reply to a refused call, for a way in whose operations are not those of this crate.
     pub fn reply_to_refusal(self, refusal: &Refusal) -> Reply {
         let reply = Scrubbing::On.reply(Reply::refused(refusal));
         self.add_to(reply, Scrubbing::On)

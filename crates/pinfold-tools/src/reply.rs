@@ -13,7 +13,7 @@ pub struct Reply {
     pub ended: Ended,
     /// Content for the model.
     pub content: Vec<Content>,
-    /// The same as data; for a refusal or a failure its envelope.
+    /// The reply as data; for a refusal or a failure its envelope.
     pub structured: Value,
     /// A hook wants the agent to stop altogether, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// As the call wanted.
+    /// The operation succeeded.
     Done,
     /// The gate said no; nothing was done.
     Refused,

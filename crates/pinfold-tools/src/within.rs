@@ -1,4 +1,4 @@
-//! From a boundary to the plan of a session: file tools and shells of one grant are told the same.
+//! Restriction of a session's plan to a boundary: file tools and shells of one request get the same paths.
 
 use pinfold::Plan;
 use pinfold::policy::Access;

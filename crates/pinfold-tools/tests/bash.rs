@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use crate::shells::{HOLDING, ShellBed, ask, bash, begin, until};
 use pinfold::audit::{Memory, Ruled};
 use pinfold::consent::Caller;
-use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
+use pinfold::policy::{ExpandContext as DeclaredSurroundings, Layer, Source, ToolScopes};
 use pinfold::{Ambient, CallRequest, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
 use pinfold_tools::{Ended, ShellOptions, Shells, call};

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
-use pinfold::check::{Answer, CheckService};
+use pinfold::check::{CheckAnswer, CheckService};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
 use pinfold::settings::Situation;
@@ -21,7 +21,7 @@ fn desk() -> CheckService {
     CheckService::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
 }
 
-fn answer(line: &Value) -> Result<Answer, String> {
+fn answer(line: &Value) -> Result<CheckAnswer, String> {
     desk().answer(line.to_string().as_bytes()).map_err(|bad| bad.to_string())
 }
 

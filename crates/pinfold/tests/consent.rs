@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Caller, Choice, Deed, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Caller, Choice, Deed, Request, Via};
 use pinfold::{Ambient, CallRequest, Decided, Plan, Question, RawCall, Ruling, Session};
 use serde_json::json;
 
@@ -129,10 +129,10 @@ impl pinfold::ShellHost for Held {
 struct Always(Choice, AtomicUsize);
 
 impl Approver for Always {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         assert!(still_asked());
         self.1.fetch_add(1, Ordering::Relaxed);
-        Heard::Answer(answer(request, self.0.clone()))
+        ApproverResponse::Answer(answer(request, self.0.clone()))
     }
 }
 
@@ -160,7 +160,7 @@ fn an_answer_after_the_deadline_is_silence() {
     let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     let refusal = session.decide(&write(&outside.join("a"))).outcome.err().unwrap();
-    assert!(refusal.message.contains("nobody answered in time"));
+    assert!(refusal.message.contains("no answer in time"));
 }
 
 #[test]
@@ -183,9 +183,13 @@ fn secrets_are_not_shown_and_count_all_the_same() {
 struct Counting(Choice, AtomicUsize);
 
 impl Approver for Counting {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.1.fetch_add(1, Ordering::Relaxed);
-        if still_asked() { Heard::Answer(answer(request, self.0.clone())) } else { Heard::NotAsked }
+        if still_asked() {
+            ApproverResponse::Answer(answer(request, self.0.clone()))
+        } else {
+            ApproverResponse::NotAsked
+        }
     }
 }
 
@@ -193,8 +197,8 @@ impl Approver for Counting {
 struct CannotAnswer;
 
 impl Approver for CannotAnswer {
-    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        Heard::Nobody("nobody is here".to_owned())
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
+        ApproverResponse::NoApprover("nobody is here".to_owned())
     }
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use pinfold::audit::Memory;
 use pinfold::consent::{
-    Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
-    Request, Update, Via,
+    Afterwards, Answer, Approver, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
+    OnQuestion, Request, Update, Via,
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookEvent, HookWord, Interaction, Layer, Mode, Policy, Principal, Rule, RuleSet,
@@ -100,11 +100,11 @@ fn yes() -> OnQuestion {
 struct Person(AtomicUsize);
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.0.fetch_add(1, Ordering::Relaxed);
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::no(), by })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::no(), by })
     }
 }
 

@@ -5,28 +5,28 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use pinfold::audit::AuditEvent;
-use pinfold::audit::read::{Call, Calls};
+use pinfold::audit::read::{Calls, RecordedCall};
 use serde::Serialize;
 
-use super::filter::Filter;
+use super::filter::LogFilter;
 use crate::args::Stats;
 use crate::exit::{DONE, Failure};
 use crate::{output, record};
 
 /// Counts of a span of the audit log.
 #[derive(Debug, Default, Serialize)]
-struct Counts {
+struct LogCounts {
     /// Calls that were decided about, each once.
     decisions: u64,
     /// Calls of them that were asked about.
     asked: u64,
     /// Final rulings of the gate; `question`: no answer was given.
     rulings: BTreeMap<String, u64>,
-    /// Which tools.
+    /// Calls by tool.
     tools: BTreeMap<String, u64>,
-    /// Which step decided.
+    /// Calls by the step that decided.
     steps: BTreeMap<String, u64>,
-    /// Which rule, guard or safeguard decided.
+    /// Calls by the rule, guard or safeguard that decided.
     rules: BTreeMap<String, u64>,
     /// Answers to questions.
     answers: BTreeMap<String, u64>,
@@ -37,8 +37,8 @@ struct Counts {
 }
 
 pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
-    let filter = Filter::new(&asked.filters)?;
-    let (mut counts, mut calls) = (Counts::default(), Calls::default());
+    let filter = LogFilter::new(&asked.filters)?;
+    let (mut counts, mut calls) = (LogCounts::default(), Calls::default());
     record::each_line(&mut record::reader()?, |line, _| {
         counts.refused_by_the_kernel += match &line.event {
             AuditEvent::Refusal(_) if filter.takes(&line) => 1,
@@ -60,8 +60,8 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-impl Counts {
-    fn add(&mut self, call: &Call) {
+impl LogCounts {
+    fn add(&mut self, call: &RecordedCall) {
         let count = |list: &mut BTreeMap<String, u64>, what: &str| {
             *list.entry(what.to_owned()).or_default() += 1;
         };

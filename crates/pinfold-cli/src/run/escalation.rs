@@ -8,8 +8,8 @@ use pinfold_terminal::PtySession;
 
 use super::options::Judged;
 use super::run_record::RunRecord;
-use crate::args::Run;
-use crate::asking::{Asker, Reach, Tell};
+use crate::args::RunArgs;
+use crate::asking::{ApproverOptions, Asker, Tell};
 use crate::exit::{Failure, USAGE};
 
 /// The approver of a run, and the session by which its calls are judged.
@@ -20,13 +20,13 @@ pub(super) struct Escalation {
 
 impl Escalation {
     pub(super) fn new(
-        run: &Run,
+        run: &RunArgs,
         request: &SandboxRequest,
         judged: Judged,
         record: &RunRecord,
     ) -> Result<Self, Failure> {
         let Judged { plan, rules_to, approvals, .. } = judged;
-        let reach = Reach { settings: &approvals, name: record.session(), rules_to };
+        let reach = ApproverOptions { settings: &approvals, name: record.session(), rules_to };
         let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();
         let access = match request.mode {

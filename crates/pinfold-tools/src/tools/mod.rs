@@ -77,11 +77,11 @@ pub(crate) fn perform(
         ToolCall::BashInput(input) => bash::send(input, targets),
         ToolCall::WebFetch(input) => web_fetch::perform(input, targets, caller),
         ToolCall::Process(_) => Err(Failure::input(
-            "what a process is about to do is done for the process that waits, and for nobody else",
+            "a system call is carried out only for the process that waits",
             "report this as a defect of the tool",
         )),
         ToolCall::Mcp(_) | ToolCall::Foreign(_) => Err(Failure::input(
-            format!("{} is a tool of somebody else: it was decided about and not carried out", call.name()),
+            format!("{} is a tool of the agent: it was decided here and not executed", call.name()),
             "let the agent that has this tool carry it out",
         )),
     }

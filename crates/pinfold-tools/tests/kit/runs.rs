@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Act, Answer, Approver, Asking, By, Choice, Deed, Heard, Request, Via};
+use pinfold::consent::{Act, Answer, Approver, ApproverResponse, Asking, By, Choice, Deed, Request, Via};
 use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
@@ -162,17 +162,22 @@ impl std::fmt::Debug for Person {
 }
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.asked.lock().unwrap().push(request.clone());
         if self.waits {
             while still_asked() {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            return Heard::NotAsked;
+            return ApproverResponse::NotAsked;
         }
         let choice = (self.answers)(request);
         let by = By { via: Via::Embedder, who: None };
-        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+        ApproverResponse::Answer(Answer {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+            choice,
+            by,
+        })
     }
 }
 

@@ -47,7 +47,7 @@ impl Definition {
     /// Each place that cannot be meant, with its line and a mend.
     pub fn parse(bytes: &[u8], layer: Layer, shown: &Arc<str>) -> Result<Self, BadSettings> {
         let Front { file, fields, body } = Front::parse(bytes, layer, shown)?;
-        let mut reading = Reading { file, bad: Vec::new() };
+        let mut reading = DefinitionReader { file, bad: Vec::new() };
         let mut definition = Self {
             name: String::new(),
             description: String::new(),
@@ -80,12 +80,12 @@ impl Definition {
     }
 }
 
-struct Reading<'a> {
+struct DefinitionReader<'a> {
     file: File<'a>,
     bad: Vec<BadSetting>,
 }
 
-impl Reading<'_> {
+impl DefinitionReader<'_> {
     fn field(&mut self, definition: &mut Definition, name: &str, field: &Field) {
         if field.value.is_null() {
             // A name without a value says nothing, unless it is the agent's own.

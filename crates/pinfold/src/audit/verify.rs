@@ -58,7 +58,7 @@ impl fmt::Display for Misfit {
 /// # Errors
 /// When a file cannot be read.
 pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Result<Verified, Misfit>> {
-    let mut walk = Walk { known, ..Walk::default() };
+    let mut walk = ChainWalk { known, ..ChainWalk::default() };
     for (path, file) in files {
         if let Err(misfit) = walk.file(path, file)? {
             return Ok(Err(misfit));
@@ -68,24 +68,24 @@ pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Resu
 }
 
 #[derive(Default)]
-struct Walk {
+struct ChainWalk {
     found: Verified,
     known: Option<Hash>,
     /// The hash and number of the last line that follows.
-    now: State,
+    now: ChainState,
     /// The same before that line.
-    before: State,
+    before: ChainState,
     /// A line that does not follow, unless the next one says that it was left unfinished.
     suspect: Option<(Hash, Misfit)>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+struct ChainState {
     head: Option<Hash>,
     seq: u64,
 }
 
-impl State {
+impl ChainState {
     /// The number that follows. A line of a damaged record may have the highest there is: none follows that one.
     fn next(self) -> Option<u64> {
         self.seq.checked_add(1)
@@ -106,7 +106,7 @@ struct Note {
     after: String,
 }
 
-impl Walk {
+impl ChainWalk {
     fn file(&mut self, path: &Path, file: &File) -> io::Result<Result<(), Misfit>> {
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut line = Vec::new();
@@ -180,7 +180,7 @@ impl Walk {
 
     fn follow(&mut self, hash: Hash, seq: u64) {
         self.before = self.now;
-        self.now = State { head: Some(hash), seq };
+        self.now = ChainState { head: Some(hash), seq };
         if self.known == Some(hash) {
             self.found.known = Some(seq);
         }
@@ -228,7 +228,7 @@ impl Walk {
 }
 
 /// Returns true if a line is a note that the one before it was left unfinished, after a line of this state.
-fn closes(line: &[u8], after: State) -> bool {
+fn closes(line: &[u8], after: ChainState) -> bool {
     let head = after.head.unwrap_or(Hash::NONE).to_string();
     let note: Option<Note> = serde_json::from_slice(line).ok();
     note.is_some_and(|note| note.kind == "note" && note.what == "torn" && note.after == head)

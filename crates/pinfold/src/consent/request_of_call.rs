@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Connection, Decision, HookWord, Kind, Offer, Operation, Origin, PathClaim, PathFact, Preview,
+    Case, Connection, Decision, HookWord, Offer, Operation, Origin, PathClaim, PathFact, PathKind, Preview,
     ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
@@ -111,7 +111,7 @@ fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
         | Operation::CopyFrom
         | Operation::HandOver => false,
     };
-    named && is_outside && is_lost && fact.kind != Kind::Missing
+    named && is_outside && is_lost && fact.kind != PathKind::Missing
 }
 
 fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
@@ -151,7 +151,9 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
     let change = |hunks: Vec<Hunk>| {
         let (shown, real) = path(0);
         let missing = judged.survey.facts.paths.first().map(|fact| fact.kind);
-        Deed::Change { files: vec![Change { path: shown, real, new: missing == Some(Kind::Missing), hunks }] }
+        Deed::Change {
+            files: vec![Change { path: shown, real, new: missing == Some(PathKind::Missing), hunks }],
+        }
     };
     let hunk = |before: &str, after: &str, all: Option<bool>| Hunk {
         before: before.to_owned(),

@@ -1,10 +1,10 @@
 //! Changes a settings file: one rule more or less, all else as it was.
 
 use pinfold_paths::Ambient;
-use pinfold_policy::settings::{Change, edited};
+use pinfold_policy::settings::{SettingsChange, edited};
 use pinfold_policy::{BadSettings, Layer};
 
-use super::file::{FileTrouble, Held, read, read_within};
+use super::file::{FileTrouble, ReplacedFile, read, read_within};
 use super::locations::{Locations, SettingsFile};
 use super::trust::{Trust, TrustError};
 
@@ -35,7 +35,7 @@ pub enum ChangeError {
         trouble: FileTrouble,
     },
     /// The file is not the one that was looked at.
-    #[error("{0} was changed by somebody else meanwhile")]
+    #[error("{0} was changed by another process meanwhile")]
     Other(String),
     /// The change was written; what follows it for trust was not.
     #[error(transparent)]
@@ -55,7 +55,7 @@ pub fn change(
     ambient: &Ambient,
     locations: &Locations,
     layer: Layer,
-    change: &Change,
+    change: &SettingsChange,
 ) -> Result<Changed, ChangeError> {
     let file = own_file(locations, layer)?;
     let mut followed = None;
@@ -89,7 +89,7 @@ pub fn propose(
     ambient: &Ambient,
     locations: &Locations,
     layer: Layer,
-    changes: &[Change],
+    changes: &[SettingsChange],
 ) -> Result<Proposal, ChangeError> {
     let file = own_file(locations, layer)?;
     let found = match &file.within {
@@ -114,7 +114,7 @@ pub fn carry_out(ambient: &Ambient, proposal: &Proposal) -> Result<bool, ChangeE
     let Some(after) = after else { return Ok(false) };
     replaced(ambient, file, |now| {
         if now != before.as_deref().map(str::as_bytes) {
-            return Err(Failed::Other);
+            return Err(ChangeFailure::Other);
         }
         Ok(Some(after.clone().into_bytes()))
     })
@@ -128,35 +128,35 @@ fn own_file(locations: &Locations, layer: Layer) -> Result<SettingsFile, ChangeE
 fn replaced(
     ambient: &Ambient,
     file: &SettingsFile,
-    with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, Failed>,
+    with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, ChangeFailure>,
 ) -> Result<bool, ChangeError> {
     let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
     let held = match &file.within {
-        Some(project) => Ok(Held::within(project, &file.path)),
-        None => Held::own(&file.path),
+        Some(project) => Ok(ReplacedFile::within(project, &file.path)),
+        None => ReplacedFile::own(&file.path),
     };
     let mode = if file.layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
     held.map_err(failed)?.replace(ambient, mode, with).map_err(|why| match why {
-        Failed::Bad(bad) => ChangeError::Bad(bad),
-        Failed::File(trouble) => failed(trouble),
-        Failed::Other => ChangeError::Other(file.shown.to_string()),
+        ChangeFailure::Bad(bad) => ChangeError::Bad(bad),
+        ChangeFailure::File(trouble) => failed(trouble),
+        ChangeFailure::Other => ChangeError::Other(file.shown.to_string()),
     })
 }
 
-enum Failed {
+enum ChangeFailure {
     Bad(BadSettings),
     File(FileTrouble),
     /// The file is not the one that was looked at.
     Other,
 }
 
-impl From<BadSettings> for Failed {
+impl From<BadSettings> for ChangeFailure {
     fn from(bad: BadSettings) -> Self {
         Self::Bad(bad)
     }
 }
 
-impl From<FileTrouble> for Failed {
+impl From<FileTrouble> for ChangeFailure {
     fn from(trouble: FileTrouble) -> Self {
         Self::File(trouble)
     }

@@ -30,9 +30,9 @@ impl FileIdentity {
 
 /// The open directory of a record.
 #[derive(Debug)]
-pub(super) struct Directory(OwnedFd);
+pub(super) struct RecordDirectory(OwnedFd);
 
-impl Directory {
+impl RecordDirectory {
     /// Opens it, and makes it if it is missing. It is closed to all others.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -149,7 +149,7 @@ fn is_own(stat: &Stat) -> io::Result<()> {
     if stat.st_uid == rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"))
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"))
 }
 
 /// The number of a file that was put aside.

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use super::Line;
+use super::AuditLine;
 use crate::audit::event::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
 /// A call that was decided about.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct RecordedCall {
     /// Its name: `SESSION:ID`.
     pub name: String,
     /// The time of the first decision about it.
@@ -36,7 +36,7 @@ pub struct Call {
 }
 
 /// The fields that the lines about a call have in common.
-struct About {
+struct CallFields {
     at: Option<Timestamp>,
     session: String,
     principal: String,
@@ -44,9 +44,9 @@ struct About {
     tool: String,
 }
 
-impl Call {
-    fn of(name: String, about: About, judged: DecisionEvent) -> Self {
-        let About { at, session, principal, agents, tool } = about;
+impl RecordedCall {
+    fn of(name: String, about: CallFields, judged: DecisionEvent) -> Self {
+        let CallFields { at, session, principal, agents, tool } = about;
         let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == Ruled::Question));
         let (settled, answers) = (None, Vec::new());
         Self { name, at, session, principal, agents, tool, judged, ruling, settled, asked, answers }
@@ -74,18 +74,18 @@ impl Call {
 #[derive(Debug, Default)]
 pub struct Calls {
     /// The calls that are asked about, in the order of the questions.
-    open: HashMap<String, (u64, Call)>,
+    open: HashMap<String, (u64, RecordedCall)>,
     next: u64,
 }
 
 impl Calls {
     /// Takes the next line. Comes back with a call that is decided for good.
-    pub fn take(&mut self, line: Line) -> Option<Call> {
+    pub fn take(&mut self, line: AuditLine) -> Option<RecordedCall> {
         let name = line.call();
-        let Line { at, session, principal, agents, tool, event, .. } = line;
+        let AuditLine { at, session, principal, agents, tool, event, .. } = line;
         match event {
             AuditEvent::Decision(decision) => {
-                self.decided(name, About { at, session, principal, agents, tool }, *decision)
+                self.decided(name, CallFields { at, session, principal, agents, tool }, *decision)
             }
             AuditEvent::Answer(answer) => {
                 let (_, call) = self.open.get_mut(&name?)?;
@@ -95,13 +95,18 @@ impl Calls {
             // An agent that asks in a dialog of its own tells no answer: that it went on is one.
             AuditEvent::Outcome(_) => {
                 let (_, call) = self.open.remove(&name?)?;
-                Some(Call { ruling: Ruled::Permit, ..call })
+                Some(RecordedCall { ruling: Ruled::Permit, ..call })
             }
             _ => None,
         }
     }
 
-    fn decided(&mut self, name: Option<String>, about: About, decision: DecisionEvent) -> Option<Call> {
+    fn decided(
+        &mut self,
+        name: Option<String>,
+        about: CallFields,
+        decision: DecisionEvent,
+    ) -> Option<RecordedCall> {
         let known = name.as_ref().and_then(|name| self.open.remove(name));
         let (at, call) = if let Some((at, mut call)) = known {
             call.decided(decision);
@@ -109,7 +114,7 @@ impl Calls {
         } else {
             self.next += 1;
             let called = name.clone().unwrap_or_else(|| about.session.clone());
-            (self.next, Call::of(called, about, decision))
+            (self.next, RecordedCall::of(called, about, decision))
         };
         match name {
             Some(name) if call.ruling == Ruled::Question => {
@@ -121,8 +126,8 @@ impl Calls {
     }
 
     /// The calls that were asked about and never decided: there was no answer, or not yet.
-    pub fn open(self) -> Vec<Call> {
-        let mut open: Vec<(u64, Call)> = self.open.into_values().collect();
+    pub fn open(self) -> Vec<RecordedCall> {
+        let mut open: Vec<(u64, RecordedCall)> = self.open.into_values().collect();
         open.sort_unstable_by_key(|(at, _)| *at);
         open.into_iter().map(|(_, call)| call).collect()
     }
@@ -134,24 +139,24 @@ mod tests {
 
     use super::*;
 
-    fn line(id: u64, more: &Value) -> Line {
+    fn line(id: u64, more: &Value) -> AuditLine {
         let mut line = json!({"v": 2, "session": "s", "id": id, "tool": "Bash"});
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Line::parse(line.to_string().as_bytes()).unwrap()
+        AuditLine::parse(line.to_string().as_bytes()).unwrap()
     }
 
-    fn decision(id: u64, decision: &str, ruling: &str, rule: &str) -> Line {
+    fn decision(id: u64, decision: &str, ruling: &str, rule: &str) -> AuditLine {
         line(id, &json!({"kind": "decision", "decision": decision, "ruling": ruling, "rule": rule}))
     }
 
-    fn answer(id: u64, choice: &str) -> Line {
+    fn answer(id: u64, choice: &str) -> AuditLine {
         line(id, &json!({"kind": "answer", "choice": choice}))
     }
 
     /// Name, ruling, rule, how often asked and answered, of each call in the order in which they are settled.
-    fn told(lines: &[Line]) -> Vec<(String, Ruled, String, u64, usize)> {
+    fn told(lines: &[AuditLine]) -> Vec<(String, Ruled, String, u64, usize)> {
         let mut calls = Calls::default();
-        let mut all: Vec<Call> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
+        let mut all: Vec<RecordedCall> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
         all.extend(calls.open());
         all.into_iter()
             .map(|call| {
