@@ -143,9 +143,9 @@ pub trait Watcher {
         let _ = attempt;
     }
 
-    /// Hears of a call that is about to meet a limit of the run, which the kernel keeps.
-    fn limit_met(&mut self, limit: Limit, pid: i32) {
-        let _ = (limit, pid);
+    /// Hears of a program that is about to meet a limit of the run, which the kernel keeps, or that was ended by one.
+    fn limit_met(&mut self, limit: Limit, program: &std::ffi::OsStr) {
+        let _ = (limit, program);
     }
 
     /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the

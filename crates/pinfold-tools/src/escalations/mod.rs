@@ -104,8 +104,8 @@ impl Watcher for SandboxEscalations<'_> {
         self.observer.unfound(attempt);
     }
 
-    fn limit_met(&mut self, limit: Limit, pid: i32) {
-        self.observer.limit_met(limit, pid);
+    fn limit_met(&mut self, limit: Limit, program: &OsStr) {
+        self.observer.limit_met(limit, program);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
