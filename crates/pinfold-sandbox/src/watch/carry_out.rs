@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
@@ -253,6 +253,13 @@ pub(super) fn change(place: &Place, change: &Change) -> io::Result<()> {
             Ok(rustix::fs::removexattr(own_name(handle.as_fd()), name.as_bytes())?)
         }
     }
+}
+
+/// Returns whether a file has no attribute of this name.
+pub(super) fn lacks_attribute(handle: BorrowedFd<'_>, name: &OsStr) -> bool {
+    let mut nothing: [u8; 0] = [];
+    let found = rustix::fs::getxattr(own_name(handle), name.as_bytes(), nothing.as_mut_slice());
+    found == Err(Errno::NODATA)
 }
 
 fn set_mode(handle: &OwnedFd, mode: u32) -> io::Result<()> {

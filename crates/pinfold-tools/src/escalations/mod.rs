@@ -9,7 +9,7 @@
 //! allows goes the same way; what waits for it is kept by the way out of the run.
 //!
 //! An answer covers what its question says. A no is for the place and for what would come of it there, for the whole run
-//! ([`denied`]); a yes to a removal is for the tree that was shown, and one to a file for the temporary files that it is
+//! ([`denied`]); a yes to a removal or a move is for the tree that was shown, and one to a file for the temporary files that it is
 //! written by way of ([`covered`]).
 
 mod answer;
@@ -20,6 +20,7 @@ mod denied;
 mod feasible;
 mod hosts;
 mod lineage;
+mod moved_tree;
 mod removal;
 mod temporary;
 mod told;
