@@ -11,6 +11,7 @@ mod in_git;
 mod index_swap;
 mod layouts;
 mod links;
+mod lock_record;
 mod locks;
 mod made;
 mod nested;
@@ -66,7 +67,8 @@ pub(crate) struct Mediator {
 
 impl Mediator {
     pub(crate) fn new(boundary: &Boundary) -> Self {
-        Self { made: Made::new(boundary.granted()), ..Self::default() }
+        let locks = Locks::new(boundary.state_home());
+        Self { made: Made::new(boundary.granted()), locks, ..Self::default() }
     }
 
     /// What is put in place of a file that is renamed.
