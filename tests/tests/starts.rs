@@ -1,7 +1,8 @@
 //! Starts that fail, or that look as if they had to: what is wrong is said, and what to do.
 
 use std::fs;
-use std::process::Output;
+use std::io::{BufRead, BufReader};
+use std::process::{Output, Stdio};
 
 use pinfold_tests::bed::{snapshot, told};
 use pinfold_tests::missing::{all_there, left_out};
@@ -133,4 +134,43 @@ fn a_repository_can_be_worked_in_where_everything_may_be_written(who: Who, tier:
     assert!(!bed.folder().join(".git/hooks/pre-commit").exists(), "{}", told(&output));
     let kept = fs::read_to_string(bed.folder().join(".git/config")).expect("a configuration");
     assert!(!kept.contains("inside"), "{kept}");
+}
+
+/// A supervisor that is killed removes nothing; the next run does, and knows what is its own.
+#[each(user, tier)]
+fn a_lock_of_git_that_a_killed_run_left_goes_with_the_next(who: Who, tier: Tier) {
+    if !all_there("locks of git", &["git"]) {
+        return;
+    }
+    let bed = &Bed::new(who);
+    bed.give();
+    let made = bed.free("git").args(["init", "-q"]).output().expect("git");
+    assert!(made.status.success(), "{}", told(&made));
+    let lock = |name: &str| bed.folder().join(".git").join(name);
+    let options = ["--quiet", "--ask", "nobody"];
+    let left_by_a_killed_run = || {
+        let mut run = bed.run(tier, &options);
+        run.args(["sh", "-c", "set -C; : > .git/index.lock && echo made; exec sleep 60"]);
+        let mut killed = run.stdout(Stdio::piped()).spawn().expect("pinfold");
+        let mut said = String::new();
+        BufReader::new(killed.stdout.take().expect("a pipe")).read_line(&mut said).expect("a line");
+        assert_eq!(said, "made\n");
+        killed.kill().expect("it runs");
+        killed.wait().expect("an end");
+        assert!(lock("index.lock").exists(), "the control");
+    };
+    let next = |script: &str| bed.run(tier, &options).args(["sh", "-c", script]).output().expect("pinfold");
+    left_by_a_killed_run();
+    fs::write(lock("shallow.lock"), "of a git outside").expect("a lock");
+    let output =
+        next("git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x; git add . && echo added");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("added"), "{}", told(&output));
+    assert!(!lock("index.lock").exists() && lock("shallow.lock").exists(), "{}", told(&output));
+    // Removed by the person, and made again by a git outside: it is another one.
+    left_by_a_killed_run();
+    fs::remove_file(lock("index.lock")).expect("a lock");
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    fs::write(lock("index.lock"), "of a git outside").expect("a lock");
+    let output = next("git add .");
+    assert!(!output.status.success() && lock("index.lock").exists(), "{}", told(&output));
 }

@@ -1,7 +1,7 @@
 //! Standard streams: nothing but their bytes gets inside. Each attempt is made free as well, where it succeeds.
 
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
@@ -276,4 +276,51 @@ fcntl.fcntl(fd, fcntl.F_GETFL)
         assert!(!leases(run()));
         assert!(leases(bed.free("env")), "the control");
     });
+}
+
+/// A shared lock is what readers take, and keeps writers waiting; no reader needs an exclusive one.
+#[each(user, tier)]
+fn a_lock_outside_is_shared_at_most_and_ends_with_the_run(who: Who, tier: Tier) {
+    const LOCKS: &str = "
+import fcntl, os, sys
+how, kind = getattr(os, os.environ['HOW']), getattr(fcntl, os.environ['KIND'])
+fd = os.open(os.environ['OTHER'], how)
+held = []
+for lock in (fcntl.lockf, fcntl.flock):
+    try: lock(fd, kind | fcntl.LOCK_NB)
+    except OSError: continue
+    held.append(lock.__name__)
+print(*held, flush=True)
+sys.stdin.read()
+";
+    if !all_there("locks", &["python3"]) {
+        return;
+    }
+    let bed = &Bed::new(who);
+    let at = bed.outside().join("file");
+    plain(&at);
+    bed.give();
+    let run = || bed.run(tier, &["--quiet", "--ask", "nobody"]);
+    let locks = |mut command: Command, how: &str, kind: &str| {
+        command.env("OTHER", &at).env("HOW", how).env("KIND", kind).args(["python3", "-c", LOCKS]);
+        let mut holder =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it can be started");
+        let mut held = String::new();
+        BufReader::new(holder.stdout.take().expect("a pipe")).read_line(&mut held).expect("a line");
+        (holder, held.trim().to_owned())
+    };
+    let held_by = |command: Command, how: &str, kind: &str| {
+        let (mut holder, held) = locks(command, how, kind);
+        drop(holder.stdin.take());
+        assert!(holder.wait().expect("an end").success());
+        held
+    };
+    assert_eq!(held_by(run(), "O_RDONLY", "LOCK_EX"), "");
+    assert_eq!(held_by(bed.free("env"), "O_RDONLY", "LOCK_EX"), "flock", "the control");
+    let (mut reader, held) = locks(run(), "O_RDONLY", "LOCK_SH");
+    assert_eq!(held, "lockf flock");
+    assert_eq!(held_by(bed.free("env"), "O_RDWR", "LOCK_EX"), "", "the reader is inside");
+    drop(reader.stdin.take());
+    assert!(reader.wait().expect("an end").success());
+    assert_eq!(held_by(bed.free("env"), "O_RDWR", "LOCK_EX"), "lockf flock");
 }

@@ -102,6 +102,11 @@ impl Boundary {
         Turns::at(&place.join("turn")).ok()
     }
 
+    /// The directory in which supervisors meet.
+    pub(crate) fn state_home(&self) -> Option<&Path> {
+        self.state_home.as_deref()
+    }
+
     /// The person's home directory.
     pub(crate) fn home(&self) -> Option<&Path> {
         self.home.as_deref()

@@ -1,7 +1,7 @@
 //! The limits that a run reached, in the words of the report and of the `Bash` tool: which, its value, what can be done.
 //!
-//! What is not seen: a process below a shell that goes on is waited for by that shell alone. When it ends by its own
-//! processor time or file size, the shell says so where its messages go, and nothing is told here.
+//! What is not seen before Linux 6.15: a process below a shell that goes on is waited for by that shell alone. When it ends by its
+//! own processor time or file size, the shell says so where its messages go, and nothing is told here.
 
 use std::fmt;
 use std::time::Duration;
@@ -145,12 +145,14 @@ impl LimitReached {
 
 /// All limits that a run reached: those that processes were seen to meet, and the one that ended the command.
 pub(crate) fn limits_reached(limits: &Limits, seen: &[LimitMet], end: Option<End>) -> Vec<LimitReached> {
+    let is_seen = |limit: &Limit| seen.iter().any(|met| met.limit == *limit);
+    // Its program was seen to be ended by it, or one below a shell that handed its status on.
+    let ended = end.and_then(ended_by).filter(|limit| !is_seen(limit));
+    let ended = ended.and_then(|limit| Some(LimitReached::once(limit.into(), value_of(limits, limit)?)));
     let seen = seen.iter().filter_map(|LimitMet { limit, program, times }| {
         let value = value_of(limits, *limit)?;
         Some(LimitReached { limit: (*limit).into(), value, program: Some(program.clone()), times: *times })
     });
-    let ended = end.and_then(ended_by);
-    let ended = ended.and_then(|limit| Some(LimitReached::once(limit.into(), value_of(limits, limit)?)));
     seen.chain(ended).collect()
 }
 
@@ -222,7 +224,14 @@ mod tests {
         let limits = Limits { cpu_time: Some(Duration::from_secs(9)), ..Limits::default() };
         let reached = |end| limits_reached(&limits, &[], Some(end));
         let cpu_time = LimitReached::once(LimitKind::CpuTime, Amount::Time(Duration::from_secs(9)));
-        assert_eq!(reached(End::Code(152)), [cpu_time]);
+        assert_eq!(reached(End::Code(152)), [cpu_time.clone()]);
+        let seen = [LimitMet { limit: Limit::CpuTime, program: "perl".into(), times: 1 }];
+        let once = limits_reached(&limits, &seen, Some(End::Code(152)));
+        assert_eq!(
+            once,
+            [LimitReached { program: Some("perl".into()), ..cpu_time.clone() }],
+            "it is told once"
+        );
         for end in [End::Code(0), End::Code(1), End::Code(137), End::TimedOut] {
             assert_eq!(reached(end), [], "{end:?}");
         }

@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 
-use rustix::fd::AsFd;
+use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{FileType, OFlags, Timestamps};
 use rustix::io::Errno;
 
@@ -267,29 +267,43 @@ impl Contained {
         Ok(sys::set_length(file.as_fd(), length)?)
     }
 
-    /// Gives the file or folder to an owner.
+    /// Gives the file or folder, or a link itself, to an owner.
     ///
     /// # Errors
-    /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
+    /// [`DeedError::Special`], [`DeedError::Changed`].
     pub fn set_owner(&self, owner: Owner) -> Result<(), DeedError> {
         self.ordinary()?;
+        if self.kind() == Kind::Link {
+            return Ok(sys::change_owner_of_link(self.open_link()?.as_fd(), owner.user, owner.group)?);
+        }
         if self.kind() == Kind::Directory {
             return Ok(sys::change_owner(self.open_dir()?.fd(), owner.user, owner.group)?);
         }
         Ok(sys::change_owner(self.open_file()?.as_fd(), owner.user, owner.group)?)
     }
 
-    /// Sets the times of last access and last change of the file or folder.
+    /// Sets the times of last access and last change of the file or folder, or of a link itself.
     ///
     /// # Errors
-    /// [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
+    /// [`DeedError::Special`], [`DeedError::Changed`].
     pub fn set_times(&self, access: SetTime, change: SetTime) -> Result<(), DeedError> {
         self.ordinary()?;
         let times = Timestamps { last_access: sys::time(access), last_modification: sys::time(change) };
+        if self.kind() == Kind::Link {
+            return Ok(sys::set_times_of_link(self.open_link()?.as_fd(), &times)?);
+        }
         if self.kind() == Kind::Directory {
             return Ok(sys::set_times(self.open_dir()?.fd(), &times)?);
         }
         Ok(sys::set_times(self.open_file()?.as_fd(), &times)?)
+    }
+
+    /// A handle of the link that was looked at.
+    fn open_link(&self) -> Result<OwnedFd, DeedError> {
+        let link = sys::open_link(self.parent(), self.name()).map_err(|_| DeedError::Changed)?;
+        let found = sys::look_at(link.as_fd())?;
+        let is_it = found.file_type == FileType::Symlink && Some(found.version.id()) == self.id();
+        if is_it { Ok(link) } else { Err(DeedError::Changed) }
     }
 
     /// The folder is still held, and nothing of the kernel's own.

@@ -223,6 +223,26 @@ fn length_owner_and_times_are_set() {
     assert!(matches!(at(&bed, "outside/d").set_length(0), Err(DeedError::IsFolder)));
 }
 
+#[test]
+fn owner_and_times_of_a_link_are_its_own() {
+    let bed = Bed::build(&["outside/f = 0123456789".into()]);
+    let link = bed.path("outside/l");
+    std::os::unix::fs::symlink("f", &link).unwrap();
+    let judged = || kept(&bed, "outside/l");
+    let then = SetTime::At { seconds: 1_000_000, nanoseconds: 5 };
+    judged().set_times(then, then).unwrap();
+    assert_eq!(fs::symlink_metadata(&link).unwrap().mtime(), 1_000_000);
+    assert!(fs::metadata(&link).unwrap().mtime() > 1_000_000, "what it leads to keeps its own");
+    judged()
+        .set_owner(Owner { user: Some(fs::symlink_metadata(&link).unwrap().uid()), group: None })
+        .unwrap();
+    let before = judged();
+    fs::remove_file(&link).unwrap();
+    fs::write(&link, "a file by now").unwrap();
+    assert!(matches!(before.set_times(then, then), Err(DeedError::Changed)));
+    assert!(matches!(before.set_owner(Owner::default()), Err(DeedError::Changed)));
+}
+
 type Deed = (&'static str, &'static str, LastLink, fn(&Contained, &Bed) -> Result<(), DeedError>);
 
 /// Each at a place below `outside/d`, which is swapped with a link to `home`.

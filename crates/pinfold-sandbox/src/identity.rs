@@ -1,6 +1,7 @@
 //! Identity of a file, distinct also from a later file with the same inode number.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
@@ -32,6 +33,17 @@ impl FileIdentity {
         Self::new(&statx(file, c"", AtFlags::EMPTY_PATH, Self::WANTED).ok()?)
     }
 
+    /// Reads what [`Display`](fmt::Display) writes. `None` of any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let numbers: Vec<&str> = text.split(':').collect();
+        let [major, minor, inode, seconds, nanoseconds] = numbers.as_slice() else { return None };
+        Some(Self {
+            device: (major.parse().ok()?, minor.parse().ok()?),
+            inode: inode.parse().ok()?,
+            born: (seconds.parse().ok()?, nanoseconds.parse().ok()?),
+        })
+    }
+
     const WANTED: StatxFlags = StatxFlags::INO.union(StatxFlags::BTIME);
 
     fn new(found: &Statx) -> Option<Self> {
@@ -41,6 +53,14 @@ impl FileIdentity {
             inode: found.stx_ino,
             born: (found.stx_btime.tv_sec, found.stx_btime.tv_nsec),
         })
+    }
+}
+
+/// Five numbers with colons between them: the device (two), the inode, the time at which it was made (seconds, nanoseconds).
+impl fmt::Display for FileIdentity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { device: (major, minor), inode, born: (seconds, nanoseconds) } = self;
+        write!(f, "{major}:{minor}:{inode}:{seconds}:{nanoseconds}")
     }
 }
 
@@ -68,5 +88,9 @@ mod tests {
         assert_eq!(FileIdentity::of(&at("a")), None);
         let same = FileIdentity { born: (0, 0), ..first };
         assert_ne!(same, first, "an inode number alone is no identity");
+        assert_eq!(FileIdentity::parse(&first.to_string()), Some(first));
+        for text in ["", "1:2:3:4", "1:2:3:4:5:6", "1:2:x:4:5", "-1:2:3:4:5"] {
+            assert_eq!(FileIdentity::parse(text), None, "{text}");
+        }
     }
 }

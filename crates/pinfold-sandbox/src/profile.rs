@@ -202,3 +202,10 @@ pub struct Limits {
     /// Size of any one file, in bytes.
     pub file_size: Option<u64>,
 }
+
+impl Limits {
+    /// Returns whether the kernel kills a process that meets one of them.
+    pub(crate) fn end_processes(&self) -> bool {
+        self.cpu_time.is_some() || self.file_size.is_some()
+    }
+}

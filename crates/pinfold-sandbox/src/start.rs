@@ -487,6 +487,7 @@ impl Confined {
 
     fn accompany(&mut self, watcher: &mut dyn Watcher) -> io::Result<EndingCause> {
         let mut ending = EndingCause::ByItself;
+        let mut limits = None;
         loop {
             let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
@@ -495,7 +496,7 @@ impl Confined {
             let asked = self.is_asking().then(Instant::now);
             let [question, end, signal, stop] = sys::poll(fds, self.remaining(asked.is_some()))?;
             if let Some(watch) = &mut self.watch {
-                watch.0.retry(watcher);
+                watch.0.wake(watcher);
             }
             if let (Some(asked), Some(deadline), EndingCause::ByItself) = (asked, &mut self.deadline, ending)
             {
@@ -507,10 +508,13 @@ impl Confined {
                     watch.0.answer_one(watcher)?;
                 }
             } else if end != 0 {
+                if let Some(mut limits) = limits.or_else(|| self.watch.take()?.0.into_limits()) {
+                    limits.tell_of_killed(watcher);
+                }
                 return Ok(ending);
             } else if question != 0 {
-                // No process is left that could notify.
-                self.watch = None;
+                // No process is left that could notify, though not all may have been reaped.
+                limits = self.watch.take().and_then(|watch| watch.0.into_limits());
             }
             if signal != 0 {
                 self.pass_on(stop != 0);
@@ -595,7 +599,7 @@ impl Confined {
     /// given elsewhere.
     fn remaining(&self, asking: bool) -> Option<i32> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
-        let retries = self.watch.as_ref().and_then(|watch| watch.0.retries_in());
+        let retries = self.watch.as_ref().and_then(|watch| watch.0.wakes_in());
         let ends = self.deadline.map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = if asking { left.min(LOOK_AGAIN) } else { left };

@@ -148,22 +148,103 @@ fn a_yes_to_a_name_is_for_the_content_that_was_shown() {
 
 /// What is not shown as a whole is made at its place by calls of its own.
 #[test]
-fn a_directory_is_moved_out_file_by_file() {
+fn a_link_is_moved_out_by_making_it_at_its_place() {
     if !has_python() {
         return;
     }
     for tier in TIERS {
         let bed = RunBed::new();
-        let program = "import shutil\nos.mkdir('d')\nopen('d/f', 'w').write('a\\n')\nos.symlink('/etc/passwd', 'l')\n\
-                       for name in ['d', 'l']: shutil.move(name, out)";
+        let program = "import shutil\nos.symlink('/etc/passwd', 'l')\nshutil.move('l', out)";
         let ran = bed.run(tier, &python(program), yes);
-        let acts = ran.acts();
-        for wanted in ["create f", "make a link that leads to `/etc/passwd` at l"] {
-            assert!(acts.iter().any(|act| act == wanted), "{tier} {wanted}: {acts:?} {}", ran.said);
+        assert_eq!(ran.acts(), ["make a link that leads to `/etc/passwd` at l"], "{tier}: {}", ran.said);
+    }
+}
+
+/// A tree in the folder: five things below its top, a file of which can be run.
+const INNER_TREE: &str =
+    "mkdir -p t/sub; echo a > t/a; echo b > t/sub/b; chmod 755 t/sub/b; ln -s sub/b t/l; chmod 750 t/sub";
+
+#[test]
+fn a_tree_is_moved_out_by_one_question_that_says_what_it_holds() {
+    for tier in TIERS {
+        for moves in [
+            "mv t $OUT/",
+            "mv t $OUT/t",
+            "sh -c 'mv t $OUT'",
+            "python3 -c 'import os, shutil; shutil.move(\"t\", os.environ[\"OUT\"])'",
+        ] {
+            if moves.starts_with("python3") && !has_python() {
+                continue;
+            }
+            let bed = RunBed::new();
+            let ran = bed.run(tier, &format!("{INNER_TREE}; {moves}; echo rc=$?"), yes);
+            let [request] = ran.asked.as_slice() else {
+                panic!("{tier} {moves}: {:?} {}", ran.acts(), ran.said)
+            };
+            let [_, act] = acts(request) else { panic!("{request:?}") };
+            assert!(act.path.ends_with("outside/t"), "{tier} {moves}: {request:?}");
+            assert_eq!(act.names, ["a", "l -> sub/b", "sub/", "sub/b (executable)"], "{act:?}");
+            assert_eq!(act.below, 4);
+            assert!(ran.said.contains("rc=0"), "{tier} {moves}: {}", ran.said);
+            let there = bed.outside.join("t");
+            assert_eq!(fs::read_to_string(there.join("sub/b")).unwrap(), "b\n", "{tier} {moves}");
+            assert_eq!(fs::read_link(there.join("l")).unwrap().to_str(), Some("sub/b"));
+            let mode = |name: &str| fs::metadata(there.join(name)).unwrap().permissions().mode() & 0o777;
+            assert_eq!((mode("sub"), mode("sub/b")), (0o750, 0o755), "{tier} {moves}");
+            assert!(!bed.folder.join("t").exists(), "{tier} {moves}: {}", ran.said);
         }
-        assert!(acts.iter().any(|act| act.starts_with("make directory") && act.ends_with(" d")), "{acts:?}");
-        assert_eq!(fs::read_to_string(bed.outside.join("d/f")).unwrap(), "a\n", "{tier}");
-        assert!(!bed.folder.join("d").exists(), "{tier}: {}", ran.said);
+    }
+}
+
+#[test]
+fn a_no_to_a_tree_that_is_moved_out_is_a_no_to_its_copy() {
+    for tier in TIERS {
+        let bed = RunBed::new();
+        let ran =
+            bed.run(tier, &format!("{INNER_TREE}; mv t $OUT/; mv t $OUT/t; mkdir $OUT/t; echo rc=$?"), no);
+        assert_eq!(ran.asked.len(), 1, "{tier}: {:?}", ran.acts());
+        assert!(!bed.outside.join("t").exists() && bed.folder.join("t/sub/b").exists(), "{tier}");
+        assert!(!ran.said.contains("rc=0"), "{tier}: {}", ran.said);
+    }
+}
+
+/// What was not shown is asked about by itself: a name that is not among them, a link that leads elsewhere, a file in place of a
+/// folder, bits that nothing there had, and another process.
+#[test]
+fn a_yes_to_a_tree_that_is_moved_out_is_for_what_was_shown_of_it() {
+    if !has_python() {
+        return;
+    }
+    for tier in TIERS {
+        let bed = RunBed::new();
+        let program = format!(
+            "os.system('{INNER_TREE}; echo c > t/c')\ndef attempt(what):\n    try: what()\n    except OSError as e: pass\n\
+             attempt(lambda: os.rename('t', out + '/t'))\nos.mkdir(out + '/t')\n\
+             open(out + '/t/a', 'w').write('other')\nattempt(lambda: open(out + '/t/new', 'w'))\n\
+             attempt(lambda: os.symlink('/etc/passwd', out + '/t/l'))\n\
+             attempt(lambda: open(out + '/t/sub', 'w'))\nattempt(lambda: open(out + '/u', 'w'))\n\
+             attempt(lambda: os.close(os.open(out + '/t/c', os.O_CREAT | os.O_WRONLY, 0o755)))\n\
+             attempt(lambda: os.chmod(out + '/t/a', 0o777))\nattempt(lambda: os.rename(out + '/t/a', out + '/t/x'))"
+        );
+        let ran = bed.run(tier, &python(&program), only("t"));
+        let asked = ran.acts();
+        assert!(asked.first().is_some_and(|act| act == "move away t"), "{tier}: {asked:?} {}", ran.said);
+        let expected = [
+            "create new",
+            "make a link that leads to `/etc/passwd` at l",
+            "create sub",
+            "create u",
+            "create c",
+            "set mode 0777 of a",
+            "move away a",
+            "give it the name x",
+        ];
+        assert_eq!(asked.get(2..).unwrap_or_default(), expected, "{tier}: {}", ran.said);
+        let names: Vec<_> =
+            fs::read_dir(bed.outside.join("t")).unwrap().flatten().map(|e| e.file_name()).collect();
+        assert_eq!(names, ["a"], "{tier}");
+        let ran = bed.run(tier, "mkdir $OUT/t/sub; true", no);
+        assert_eq!(ran.asked.len(), 1, "{tier}: {:?}", ran.acts());
     }
 }
 

@@ -15,6 +15,7 @@ use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent};
 
 use super::Why;
 use super::git_dir::innermost;
+use super::lock_record::{self, LockRecord};
 
 const THEIRS: &str = "a git outside this run is about to put this file in place; if none is at work, it is for the person to remove it";
 
@@ -25,9 +26,20 @@ const MOST: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
     ours: HashMap<PathBuf, FileIdentity>,
+    /// The directory in which supervisors meet; `None` where they cannot.
+    state: Option<PathBuf>,
+    /// `None` until a lock is made.
+    record: Option<LockRecord>,
 }
 
 impl Locks {
+    /// No locks yet. Those that runs left whose supervisor was killed are removed. `state`: the directory in which supervisors
+    /// meet.
+    pub(super) fn new(state: Option<&Path>) -> Self {
+        state.into_iter().for_each(lock_record::remove_left);
+        Self { state: state.map(Path::to_owned), ..Self::default() }
+    }
+
     /// The reason why a change of a lock is refused.
     pub(super) fn judge(&self, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
@@ -54,11 +66,22 @@ impl Locks {
         match FileIdentity::of(place).filter(|_| made || self.ours.contains_key(place)) {
             Some(file) if self.ours.len() < MOST => {
                 self.ours.insert(place.to_owned(), file);
+                self.write_down(place, &file);
             }
             Some(_) => {}
             None => {
                 self.ours.remove(place);
             }
+        }
+    }
+
+    /// Without a record it stays when this supervisor is killed: a nuisance, and no more.
+    fn write_down(&mut self, place: &Path, file: &FileIdentity) {
+        if self.record.is_none() {
+            self.record = self.state.take().and_then(|state| LockRecord::new(&state).ok());
+        }
+        if let Some(record) = &mut self.record {
+            let _ = record.add((place, file), self.ours.iter());
         }
     }
 
@@ -83,7 +106,8 @@ pub(super) fn is_lock(git_dir: &Path, below: &Path) -> bool {
     }
 }
 
-fn is_name(name: &OsStr) -> bool {
+/// Returns whether git gives such a name to a lock.
+pub(super) fn is_name(name: &OsStr) -> bool {
     let name = name.as_bytes();
     name.ends_with(b".lock") || name.starts_with(b"sharedindex_")
 }

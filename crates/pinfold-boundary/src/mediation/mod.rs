@@ -12,6 +12,7 @@ mod index_swap;
 mod layouts;
 mod linked_files;
 mod links;
+mod lock_record;
 mod locks;
 mod made;
 mod nested;
@@ -69,7 +70,8 @@ pub(crate) struct Mediator {
 
 impl Mediator {
     pub(crate) fn new(boundary: &Boundary) -> Self {
-        Self { made: Made::new(boundary.granted()), ..Self::default() }
+        let locks = Locks::new(boundary.state_home());
+        Self { made: Made::new(boundary.granted()), locks, ..Self::default() }
     }
 
     /// Returns the content in place of that of a renamed file.

@@ -1,11 +1,11 @@
 //! Limits that processes of a run met.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 
 use pinfold_sandbox::Limit;
 
-use super::refusal::program;
-use crate::outcome::LimitMet;
+use crate::outcome::{LimitMet, shown_program};
 
 /// Most different ones that are remembered.
 const MOST: usize = 100;
@@ -15,8 +15,8 @@ const MOST: usize = 100;
 pub(super) struct LimitsMet(BTreeMap<(Limit, String), u64>);
 
 impl LimitsMet {
-    pub(super) fn add(&mut self, limit: Limit, pid: i32) {
-        let key = (limit, program(pid));
+    pub(super) fn add(&mut self, limit: Limit, program: &OsStr) {
+        let key = (limit, shown_program(program));
         if self.0.len() < MOST || self.0.contains_key(&key) {
             *self.0.entry(key).or_default() += 1;
         }

@@ -422,8 +422,8 @@ impl Watcher for DenialObserver<'_> {
         self.remember(attempt, no);
     }
 
-    fn limit_met(&mut self, limit: Limit, pid: i32) {
-        self.limits.add(limit, pid);
+    fn limit_met(&mut self, limit: Limit, program: &OsStr) {
+        self.limits.add(limit, program);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {

@@ -224,6 +224,26 @@ pub(crate) fn set_times(fd: BorrowedFd<'_>, times: &Timestamps) -> Result<(), Er
     fs::futimens(fd, times)
 }
 
+/// Opens a symbolic link itself, as a handle; of any other name whatever it stands for.
+pub(crate) fn open_link(folder: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
+    fs::openat(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Gives a link that is held by a handle to an owner, to a group, or to both.
+pub(crate) fn change_owner_of_link(
+    link: BorrowedFd<'_>,
+    user: Option<u32>,
+    group: Option<u32>,
+) -> Result<(), Errno> {
+    let (user, group) = (user.map(fs::Uid::from_raw), group.map(fs::Gid::from_raw));
+    fs::chownat(link, "", user, group, AtFlags::EMPTY_PATH)
+}
+
+/// Sets the times of a link that is held by a handle. Linux 5.8.
+pub(crate) fn set_times_of_link(link: BorrowedFd<'_>, times: &Timestamps) -> Result<(), Errno> {
+    fs::utimensat(link, "", times, AtFlags::EMPTY_PATH)
+}
+
 /// A time as the kernel takes it.
 pub(crate) fn time(time: SetTime) -> Timespec {
     match time {

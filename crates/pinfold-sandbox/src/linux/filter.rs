@@ -163,6 +163,7 @@ fn rules(profile: &Profile, backing: Backing, group: Group) -> Vec<Rule> {
     rules.extend(always_closed());
     rules.extend(closed_unless_opened(profile));
     rules.extend(limited(profile));
+    rules.extend(starts_of_programs(profile));
     match backing {
         Backing::Landlock => rules.extend(without_namespaces()),
         Backing::Namespaces => rules.extend(of_group(group)),
@@ -592,6 +593,16 @@ fn limited(profile: &Profile) -> Vec<Rule> {
     let writable = vec![(Test::AnyOf(2, libc::PROT_WRITE.cast_unsigned()), SEEN)];
     let writing = |number| Rule { number, tests: writable.clone(), otherwise: Action::Allow };
     vec![writing(libc::SYS_mmap), writing(libc::SYS_mprotect), always(libc::SYS_mremap, SEEN)]
+}
+
+/// Starts of programs, where a limit may end one of them: by its start the supervisor meets it.
+fn starts_of_programs(profile: &Profile) -> Vec<Rule> {
+    if !profile.limits.end_processes() {
+        return Vec::new();
+    }
+    let command = vec![(Test::Equals(3, sys::UNASKED_EXEC), Action::Allow)];
+    let exec = Rule { number: libc::SYS_execve, tests: command, otherwise: SEEN };
+    vec![exec, always(libc::SYS_execveat, SEEN)]
 }
 
 fn namespaces_and_mounts(starts: Action) -> Vec<Rule> {

@@ -153,9 +153,9 @@ pub trait Watcher {
         let _ = attempt;
     }
 
-    /// Hears of a call that is about to meet a limit of the run, which the kernel keeps.
-    fn limit_met(&mut self, limit: Limit, pid: i32) {
-        let _ = (limit, pid);
+    /// Hears of a program that is about to meet a limit of the run, which the kernel keeps, or that was ended by one.
+    fn limit_met(&mut self, limit: Limit, program: &std::ffi::OsStr) {
+        let _ = (limit, program);
     }
 
     /// Returns the content in place of that of a renamed file: the supervisor writes it to a new file, which gets the name.

@@ -309,6 +309,13 @@ pub(super) fn change(place: &ResolvedPath, change: &RequestedChange, may: MayCha
     }
 }
 
+/// Returns whether a file has no attribute of this name.
+pub(super) fn lacks_attribute(handle: BorrowedFd<'_>, name: &OsStr) -> bool {
+    let mut nothing: [u8; 0] = [];
+    let found = rustix::fs::getxattr(own_name(handle), name.as_bytes(), nothing.as_mut_slice());
+    found == Err(Errno::NODATA)
+}
+
 /// Returns whether a change of attributes is seen by the other names of the file: one without effect is not, nor
 /// are times, which git sets anew for each object that it would write again.
 fn is_seen_by_other_names(change: &RequestedChange, found: &Stat) -> bool {

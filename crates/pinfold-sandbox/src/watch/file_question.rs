@@ -103,6 +103,9 @@ impl FileQuestion {
         if self.makes_what_is_there() {
             return Some(libc::EEXIST);
         }
+        if self.removes_no_attribute() {
+            return Some(libc::ENODATA);
+        }
         // On a mount that is read-only the kernel would not look for it.
         self.removes_nothing().then_some(libc::ENOENT)
     }
@@ -110,6 +113,15 @@ impl FileQuestion {
     /// Returns whether the call would remove what is not there.
     fn removes_nothing(&self) -> bool {
         matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(ResolvedPath::is_missing)
+    }
+
+    /// Returns whether the call would remove an attribute that is not there, as programs do that copy access control lists.
+    fn removes_no_attribute(&self) -> bool {
+        let FileCall::Change { change: RequestedChange::RemoveAttribute { name }, .. } = &self.call else {
+            return false;
+        };
+        let handle = self.places.first().and_then(|place| place.handle().ok());
+        handle.is_some_and(|handle| carry_out::lacks_attribute(handle.as_fd(), name))
     }
 
     /// Returns whether each place has the path by which it was walked to.

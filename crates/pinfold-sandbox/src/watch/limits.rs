@@ -1,12 +1,17 @@
-//! Resource limits that the kernel enforces for each process without a report: the one that a call is about to meet.
+//! Resource limits that the kernel enforces for each process without a report: the one that a call is about to meet, and the one
+//! that ended a process.
 //!
 //! Observation alone: the call continues, and the kernel decides. The checks are those of the kernel (`may_expand_vm`,
 //! `copy_process`), a moment before.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
+use super::attempt::Watcher;
 use super::file_call::int;
+use super::killed_processes::KilledProcesses;
+use super::memory;
 use crate::profile::Limits;
 use crate::sys::Pid;
 
@@ -35,19 +40,63 @@ pub(crate) struct Watched {
     alone: bool,
     /// At least as many processes as there are: counted, and those started since. `None` before the first count.
     most: Option<u64>,
+    /// `None` where no limit ends a process, or the kernel does not tell.
+    killed: Option<KilledProcesses>,
 }
 
 impl Watched {
     /// `None` where there is nothing to look at.
     pub(crate) fn new(limits: Limits, init: Pid, alone: bool) -> Option<Self> {
         let Limits { memory, processes, .. } = limits;
-        (memory.is_some() || processes.is_some()).then_some(Self {
+        let killed = if limits.end_processes() { KilledProcesses::new() } else { None };
+        (memory.is_some() || processes.is_some() || killed.is_some()).then_some(Self {
             memory,
             processes,
             init,
             alone,
             most: None,
+            killed,
         })
+    }
+
+    /// Meets the process that makes a call.
+    pub(super) fn meet(&mut self, pid: Pid) {
+        if let Some(killed) = &mut self.killed {
+            killed.meet(pid);
+        }
+    }
+
+    /// Meets a process that is about to start a program.
+    pub(super) fn meet_start(&mut self, question: &libc::seccomp_notif) {
+        let Some(killed) = &mut self.killed else { return };
+        let pid = question.pid.cast_signed();
+        let [first, second, ..] = question.data.args;
+        let at = if i64::from(question.data.nr) == libc::SYS_execve { first } else { second };
+        killed.meet_start(pid, memory::path(pid, at).ok().as_deref());
+    }
+
+    /// Time until the next look through all processes.
+    pub(super) fn looks_in(&self) -> Option<Duration> {
+        self.killed.as_ref().map(KilledProcesses::looks_in)
+    }
+
+    /// Looks through all processes, when it is time.
+    pub(super) fn look(&mut self) {
+        let init = self.init;
+        if let Some(killed) = &mut self.killed {
+            killed.look(|| {
+                let mut processes = Vec::new();
+                visit_descendants(init, |pid, _| processes.push(pid));
+                processes.retain(|pid| *pid != init);
+                processes
+            });
+        }
+    }
+
+    /// Tells of the limits that ended processes.
+    pub(crate) fn tell_of_killed(&mut self, watcher: &mut dyn Watcher) {
+        let ended = self.killed.as_mut().map(KilledProcesses::take_ended).unwrap_or_default();
+        ended.iter().for_each(|(limit, program)| watcher.limit_met(*limit, program));
     }
 
     /// The limit that a call is about to meet.
@@ -68,6 +117,11 @@ impl Watched {
         self.most = Some(count.saturating_add(1));
         count >= limit
     }
+}
+
+/// Returns whether a call starts a program.
+pub(super) fn starts_program(number: i64) -> bool {
+    [libc::SYS_execve, libc::SYS_execveat].contains(&number)
 }
 
 /// Returns whether a call starts a process or thread, or asks for memory to write to.
@@ -108,8 +162,16 @@ fn field(pid: Pid, name: &str) -> Option<String> {
 
 /// The threads of a process and of all that it and its own have started.
 fn descendants(init: Pid) -> u64 {
-    let (mut seen, mut next, mut threads) = (BTreeSet::from([init]), vec![init], 0);
+    let mut all = 0;
+    visit_descendants(init, |_, threads| all += threads);
+    all
+}
+
+/// Visits a process and all that it and its own have started, with the number of threads of each.
+fn visit_descendants(init: Pid, mut visit: impl FnMut(Pid, u64)) {
+    let (mut seen, mut next) = (BTreeSet::from([init]), vec![init]);
     while let Some(pid) = next.pop() {
+        let mut threads = 0;
         for task in numbers(&format!("/proc/{pid}/task")) {
             threads += 1;
             let children =
@@ -117,8 +179,8 @@ fn descendants(init: Pid) -> u64 {
             let children = children.split_ascii_whitespace().filter_map(|child| child.parse().ok());
             next.extend(children.filter(|child| seen.insert(*child)));
         }
+        visit(pid, threads);
     }
-    threads
 }
 
 /// The threads of all processes of this user.

@@ -20,6 +20,7 @@ mod connect;
 mod directories;
 mod file_call;
 mod file_question;
+mod killed_processes;
 mod limits;
 mod memory;
 mod pending_syscall;
@@ -35,8 +36,10 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::identity::FileIdentity;
+use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
 pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Reply, Watcher};
 pub use call::{Caller, Deed, Opening, Sync, Syscall, Time};
@@ -160,14 +163,24 @@ impl Watch {
         self.holding.as_ref().is_some_and(Holding::is_in_use)
     }
 
-    /// Returns the milliseconds until a waiting open is retried.
-    pub(crate) fn retries_in(&self) -> Option<i32> {
-        self.waiting.next_try()
+    /// Returns the milliseconds until a waiting open is retried, or the processes are looked through.
+    pub(crate) fn wakes_in(&self) -> Option<i32> {
+        let whole = |left: Duration| i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1;
+        let looks = self.limits.as_ref().and_then(WatchedLimits::looks_in).map(whole);
+        self.waiting.next_try().into_iter().chain(looks).min()
     }
 
-    /// Tries opens again that had to wait.
-    pub(crate) fn retry(&mut self, watcher: &mut dyn Watcher) {
+    /// Does what is to be done again.
+    pub(crate) fn wake(&mut self, watcher: &mut dyn Watcher) {
         self.waiting.retry(self.listener.as_fd(), &mut self.rights, watcher);
+        if let Some(limits) = &mut self.limits {
+            limits.look();
+        }
+    }
+
+    /// Ends the watch. What is left are the limits: which of them ended a process is known when all are reaped.
+    pub(crate) fn into_limits(self) -> Option<WatchedLimits> {
+        self.limits
     }
 
     /// Takes one question, lets `watcher` say what becomes of it, and answers unless it is held.
@@ -188,12 +201,23 @@ impl Watch {
                 let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
                 // Else its number may mean another process by now.
                 if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
-                    watcher.limit_met(limit, question.pid.cast_signed());
+                    watcher.limit_met(limit, &program_of(question.pid.cast_signed()));
+                }
+                self.answer(&question, NotifyResponse::GoOn)
+            }
+            _ if limits::starts_program(number) => {
+                if let Some(limits) = &mut self.limits {
+                    limits.meet_start(&question);
                 }
                 self.answer(&question, NotifyResponse::GoOn)
             }
             _ if is_plain_reading(&question, watcher) => self.answer(&question, NotifyResponse::GoOn),
-            _ => self.files(&question, watcher),
+            _ => {
+                if let Some(limits) = &mut self.limits {
+                    limits.meet(question.pid.cast_signed());
+                }
+                self.files(&question, watcher)
+            }
         }
     }
 

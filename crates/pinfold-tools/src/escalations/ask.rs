@@ -13,6 +13,7 @@ use super::answer::answer;
 use super::covered::{Earlier, file_behind};
 use super::denied::{DeniedEffect, aim, aims};
 use super::lineage::ProcessId;
+use super::moved_tree::MovedTree;
 use super::removal::{Removal, TooMany};
 use super::told;
 use super::waiting::{Desk, Verdict};
@@ -28,9 +29,20 @@ impl Desk {
     /// Asks about a call, and does what comes of it.
     pub(super) fn ask(&self, session: &Session, held: PendingSyscall) -> Verdict {
         let lineage = ProcessId::lineage(held.call().caller.process);
+        if self.state().covered.is_part_of_move(held.call(), &lineage) {
+            held.refuse(ELSEWHERE);
+            return Verdict::None;
+        }
         let earlier = |held: &PendingSyscall| self.state().covered.answer(held.call(), &lineage);
         if let Some(earlier) = earlier(&held) {
             return self.decide_by(session, held, Some(&earlier));
+        }
+        let is_move = |held: &PendingSyscall| {
+            let from = held.call().places.first();
+            from.is_some_and(|from| is_inside(session, from)) && MovedTree::is_moved_by(held.call())
+        };
+        if held.as_caller(|| is_move(&held)).is_ok_and(|is_move| is_move) {
+            return self.ask_about_move(session, held, &lineage);
         }
         let is_removal = matches!(held.call().deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
         let asked = if is_removal {
@@ -88,6 +100,45 @@ impl Desk {
         };
         self.state().covered.add_removal(process, &removal, &by);
         Some(Ok(()))
+    }
+
+    /// Asks about a tree that is moved out of the folder. It is not moved: on a yes the program copies it, as between two file
+    /// systems, and that is covered.
+    fn ask_about_move(&self, session: &Session, held: PendingSyscall, lineage: &[ProcessId]) -> Verdict {
+        let tree = match held.as_caller(|| MovedTree::of(held.call())) {
+            Ok(Ok(tree)) => tree,
+            Ok(Err(TooMany)) => {
+                self.refuse(held, "it holds more files than can be shown: move it outside");
+                return Verdict::None;
+            }
+            Err(error) => {
+                self.refuse(held, &error.to_string());
+                return Verdict::None;
+            }
+        };
+        match (self.question(session, &held, words::move_call(held.call(), &tree)), lineage.first()) {
+            (QuestionOutcome::Yes(by), Some(process)) => {
+                // What a rule allows it allows name by name.
+                if by.via != Via::Earlier {
+                    self.state().covered.add_move(*process, tree, &by);
+                }
+                held.refuse(ELSEWHERE);
+                Verdict::None
+            }
+            (QuestionOutcome::No(why), _) => {
+                self.state().denied.deny([aim(held.call())]);
+                self.refuse(held, &why);
+                Verdict::No(why)
+            }
+            (QuestionOutcome::Unanswered(why), _) => {
+                self.refuse(held, &why);
+                Verdict::No(why)
+            }
+            (QuestionOutcome::Refused | QuestionOutcome::Yes(_), _) => {
+                self.refuse_as(held, "it is not moved as a whole, so it has to be copied", ELSEWHERE);
+                Verdict::None
+            }
+        }
     }
 
     /// Asks about the file that is written by way of the one that a call makes. `None`: it is no such call.

@@ -1,5 +1,5 @@
 //! System calls that an answer covers beyond the one that it was given to, because the question said so: the removal of a
-//! tree, and a file that is written by way of a temporary one.
+//! tree, the copy of one that is moved out, and a file that is written by way of a temporary one.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
@@ -9,6 +9,7 @@ use pinfold::consent::{Answer, Approver, ApproverResponse, By, Choice, Request, 
 use pinfold_sandbox::{Deed, Opening, Syscall};
 
 use super::lineage::ProcessId;
+use super::moved_tree::MovedTree;
 use super::removal::{Identity, Removal};
 use super::temporary;
 
@@ -19,6 +20,7 @@ const MOST: usize = 1000;
 #[derive(Debug, Default)]
 pub(super) struct Covered {
     removals: Vec<Removing>,
+    moves: Vec<Moving>,
     writes: Vec<Writing>,
 }
 
@@ -28,6 +30,16 @@ struct Removing {
     process: ProcessId,
     /// Each is removed once.
     things: HashMap<PathBuf, Identity>,
+    words: String,
+}
+
+/// A tree that a process, and those that it starts, may copy.
+#[derive(Debug)]
+struct Moving {
+    process: ProcessId,
+    tree: MovedTree,
+    /// The parts of the copy that were made.
+    made: HashSet<PathBuf>,
     words: String,
 }
 
@@ -45,17 +57,28 @@ impl Covered {
     /// The answer that covers a call of a process with these parents.
     pub(super) fn answer(&self, call: &Syscall, lineage: &[ProcessId]) -> Option<Earlier> {
         let removing = self.removals.iter().find(|removing| removing.covers(call, lineage));
+        let moving = || self.moves.iter().find(|moving| moving.covers(call, lineage));
         let writing = || self.writes.iter().find(|writing| writing.covers(call, lineage));
         removing
             .map(|removing| &removing.words)
+            .or_else(|| moving().map(|moving| &moving.words))
             .or_else(|| writing().map(|writing| &writing.words))
             .map(|words| Earlier { by: By { via: Via::Earlier, who: Some(words.clone()) } })
+    }
+
+    /// Returns whether a call renames a part of a tree that is copied, to where its copy belongs.
+    pub(super) fn is_part_of_move(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
+        let mut moves = self.moves.iter().filter(|moving| lineage.contains(&moving.process));
+        moves.any(|moving| moving.tree.is_renamed_in_part_by(call))
     }
 
     /// A call that an answer here covers has been carried out.
     pub(super) fn carried_out(&mut self, call: &Syscall, lineage: &[ProcessId]) {
         for removing in &mut self.removals {
             removing.carried_out(call);
+        }
+        for moving in self.moves.iter_mut().filter(|moving| lineage.contains(&moving.process)) {
+            moving.tree.carried_out(call, &mut moving.made);
         }
         for writing in self.writes.iter_mut().filter(|writing| lineage.first() == Some(&writing.process)) {
             writing.carried_out(call);
@@ -66,6 +89,12 @@ impl Covered {
         make_room(&mut self.removals);
         let words = words(by, &format!("remove {}", removal.words()));
         self.removals.push(Removing { process, things: removal.things(), words });
+    }
+
+    pub(super) fn add_move(&mut self, process: ProcessId, tree: MovedTree, by: &By) {
+        make_room(&mut self.moves);
+        let words = words(by, &tree.describe());
+        self.moves.push(Moving { process, tree, made: HashSet::new(), words });
     }
 
     pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &By) {
@@ -101,6 +130,12 @@ impl Removing {
         if let Some(place) = removed(call) {
             self.things.remove(place);
         }
+    }
+}
+
+impl Moving {
+    fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
+        lineage.contains(&self.process) && self.tree.covers(call, &self.made)
     }
 }
 

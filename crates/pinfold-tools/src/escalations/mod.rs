@@ -9,7 +9,7 @@
 //! the same way; the connections that wait are kept by the egress proxy of the run.
 //!
 //! An answer covers what its question says. A no is for the path and the effect on it, for the whole run
-//! ([`denied`]); a yes to a removal is for the tree that was shown, and one to a file for the temporary files that it is
+//! ([`denied`]); a yes to a removal or a move is for the tree that was shown, and one to a file for the temporary files that it is
 //! written by way of ([`covered`]).
 
 mod answer;
@@ -20,6 +20,7 @@ mod denied;
 mod feasible;
 mod hosts;
 mod lineage;
+mod moved_tree;
 mod removal;
 mod temporary;
 mod told;
@@ -104,8 +105,8 @@ impl Watcher for SandboxEscalations<'_> {
         self.observer.unfound(attempt);
     }
 
-    fn limit_met(&mut self, limit: Limit, pid: i32) {
-        self.observer.limit_met(limit, pid);
+    fn limit_met(&mut self, limit: Limit, program: &OsStr) {
+        self.observer.limit_met(limit, program);
     }
 
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {

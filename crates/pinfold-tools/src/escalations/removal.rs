@@ -17,10 +17,10 @@ use super::words;
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"];
 
 /// A tree of more files and folders is not asked about: no person could look at it.
-const MOST: usize = 100_000;
+pub(super) const MOST: usize = 100_000;
 
 /// Most names that a question shows.
-const SHOWN: usize = 200;
+pub(super) const SHOWN: usize = 200;
 
 /// Paths that are going to be removed.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ use pinfold::policy::{Operation, PathText, Preview, ProcessCall, Touch};
 use pinfold_sandbox::{Caller, Deed, Opening, Syscall, Time};
 use sha2::{Digest as _, Sha256};
 
+use super::moved_tree::MovedTree;
 use super::removal::Removal;
 
 /// The call that a held one becomes. `copied`: the file that gets a name by it, to be shown.
@@ -63,6 +64,17 @@ pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
         }
     });
     of_caller(caller, touches.collect())
+}
+
+/// A call that moves a tree out of the folder, which the program copies.
+pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
+    let mut process = process_call(call, None);
+    if let Some(to) = process.touches.last_mut() {
+        let (count, names) = tree.below();
+        to.says = "make a copy of it, with what is in it by then, at".to_owned();
+        to.preview = if count > 0 { Preview::Below { count, names } } else { Preview::None };
+    }
+    process
 }
 
 fn of_caller(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
@@ -127,6 +139,9 @@ pub(super) fn command_line(caller: &Caller) -> String {
 fn said(call: &Syscall) -> Vec<(usize, Operation, String)> {
     let found = |at: usize| call.places.get(at).and_then(|place| fs::symlink_metadata(place).ok());
     let missing = |at: usize| found(at).is_none();
+    let is_link = |at: usize| found(at).is_some_and(|found| found.is_symlink());
+    // Of a link itself, not of what it leads to.
+    let changes = |at: usize| if is_link(at) { Operation::Link } else { Operation::Edit };
     match &call.deed {
         Deed::Open(opening) => opened(opening, missing(0)),
         Deed::MakeDir { mode, .. } => {
@@ -136,7 +151,7 @@ fn said(call: &Syscall) -> Vec<(usize, Operation, String)> {
         Deed::RemoveDir { .. } => vec![(0, Operation::Delete, "remove empty directory".to_owned())],
         Deed::Rename { .. } => {
             let to = if missing(1) { "give it the name" } else { "put it in place of" };
-            let is_link = found(0).is_some_and(|found| found.is_symlink());
+            let is_link = is_link(0);
             let moves = if is_link { Operation::Link } else { Operation::MoveTo };
             let leads = call.places.first().filter(|_| is_link).and_then(|place| fs::read_link(place).ok());
             let away = leads.map_or_else(
@@ -157,12 +172,12 @@ fn said(call: &Syscall) -> Vec<(usize, Operation, String)> {
         Deed::SetMode { mode, .. } => vec![(0, Operation::Edit, format!("set mode {mode:04o} of"))],
         Deed::SetOwner { owner, group, .. } => {
             let id = |id: &Option<u32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
-            vec![(0, Operation::Edit, format!("set owner {}:{} of", id(owner), id(group)))]
+            vec![(0, changes(0), format!("set owner {}:{} of", id(owner), id(group)))]
         }
         Deed::SetTimes { times, .. } => {
             let now = times.iter().all(|time| *time == Time::Now);
             let says = if now { "set the times to now of" } else { "set the times of" };
-            vec![(0, Operation::Edit, says.to_owned())]
+            vec![(0, changes(0), says.to_owned())]
         }
     }
 }
