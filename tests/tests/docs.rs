@@ -11,8 +11,6 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-mod words;
-
 use pinfold::policy::{Guards, KernelHold, ToolName};
 use pinfold_sandbox::{Strength, Tier};
 use pinfold_tests::missing::left_out;

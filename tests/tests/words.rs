@@ -19,13 +19,13 @@ const NO_VERBS: [&str; 30] = [
 ];
 
 /// Most doc comments in a thousand that begin with a clause.
-const MOST_CLAUSES: usize = 12;
+const MOST_CLAUSES: usize = 15;
 /// Most persons without a role in a million words of doc comments.
-const MOST_PERSONS: usize = 103;
+const MOST_PERSONS: usize = 110;
 /// Most names of types that are defined more than twice.
-const MOST_TYPES: usize = 0;
+const MOST_TYPES: usize = 2;
 /// Most functions that are named by a preposition or by what a voice does.
-const MOST_FUNCTIONS: usize = 285;
+const MOST_FUNCTIONS: usize = 290;
 
 #[derive(Default)]
 struct Counts {

@@ -107,7 +107,7 @@ pub(super) fn of(words: &[Option<&str>]) -> Breadth {
     Breadth { kind: below.unwrap_or(kind), prefix, open, ordinary }
 }
 
-/// What the table says about a program, or the catalog: what starts others by its words is of that kind.
+/// Returns the class of a program by the table, or by the catalog: one that starts others by its words is of that kind.
 fn by_name(name: &str) -> Option<CommandBreadth> {
     TABLE.kinds.get(name).copied().or_else(|| by_catalog(program_kind(name)))
 }
@@ -130,7 +130,7 @@ fn unversioned(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end_matches('-')
 }
 
-/// What is said about a subcommand, by its nearest entry. Behind options of the program itself it may be any word.
+/// Returns the class of a subcommand by its nearest entry. Behind options of the program itself it may be any word.
 fn subcommand(name: &str, args: &[Option<&str>]) -> Option<CommandBreadth> {
     let entry = |words: &[&str]| {
         let words = [&[name], words].concat();
