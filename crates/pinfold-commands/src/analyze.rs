@@ -1,5 +1,6 @@
 //! From a script to what its commands would do.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
@@ -180,16 +181,23 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    /// The invocation with the values that the line gives its variables. Other words stay as they are.
-    fn filled(&self, invocation: &Invocation) -> Invocation {
+    /// The invocation with the values that the line gives its variables. Other words stay as they are, and most lines give none.
+    fn filled<'i>(&self, invocation: &'i Invocation) -> Cow<'i, Invocation> {
+        if invocation.words.iter().all(|word| word.as_static().is_some()) {
+            return Cow::Borrowed(invocation);
+        }
         // Without quotes a value falls into words, which stays something to ask about.
         let splits =
             |word: &Word| word.parts.iter().any(|part| matches!(part, Part::Parameter { quoted: false, .. }));
         let fill = |word: &Word| match self.values.fill(word, self.at) {
-            Some(words) if !splits(word) => words,
+            Some(words) if !splits(word) => words.into_owned(),
             Some(_) | None => vec![word.clone()],
         };
-        Invocation { words: invocation.words.iter().flat_map(fill).collect(), ..invocation.clone() }
+        Cow::Owned(Invocation {
+            words: invocation.words.iter().flat_map(fill).collect(),
+            through: invocation.through.clone(),
+            open_ended: invocation.open_ended,
+        })
     }
 
     /// The command as it is written, and everything that it starts.

@@ -3,8 +3,6 @@
 //! A rule for a program means the program in its folder. A word that leads out of it (`../x`, `/abs`, `~/x`, also behind
 //! `=`, `,`, `:`, `@` or glued to an option) and that is no claim of any kind may be read, written or run.
 
-use std::collections::HashSet;
-
 use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
@@ -62,9 +60,10 @@ pub(super) fn unclaimed(
         return out;
     }
     let paths = acts.paths.iter().map(|touched| &touched.word.span);
-    let claimed: HashSet<_> = paths.chain(&acts.taken).map(|span| (span.start, span.end)).collect();
+    let mut claimed: Vec<_> = paths.chain(&acts.taken).map(|span| (span.start, span.end)).collect();
+    claimed.sort_unstable();
     for word in invocation.args() {
-        if claimed.contains(&(word.span.start, word.span.end)) {
+        if claimed.binary_search(&(word.span.start, word.span.end)).is_ok() {
             continue;
         }
         match values.fill(word, at) {

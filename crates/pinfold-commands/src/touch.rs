@@ -60,7 +60,7 @@ impl CommandAnalyzer<'_, '_> {
             return true;
         };
         let mut file = false;
-        for word in &words {
+        for word in words.iter() {
             // From a folder that is not there a name that climbs leads nowhere, and nothing is written by it.
             let climbs = word.literal_prefix().starts_with("..");
             let many = if operation.writes() && climbs { found.meant } else { found.folders.len() };

@@ -1,7 +1,9 @@
 //! What a word may turn out to be, as far as the line itself gives its variables their values.
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::slice;
 
 use pinfold_shell::{Assignment, Part, Script, SimpleCommand, Word};
 
@@ -117,7 +119,7 @@ impl<'s> Values<'s> {
 
     /// The words that a word of the command at `at` becomes, with the values that the line gives its variables. `None`:
     /// that is known only by running. `~`, `$HOME`, `$PWD` and `$OLDPWD` stay as they are, unless the line sets them.
-    pub(super) fn fill(&self, word: &Word, at: usize) -> Option<Vec<Word>> {
+    pub(super) fn fill<'w>(&self, word: &'w Word, at: usize) -> Option<Cow<'w, [Word]>> {
         let mut given = false;
         for part in &word.parts {
             match part {
@@ -145,7 +147,11 @@ impl<'s> Values<'s> {
                 | Part::Brace(_) => return None,
             }
         }
-        if given { self.constants().every(word, MOST_WORDS) } else { Some(vec![word.clone()]) }
+        if given {
+            self.constants().every(word, MOST_WORDS).map(Cow::Owned)
+        } else {
+            Some(Cow::Borrowed(slice::from_ref(word)))
+        }
     }
 
     /// The same for a word that stays one.
@@ -153,7 +159,8 @@ impl<'s> Values<'s> {
         if word.as_static().is_some() {
             return Some(word);
         }
-        let mut words = self.fill(&word, at)?.into_iter();
+        let Cow::Owned(words) = self.fill(&word, at)? else { return Some(word) };
+        let mut words = words.into_iter();
         words.next().filter(|_| words.next().is_none())
     }
 

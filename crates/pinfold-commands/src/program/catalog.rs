@@ -24,6 +24,11 @@ pub(crate) struct Span {
 }
 
 impl Interned {
+    /// Returns whether it is this text. Most are not, and are told by their length.
+    fn is(self, text: &str) -> bool {
+        usize::from(self.length) == text.len() && self.as_str() == text
+    }
+
     /// The text.
     pub(crate) fn as_str(self) -> &'static str {
         let at = usize::from(self.at);
@@ -42,6 +47,11 @@ impl Span {
         table.get(usize::from(self.from)..usize::from(self.to)).unwrap_or_default()
     }
 
+    /// Returns whether one of the names in these rows is this.
+    fn has_name(self, name: &str) -> bool {
+        self.rows(&NAMES).iter().any(|own| own.is(name))
+    }
+
     /// The names in these rows.
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         self.rows(&NAMES).iter().map(|name| name.as_str())
@@ -57,7 +67,7 @@ impl Program {
 
     /// Returns whether it has this name, or its subcommand this word.
     pub(crate) fn is_named(&self, name: &str) -> bool {
-        self.names.names().any(|own| own == name)
+        self.names.has_name(name)
     }
 
     /// Its options that only change what is read and how that is shown.
@@ -79,7 +89,7 @@ impl Program {
 impl Options {
     /// Returns whether this is one of their names: `-a`, `--all`.
     pub(crate) fn is_named(&self, name: &str) -> bool {
-        self.names().any(|own| own == name)
+        self.names.has_name(name)
     }
 
     /// Their names, with the dashes.
