@@ -27,6 +27,8 @@ pub(crate) struct Entry {
     pub(crate) tame: bool,
     /// Names of options that only change what is read and how that is shown.
     pub(crate) safe: Vec<String>,
+    /// The manual that the entry was read from, with its version; empty where none is known.
+    pub(crate) manual: String,
     /// Options of the lines `safe` and `harmless`, as they are written; those of shared lists last.
     listed: Vec<Listed>,
 }
@@ -112,6 +114,7 @@ impl<'a> Compiler<'a> {
             read_only: None,
             tame: false,
             safe: Vec::new(),
+            manual: String::new(),
             listed: Vec::new(),
         };
         if entry.names.is_empty() || node.quoted.is_some() {
@@ -130,7 +133,8 @@ impl<'a> Compiler<'a> {
             let words: Vec<&str> = line.words.iter().map(String::as_str).collect();
             match line.key.as_str() {
                 // What a program is called and whether it only reads is not said by an entry that is like it.
-                "also" | "read-only" if from == From::Other => {}
+                "also" | "read-only" | "manual" if from == From::Other => {}
+                "manual" => self.manual(entry, line),
                 "also" => entry.names.extend(line.words.iter().cloned()),
                 "stops" => entry.stops = true,
                 "closed" => entry.closed = true,
@@ -176,6 +180,17 @@ impl<'a> Compiler<'a> {
         }
         if entry.kind.is_empty() {
             entry.kind = by_operands;
+        }
+    }
+
+    /// `manual "NAME VERSION"`.
+    fn manual(&mut self, entry: &mut Entry, line: &Node) {
+        let has_version = |text: &&str| text.contains(' ') && text.contains(|c: char| c.is_ascii_digit());
+        match line.quoted.as_deref().filter(has_version) {
+            Some(manual) if line.words.is_empty() && entry.manual.is_empty() => {
+                manual.clone_into(&mut entry.manual);
+            }
+            _ => self.error(line, "one line with the name and the version of the manual, in quotes"),
         }
     }
 

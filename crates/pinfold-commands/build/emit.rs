@@ -67,6 +67,7 @@ impl Tables {
         let options = self.options(&entry.options);
         let commands = self.entries(&entry.commands);
         let safe = self.names(&entry.safe);
+        let manual = self.interned(&entry.manual);
         let read_only = match &entry.read_only {
             None => "No".to_owned(),
             Some((kind, names)) if names.is_empty() => kind.clone(),
@@ -76,7 +77,8 @@ impl Tables {
         format!(
             "Program {{ names: {names}, kind: ProgramKind::{kind}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
              {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands}, \
-             read_only: ReadOnly::{read_only}, tame: {tame}, safe: {safe} }}"
+             read_only: ReadOnly::{read_only}, tame: {tame}, safe: {safe}, \
+             manual: {manual} }}"
         )
     }
 

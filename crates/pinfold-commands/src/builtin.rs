@@ -1,7 +1,7 @@
 //! Builtins of the shell: those that evaluate their arguments or change what later commands mean satisfy no rule,
 //! and a few do nothing at all.
 
-use pinfold_shell::{Part, SimpleCommand, Word};
+use pinfold_shell::{Part, Setter, SimpleCommand, Word};
 
 use super::NotAllowlistable;
 use super::environment;
@@ -37,23 +37,11 @@ const NEVER: &[(&str, &str)] = &[
     ("unsetopt", "`unsetopt` changes how later commands are read"),
 ];
 
-/// Builtins that assign or ask by the name of a variable.
-const BY_NAME: &[&str] = &[
-    "export",
-    "declare",
-    "typeset",
-    "local",
-    "readonly",
-    "read",
-    "unset",
-    "mapfile",
-    "readarray",
-    "printf",
-    "test",
-    "[",
-    "[[",
-    "wait",
-];
+/// Returns whether a builtin assigns or asks by the name of a variable.
+fn names_variables(builtin: &str) -> bool {
+    matches!(builtin, "test" | "[" | "[[" | "unset")
+        || Setter::from_name(builtin).is_some_and(Setter::has_values)
+}
 
 /// Options of `set` that only make a script stricter or louder.
 const HARMLESS_SET: &[&str] =
@@ -77,7 +65,7 @@ pub(super) fn bars(invocation: &Invocation) -> Vec<NotAllowlistable> {
         "hash" if !args.is_empty() => {
             vec![NotAllowlistable::new("shell-builtin", "`hash` changes which program a word means")]
         }
-        _ if BY_NAME.contains(&name) => by_name(name, args),
+        _ if names_variables(name) => by_name(name, args),
         _ => Vec::new(),
     }
 }
@@ -154,9 +142,9 @@ fn names(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
         if start.starts_with(['-', '+']) {
             // Functions, references to other variables, numbers that are evaluated, callbacks.
             let risky = match name {
-                "export" | "declare" | "typeset" | "local" | "readonly" => "fni",
                 "mapfile" | "readarray" => "C",
                 "unset" => "fn",
+                _ if Setter::from_name(name) == Some(Setter::Declares) => "fni",
                 _ => "",
             };
             if start.contains(|letter| risky.contains(letter)) {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use pinfold_shell::{Part, Script, SimpleCommand, Word};
+use pinfold_shell::{Part, Script, Setter, SimpleCommand, Word};
 
 use super::invocation::Invocation;
 use super::words::known_start as known;
@@ -100,8 +100,8 @@ impl<'a> Constants<'a> {
     /// Builtins that set variables by name.
     fn add_builtin(&mut self, command: &'a SimpleCommand) {
         let Some((program, args)) = command.words.split_first() else { return };
-        match known(program) {
-            "export" | "declare" | "typeset" | "local" | "readonly" => {
+        match Setter::from_name(known(program)) {
+            Some(Setter::Declares) => {
                 // `-l`, `-u`, `-i`, `-n`, `-a`: what the name gets is not what is written.
                 let changes = |word: &Word| {
                     known(word)
@@ -122,21 +122,18 @@ impl<'a> Constants<'a> {
                     }
                 }
             }
-            "read" | "mapfile" | "readarray" | "getopts" => {
+            Some(Setter::Reads) => {
                 for word in args {
                     self.add(known(word), None);
                 }
             }
-            "printf" => match args {
-                [option, name, ..] if known(option) == "-v" => self.add(known(name), None),
-                [option, ..] => {
-                    if let Some(name) = known(option).strip_prefix("-v") {
-                        self.add(name, None);
-                    }
-                }
-                [] => {}
+            Some(Setter::ByOption(letter)) => match (args, glued(args, letter)) {
+                ([_, name, ..], Some("")) => self.add(known(name), None),
+                (_, Some(name)) => self.add(name, None),
+                (_, None) => {}
             },
-            _ => {}
+            // What was given before counts all the same, and numbers are listed by themselves.
+            Some(Setter::Changes) | None => {}
         }
     }
 
@@ -257,12 +254,19 @@ fn push(words: &mut [Word], part: Part) {
 pub(crate) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> bool {
     let Some((program, args)) = words.split_first() else { return false };
     let is_meant = |word: &Word| names(known(word).split(['=', '+', '[']).next().unwrap_or_default());
-    match known(program) {
-        "export" | "declare" | "typeset" | "local" | "readonly" => {
-            args.iter().any(|word| known(word).contains('=') && is_meant(word))
-        }
-        "read" | "mapfile" | "readarray" | "getopts" => args.iter().any(is_meant),
-        "printf" => matches!(args, [option, variable, ..] if known(option) == "-v" && is_meant(variable)),
-        _ => false,
+    match Setter::from_name(known(program)) {
+        Some(Setter::Declares) => args.iter().any(|word| known(word).contains('=') && is_meant(word)),
+        Some(Setter::Reads) => args.iter().any(is_meant),
+        Some(Setter::ByOption(letter)) => match (args, glued(args, letter)) {
+            ([_, variable, ..], Some("")) => is_meant(variable),
+            (_, Some(name)) => names(name),
+            (_, None) => false,
+        },
+        Some(Setter::Changes) | None => false,
     }
+}
+
+/// What stands in the first word behind an option of one letter.
+fn glued(args: &[Word], letter: char) -> Option<&str> {
+    known(args.first()?).strip_prefix('-')?.strip_prefix(letter)
 }

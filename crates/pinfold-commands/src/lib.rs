@@ -262,6 +262,12 @@ pub fn subcommand_kind(words: &[&str]) -> Option<ProgramKind> {
     program::entry_of(words).map(|entry| entry.kind)
 }
 
+/// Returns the manual that the entry of a program was read from, with its version: `GNU coreutils 9.1`. Nothing for a program
+/// without an entry, and for an entry of which none is known.
+pub fn manual(name: &str) -> Option<&'static str> {
+    program::find(name)?.manual()
+}
+
 /// Returns whether a program, or one of its subcommands, starts what it is told: `sudo`, `docker`, `docker run`.
 pub fn can_start_others(words: &[&str]) -> bool {
     let starts = |program: &program::Program| program.kind.starts_others();

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::HashSet;
 use std::slice;
 
-use pinfold_shell::{Assignment, Part, Script, SimpleCommand, Word};
+use pinfold_shell::{Assignment, Part, Script, Setter, SimpleCommand, Word};
 
 use super::constants::{Constants, Given};
 
@@ -54,20 +54,6 @@ const PLAIN_GIT_OPTIONS: &[&str] = &[
     "-q",
     "--quiet",
     "--",
-];
-
-/// Builtins that put something into a variable.
-const READERS: &[&str] = &[
-    "read",
-    "mapfile",
-    "readarray",
-    "printf",
-    "getopts",
-    "declare",
-    "export",
-    "local",
-    "typeset",
-    "readonly",
 ];
 
 /// How many words one may become; with more it is as good as not known.
@@ -322,7 +308,8 @@ fn lists_files(command: &SimpleCommand) -> bool {
 
 /// The names that a builtin puts something into.
 fn read_into(command: &SimpleCommand) -> impl Iterator<Item = &str> {
-    let builtin = command.words.first().and_then(Word::as_static).is_some_and(|name| READERS.contains(&name));
+    let setter = command.words.first().and_then(Word::as_static).and_then(Setter::from_name);
+    let builtin = setter.is_some_and(Setter::has_values);
     let named = command.words.iter().skip(1).filter(move |_| builtin);
     named.map(|word| word.literal_prefix().split(['=', '+', '[']).next().unwrap_or_default())
 }

@@ -54,12 +54,14 @@ mod patterns;
 mod redirects;
 mod salvage;
 mod script;
+mod setter;
 mod words;
 
 pub use script::{
     Assignment, CommandContext, Opaque, OpaqueWhy, Part, Redirect, RedirectKind, Script, SimpleCommand, Span,
     Word,
 };
+pub use setter::Setter;
 
 /// Reads a command line as bash would.
 pub fn parse(text: &str) -> Script {

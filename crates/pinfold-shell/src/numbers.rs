@@ -6,6 +6,7 @@
 
 use crate::lexer::{begins_name, is_name};
 use crate::script::{Assignment, Part, Script, SimpleCommand, Span, Word};
+use crate::setter::Setter;
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -155,7 +156,7 @@ fn sets(script: &Script) -> Vec<Cow<'_, Assignment>> {
     let mut sets: Vec<_> = script.loops.iter().map(Cow::Borrowed).collect();
     for command in &script.commands {
         sets.extend(command.assignments.iter().map(Cow::Borrowed));
-        if matches!(name(command), Some("declare" | "export" | "local" | "readonly" | "typeset")) {
+        if setter(command) == Some(Setter::Declares) {
             sets.extend(command.words.iter().skip(1).filter_map(argument).map(Cow::Owned));
         }
     }
@@ -173,15 +174,22 @@ fn argument(word: &Word) -> Option<Assignment> {
     Some(Assignment { name, value, elements: Vec::new(), appends: false })
 }
 
+fn setter(command: &SimpleCommand) -> Option<Setter> {
+    Setter::from_name(name(command)?)
+}
+
 fn name(command: &SimpleCommand) -> Option<&str> {
     command.words.first()?.as_static()
 }
 
 /// Arguments that name a variable which a builtin fills with whatever it reads.
 fn read_names(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
-    let reads = matches!(name(command), Some("read" | "mapfile" | "readarray" | "getopts"));
-    let printf = name(command) == Some("printf") && argument_is(command, 1, "-v");
-    let skip = if reads || printf { 1 } else { usize::MAX };
+    let names = match setter(command) {
+        Some(Setter::Reads) => true,
+        Some(Setter::ByOption(letter)) => argument_is(command, 1, &format!("-{letter}")),
+        Some(Setter::Declares | Setter::Changes) | None => false,
+    };
+    let skip = if names { 1 } else { usize::MAX };
     command.words.iter().skip(skip)
 }
 

@@ -75,6 +75,11 @@ impl Program {
         self.safe.names()
     }
 
+    /// The manual that the entry was read from, with its version.
+    pub(crate) fn manual(&self) -> Option<&'static str> {
+        Some(self.manual.as_str()).filter(|manual| !manual.is_empty())
+    }
+
     /// Its own options, without those of the program that it is a subcommand of.
     pub(crate) fn options(&self) -> &'static [Options] {
         self.options.rows(&OPTIONS)
@@ -119,6 +124,7 @@ pub(crate) static UNLISTED: Program = Program {
     read_only: ReadOnly::No,
     tame: false,
     safe: NOTHING,
+    manual: Interned { at: 0, length: 0 },
 };
 
 const NOTHING: Span = Span { from: 0, to: 0 };

@@ -44,6 +44,8 @@ pub(crate) struct Program {
     /// No option of it at all runs or writes anything, so that a word which turns out to be an option does not matter.
     pub(crate) tame: bool,
     safe: Span,
+    /// The manual that the entry was read from, with its version; empty where none is known.
+    manual: Interned,
 }
 
 /// Kind of a program: what it does with its words beside what they name.

@@ -423,7 +423,8 @@ fn described() -> String {
             ReadOnly::Own(_) => "a language of its own, read word by word".to_owned(),
             _ => shown(program),
         };
-        let _ = writeln!(page, "- **{}**: {options}", names(program));
+        let manual = program.manual().map(|manual| format!(" ({manual})")).unwrap_or_default();
+        let _ = writeln!(page, "- **{}**{manual}: {options}", names(program));
     }
     let git = find("git").unwrap();
     for command in git.commands().iter().filter(|command| command.read_only != ReadOnly::No) {

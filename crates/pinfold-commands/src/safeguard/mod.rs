@@ -57,7 +57,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
+use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, Setter, SimpleCommand, Word};
 
 pub(crate) use self::root_removal::is_root_kind;
 use self::way::Way;
@@ -285,8 +285,7 @@ pub fn of_line(text: &str, script: &Script, claims: &CommandEffects) -> Vec<Safe
 fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
     let sets = |command: &SimpleCommand| {
         let program = command.words.first().map(known_start).unwrap_or_default();
-        !command.assignments.is_empty()
-            || matches!(program, "export" | "declare" | "typeset" | "local" | "readonly")
+        !command.assignments.is_empty() || Setter::from_name(program) == Some(Setter::Declares)
     };
     if line.script.loops.is_empty() && !line.script.commands.iter().any(sets) {
         return;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use pinfold_shell::{Assignment, Script, SimpleCommand, Word};
+use pinfold_shell::{Assignment, Script, Setter, SimpleCommand, Word};
 
 use super::programs::builtin;
 use pinfold_commands::pieces::Spelled;
@@ -54,20 +54,6 @@ pub(super) enum VariableValue {
     Unknown,
 }
 
-/// Builtins that set the variables they name.
-const SETTERS: &[&str] = &[
-    "declare",
-    "export",
-    "getopts",
-    "let",
-    "local",
-    "mapfile",
-    "read",
-    "readarray",
-    "readonly",
-    "typeset",
-    "unset",
-];
 /// Builtins that change the folder.
 const MOVERS: &[&str] = &["cd", "pushd", "popd", "chdir"];
 /// Words of one script that set variables; beyond, none is followed.
@@ -108,12 +94,14 @@ impl<'a> Variables<'a> {
     fn set_by(&mut self, command: &'a SimpleCommand) {
         let Some((name, args)) = builtin(&command.words) else { return };
         self.moves |= name.is_none_or(|name| MOVERS.contains(&name));
-        let by_option = |name: &str| match name {
-            "printf" => args.iter().any(|word| word.literal_prefix().starts_with("-v")),
-            "wait" => args.iter().any(|word| word.literal_prefix().starts_with("-p")),
-            name => SETTERS.contains(&name),
+        let sets = |name: &str| match Setter::from_name(name) {
+            Some(Setter::ByOption(letter)) => {
+                args.iter().any(|word| word.literal_prefix().starts_with(&format!("-{letter}")))
+            }
+            Some(Setter::Declares | Setter::Reads | Setter::Changes) => true,
+            None => false,
         };
-        if !name.is_none_or(by_option) {
+        if !name.is_none_or(sets) {
             return;
         }
         // A name that stands for another one.
