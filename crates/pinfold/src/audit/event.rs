@@ -586,14 +586,17 @@ pub struct RecordedHost {
 #[cfg_attr(test, schemars(rename = "Note"))]
 #[serde(default)]
 pub struct NoteEvent {
-    /// The note: `torn` when a killed process left the line before unfinished, `aside` when the file is put
-    /// aside and the chain goes on in the next.
+    /// The note: `torn` when a killed process left the line before unfinished, `damaged` when what stands before
+    /// this line follows no line of the chain, `aside` when the file is put aside and the chain goes on in the next.
     pub note: Word,
-    /// The number of bytes of the unfinished line, or of the file before this line.
+    /// The number of bytes of the unfinished line, of what is damaged, or of the file before this line.
     pub bytes: u64,
-    /// The hash of the last whole line before the unfinished one.
+    /// The hash of the last line of the chain before the unfinished one, or before what is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// The hash of all that is damaged: of the bytes between that line and this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
 }
 
 /// The fields that the journal adds to a record, last in its line.

@@ -4,7 +4,7 @@
 //! version is read as far as it is understood. A line that cannot be what a journal wrote is told with its file and
 //! number, and hides no other. Whether the chain holds is another question: [`verify`](super::verify()).
 
-mod backwards;
+pub(in crate::audit) mod backwards;
 mod calls;
 mod find;
 mod reader;
@@ -165,7 +165,12 @@ mod tests {
                 ..StartEvent::default()
             })),
             AuditEvent::End(Box::new(EndEvent { exit: Some(-1), ..EndEvent::default() })),
-            AuditEvent::Note(NoteEvent { note: "torn".into(), bytes: 1, after: Some(String::new()) }),
+            AuditEvent::Note(NoteEvent {
+                note: "torn".into(),
+                bytes: 1,
+                after: Some(String::new()),
+                found: None,
+            }),
         ] {
             written(kind);
         }
