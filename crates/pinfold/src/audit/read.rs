@@ -98,6 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::Retry;
     use crate::audit::Record;
 
     /// Reads what this version writes.
@@ -116,7 +117,7 @@ mod tests {
             StartEvent,
         };
         use crate::consent::Via;
-        use crate::{Denial, DeniedBy, Retry};
+        use crate::{Denial, DeniedBy};
 
         let denial = Denial {
             id: "s:k1".to_owned(),
@@ -196,6 +197,23 @@ mod tests {
         ] {
             assert_eq!(Line::parse(line.to_string().as_bytes()).unwrap().event.as_str(), kind, "{line}");
         }
+    }
+
+    #[test]
+    fn names_of_earlier_lines_are_read() {
+        let event = |line: &Value| Line::parse(line.to_string().as_bytes()).unwrap().event;
+        let old = json!({"v": 2, "kind": "decision", "ruling": "refusal", "theirs": true, "armed": true, "more": 7,
+            "denial": {"retry": "mended"}});
+        let AuditEvent::Decision(read) = event(&old) else { panic!() };
+        assert!(read.external && read.enforce_write && read.omitted_count == 7);
+        assert_eq!(read.denial.as_ref().unwrap().retry, Retry::AfterFix);
+        let written = serde_json::to_string(&read).unwrap();
+        for name in ["theirs", "armed", "more", "mended"] {
+            assert!(!written.contains(&format!("\"{name}\"")), "{name}: {written}");
+        }
+        let old = json!({"v": 2, "kind": "end", "end": "code", "more": 3, "left": ["a"]});
+        let AuditEvent::End(read) = event(&old) else { panic!() };
+        assert_eq!((read.omitted_count, read.leftovers), (3, vec!["a".to_owned()]));
     }
 
     #[test]
