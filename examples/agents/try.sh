@@ -48,7 +48,7 @@ nginx() {
     conf="$place/etc/nginx/nginx.conf"
     mkdir -p "${conf%/*}" && echo 'worker_processes 1;' > "$conf"
     echo '--- nobody can be asked'
-    agent --ask nobody --script "$here/nginx/script.jsonl" --prompt "Set up $conf"
+    agent --ask none --script "$here/nginx/script.jsonl" --prompt "Set up $conf"
     cat "$conf"
     echo '--- a person says yes, at another terminal'
     echo '{"approvals": {"socket": true}}' > "$XDG_CONFIG_HOME/pinfold/settings.json"

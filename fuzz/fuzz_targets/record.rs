@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use pinfold::audit::{AuditEvent, OutcomeEvent, Record};
-use pinfold::audit::{Hash, Journal as _, Ledger, Limits, Reader, verify};
+use pinfold::audit::{Hash, Journal as _, Ledger, Limits, LogReader, verify};
 use pinfold::paths::Ambient;
 
 /// A chain that holds, and the hash of its last line.
@@ -57,7 +57,7 @@ fn read(text: Vec<u8>) -> File {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(&text).expect("room");
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    Reader::of_file(&Ambient::claim(), path).each(|_| Ok::<(), Error>(())).expect("it is read");
+    LogReader::of_file(&Ambient::claim(), path).each(|_| Ok::<(), Error>(())).expect("it is read");
     file.rewind().expect("a file");
     let copy = file.try_clone().expect("a descriptor");
     let _ = verify(&[(PathBuf::from("f"), copy)], None).expect("it is read");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use pinfold::Ambient;
-use pinfold::audit::Reader;
+use pinfold::audit::LogReader;
 use pinfold::audit::read::Read;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ pub fn sessions(home: &Path) -> Vec<(String, String)> {
 pub fn wrong_lines(directory: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     // A record that cannot be read, or not in full, is what some tests are about.
-    let _ = Reader::of_record(&Ambient::claim(), directory).each(|read| {
+    let _ = LogReader::of_record(&Ambient::claim(), directory).each(|read| {
         let Read::Line(_, text) = read else { return Ok(()) };
         let Ok(line) = serde_json::from_str::<Value>(text) else { return Ok(()) };
         wrong.extend(

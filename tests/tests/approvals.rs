@@ -438,7 +438,7 @@ fn a_question_that_cannot_be_asked_here_is_left_to_others() {
             assert!(yes.status.success(), "{}", told(&yes));
         }
         terminal.expect(if waits { "rc=0" } else { "rc=2" });
-        terminal.expect("nobody could be asked at this terminal: process ");
+        terminal.expect("cannot ask at this terminal: process ");
         assert_eq!(terminal.end().code(), Some(4));
         assert_eq!(bed.outside().join("asked").exists(), waits);
     }

@@ -509,8 +509,9 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     let request = bed.request(world);
     let strength = Strength { mediated: world.mediated && Strength::from(tier).mediated, tier };
     let boundary = Boundary::compile(&request, &Guards::default(), strength).expect("the grant compiles");
-    let plan = Plan { home: Some(bed.at("home")), ..Plan::for_folder(&bed.folder) };
-    let plan = Plan { policy: bed.policy(world, plan.policy.clone()), ..plan };
+    let plan = Plan::for_folder(&bed.folder).with_home(bed.at("home"));
+    let policy = bed.policy(world, plan.policy.clone());
+    let plan = plan.with_policy(policy);
     let denied = &request.denied;
     let session =
         Session::open(&Ambient::claim(), within(plan, &boundary), Arc::new(Discard)).expect("a session");

@@ -10,13 +10,13 @@ use std::{fs, thread};
 use jiff::Timestamp;
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Answer, Approver, Asker, By, Change, Choice, Deed, Heard, Hunk, OfferShown, PartShown, ProcessShown,
-    Request, Via, WhyAsked, WidthShown,
+    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, Deed, Hunk, OfferShown, PartShown,
+    ProcessShown, Request, Via, WhyAsked, WidthShown,
 };
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_approvals::{Broker, OpenChannel};
 use pinfold_page::Page;
-use pinfold_render::{Block, Body, Kind, Piece};
+use pinfold_render::{Block, Body, LineBreaks, Piece};
 use pinfold_tests::browser::{Browser, Screen, keep};
 use pinfold_tests::processes::PATIENCE;
 use pinfold_tests::product::pinfold;
@@ -44,7 +44,7 @@ fn house() -> House {
 }
 
 impl House {
-    fn ask(&self, request: &Request) -> JoinHandle<Heard> {
+    fn ask(&self, request: &Request) -> JoinHandle<ApproverResponse> {
         let (broker, request) = (Arc::clone(&self.broker), request.clone());
         thread::spawn(move || broker.ask(&request, &|| true))
     }
@@ -66,14 +66,14 @@ fn pair(browser: &Browser, code: &str) {
 }
 
 #[track_caller]
-fn choice(asking: JoinHandle<Heard>) -> Choice {
+fn choice(asking: JoinHandle<ApproverResponse>) -> Choice {
     let end = Instant::now() + PATIENCE;
     while !asking.is_finished() {
         assert!(Instant::now() < end, "nothing was answered");
         thread::sleep(Duration::from_millis(20));
     }
     match asking.join().expect("an end") {
-        Heard::Answer(Answer { choice, by: By { via: Via::Web, .. }, .. }) => choice,
+        ApproverResponse::Answer(Answer { choice, by: By { via: Via::Web, .. }, .. }) => choice,
         other => panic!("{other:?}"),
     }
 }
@@ -145,7 +145,7 @@ fn expected(request: &Request) -> Vec<String> {
     let lines = |block: &Block<'_>| {
         let mut lines = vec![String::new()];
         for piece in block.pieces() {
-            if !(block.kind == Kind::Lines && piece == Piece::Breaks(1)) {
+            if !(block.kind == LineBreaks::Lines && piece == Piece::Breaks(1)) {
                 lines.last_mut().expect("a line").push_str(&piece.to_string());
             }
             if matches!(piece, Piece::Breaks(_)) {

@@ -20,7 +20,8 @@ use pinfold::policy::rule::Rule;
 use pinfold::policy::{Effect, Layer, Source, SourcedRule};
 use pinfold::{Ambient, Plan, Session};
 use pinfold_agent::{
-    Asked, First, Model, ModelError, Models, NoShells, Parts, Reach, Task, Team, Turn, Wanted, Who,
+    First, Model, ModelError, ModelRequest, Models, NoShells, Parts, RequestedCall, SpawnLimits, Task, Team,
+    Turn, Who,
 };
 use serde_json::json;
 
@@ -46,11 +47,11 @@ impl Models for Idle {
 }
 
 impl Model for Waits {
-    fn answer(&mut self, asked: &Asked<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+    fn answer(&mut self, asked: &ModelRequest<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         let Some(measured) = &self.measured else {
             let run = |n: usize| {
                 let input = json!({"name": "worker", "folder": format!("w{n}"), "task": "wait"});
-                Wanted::new(n.to_string(), "run_agent", input)
+                RequestedCall::new(n.to_string(), "run_agent", input)
             };
             let calls = if asked.messages.len() == 1 { (0..AGENTS).map(run).collect() } else { Vec::new() };
             return Ok(Turn { calls, ..Turn::default() });
@@ -78,7 +79,7 @@ fn main() {
         models: Arc::new(models),
         shells: Arc::new(NoShells),
         listeners: Vec::new(),
-        reach: Reach { depth: 1, parallel: AGENTS + 1 },
+        reach: SpawnLimits { depth: 1, parallel: AGENTS + 1 },
         judge: None,
         parking: None,
         follow: None,
@@ -105,5 +106,5 @@ fn session(top: &Path) -> Session {
     let rule = Rule::parse("Agent").unwrap();
     let agents = SourcedRule { effect: Effect::Allow, rule, source: Source::plain(Layer::User) };
     let policy = plan.policy.clone().with_rules([agents], &plan.bases);
-    Session::open(&Ambient::claim(), Plan { policy, ..plan }, Arc::new(Discard)).unwrap()
+    Session::open(&Ambient::claim(), plan.with_policy(policy), Arc::new(Discard)).unwrap()
 }

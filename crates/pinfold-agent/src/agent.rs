@@ -14,12 +14,12 @@ use crate::breaker::Breaker;
 use crate::budget::Budget;
 use crate::event::{End, Ending, Event};
 use crate::inbox::Inbox;
-use crate::model::{Answered, How, Message, Offered, Turn, Wanted, Who};
+use crate::model::{Answered, CallOutcome, Message, Offered, RequestedCall, Turn, Who};
 use crate::prompt::briefing;
 use crate::short::short;
 use crate::team::Team;
 use crate::team::child::Child;
-use crate::team::places::Place;
+use crate::team::places::AgentSlot;
 use crate::team::tools::TeamCall;
 use crate::turn::{Brief, NoTurn, Talk};
 
@@ -29,7 +29,7 @@ pub struct Pending {
     /// Results of its first calls.
     pub results: Vec<Answered>,
     /// The calls that were not made.
-    pub calls: Vec<Wanted>,
+    pub calls: Vec<RequestedCall>,
 }
 
 /// Initial state of an agent.
@@ -60,7 +60,7 @@ pub(crate) struct Agent {
     pub(crate) above: Vec<String>,
     pub(crate) children: Vec<Child>,
     /// Its place among those that work; none while it waits for others.
-    pub(crate) place: Option<Place>,
+    pub(crate) place: Option<AgentSlot>,
     attended: bool,
     pub(crate) talk: Talk,
     pending: Pending,
@@ -80,7 +80,7 @@ const MOST_DEFERRED: usize = 32;
 
 impl Agent {
     /// Begins, works and ends. `resumed`: what it was told is known already.
-    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Option<Place>, resumed: bool) -> Ending {
+    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Option<AgentSlot>, resumed: bool) -> Ending {
         let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
             begin;
         let mode = session.policy().mode.word().to_owned();
@@ -230,7 +230,7 @@ impl Agent {
     }
 
     /// Makes the calls of a turn, one after the other. What was not made when the agent has to end is not made.
-    fn carry_out(&mut self, mut results: Vec<Answered>, calls: &[Wanted]) -> Result<(), Stop> {
+    fn carry_out(&mut self, mut results: Vec<Answered>, calls: &[RequestedCall]) -> Result<(), Stop> {
         let mut stop = Ok(());
         for wanted in calls {
             let result = self.call(wanted)?;
@@ -244,7 +244,7 @@ impl Agent {
         stop
     }
 
-    fn call(&mut self, wanted: &Wanted) -> Result<Answered, Stop> {
+    fn call(&mut self, wanted: &RequestedCall) -> Result<Answered, Stop> {
         let short = short(&wanted.tool, &wanted.input);
         let reply = self.carried(wanted);
         let left = self.team.parts.parking.as_ref().filter(|_| self.who.depth == 0);
@@ -263,7 +263,7 @@ impl Agent {
     }
 
     /// Down the road: to a tool of ours, or to those that have other agents work.
-    fn carried(&mut self, wanted: &Wanted) -> Reply {
+    fn carried(&mut self, wanted: &RequestedCall) -> Reply {
         self.team.parts.follow.iter().for_each(|follow| follow());
         let raw = RawCall::new(&wanted.tool, wanted.input.clone());
         let (session, team, budget) =
@@ -303,7 +303,7 @@ impl Agent {
 
     /// Counts a denial, and keeps what the one above has to hear of it.
     fn counted(&mut self, result: &Answered) -> Result<(), Stop> {
-        if let How::Denied { code, .. } = &result.how {
+        if let CallOutcome::Denied { code, .. } = &result.how {
             self.denied += 1;
             if code == "OutOfScope" && self.deferred.len() < MOST_DEFERRED {
                 let reason = result.text.lines().next().unwrap_or_default();
@@ -329,14 +329,16 @@ fn told(reply: &Reply) -> String {
     }
 }
 
-fn how(reply: &Reply) -> How {
+fn how(reply: &Reply) -> CallOutcome {
     let text = |name: &str| reply.structured.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     match reply.ended {
-        Ended::Done => How::Allowed,
+        Ended::Done => CallOutcome::Allowed,
         // What only has to be mended is no try at what may not be.
-        Ended::Refused if MENDED.contains(&text("error").as_str()) => How::Failed { why: text("reason") },
-        Ended::Refused => How::Denied { code: text("error"), why: text("reason") },
-        Ended::Failed => How::Failed { why: text("message") },
+        Ended::Refused if MENDED.contains(&text("error").as_str()) => {
+            CallOutcome::Failed { why: text("reason") }
+        }
+        Ended::Refused => CallOutcome::Denied { code: text("error"), why: text("reason") },
+        Ended::Failed => CallOutcome::Failed { why: text("message") },
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::model::How;
+use crate::model::CallOutcome;
 
 /// Denials in a row after which an unattended agent is stopped.
 pub const IN_A_ROW: u32 = 3;
@@ -18,15 +18,15 @@ pub(crate) struct Breaker {
 
 impl Breaker {
     /// One more call has ended. `Some`: it was one denial too many, in words.
-    pub(crate) fn ended(&mut self, how: &How, in_all: &AtomicU32) -> Option<String> {
+    pub(crate) fn ended(&mut self, how: &CallOutcome, in_all: &AtomicU32) -> Option<String> {
         match how {
-            How::Allowed => {
+            CallOutcome::Allowed => {
                 self.in_a_row = 0;
                 None
             }
             // A call that was let through and failed says nothing about what the agent may.
-            How::Failed { .. } => None,
-            How::Denied { .. } => {
+            CallOutcome::Failed { .. } => None,
+            CallOutcome::Denied { .. } => {
                 self.in_a_row += 1;
                 let all = in_all.fetch_add(1, Ordering::Relaxed).saturating_add(1);
                 if self.in_a_row >= IN_A_ROW {
@@ -46,9 +46,9 @@ mod tests {
         let (mut breaker, in_all) = (Breaker::default(), AtomicU32::new(0));
         calls.chars().position(|call| {
             let how = match call {
-                'd' => How::Denied { code: String::new(), why: String::new() },
-                'f' => How::Failed { why: String::new() },
-                _ => How::Allowed,
+                'd' => CallOutcome::Denied { code: String::new(), why: String::new() },
+                'f' => CallOutcome::Failed { why: String::new() },
+                _ => CallOutcome::Allowed,
             };
             breaker.ended(&how, &in_all).is_some()
         })

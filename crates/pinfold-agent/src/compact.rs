@@ -65,11 +65,11 @@ fn size_of(message: &Message) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Answered, How};
+    use crate::model::{Answered, CallOutcome};
 
     fn result(bytes: usize) -> Message {
         let text = "é".repeat(bytes / 2);
-        let one = Answered { id: "1".into(), short: "Read(a)".into(), how: How::Allowed, text };
+        let one = Answered { id: "1".into(), short: "Read(a)".into(), how: CallOutcome::Allowed, text };
         Message::Results { results: vec![one] }
     }
 

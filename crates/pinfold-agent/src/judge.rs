@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::agents::Definition;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::Mode;
 
 use crate::breaker::{IN_A_ROW, IN_ALL};
-use crate::model::{Asked, Message, Model, ModelError, Models, Who};
+use crate::model::{Message, Model, ModelError, ModelRequest, Models, Who};
 
 /// Says whether a routine call can go ahead.
 pub trait Judge: Send + Sync {
@@ -153,10 +153,12 @@ impl Approver for Judged {
     }
 
     /// Passes a request that the judge left to the next approver.
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         match &self.then {
             Some(then) => then.ask(request, still_asked),
-            None => Heard::Nobody(format!("{}, and nobody is here", self.why_left(request))),
+            None => {
+                ApproverResponse::NoApprover(format!("{}, and there is no approver", self.why_left(request)))
+            }
         }
     }
 
@@ -212,7 +214,7 @@ impl ModelJudge {
 impl Judge for ModelJudge {
     fn say(&self, request: &str) -> Result<String, String> {
         let messages = [Message::User { text: request.to_owned() }];
-        let asked = Asked {
+        let asked = ModelRequest {
             agent: &self.who,
             system: BRIEFING,
             messages: &messages,

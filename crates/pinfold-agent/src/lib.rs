@@ -7,7 +7,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use pinfold::{Ambient, Plan, Session, agents::AgentLimits, audit::Memory};
-//! use pinfold_agent::{End, First, NoShells, Parts, Reach, Script, Task, Team};
+//! use pinfold_agent::{End, First, NoShells, Parts, SpawnLimits, Script, Task, Team};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! let script = Script::parse(concat!(
@@ -19,7 +19,7 @@
 //!     models: Arc::new(script),
 //!     shells: Arc::new(NoShells),
 //!     listeners: Vec::new(),
-//!     reach: Reach::default(),
+//!     reach: SpawnLimits::default(),
 //!     judge: None,
 //!     parking: None,
 //!     follow: None,
@@ -73,11 +73,12 @@ pub use event::{End, Ending, Event, Listener};
 pub use judge::{Judge, Judged, ModelJudge, asking_below};
 pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
-    Answered, Asked, How, Message, Model, ModelError, Models, Offered, Turn, Usage, Wanted, Who,
+    Answered, CallOutcome, Message, Model, ModelError, ModelRequest, Models, Offered, RequestedCall, Turn,
+    Usage, Who,
 };
 pub use parking::Parking;
 pub use provider::{Price, Providers};
 pub use script::Script;
 pub use store::{Store, events, resumed};
-pub use team::{First, Follow, MakeShells, NoShells, Parts, Reach, Resumed, Task, Team};
+pub use team::{First, Follow, MakeShells, NoShells, Parts, Resumed, SpawnLimits, Task, Team};
 pub use tree::{Node, tree};

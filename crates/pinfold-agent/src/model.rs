@@ -7,7 +7,7 @@ use serde_json::Value;
 
 /// A call that a model wants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct RequestedCall {
     /// The model's own name for it, by which the result is given back.
     pub id: String,
     /// The tool, as said.
@@ -19,7 +19,7 @@ pub struct Wanted {
     pub echo: Option<Value>,
 }
 
-impl Wanted {
+impl RequestedCall {
     /// A call with nothing that a provider wants back.
     pub fn new(id: impl Into<String>, tool: impl Into<String>, input: Value) -> Self {
         Self { id: id.into(), tool: tool.into(), input, echo: None }
@@ -35,7 +35,7 @@ pub struct Answered {
     pub short: String,
     /// The outcome.
     #[serde(flatten)]
-    pub how: How,
+    pub how: CallOutcome,
     /// Text for the model.
     pub text: String,
 }
@@ -43,7 +43,7 @@ pub struct Answered {
 /// The outcome of a call, for a reader.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "how", rename_all = "lowercase")]
-pub enum How {
+pub enum CallOutcome {
     /// Allowed and done.
     Allowed,
     /// Refused.
@@ -60,7 +60,7 @@ pub enum How {
     },
 }
 
-impl How {
+impl CallOutcome {
     /// In a word, with the reason behind it.
     pub fn words(&self) -> String {
         match self {
@@ -97,7 +97,7 @@ pub struct Turn {
     pub text: String,
     /// The calls that it wants, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub calls: Vec<Wanted>,
+    pub calls: Vec<RequestedCall>,
     /// Tokens used.
     #[serde(default)]
     pub usage: Usage,
@@ -129,7 +129,7 @@ pub struct Offered {
 }
 
 /// A request to a model.
-pub struct Asked<'a> {
+pub struct ModelRequest<'a> {
     /// The asking agent and its folder: for a script.
     pub agent: &'a Who,
     /// System prompt.
@@ -183,7 +183,7 @@ pub trait Model: Send {
     ///
     /// # Errors
     /// Why there is none; the run ends with that.
-    fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError>;
+    fn answer(&mut self, asked: &ModelRequest<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError>;
 }
 
 /// A source of models for agents.

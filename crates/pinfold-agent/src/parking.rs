@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use pinfold::consent::{Approver, Heard, Request};
+use pinfold::consent::{Approver, ApproverResponse, Request};
 
 /// Slot for the question on which a run ends.
 #[derive(Debug, Default)]
@@ -18,9 +18,9 @@ impl Parking {
 }
 
 impl Approver for Parking {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let why = request.why.first().map_or_else(|| request.tool.clone(), |why| why.reason.clone());
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-        Heard::Nobody("nobody is here to answer; the run waits for a person".to_owned())
+        ApproverResponse::NoApprover("no approver is here; the run waits for a person".to_owned())
     }
 }

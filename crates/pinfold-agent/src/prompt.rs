@@ -48,14 +48,14 @@ fn line(session: &Session, who: &Who) -> String {
         (Principal::Subagent(_), _) => say(
             "A call on a path outside of it returns {\"error\":\"OutOfScope\", …}. Treat that as a constraint, not as a bug: go on \
              with what you can do, do not try another way, and say in your summary what has to be done outside, so that \
-             whoever started you can decide about it.",
+             the agent or user that started you can decide about it.",
         ),
         (Principal::Main, Interaction::Interactive) => {
             say("For a write outside of it a person is asked; what they say holds.");
         }
         (Principal::Main, Interaction::Headless) => {
             say(
-                "Nobody can be asked, so a write outside of it is refused: say in your summary what would have to be done there.",
+                "There is no approver, so a write outside of it is refused: say in your summary what would have to be done there.",
             );
         }
     }

@@ -10,30 +10,30 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{Asked, Message, Model, ModelError, Models, Turn, Usage, Wanted, Who};
+use crate::model::{Message, Model, ModelError, ModelRequest, Models, RequestedCall, Turn, Usage, Who};
 
 /// A script, read.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
-    lines: Arc<[Line]>,
+    lines: Arc<[ScriptLine]>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct ScriptLine {
     #[serde(default)]
     agent: Option<String>,
     #[serde(default)]
     say: String,
     #[serde(default)]
-    calls: Vec<Call>,
+    calls: Vec<ScriptCall>,
     #[serde(default)]
     usage: Usage,
 }
 
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Call {
+struct ScriptCall {
     tool: String,
     #[serde(default)]
     input: Value,
@@ -59,33 +59,33 @@ impl Script {
 
 impl Models for Script {
     fn model(&self, who: &Who, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
-        let own = |line: &&Line| match &line.agent {
+        let own = |line: &&ScriptLine| match &line.agent {
             None => who.depth == 0,
             Some(pattern) => match pattern.strip_suffix('*') {
                 Some(start) => who.name.starts_with(start),
                 None => who.name == *pattern,
             },
         };
-        let lines: Vec<Line> = self.lines.iter().filter(own).cloned().collect();
+        let lines: Vec<ScriptLine> = self.lines.iter().filter(own).cloned().collect();
         Ok(Box::new(Scripted { lines }))
     }
 }
 
 /// One agent's part.
 struct Scripted {
-    lines: Vec<Line>,
+    lines: Vec<ScriptLine>,
 }
 
 impl Model for Scripted {
-    fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+    fn answer(&mut self, asked: &ModelRequest<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         // As many turns were said as there are in the conversation: a run that is resumed goes on where it stopped.
         let said = asked.messages.iter().filter(|message| matches!(message, Message::Model(_))).count();
         let Some(line) = self.lines.get(said) else { return Ok(Turn::default()) };
         let filled = Filled::of(asked);
         let text = filled.text(&line.say);
         heard(&text);
-        let call = |(i, call): (usize, &Call)| {
-            Wanted::new(format!("call-{said}-{i}"), call.tool.clone(), filled.value(&call.input))
+        let call = |(i, call): (usize, &ScriptCall)| {
+            RequestedCall::new(format!("call-{said}-{i}"), call.tool.clone(), filled.value(&call.input))
         };
         let calls = line.calls.iter().enumerate().map(call).collect();
         Ok(Turn { text, calls, usage: line.usage })
@@ -100,7 +100,7 @@ struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    fn of(asked: &'a Asked<'a>) -> Self {
+    fn of(asked: &'a ModelRequest<'a>) -> Self {
         let task = asked.messages.iter().find_map(|message| match message {
             Message::User { text } => Some(text.as_str()),
             Message::Model(_) | Message::Results { .. } => None,

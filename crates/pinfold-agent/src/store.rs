@@ -17,7 +17,7 @@ use serde_json::Value;
 use crate::agent::Pending;
 use crate::budget::Spent;
 use crate::event::{Ending, Event, Listener};
-use crate::model::{Answered, How, Message, ModelError, Wanted, Who};
+use crate::model::{Answered, CallOutcome, Message, ModelError, RequestedCall, Who};
 use crate::team::Resumed;
 
 /// The file of a run, while it is written.
@@ -132,7 +132,7 @@ pub fn resumed(events: &[Event]) -> Result<Resumed, ModelError> {
 struct Talk {
     messages: Vec<Message>,
     results: Vec<Answered>,
-    calls: Vec<Wanted>,
+    calls: Vec<RequestedCall>,
     parked: bool,
     done: bool,
 }
@@ -172,7 +172,7 @@ impl Talk {
 }
 
 /// Results for all calls of a turn: a model that called has to hear of each.
-fn answered(mut results: Vec<Answered>, calls: &[Wanted]) -> Vec<Answered> {
+fn answered(mut results: Vec<Answered>, calls: &[RequestedCall]) -> Vec<Answered> {
     for call in calls {
         if !results.iter().any(|result| result.id == call.id) {
             results.push(lost(call, "it was not made"));
@@ -182,8 +182,8 @@ fn answered(mut results: Vec<Answered>, calls: &[Wanted]) -> Vec<Answered> {
 }
 
 /// Returns the rest of the last turn.
-fn pending(mut results: Vec<Answered>, calls: Vec<Wanted>, parked: bool) -> Pending {
-    let mut left: Vec<Wanted> =
+fn pending(mut results: Vec<Answered>, calls: Vec<RequestedCall>, parked: bool) -> Pending {
+    let mut left: Vec<RequestedCall> =
         calls.into_iter().filter(|call| !results.iter().any(|result| result.id == call.id)).collect();
     if !parked && !left.is_empty() {
         let begun = left.remove(0);
@@ -195,9 +195,14 @@ fn pending(mut results: Vec<Answered>, calls: Vec<Wanted>, parked: bool) -> Pend
     Pending { results, calls: left }
 }
 
-fn lost(call: &Wanted, why: &str) -> Answered {
+fn lost(call: &RequestedCall, why: &str) -> Answered {
     let short = crate::short::short(&call.tool, &call.input);
-    Answered { id: call.id.clone(), short, how: How::Failed { why: why.to_owned() }, text: why.to_owned() }
+    Answered {
+        id: call.id.clone(),
+        short,
+        how: CallOutcome::Failed { why: why.to_owned() },
+        text: why.to_owned(),
+    }
 }
 
 /// Returns the results of agents below of which the first one has not been told.
@@ -246,7 +251,7 @@ fn spent(events: &[Event], first: &str) -> Spent {
             }
             Event::Called { result, .. } => {
                 all.bytes = all.bytes.saturating_add(u64::try_from(result.text.len()).unwrap_or(u64::MAX));
-                let let_through = !matches!(result.how, How::Denied { .. });
+                let let_through = !matches!(result.how, CallOutcome::Denied { .. });
                 all.fetches +=
                     u64::from(let_through && result.short.starts_with(ToolName::WebFetch.as_str()));
             }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::budget::Spent;
 use crate::event::{Ending, Event};
-use crate::model::{How, Who};
+use crate::model::{CallOutcome, Who};
 
 /// One agent of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -57,8 +57,8 @@ pub fn tree(events: &[Event]) -> Vec<Node> {
         let Some(node) = nodes.get_mut(agent) else { continue };
         match event {
             Event::Called { result, .. } => match result.how {
-                How::Allowed | How::Failed { .. } => node.allowed += 1,
-                How::Denied { .. } => node.denied += 1,
+                CallOutcome::Allowed | CallOutcome::Failed { .. } => node.allowed += 1,
+                CallOutcome::Denied { .. } => node.denied += 1,
             },
             Event::Ended { ending, spent, .. } => {
                 node.ending = Some(ending.clone());

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::model::{Asked, Message, Model, ModelError, Offered, Turn, Who};
+use crate::model::{Message, Model, ModelError, ModelRequest, Offered, Turn, Who};
 use crate::team::Team;
 
 /// Interval at which it is looked whether the agent may still go on.
@@ -103,7 +103,7 @@ impl Brief {
         is_awaited: &(dyn Fn() -> bool + Sync),
     ) -> Result<Turn, ModelError> {
         let Self { who, system, tools } = self;
-        let asked = Asked { agent: who, system, messages, tools, most_tokens, is_awaited };
+        let asked = ModelRequest { agent: who, system, messages, tools, most_tokens, is_awaited };
         model.answer(&asked, &mut |words| {
             if is_awaited() {
                 team.heard(who, words);

@@ -72,7 +72,7 @@ impl Bed {
         };
         let mut policy = plan.policy.clone().with_rules(rules.iter().map(sourced), &plan.bases);
         policy.mode = mode;
-        let plan = Plan { policy, asking: Some(Asking { approver, patience, locations: None }), ..plan };
+        let plan = plan.with_policy(policy).with_asking(Asking { approver, patience, locations: None });
         Session::open(&Ambient::claim(), plan, Arc::clone(&self.record) as _).unwrap()
     }
 }

@@ -10,7 +10,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pinfold_agent::{
-    Answered, Asked, How, Message, ModelError, Models, Offered, Price, Providers, Turn, Usage, Wanted, Who,
+    Answered, CallOutcome, Message, ModelError, ModelRequest, Models, Offered, Price, Providers,
+    RequestedCall, Turn, Usage, Who,
 };
 use serde_json::{Value, json};
 
@@ -145,9 +146,10 @@ fn who() -> Who {
 
 /// A conversation in which a call was made and answered.
 fn conversation() -> Vec<Message> {
-    let call = Wanted { echo: Some(json!("sig")), ..Wanted::new("t0", "LS", json!({"path": "."})) };
+    let call =
+        RequestedCall { echo: Some(json!("sig")), ..RequestedCall::new("t0", "LS", json!({"path": "."})) };
     let turn = Turn { text: "First.".into(), calls: vec![call], usage: Usage::default() };
-    let how = How::Denied { code: "Denied".into(), why: "no".into() };
+    let how = CallOutcome::Denied { code: "Denied".into(), why: "no".into() };
     let result = Answered { id: "t0".into(), short: "LS(.)".into(), how, text: "a.txt".into() };
     vec![
         Message::User { text: "The task.".into() },
@@ -178,7 +180,7 @@ fn asked(
         schema: json!({"type": "object"}),
     })];
     let messages = conversation();
-    let asked = Asked {
+    let asked = ModelRequest {
         agent: &who(),
         system: "Be brief.",
         messages: &messages,

@@ -17,8 +17,8 @@ use pinfold::policy::{Effect, HookEvent, Interaction, Layer, Mode, Source, Sourc
 use pinfold::settings::Locations;
 use pinfold::{Ambient, Plan, Refusal, Session};
 use pinfold_agent::{
-    Asked, End, Ending, Event, First, Listener, Model, ModelError, Models, NoShells, Parking, Parts, Reach,
-    Script, Store, Task, Team, Turn, Who, events, resumed, tree,
+    End, Ending, Event, First, Listener, Model, ModelError, ModelRequest, Models, NoShells, Parking, Parts,
+    Script, SpawnLimits, Store, Task, Team, Turn, Who, events, resumed, tree,
 };
 use serde_json::json;
 
@@ -36,7 +36,7 @@ impl Listener for Seen {
 struct Bed {
     top: tempfile::TempDir,
     limits: AgentLimits,
-    reach: Reach,
+    reach: SpawnLimits,
     parking: Option<Arc<Parking>>,
     hooks: Option<Arc<dyn Hooks>>,
     seen: Arc<Seen>,
@@ -49,7 +49,7 @@ impl Bed {
             fs::create_dir_all(top.path().join("ws").join(folder)).unwrap();
         }
         fs::create_dir_all(top.path().join("ws")).unwrap();
-        let (limits, reach) = (AgentLimits::default(), Reach::default());
+        let (limits, reach) = (AgentLimits::default(), SpawnLimits::default());
         Self { top, limits, reach, parking: None, hooks: None, seen: Arc::default() }
     }
 
@@ -75,7 +75,11 @@ impl Bed {
             locations: None,
         });
         let interaction = if asking.is_some() { Interaction::Interactive } else { Interaction::Headless };
-        let plan = Plan { policy, asking, interaction, hooks: self.hooks.clone(), ..plan };
+        let plan = plan
+            .with_policy(policy)
+            .with_asking(asking)
+            .with_interaction(interaction)
+            .with_hooks(self.hooks.clone());
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }
 
@@ -162,13 +166,13 @@ impl Models for Briefed {
 }
 
 impl Model for Briefed {
-    fn answer(&mut self, asked: &Asked<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+    fn answer(&mut self, asked: &ModelRequest<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         let tools = asked.tools.iter().map(|tool| tool.name.clone()).collect();
         self.0.lock().unwrap().push((asked.agent.id.clone(), asked.system.to_owned(), tools));
         let mut turn = Turn::default();
         if asked.agent.depth == 0 && asked.messages.len() == 1 {
             let input = json!({"name": "reader", "folder": "a", "task": "look"});
-            turn.calls.push(pinfold_agent::Wanted::new("1", "run_agent", input));
+            turn.calls.push(pinfold_agent::RequestedCall::new("1", "run_agent", input));
         }
         Ok(turn)
     }
@@ -438,7 +442,7 @@ impl Models for Hangs {
 }
 
 impl Model for Hanging {
-    fn answer(&mut self, _: &Asked<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+    fn answer(&mut self, _: &ModelRequest<'_>, _: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         loop {
             std::thread::park();
         }

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use pinfold::consent::{Answer, Approver, Heard as ApproverAnswer, Request};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Request};
 
 use crate::channels::FirstRequestAction;
 use crate::queue::{AskOutcome, RequestQueue};
@@ -123,13 +123,13 @@ impl fmt::Debug for OpenChannel {
 }
 
 impl Approver for Broker {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverAnswer {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.run_first_request_action();
         let ticket = Ticket::new(&self.shared, request);
         match ticket.wait(still_asked) {
-            AskOutcome::Answer(answer) => ApproverAnswer::Answer(answer),
-            AskOutcome::NotAsked => ApproverAnswer::NotAsked,
-            AskOutcome::Nobody(why) => ApproverAnswer::Nobody(why),
+            AskOutcome::Answer(answer) => ApproverResponse::Answer(answer),
+            AskOutcome::NotAsked => ApproverResponse::NotAsked,
+            AskOutcome::NoApprover(why) => ApproverResponse::NoApprover(why),
         }
     }
 
@@ -255,7 +255,7 @@ impl<'a> Ticket<'a> {
         }
         let mut queue = self.shared.queue();
         if !queue.can_be_answered(self.number) {
-            queue.end(self.number, AskOutcome::Nobody(why), RequestResolution::Nobody, None);
+            queue.end(self.number, AskOutcome::NoApprover(why), RequestResolution::NoApprover, None);
         }
         let heard = queue.entry(self.number).and_then(|entry| entry.end.clone());
         drop(queue);

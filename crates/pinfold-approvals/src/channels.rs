@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pinfold::consent::approver::PATIENCE;
-use pinfold::consent::{Approver, Asking, Heard, Request};
+use pinfold::consent::{Approver, ApproverResponse, Asking, Request};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 
@@ -158,7 +158,7 @@ pub fn asking(
 }
 
 impl Approver for ApprovalChannels {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.broker.ask(request, still_asked)
     }
 

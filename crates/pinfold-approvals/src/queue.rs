@@ -43,7 +43,7 @@ pub(crate) struct QueueEntry {
 pub(crate) enum AskOutcome {
     Answer(Answer),
     NotAsked,
-    Nobody(String),
+    NoApprover(String),
 }
 
 /// A connected responder.

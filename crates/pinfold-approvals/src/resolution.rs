@@ -34,7 +34,8 @@ pub enum RequestResolution {
     /// Approval is not needed any more: a grant or changed settings cover it.
     NotAsked,
     /// No approver is left: denied.
-    Nobody,
+    #[serde(alias = "nobody")]
+    NoApprover,
     /// The asking process is gone.
     Gone,
 }
@@ -71,7 +72,7 @@ impl RequestResolution {
             }
             Self::Silence => "no answer before the deadline".to_owned(),
             Self::NotAsked => "approval is not needed any more".to_owned(),
-            Self::Nobody => "no approver was left".to_owned(),
+            Self::NoApprover => "no approver was left".to_owned(),
             Self::Gone => "the asking process is gone".to_owned(),
         }
     }

@@ -69,7 +69,9 @@ impl PendingRequest<'_> {
         match queue.entry(self.number) {
             Some(entry) if entry.end.is_none() && !leaving => None,
             Some(_) | None => Some(
-                queue.resolution_of(self.request).map_or(RequestResolution::Nobody, |over| over.how.clone()),
+                queue
+                    .resolution_of(self.request)
+                    .map_or(RequestResolution::NoApprover, |over| over.how.clone()),
             ),
         }
     }

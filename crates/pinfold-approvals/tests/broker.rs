@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
-use pinfold::consent::{Answer, Approver, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Choice, Request, Via};
 use pinfold_approvals::{
     AnswerError, Broker, ClosureResponder, PendingRequest, RequestResolution, ResolvedRequest, Responder,
 };
@@ -25,12 +25,12 @@ fn yes() -> impl Responder {
     })
 }
 
-fn is_yes(heard: &Heard) -> bool {
-    matches!(heard, Heard::Answer(answer) if answer.is_yes())
+fn is_yes(heard: &ApproverResponse) -> bool {
+    matches!(heard, ApproverResponse::Answer(answer) if answer.is_yes())
 }
 
 /// Asks on a thread of its own.
-fn ask(broker: &Arc<Broker>, request: &Request) -> thread::JoinHandle<Heard> {
+fn ask(broker: &Arc<Broker>, request: &Request) -> thread::JoinHandle<ApproverResponse> {
     let (broker, request) = (Arc::clone(broker), request.clone());
     thread::spawn(move || broker.ask(&request, &|| true))
 }
@@ -49,7 +49,7 @@ fn with_nobody_there_the_answer_is_there_at_once() {
     let broker = Broker::default();
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| true);
-    assert!(matches!(heard, Heard::Nobody(why) if why.contains("no approver is available")));
+    assert!(matches!(heard, ApproverResponse::NoApprover(why) if why.contains("no approver is available")));
     assert!(before.elapsed() < Duration::from_secs(1));
 }
 
@@ -211,7 +211,7 @@ fn silence_is_no_and_an_answer_at_the_deadline_counts_or_is_late_but_never_both(
                 matches!(&refused, AnswerError::Resolved(over) if over.how == RequestResolution::Silence),
                 "{refused:?}"
             );
-            assert!(matches!(heard, Heard::Answer(answer) if answer.by.via == Via::Silence));
+            assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence));
         }
     }
 }
@@ -238,7 +238,7 @@ fn what_hangs_and_what_panics_keeps_nobody_waiting_beyond_the_deadline() {
         .unwrap();
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| true);
-    assert!(matches!(heard, Heard::Nobody(_)), "{heard:?}");
+    assert!(matches!(heard, ApproverResponse::NoApprover(_)), "{heard:?}");
     assert!(before.elapsed() < Duration::from_secs(5) && !member.is_connected());
 
     // Somebody who is still there is asked instead.
@@ -288,7 +288,7 @@ fn responders_come_and_go() {
     let second = broker.add(ClosureResponder::new(by(), |_: &PendingRequest<'_>| None)).unwrap();
     first.leave();
     // The second leaves it to others, and there are none.
-    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+    assert!(matches!(asking.join().unwrap(), ApproverResponse::NoApprover(_)));
     assert!(!first.is_connected() && second.is_connected());
     broker.add(yes()).unwrap();
     assert!(is_yes(&broker.ask(&request("s:2", LONG), &|| true)));
@@ -318,7 +318,7 @@ fn what_was_granted_is_not_asked_about_again_nor_shown() {
                     granted.store(true, Ordering::SeqCst);
                     broker.granted();
                 } else {
-                    assert_eq!(heard, Heard::NotAsked);
+                    assert_eq!(heard, ApproverResponse::NotAsked);
                 }
             });
         }
@@ -335,7 +335,7 @@ fn settings_that_were_written_elsewhere_are_noticed() {
     broker.before_evaluation(move || look.store(true, Ordering::SeqCst));
     let before = Instant::now();
     let heard = broker.ask(&request("s:1", LONG), &|| !changed.load(Ordering::SeqCst));
-    assert_eq!(heard, Heard::NotAsked);
+    assert_eq!(heard, ApproverResponse::NotAsked);
     assert!(before.elapsed() < Duration::from_secs(3));
 }
 
@@ -348,7 +348,7 @@ fn somebody_elsewhere_is_waited_for_until_they_go() {
     let asking = ask(&broker, &request("s:1", LONG));
     until_waiting(&broker, 1);
     there.store(false, Ordering::SeqCst);
-    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+    assert!(matches!(asking.join().unwrap(), ApproverResponse::NoApprover(_)));
 }
 
 #[test]

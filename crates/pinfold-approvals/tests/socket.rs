@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Approver, By, Choice, GrantLifetime, Heard, Request, Via};
+use pinfold::consent::{Approver, ApproverResponse, By, Choice, GrantLifetime, Request, Via};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::policy::{Grant, Located};
@@ -49,7 +49,7 @@ fn house() -> House {
 }
 
 impl House {
-    fn ask(&self, request: &Request) -> thread::JoinHandle<Heard> {
+    fn ask(&self, request: &Request) -> thread::JoinHandle<ApproverResponse> {
         let (broker, request) = (Arc::clone(&self.broker), request.clone());
         thread::spawn(move || broker.ask(&request, &|| true))
     }
@@ -110,7 +110,7 @@ fn what_waits_is_shown_whole_and_answered_by_its_digest() {
         trouble(client.answer("s:1", &asked.digest, Choice::Yes).unwrap_err()),
         ProtocolErrorCode::Over
     );
-    let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
+    let ApproverResponse::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!((answer.choice, answer.by.via), (Choice::session(1), Via::Socket));
     let who = answer.by.who.unwrap();
     assert!(who.starts_with("u on pts/32J (uid ") && !who.contains('\u{1b}'), "{who}");
@@ -130,12 +130,12 @@ fn whoever_watches_hears_everything_and_counts_as_somebody() {
     let heard = watching.next().unwrap().unwrap();
     assert_eq!(heard.over[0].id, "s:1");
     assert!(heard.over[0].how.describe().contains("on the page"));
-    assert!(matches!(asking.join().unwrap(), Heard::Answer(answer) if answer.by.via == Via::Web));
+    assert!(matches!(asking.join().unwrap(), ApproverResponse::Answer(answer) if answer.by.via == Via::Web));
     // And when nobody watches any more, nobody is waited for.
     let asking = house.ask(&request("s:2", LONG));
     watching.next().unwrap().unwrap();
     drop(watching);
-    assert!(matches!(asking.join().unwrap(), Heard::Nobody(_)));
+    assert!(matches!(asking.join().unwrap(), ApproverResponse::NoApprover(_)));
 }
 
 #[test]
@@ -279,8 +279,8 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
         let taken = client.answer(&asked.id, &asked.digest, Choice::Yes);
         withdraws.join().unwrap();
         match (asking.join().unwrap(), taken) {
-            (Heard::Answer(answer), Ok(())) => assert!(answer.is_yes()),
-            (Heard::NotAsked, Err(error)) => assert_eq!(trouble(error), ProtocolErrorCode::Over),
+            (ApproverResponse::Answer(answer), Ok(())) => assert!(answer.is_yes()),
+            (ApproverResponse::NotAsked, Err(error)) => assert_eq!(trouble(error), ProtocolErrorCode::Over),
             (heard, taken) => panic!("{heard:?} {taken:?}"),
         }
     }
@@ -290,7 +290,7 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
 fn what_was_granted_is_listed_and_taken_back() {
     let house = house();
     let folder = tempfile::tempdir().unwrap();
-    let plan = Plan { id: "s".to_owned(), ..Plan::for_folder(folder.path()) };
+    let plan = Plan::for_folder(folder.path()).with_id("s");
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     house.sessions.add(&session);
     session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
@@ -418,7 +418,9 @@ fn nobody_is_waited_for_who_cannot_come() {
     assert!(desk.is_reached_elsewhere());
     // The directory goes before the first question.
     fs::remove_dir(bed.path().join("pinfold")).unwrap();
-    let Heard::Nobody(why) = desk.ask(&request("s:1", LONG), &|| true) else { panic!("somebody answered") };
+    let ApproverResponse::NoApprover(why) = desk.ask(&request("s:1", LONG), &|| true) else {
+        panic!("somebody answered")
+    };
     assert!(why.starts_with("the approval socket cannot be created"), "{why}");
     assert!(matches!(
         ApprovalChannels::open(&ChannelOptions { homes: SocketHomes::default(), ..wanted }),
@@ -446,7 +448,7 @@ fn what_a_desk_has_opened_ends_with_it() {
         let waiting = until(|| client.list().unwrap().pop());
         client.answer(&waiting.id, &waiting.digest, no())
     });
-    assert!(matches!(desk.ask(&request("s:1", LONG), &|| true), Heard::Answer(_)));
+    assert!(matches!(desk.ask(&request("s:1", LONG), &|| true), ApproverResponse::Answer(_)));
     let name = desk.name().map(str::to_owned);
     drop(desk);
     let left: Vec<_> = fs::read_dir(bed.path().join("pinfold")).unwrap().flatten().collect();
@@ -483,7 +485,7 @@ fn another_process() {
             let _listening = broker.listen(&place, &name, &SessionRegistry::default()).unwrap();
             println!("ready");
             let heard = broker.ask(&request(&format!("{name}:1"), LONG), &|| true);
-            println!("heard {}", matches!(heard, Heard::Answer(answer) if answer.is_yes()));
+            println!("heard {}", matches!(heard, ApproverResponse::Answer(answer) if answer.is_yes()));
         }
         "asks-its-child" => {
             let broker = Broker::default();

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use pinfold::consent::{Approver, Choice, Heard, Request, Via};
+use pinfold::consent::{Approver, ApproverResponse, Choice, Request, Via};
 use pinfold::policy::settings::{ApprovalSettings, WebhookSettings, WebhookUrl};
 use pinfold::policy::{Layer, Located, Source};
 use pinfold_approvals::{ApprovalChannels, ChannelError, ChannelOptions, WebhookError};
@@ -141,7 +141,7 @@ fn desk(program: &Program) -> ApprovalChannels {
     ApprovalChannels::open(&wanted(&url, Some("HOOK"))).unwrap()
 }
 
-fn ask(desk: &ApprovalChannels, request: &Request) -> Heard {
+fn ask(desk: &ApprovalChannels, request: &Request) -> ApproverResponse {
     desk.broker().ask(request, &|| true)
 }
 
@@ -151,7 +151,7 @@ fn what_is_posted_is_signed_and_a_signed_answer_counts() {
     let desk = desk(&program);
     assert!(desk.is_reached_elsewhere());
     let asked = request("s:1", LONG);
-    let Heard::Answer(answer) = ask(&desk, &asked) else { panic!("it answers") };
+    let ApproverResponse::Answer(answer) = ask(&desk, &asked) else { panic!("it answers") };
     assert_eq!((answer.choice, answer.by.via), (Choice::Yes, Via::Webhook));
     assert_eq!(answer.by.who.as_deref(), Some("ana31m (127.0.0.1)"));
     let told = program.told.lock().unwrap()[0].clone();
@@ -181,7 +181,9 @@ fn an_answer_that_takes_time_is_asked_for_again() {
             &json!({"v": 1, "digest": "digest of s:1", "answer": {"choice": "no", "message": "use staging"}}),
         ),
     }));
-    let Heard::Answer(answer) = ask(&desk(&program), &request("s:1", LONG)) else { panic!("it answers") };
+    let ApproverResponse::Answer(answer) = ask(&desk(&program), &request("s:1", LONG)) else {
+        panic!("it answers")
+    };
     assert_eq!(answer.choice, Choice::No { message: Some("use staging".to_owned()), process: false });
     let told = program.told.lock().unwrap();
     let lines: Vec<&str> = told.iter().map(|told| told.line.as_str()).collect();
@@ -281,10 +283,12 @@ fn whatever_goes_wrong_is_no_answer() {
         let desk = desk(&program);
         let mut watch = desk.broker().watch();
         let heard = ask(&desk, &request("s:1", Duration::from_secs(3)));
-        let silent = matches!(&heard, Heard::Answer(answer) if answer.by.via == Via::Silence);
-        assert!(matches!(heard, Heard::Nobody(_)) || silent, "{name}: {heard:?}");
+        let silent = matches!(&heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence);
+        assert!(matches!(heard, ApproverResponse::NoApprover(_)) || silent, "{name}: {heard:?}");
         if name != "a width that was not offered" {
-            let Heard::Nobody(why) = &heard else { panic!("{name}: nobody else was waited for") };
+            let ApproverResponse::NoApprover(why) = &heard else {
+                panic!("{name}: nobody else was waited for")
+            };
             assert!(why.starts_with("the webhook did not answer"), "{name}: {why}");
             let notes = watch.next(LONG).notes;
             assert!(notes[0].text.starts_with("the webhook did not answer"), "{name}: {notes:?}");
@@ -301,13 +305,15 @@ fn what_may_pass_is_tried_again() {
         _ => yes(told),
     }));
     let before = Instant::now();
-    assert!(matches!(ask(&desk(&program), &request("s:1", LONG)), Heard::Answer(answer) if answer.is_yes()));
+    assert!(
+        matches!(ask(&desk(&program), &request("s:1", LONG)), ApproverResponse::Answer(answer) if answer.is_yes())
+    );
     assert!(before.elapsed() >= Duration::from_secs(3), "it waits longer each time: {:?}", before.elapsed());
     // Nobody listens: until the deadline, and then no.
     let url = "http://127.0.0.1:9/";
     let desk = ApprovalChannels::open(&wanted(url, Some("HOOK"))).unwrap();
     let heard = ask(&desk, &request("s:1", Duration::from_secs(2)));
-    assert!(matches!(heard, Heard::Answer(answer) if answer.by.via == Via::Silence));
+    assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence));
 }
 
 #[test]
@@ -354,7 +360,7 @@ fn many_questions_are_carried_side_by_side() {
             scope.spawn(move || {
                 let heard = ask(desk, &request(&format!("s:{i}"), LONG));
                 let shown = format!("{heard:?}");
-                assert!(matches!(heard, Heard::Answer(answer) if answer.is_yes()), "{shown}");
+                assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.is_yes()), "{shown}");
             });
         }
     });

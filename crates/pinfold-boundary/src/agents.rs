@@ -1,12 +1,11 @@
-//! Needs of coding agents beyond the folder, as data: where they keep their state, which hosts they reach, which keys they
-//! are given.
+//! Needs of coding agents beyond the folder, as data: directories of their state, hosts, and API keys.
 //!
-//! An agent's state is its own to write, and nobody else's business: a run writes it to a private layer of the folder, as
-//! it does with package caches. What the agent acts on by itself later (settings, hooks, instructions, plug-ins) cannot be
+//! An agent's state is its own to write, and of no other program: a run writes it to a private layer of the folder, as it
+//! does with package caches. Files that the agent acts on by itself later (settings, hooks, instructions, plug-ins) cannot be
 //! written even there, so that the next run begins with what the person configured. Its login can be read, by the run
 //! of this agent alone.
 //!
-//! Trap: a host in these tables is one that whatever runs beside the agent reaches too. None is there for telemetry,
+//! Trap: a host in these tables is reached by every process of the run, not by the agent alone. None is there for telemetry,
 //! updates or extensions, nor to renew a login where that would make the one outside worthless.
 
 mod state;
@@ -101,8 +100,7 @@ impl AgentProfile {
         AGENTS.iter().find(|agent| agent.name == name)
     }
 
-    /// The profile of a program, by its name without the way to it. Whether what stands there is that program is for
-    /// whoever asks to know.
+    /// Returns the profile of a program by its file name. The caller has to make sure that the file is that program.
     pub fn of_program(program: &OsStr) -> Option<&'static Self> {
         AGENTS.iter().find(|agent| agent.programs.iter().any(|known| program == *known))
     }
@@ -114,7 +112,7 @@ impl AgentProfile {
         self.keys.iter().filter(move |key| set(key))
     }
 
-    /// Whom it talks to, with these keys.
+    /// Returns the hosts that it needs with the keys of this environment.
     pub fn hosts_in(&self, environment: &[(OsString, OsString)]) -> Vec<&'static str> {
         let of_keys = self.keys_in(environment).flat_map(|key| key.hosts);
         let mut hosts: Vec<&'static str> = Vec::new();
@@ -137,7 +135,7 @@ impl State {
         self.logins.iter().copied().chain(keys)
     }
 
-    /// Returns where it is: at its usual place below home, unless the person moved it.
+    /// Returns its path: the usual one below home, unless the user moved it.
     pub fn at(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
         let named = self.moved_by.and_then(|(variable, below)| {
             let (_, value) = environment.iter().find(|(name, _)| name == variable)?;
@@ -149,7 +147,7 @@ impl State {
 }
 
 /// The logins and settings that the agent of a grant reads, as far as they are there: keys stand in both. None through a
-/// link, nor in a place that runs can write as it is: somebody else may have chosen where it leads.
+/// link, nor in a place that runs can write as it is: an earlier run may have chosen the target.
 pub(crate) fn logins(request: &SandboxRequest, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
     let (Some(agent), Some(home)) = (request.agent, home) else { return Vec::new() };
     let places = agent.state.iter().map(|state| (state.at(home, &request.environment), state));
@@ -177,8 +175,8 @@ pub(crate) fn moved_logins(request: &SandboxRequest, home: Option<&Path>) -> Vec
     secrets.filter_map(|secret| fs::canonicalize(secret).ok()).collect()
 }
 
-/// Returns what is said about single variables: the keys of the agent are passed on, and what it is told is set, unless a person
-/// says otherwise.
+/// Returns the overrides of single variables: the keys of the agent are passed on, and its settings are set, unless the user
+/// overrides them.
 pub(crate) fn wishes(request: &SandboxRequest, folder: &Path) -> Vec<EnvOverride> {
     let is_set = |variable: &str| request.environment.iter().any(|(name, _)| name == variable);
     let told = request.agent.into_iter().flat_map(|agent| agent.told);

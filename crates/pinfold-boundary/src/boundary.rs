@@ -5,7 +5,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_policy::{DeniedPaths, Guard, Guards, Held, SourcedRule};
+use pinfold_policy::{DeniedPaths, Guard, Guards, KernelHold, SourcedRule};
 use pinfold_sandbox::{Profile, Strength, Tier, Turns};
 
 use crate::credentials;
@@ -38,7 +38,7 @@ pub struct Boundary {
     pub(crate) read_only: bool,
     pub(crate) named: Vec<PathBuf>,
     pub(crate) readable: Vec<PathBuf>,
-    /// Places of the run's own, which nobody else reads or writes.
+    /// Places of the run's own, which no other program reads or writes.
     pub(crate) own: Vec<PathBuf>,
     /// Hosts that can be reached, where not all can and not none.
     pub(crate) hosts: Option<HostList>,
@@ -65,7 +65,7 @@ impl Boundary {
         &self.profile
     }
 
-    /// Returns what a confined process can do at a resolved path, which is what a file tool may do there.
+    /// Returns the side of the boundary of a resolved path, for confined processes and file tools alike.
     ///
     /// Two places differ on purpose, to the strict side: a shell has a `/tmp` and caches of its own, which are not
     /// the ones that a file tool would reach; to it both lie outside.
@@ -79,7 +79,7 @@ impl Boundary {
         self.guards.write(real, self.home.as_deref(), false).filter(|_| !self.is_open(real))
     }
 
-    /// The same, with the directory in which the guarded name stands. File systems that take `.ENV` for `.env` are known by
+    /// Returns the guard of a path, with the directory of the guarded name. File systems that take `.ENV` for `.env` are known by
     /// nothing but their behaviour, so that every one is taken for such.
     pub(crate) fn guard_in<'p>(&self, real: &'p Path) -> Option<(&Guard, &'p Path)> {
         self.guards.write_in(real, self.home.as_deref(), true).filter(|_| !self.is_open(real))
@@ -95,7 +95,7 @@ impl Boundary {
         self.standing(place) == Standing::Writable && !self.is_open(place) && !self.is_own(place)
     }
 
-    /// By what supervisors take turns, where they can meet.
+    /// Returns the lock by which supervisors in one folder take turns.
     pub(crate) fn turns(&self) -> Option<Turns> {
         let place = self.state_home.as_ref()?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(place).ok()?;
@@ -159,7 +159,8 @@ impl Boundary {
         if self.readable.iter().any(|place| real.starts_with(place)) {
             return None;
         }
-        let guard = self.guards.read(real, self.home(), false).filter(|guard| guard.held() != Held::Asked)?;
+        let guard =
+            self.guards.read(real, self.home(), false).filter(|guard| guard.held() != KernelHold::Asked)?;
         credentials::counts(real, guard).then(|| guard.why().to_owned())
     }
 
@@ -194,7 +195,7 @@ impl Boundary {
         self.hosts.as_ref()
     }
 
-    /// Returns whether somebody is asked about hosts of which the list says nothing.
+    /// Returns whether an approver is asked about hosts that the list does not name.
     pub fn asks_about_hosts(&self) -> bool {
         self.asks_about_hosts
     }
@@ -249,7 +250,7 @@ impl Boundary {
         &self.removed
     }
 
-    /// Returns what a person should know about how the boundary was drawn.
+    /// Returns notes for the user about the boundary.
     pub fn notes(&self) -> &[String] {
         &self.findings.notes
     }

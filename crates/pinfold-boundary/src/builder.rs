@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guards, Held};
+use pinfold_policy::{Guards, KernelHold};
 use pinfold_sandbox::Tier;
 
 use crate::agents;
@@ -14,7 +14,7 @@ use crate::git::person::Person;
 use crate::guarded_links;
 use crate::place::{Hold, Places};
 use crate::request::{SandboxMode, SandboxRequest};
-use crate::scan::Reach;
+use crate::scan::Coverage;
 
 const MOVED_LOGIN: &str = "it holds the tokens with which an agent speaks for this person";
 
@@ -88,7 +88,7 @@ impl BoundaryBuilder {
 
     /// Finds what guarded names lead to, and holds it where walls do. What the person opened by name is not held.
     fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
-        let mut look = guarded_links::Look::new(guards, home);
+        let mut look = guarded_links::LinkSearch::new(guards, home);
         // Below a folder that is itself guarded the grant speaks.
         let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
         folders.for_each(|folder| look.around(folder));
@@ -100,7 +100,7 @@ impl BoundaryBuilder {
         self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
         if !self.mediated {
             guarded_links::wall(&self.findings.linked, &self.granted, &mut self.places);
-        } else if reach == Reach::Bounded {
+        } else if reach == Coverage::Bounded {
             let note = "the folder is large: what links with guarded names lead to is held as far as the upper part of the folder \
                         was searched, and beyond that for what lies beside or below them";
             self.findings.notes.push(note.to_owned());
@@ -109,7 +109,7 @@ impl BoundaryBuilder {
 
     /// Holds guarded places of the user and of the system where everything else can be written.
     fn hold_everywhere(&mut self, guards: &Guards, home: Option<&Path>) {
-        for guard in guards.write_list().iter().filter(|g| g.held() != Held::Asked) {
+        for guard in guards.write_list().iter().filter(|g| g.held() != KernelHold::Asked) {
             let pattern = guard.pattern();
             let below = pattern.strip_prefix("**/").or_else(|| pattern.strip_prefix("~/"));
             let path = match (below, home) {

@@ -34,7 +34,7 @@ const fn cache(name: &'static str, variable: Option<&'static str>, usual: &'stat
     CacheProfile { name, variable, earlier: None, usual, fixed: &[], movable: true }
 }
 
-/// One whose variable had another name before.
+/// A cache whose variable had another name before.
 const fn renamed(
     name: &'static str,
     (variable, earlier): (&'static str, &'static str),

@@ -188,7 +188,7 @@ impl BoundaryBuilder {
     }
 }
 
-/// The same grant, with nothing made for it.
+/// Copies a request for a check without side effects: nothing is created for it.
 fn for_asking(request: &SandboxRequest) -> SandboxRequest {
     SandboxRequest {
         private: Private::default(),

@@ -150,7 +150,8 @@ fn search(
     let writing: Vec<_> = writing.into_iter().filter(is_searched).collect();
     let places = places_of_search(reading.iter().chain(&writing), guarded.is_some(), builder);
     let readable = builder.readable().to_vec();
-    let mut search = Search { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
+    let mut search =
+        PatternSearch { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
     for place in places {
         if !search.below(&place) {
             builder.findings.notes.push(format!(
@@ -177,7 +178,7 @@ fn is_linked(path: &Path) -> bool {
 }
 
 /// A search for what patterns match.
-struct Search<'p> {
+struct PatternSearch<'p> {
     denied: &'p DeniedPaths,
     guarded: Option<Guarded<'p>>,
     /// Places that the user opened for reading: no guard counts there.
@@ -188,7 +189,7 @@ struct Search<'p> {
     looked_at: usize,
 }
 
-impl Search<'_> {
+impl PatternSearch<'_> {
     fn may_match_below(&self, directory: &Path) -> bool {
         let mut patterns = self.reading.iter().chain(&self.writing);
         self.guarded.is_some() || patterns.any(|pattern| pattern.may_match_below(directory))
@@ -232,8 +233,8 @@ impl Search<'_> {
         true
     }
 
-    /// Returns what becomes of an entry that a rule denies, or settings guard, and why. What a link leads to has a name of its own, by
-    /// which it is denied or not.
+    /// Returns the hold of an entry that a rule denies, or that settings guard, and its reason. The target of a link is judged by
+    /// its own name.
     fn matching(&self, entry: &Path, kind: fs::FileType) -> Option<(Hold, String)> {
         if kind.is_symlink() {
             return None;
@@ -254,8 +255,8 @@ impl Search<'_> {
     }
 }
 
-/// Returns where patterns may match: granted folders, and the directories in which patterns begin. Nothing is searched twice, and
-/// the whole file system never.
+/// Returns the directories to search: granted folders, and the directories in which patterns begin. None is searched twice,
+/// and the whole file system never.
 fn places_of_search<'p>(
     patterns: impl Iterator<Item = &'p DeniedPattern<'p>>,
     anywhere: bool,

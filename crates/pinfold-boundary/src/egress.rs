@@ -87,7 +87,7 @@ impl EgressProxy {
     }
 }
 
-/// Returns where what is sent to hosts comes out; `None` where nothing of the kind can be had.
+/// Takes the listeners inside the run for the relay; `None` where there are none.
 fn doors(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
     if let Some(doors) = confined.doors() {
         return Some(Listeners {

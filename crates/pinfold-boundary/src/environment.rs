@@ -65,7 +65,7 @@ const SECRET_PREFIXES: [&str; 4] = ["AWS_", "AZURE_", "BW_", "VAULT_"];
 /// Members of those families that only say where.
 const NOT_SECRET: [&str; 5] = ["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PAGER", "AWS_PROFILE", "VAULT_ADDR"];
 
-/// Addresses of brokers, which act outside on behalf of whoever reaches them, and what points git elsewhere.
+/// Addresses of brokers, which act outside on behalf of any client, and variables that point git elsewhere.
 const BROKERS: [&str; 33] = [
     "SSH_AUTH_SOCK",
     "SSH_AGENT_PID",

@@ -1,6 +1,6 @@
 //! Places that are held inside a granted folder: repositories, autorun files, guarded names at any depth.
 //!
-//! Three classes, by [`Held`]:
+//! Three classes, by [`KernelHold`]:
 //! - *even missing*: `.pinfold`, `.mcp.json`, `.vscode`, … at the top of the folder and of every repository found
 //!   in it. Read-only; a missing one cannot be made.
 //! - *when present*: shell start-up files, `.env`, credentials, … wherever the bounded look finds them.
@@ -12,16 +12,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, Guards, Held};
+use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
-use crate::git::layout::{self, Found};
+use crate::git::layout::{self, GitLayout};
 use crate::git::person::Person;
 use crate::git::protect::{self, hold};
 use crate::guarded_links::Linked;
 use crate::place::Places;
 use crate::private::Private;
-use crate::scan::{Descend, Entry, Reach, scan};
-use crate::snapshot::{Seen, Snapshot};
+use crate::scan::{Coverage, Descend, ScannedEntry, scan};
+use crate::snapshot::{Snapshot, SnapshotKind};
 
 /// Repositories inside one folder for which missing autorun names are held too; each name costs a mount.
 const MAX_PROJECTS: usize = 16;
@@ -44,7 +44,7 @@ pub(crate) struct Holder<'a> {
 /// Findings of the look at folders.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
-    pub(crate) git: protect::Held,
+    pub(crate) git: protect::ProtectedGitDir,
     pub(crate) before: Snapshot,
     /// Guarded places outside every folder that could be written and are not there: no wall can stand on nothing.
     pub(crate) missing: BTreeSet<PathBuf>,
@@ -67,7 +67,7 @@ impl Holder<'_> {
         let mut bare = Vec::new();
         let mut before = std::mem::take(&mut findings.before);
         let reach = scan(folder, |entry| {
-            if before.see(entry) == Seen::Repository {
+            if before.see(entry) == SnapshotKind::Repository {
                 if entry.name == ".git" {
                     projects.extend(entry.path.parent().map(Path::to_owned));
                 } else {
@@ -84,7 +84,7 @@ impl Holder<'_> {
             Descend::No
         });
         findings.before = before;
-        if reach == Reach::Bounded {
+        if reach == Coverage::Bounded {
             findings.notes.push(format!(
                 "`{}` is large: only its upper part was searched for repositories and guarded files",
                 folder.display()
@@ -128,10 +128,10 @@ impl Holder<'_> {
 
     fn project(&self, top: &Path, places: &mut Places, findings: &mut Findings) {
         match layout::at(top) {
-            Found::Nothing => {}
-            Found::Repository(repository) => self.repository(&repository, places, findings),
-            Found::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
-            Found::Unproven { pointer, named } => {
+            GitLayout::Nothing => {}
+            GitLayout::Repository(repository) => self.repository(&repository, places, findings),
+            GitLayout::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
+            GitLayout::Unproven { pointer, named } => {
                 findings.notes.push(format!(
                     "`{}` names `{}`, which does not name it in turn: git cannot write there",
                     pointer.display(),
@@ -143,7 +143,7 @@ impl Holder<'_> {
     }
 
     fn autorun(&self, project: &Path, places: &mut Places) {
-        for guard in self.guards.write_list().iter().filter(|g| g.held() == Held::EvenMissing) {
+        for guard in self.guards.write_list().iter().filter(|g| g.held() == KernelHold::EvenMissing) {
             if let Some(name) = guard.pattern().strip_prefix("**/") {
                 hold(&project.join(name), autorun_why(guard.kind()), places);
             }
@@ -154,12 +154,12 @@ impl Holder<'_> {
 /// The guard of an entry that the kernel can hold by itself; what belongs to git is held as a whole.
 pub(crate) fn guard_of<'g>(
     guards: &'g Guards,
-    entry: &Entry<'_>,
+    entry: &ScannedEntry<'_>,
     home: Option<&Path>,
     folds_case: bool,
 ) -> Option<&'g Guard> {
     let guard = guards.write(entry.path, home, folds_case)?;
-    (guard.held() != Held::Asked && guard.kind() != GuardKind::Git).then_some(guard)
+    (guard.held() != KernelHold::Asked && guard.kind() != GuardKind::Git).then_some(guard)
 }
 
 /// One clause for each kind; the full sentence stands in the guard's own list.
@@ -170,7 +170,7 @@ fn autorun_why(kind: GuardKind) -> &'static str {
         GuardKind::Autorun => "agents, editors and shells act on it by themselves when they open this folder",
         GuardKind::ShellStartup => "a shell or interpreter runs it whenever it starts",
         GuardKind::Secret => "it holds secrets and changes what programs started here do",
-        GuardKind::Credential => "it decides who can log in and as whom this person's tools act",
+        GuardKind::Credential => "it decides who can log in and under which identity the user's tools act",
         GuardKind::Persistence => "the system or the desktop starts what stands there by itself",
         GuardKind::Place => "it is held for this session",
         GuardKind::Build => "the next build or installation runs programs that it names",

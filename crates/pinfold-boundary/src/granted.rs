@@ -63,7 +63,7 @@ struct GrantedLists<'a> {
 struct DeniedRule {
     closes: &'static str,
     rule: String,
-    /// As bytes: a pattern names what need not be text.
+    /// The path as bytes: a pattern may name one that is not UTF-8.
     place: Option<Vec<u8>>,
 }
 
@@ -103,7 +103,7 @@ struct GrantedOpenings {
     landlock: bool,
 }
 
-/// In bytes, numbers and milliseconds.
+/// Limits in bytes, numbers and milliseconds.
 #[derive(Debug, Serialize)]
 struct GrantedLimits {
     memory: Option<u64>,
@@ -135,7 +135,7 @@ impl Serialize for OsText<'_> {
 }
 
 impl SandboxRequest {
-    /// Returns what is granted, for a digest. Left out are the environment, which changes from one terminal to the next, and
+    /// Returns the content of the request, for a digest. Left out are the environment, which changes from one terminal to the next, and
     /// the private directory, which is another one for each run.
     pub fn granted(&self) -> Granted<'_> {
         // No `..`: a new field has to be given its place here.

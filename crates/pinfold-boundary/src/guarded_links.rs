@@ -9,11 +9,11 @@ mod holds;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, Guards, Held};
+use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
 use crate::git::layout;
 use crate::mediation::{GitPart, is_of_person, part};
-use crate::scan::{Descend, Entry, Reach, each_entry, scan};
+use crate::scan::{Coverage, Descend, ScannedEntry, each_entry, scan};
 use chain::follow;
 pub(crate) use holds::{judge, on_the_way, wall, with};
 
@@ -41,13 +41,13 @@ impl Linked {
 }
 
 /// A look for guarded names that are links.
-pub(crate) struct Look<'a> {
+pub(crate) struct LinkSearch<'a> {
     guards: &'a Guards,
     home: Option<&'a Path>,
     found: Vec<Linked>,
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
-    reach: Reach,
+    reach: Coverage,
 }
 
 /// Why what a name leads to is held.
@@ -57,10 +57,10 @@ struct Reason<'r> {
     why: &'r str,
 }
 
-impl<'a> Look<'a> {
+impl<'a> LinkSearch<'a> {
     pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>) -> Self {
         let (followed, entered) = (HashSet::new(), HashSet::new());
-        Self { guards, home, found: Vec::new(), followed, entered, reach: Reach::Everything }
+        Self { guards, home, found: Vec::new(), followed, entered, reach: Coverage::Everything }
     }
 
     /// Looks around a folder, within the bounds of a [scan].
@@ -89,18 +89,18 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// Returns what was found, and whether the look was complete.
-    pub(crate) fn finish(self) -> (Vec<Linked>, Reach) {
+    /// Returns the links found, and the completeness of the search.
+    pub(crate) fn finish(self) -> (Vec<Linked>, Coverage) {
         (self.found, self.reach)
     }
 
-    fn note(&mut self, reach: Reach) {
-        if reach == Reach::Bounded {
+    fn note(&mut self, reach: Coverage) {
+        if reach == Coverage::Bounded {
             self.reach = reach;
         }
     }
 
-    fn see(&mut self, entry: &Entry<'_>) -> Descend {
+    fn see(&mut self, entry: &ScannedEntry<'_>) -> Descend {
         if entry.kind.is_symlink() {
             self.link(entry.path);
         } else if entry.kind.is_dir() {
@@ -136,7 +136,7 @@ impl<'a> Look<'a> {
             return;
         }
         if self.followed.len() > MOST {
-            return self.note(Reach::Bounded);
+            return self.note(Coverage::Bounded);
         }
         let chain = follow(name);
         if chain.links.is_empty() {
@@ -198,7 +198,7 @@ impl<'a> Look<'a> {
 /// The guard of a name that a kernel holds; what belongs to a git directory is held as a part of that.
 fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&'g Guard> {
     let guard = guards.write(name, home, true)?;
-    let counts = guard.held() != Held::Asked && (guard.kind() != GuardKind::Git || is_of_person(guard));
+    let counts = guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_of_person(guard));
     counts.then_some(guard)
 }
 

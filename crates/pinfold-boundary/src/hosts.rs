@@ -8,7 +8,7 @@ use pinfold_policy::hosts::Hosts;
 /// Source of the list that holds now.
 type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;
 
-/// Hosts that can be reached: as somebody said them, and as they say them now.
+/// Hosts that can be reached: a fixed list, or one that follows its settings.
 #[derive(Clone)]
 pub struct HostList {
     said: Arc<Hosts>,

@@ -17,8 +17,8 @@ use crate::request::SandboxRequest;
 const FILE: &str = "/etc/hosts";
 
 impl BoundaryBuilder {
-    /// Leads whoever reads the file to one without the names that are allowed, where it has some: those are asked for then
-    /// like others. Outside, they lead where the file says.
+    /// Replaces `/etc/hosts` for the run by a copy without the allowed names, where it has some: those are resolved by DNS then
+    /// like others. Outside, they resolve as the file says.
     pub(crate) fn hosts_file(&mut self, request: &SandboxRequest, hosts: &Hosts, profile: &mut Profile) {
         let own = rustix::system::uname();
         let own = own.nodename().to_string_lossy();

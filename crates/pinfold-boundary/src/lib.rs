@@ -1,8 +1,8 @@
 //! Sandboxed runs: from a folder grant to the places that a process can write, that are held, and that are hidden.
 //!
-//! A [`SandboxRequest`] is what a person wishes; [`Boundary::compile`] meets it with the file system (git layouts, autorun
+//! A [`SandboxRequest`] is the wish of a user; [`Boundary::compile`] compares it with the file system (git layouts, autorun
 //! files, credentials, caches, the environment) and gives one [`Boundary`]. Its profile goes to the kernel, its
-//! standing answers the file tools, and after the run it says what a person should look at. Nothing of a
+//! standing answers the file tools, and after the run it reports what the user should look at. Nothing of a
 //! repository is run, and no git command is started.
 //!
 //! # Vocabulary
@@ -18,7 +18,7 @@
 //! - Guarded names that are made at a depth or after the start, beyond the autorun names at the top of each
 //!   project: the file tools ask, the run reports.
 //! - Programs of the project that the person runs afterwards: changed build files are reported.
-//! - Somebody outside who replaces a held file during the run (`git config` in another terminal): the kernel then
+//! - A process outside that replaces a held file during the run (`git config` in another terminal): the kernel then
 //!   lets go of the name inside. The next run holds it again, and the report compares with the state before.
 
 mod agents;

@@ -43,7 +43,7 @@ impl LimitKind {
         }
     }
 
-    /// Returns what was wanted, in words.
+    /// Describes what was wanted.
     pub fn exceeded(self) -> &'static str {
         match self {
             Self::Memory => "more memory in one process than allowed",
@@ -55,7 +55,7 @@ impl LimitKind {
         }
     }
 
-    /// Returns what can be done within the limit.
+    /// Returns advice for working within the limit.
     pub fn instead(self) -> &'static str {
         match self {
             Self::Memory => "work on less at a time, or in several processes one after the other",
@@ -83,11 +83,11 @@ impl From<Limit> for LimitKind {
 /// Value of a limit. Shown as the options of `pinfold run` take it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Amount {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many.
+    /// A number.
     Number(u64),
-    /// So long.
+    /// A time.
     Time(Duration),
 }
 
@@ -115,7 +115,7 @@ impl Serialize for Amount {
 /// A limit that a run reached, as data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitReached {
-    /// Which.
+    /// The limit.
     pub limit: LimitKind,
     /// Value of the limit.
     pub value: Amount,
@@ -137,7 +137,7 @@ impl LimitReached {
         self.program.as_deref().unwrap_or("the command")
     }
 
-    /// Returns what was wanted, and how much is allowed by what goes by this name.
+    /// Describes what was wanted, and the limit under this name.
     pub fn describe(&self, name: &str) -> String {
         format!("{} ({name} {})", self.limit.exceeded(), self.value)
     }

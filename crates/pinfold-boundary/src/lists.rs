@@ -101,7 +101,7 @@ fn only(lists: &KernelLists) -> Option<Vec<PathBuf>> {
     lists.allowed.iter().filter(everywhere).cloned().reduce(|one, other| both(&one, &other))
 }
 
-/// Returns what lies in both.
+/// Returns the intersection of two lists of directories.
 fn both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
     let deeper = |a: &PathBuf, b: &PathBuf| match (a.starts_with(b), b.starts_with(a)) {
         (true, _) => Some(a.clone()),
@@ -156,7 +156,7 @@ fn is_system(place: &Path) -> bool {
     SYSTEM.iter().any(|system| place.starts_with(system))
 }
 
-/// Returns where programs are installed outside of the system, as far as the environment and habit say.
+/// Returns the directories of programs outside of the system, by the environment and by convention.
 fn installed(request: &SandboxRequest, home: Option<&Path>) -> Vec<PathBuf> {
     let value = |wanted: &str| {
         let found = request.environment.iter().find(|(name, _)| name == wanted);

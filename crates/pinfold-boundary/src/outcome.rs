@@ -20,7 +20,7 @@ pub struct Refused {
     pub tried: &'static str,
     /// Place of it.
     pub place: PathBuf,
-    /// By which program, if it could be seen.
+    /// The program, if it could be seen.
     pub program: String,
     /// Number of times.
     pub times: u64,
@@ -41,7 +41,7 @@ pub struct Refused {
 /// A limit that a program met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LimitMet {
-    /// Which.
+    /// The limit.
     pub limit: Limit,
     /// The program, by its executable.
     pub program: String,
@@ -56,7 +56,7 @@ pub struct Approved {
     pub did: &'static str,
     /// Place of it.
     pub place: PathBuf,
-    /// For which program.
+    /// The program that it was approved for.
     pub program: String,
     /// Number of times.
     pub times: u64,

@@ -42,7 +42,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Returns where it is; absolute and resolved.
+    /// Returns its path: absolute and resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -181,7 +181,7 @@ impl Places {
         above.is_none_or(|place| place.hold != Hold::Covered)
     }
 
-    /// The same answers as guards for the file tools, added to those that go by name.
+    /// Adds these places as guards for the file tools to those that go by name.
     pub(crate) fn guards(&self, mut guards: Guards) -> Guards {
         for place in self.list.values() {
             let (path, why) = (place.path(), place.why());
@@ -236,7 +236,7 @@ impl Places {
                     Some(known) if known.0 == parent => known,
                     asked => asked.insert((parent, can_write(parent))),
                 };
-                // Whoever cannot make the name now cannot make it inside either.
+                // A process that cannot create the name here cannot create it inside either.
                 if !can_be_made {
                     continue;
                 }

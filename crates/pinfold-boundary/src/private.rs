@@ -41,7 +41,7 @@ impl Private {
         Self(Arc::new(PrivateKind::Later { make, made: OnceLock::new() }))
     }
 
-    /// Returns where it is; makes it if need be.
+    /// Returns its path; creates it on demand.
     ///
     /// # Errors
     /// When it cannot be made, or when there is none.

@@ -26,7 +26,7 @@ impl BoundaryBuilder {
                 .push("only the full tier has ports inside to be published; here none is".to_owned());
         }
         match (&request.network, tier) {
-            // A network that leads nowhere, in which it is heard what is looked up; perhaps with somebody outside who can call.
+            // A network without a way out, in which DNS queries are observed; maybe with connections from outside.
             (Network::Off, Tier::Full) => names_alone(request, Hosts::default()),
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
@@ -57,8 +57,8 @@ impl BoundaryBuilder {
         }
     }
 
-    /// Nothing of the kernel holds a process to some sockets: the supervisor connects to them, which it can only where it
-    /// sees what a process sees, and where no abstract name of this machine can be reached.
+    /// Returns the sockets to which the supervisor connects: the kernel cannot restrict a process to some sockets. It needs the
+    /// view of the process, and a network in which no abstract name of this machine can be reached.
     pub(crate) fn sockets(&mut self, request: &SandboxRequest, cwd: &Path, tier: Tier) -> Vec<PathBuf> {
         if request.sockets.is_empty() {
             return Vec::new();
@@ -114,7 +114,7 @@ impl BoundaryBuilder {
     }
 }
 
-/// No host is reached, and refusals can say which ones were looked up: an address alone tells nobody what is needed. The list
+/// No host is reached, and refusals can say which ones were looked up: an address alone does not tell what is needed. The list
 /// stays as it is, since no port is there for what it may allow later.
 fn names_alone(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
     let callers = if request.publishes { MOST_CALLERS } else { 0 };

@@ -21,7 +21,7 @@ pub struct AutorunChanges {
 pub struct RunReport {
     /// Repositories that were made or replaced: git runs what their hooks and configuration name.
     pub new_repositories: Vec<PathBuf>,
-    /// Files that were made, changed or removed and that somebody's tools act on later.
+    /// Files that were made, changed or removed and that tools of the user act on later.
     pub changed_autorun: Vec<PathBuf>,
     /// Rebases and the like that were left unfinished: continuing one runs the commands in its list.
     pub unfinished: Vec<PathBuf>,

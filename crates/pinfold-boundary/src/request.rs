@@ -24,7 +24,7 @@ pub enum SandboxMode {
     DefaultWrite,
 }
 
-/// Which cache profiles are used.
+/// Selection of cache profiles.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CacheChoice {
     /// Every known one.
@@ -39,7 +39,7 @@ pub enum CacheChoice {
 /// Hosts that can be reached over the network.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Network {
-    /// Nothing but what runs inside.
+    /// Processes inside alone.
     #[default]
     Off,
     /// These hosts, and what runs inside.
@@ -67,7 +67,7 @@ pub enum EnvOverride {
 pub struct SandboxRequest {
     /// The folder.
     pub folder: PathBuf,
-    /// Which folders are no project, beside [`Self::home`], and whether the person means one all the same.
+    /// Folders that are no project, beside [`Self::home`], and whether the user means one all the same.
     pub folder_choice: FolderChoice,
     /// Working directory of the command; the folder when empty.
     pub cwd: PathBuf,
@@ -96,7 +96,7 @@ pub struct SandboxRequest {
     /// Directory in which supervisors of this user's runs meet, so that of two runs in one folder none undoes what the other has judged:
     /// `$XDG_STATE_HOME/pinfold` or its like. A file is made there. Where there is none they are not kept apart.
     pub state_home: Option<PathBuf>,
-    /// Which cache profiles are used.
+    /// Selection of cache profiles.
     pub caches: CacheChoice,
     /// The agent that is run: it writes its state to private layers, reads its own login, and is given its keys. Its
     /// hosts are part of [`Self::network`], where others decide about them too.
@@ -107,7 +107,7 @@ pub struct SandboxRequest {
     pub env_overrides: Vec<EnvOverride>,
     /// Hosts that can be reached over the network.
     pub network: Network,
-    /// Somebody decides about hosts of which the list says nothing, while the command waits: see
+    /// An approver decides about hosts that the list does not name, while the command waits: see
     /// [`EgressProxy::open`](crate::EgressProxy::open).
     pub asks_about_hosts: bool,
     /// Ports inside are published on this machine: see [`EgressOptions::published`](crate::EgressOptions::published).
@@ -123,7 +123,7 @@ pub struct SandboxRequest {
     pub limits: Limits,
     /// Place of temporary files.
     pub temp: Temp,
-    /// Somebody decides about writes that lie outside, while the command waits: see [`DenialObserver::negotiating`].
+    /// An approver decides about writes outside, while the command waits: see [`DenialObserver::negotiating`].
     ///
     /// [`DenialObserver::negotiating`]: crate::DenialObserver::negotiating
     pub negotiable: bool,

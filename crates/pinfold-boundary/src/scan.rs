@@ -16,8 +16,8 @@ pub(crate) const MAX_DEPTH: usize = 8;
 /// Entries read at most in one directory.
 const MAX_ENTRIES: usize = 16_384;
 
-/// Directories that hold dependencies or products. A repository in one of them is rare and belongs to whoever
-/// made it; what git finds there is not run by a git command above it.
+/// Directories that hold dependencies or products. A repository in one of them is rare and belongs to another
+/// project; what git finds there is not run by a git command above it.
 const SKIPPED: [&str; 14] = [
     "node_modules",
     "target",
@@ -41,7 +41,7 @@ pub(crate) fn is_skipped(name: &OsStr) -> bool {
 }
 
 /// Entry at one name.
-pub(crate) struct Entry<'a> {
+pub(crate) struct ScannedEntry<'a> {
     pub(crate) path: &'a Path,
     pub(crate) name: &'a OsStr,
     pub(crate) kind: FileType,
@@ -56,25 +56,25 @@ pub(crate) enum Descend {
 
 /// Completeness of the look.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Reach {
+pub(crate) enum Coverage {
     Everything,
     Bounded,
 }
 
 /// Shows every entry below `folder` to `visit`. What cannot be read is passed over: git cannot read it either.
-pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&Entry<'_>) -> Descend) -> Reach {
-    let mut reach = Reach::Everything;
+pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&ScannedEntry<'_>) -> Descend) -> Coverage {
+    let mut reach = Coverage::Everything;
     let mut level = vec![folder.to_owned()];
     let mut read = 0;
     for depth in 0..=MAX_DEPTH {
         let mut below = Vec::new();
         for directory in level {
             if read == MAX_DIRECTORIES || depth == MAX_DEPTH {
-                return Reach::Bounded;
+                return Coverage::Bounded;
             }
             read += 1;
-            if look(&directory, &mut below, &mut visit) == Reach::Bounded {
-                reach = Reach::Bounded;
+            if look(&directory, &mut below, &mut visit) == Coverage::Bounded {
+                reach = Coverage::Bounded;
             }
         }
         if below.is_empty() {
@@ -85,7 +85,11 @@ pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&Entry<'_>) -> Descend) 
     reach
 }
 
-fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entry<'_>) -> Descend) -> Reach {
+fn look(
+    directory: &Path,
+    below: &mut Vec<PathBuf>,
+    visit: &mut impl FnMut(&ScannedEntry<'_>) -> Descend,
+) -> Coverage {
     each_entry(directory, |entry| {
         let descend = visit(entry);
         if entry.kind.is_dir() && descend == Descend::Yes && !is_skipped(entry.name) {
@@ -95,17 +99,17 @@ fn look(directory: &Path, below: &mut Vec<PathBuf>, visit: &mut impl FnMut(&Entr
 }
 
 /// Shows every entry of one directory to `visit`.
-pub(crate) fn each_entry(directory: &Path, mut visit: impl FnMut(&Entry<'_>)) -> Reach {
-    let Ok(entries) = fs::read_dir(directory) else { return Reach::Everything };
+pub(crate) fn each_entry(directory: &Path, mut visit: impl FnMut(&ScannedEntry<'_>)) -> Coverage {
+    let Ok(entries) = fs::read_dir(directory) else { return Coverage::Everything };
     for (count, entry) in entries.flatten().enumerate() {
         if count == MAX_ENTRIES {
-            return Reach::Bounded;
+            return Coverage::Bounded;
         }
         let Ok(kind) = entry.file_type() else { continue };
         let (path, name) = (entry.path(), entry.file_name());
-        visit(&Entry { path: &path, name: &name, kind });
+        visit(&ScannedEntry { path: &path, name: &name, kind });
     }
-    Reach::Everything
+    Coverage::Everything
 }
 
 #[cfg(test)]
@@ -136,8 +140,8 @@ mod tests {
     fn a_deep_tree_is_said_to_be_seen_in_part() {
         let folder = tempfile::tempdir().unwrap();
         let shallow = scan(folder.path(), |_| Descend::Yes);
-        assert_eq!(shallow, Reach::Everything);
+        assert_eq!(shallow, Coverage::Everything);
         fs::create_dir_all(folder.path().join("d/".repeat(MAX_DEPTH + 1))).unwrap();
-        assert_eq!(scan(folder.path(), |_| Descend::Yes), Reach::Bounded);
+        assert_eq!(scan(folder.path(), |_| Descend::Yes), Coverage::Bounded);
     }
 }

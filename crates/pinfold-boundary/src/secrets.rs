@@ -22,7 +22,7 @@ use crate::egress::network;
 use crate::place::Hold;
 use crate::request::SandboxRequest;
 
-/// The variables by which programs are told whom to believe.
+/// Variables that name the trusted certificate authorities of programs.
 /// Where one takes the place of the system's file, the system's authorities are in the file that it names.
 const ROOTS: [&str; 13] = [
     "AWS_CA_BUNDLE",

@@ -11,7 +11,7 @@ use crate::report::{AutorunChanges, RunReport};
 use crate::snapshot::Snapshot;
 
 impl Boundary {
-    /// Without worktrees of repositories that were held all the time: what git runs there was never open to the run.
+    /// Removes worktrees of repositories that were held all the time: programs that git runs there were never open to the run.
     fn strange(&self, mut repositories: Vec<PathBuf>) -> Vec<PathBuf> {
         repositories.retain(|found| !layout::is_plain_worktree(found, &self.findings.git.git_dirs));
         repositories
@@ -35,7 +35,7 @@ impl Boundary {
         report
     }
 
-    /// Returns what was noted as it happened.
+    /// Reports the changes that were noted as they happened.
     fn noted(&self, changes: &Changes) -> RunReport {
         let mut seen = Snapshot::default();
         for directory in changes.directories().filter(|directory| directory.is_dir()) {
@@ -61,7 +61,7 @@ impl Boundary {
         }
     }
 
-    /// Returns what differs from before.
+    /// Reports the differences from the snapshot.
     fn compared(&self) -> RunReport {
         let mut after = Snapshot::default();
         if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {

@@ -13,9 +13,9 @@ use pinfold_sandbox::is_placeholder;
 
 use crate::folder::guard_of;
 use crate::git::layout;
-use crate::scan::{Descend, Entry, Reach, scan};
+use crate::scan::{Coverage, Descend, ScannedEntry, scan};
 
-/// Files that run code when somebody builds, tests, installs or pushes, in order: every file of a folder is looked for.
+/// Files that run code on a build, test, installation or push, in order: every file of a folder is looked for.
 const BUILD_FILES: [&str; 58] = [
     ".drone.yml",
     ".gitlab-ci.yml",
@@ -77,12 +77,12 @@ const BUILD_FILES: [&str; 58] = [
     "tox.ini",
 ];
 
-/// Directories all of whose files run somewhere by themselves.
+/// Directories in which every file runs somewhere by itself.
 const BUILD_DIRECTORIES: [&str; 4] = [".github", ".circleci", ".buildkite", ".gitea"];
 
 /// Identity of one state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
+struct FileVersion {
     place: (u64, u64),
     size: u64,
     changed: (i64, i64),
@@ -90,7 +90,7 @@ struct State {
 
 /// Kind of an entry.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum SnapshotKind {
     Repository,
     Other,
 }
@@ -99,15 +99,15 @@ pub(crate) enum Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     repositories: BTreeMap<PathBuf, (u64, u64)>,
-    files: BTreeMap<PathBuf, State>,
+    files: BTreeMap<PathBuf, FileVersion>,
 }
 
 impl Snapshot {
     /// Looks at a folder anew.
-    pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Reach {
+    pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Coverage {
         let guarded = guards.write(folder, home, false).is_some();
         scan(folder, |entry| {
-            if into.see(entry) == Seen::Repository {
+            if into.see(entry) == SnapshotKind::Repository {
                 return Descend::No;
             }
             if guarded || guard_of(guards, entry, home, false).is_none() {
@@ -119,17 +119,17 @@ impl Snapshot {
     }
 
     /// Notes an entry if it is of interest, and says whether it is a git directory or a pointer to one.
-    pub(crate) fn see(&mut self, entry: &Entry<'_>) -> Seen {
+    pub(crate) fn see(&mut self, entry: &ScannedEntry<'_>) -> SnapshotKind {
         if entry.name == ".git" || (entry.kind.is_dir() && layout::serves_as_git_dir(entry.path)) {
             if let Ok(meta) = fs::symlink_metadata(entry.path) {
                 self.repositories.insert(entry.path.to_owned(), (meta.dev(), meta.ino()));
             }
-            return Seen::Repository;
+            return SnapshotKind::Repository;
         }
         if !entry.kind.is_dir() && is_build_file(entry.path) {
             self.file(entry.path);
         }
-        Seen::Other
+        SnapshotKind::Other
     }
 
     /// Notes a file whatever its name, but for what only holds a name for the length of a run, this one or another.
@@ -138,7 +138,7 @@ impl Snapshot {
             return;
         }
         if let Ok(meta) = fs::symlink_metadata(path) {
-            let state = State {
+            let state = FileVersion {
                 place: (meta.dev(), meta.ino()),
                 size: if meta.is_dir() { 0 } else { meta.len() },
                 changed: if meta.is_dir() { (0, 0) } else { (meta.ctime(), meta.ctime_nsec()) },
@@ -176,7 +176,7 @@ impl Snapshot {
     }
 }
 
-/// Returns whether somebody's tools run what a file says, when they build, test, install or push.
+/// Returns whether tools run the content of a file on a build, test, installation or push.
 pub(crate) fn is_build_file(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok() || is_in_build_directory(path)

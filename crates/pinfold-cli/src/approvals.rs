@@ -32,11 +32,11 @@ pub(crate) fn approvals(wanted: &Approvals) -> Result<ExitCode, Failure> {
     list::list(&ProcessAggregator::new(&homes), wanted.json)
 }
 
-/// Says to every process that a person is here, wherever it looks for one.
+/// Announces an approver in every directory in which processes look for one.
 fn present() -> Result<Vec<ApproverPresence>, Failure> {
     let homes = env::socket_homes();
     let cannot = |why: String| {
-        Failure::new(USAGE, format!("nobody can be reached from here: {why}"))
+        Failure::new(USAGE, format!("cannot reach sessions from here: {why}"))
             .mend("set XDG_RUNTIME_DIR or HOME to directories of your own")
     };
     homes.create_all();

@@ -51,7 +51,7 @@ pub(crate) fn open(id: &str) -> Result<(ApprovalClient, LocatedRequest), Failure
     Ok((client.with_name(env::user()), found))
 }
 
-/// An answer that does not count, or that nobody takes from us.
+/// Returns the failure for an answer that does not count or that the asking process rejects.
 pub(crate) fn failed(error: &ApprovalClientError) -> Failure {
     let refused =
         matches!(error, ApprovalClientError::Rejected(trouble) if trouble.code == ProtocolErrorCode::Refused);
@@ -59,7 +59,7 @@ pub(crate) fn failed(error: &ApprovalClientError) -> Failure {
     if refused { failure.mend("answer from a terminal of your own, outside of any run") } else { failure }
 }
 
-/// Returns what the flags choose, as far as it was offered.
+/// Returns the choice of the flags, within what the request offers.
 fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     let offer = &request.offer;
     let not_offered = |what: &str| {
@@ -108,7 +108,7 @@ fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool
         };
     }
     if !stdin().is_terminal() || !stderr().is_terminal() {
-        let message = "nobody can confirm this here: nothing was approved";
+        let message = "cannot confirm this without a terminal: nothing was approved";
         return Err(Failure::new(REFUSED, message).mend("say --digest with what you have seen, or --yes"));
     }
     let more = match choice {

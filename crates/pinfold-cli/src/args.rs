@@ -22,7 +22,7 @@ pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun, CleanArgs}
 pub(crate) use agents::{Export, Hook, Import, Profiles, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
-pub(crate) use judging::{Check, Judging, Why, WhyKind};
+pub(crate) use judging::{Check, Judging, WhyArgs, WhyKind};
 pub(crate) use listen::Listen;
 pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
 pub(crate) use mcp::{
@@ -49,7 +49,7 @@ pub(crate) use settings::{
 )]
 pub(crate) struct Pinfold {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CliCommand,
 }
 
 impl Pinfold {
@@ -58,11 +58,11 @@ impl Pinfold {
     /// `run` stands before every command of an agent and `hook` is started for every call of one, so they are tried
     /// alone first: the parsers of all other commands would be built only to be thrown away. Whatever is odd is for the
     /// whole parser, which explains it.
-    pub(crate) fn asked() -> Command {
+    pub(crate) fn asked() -> CliCommand {
         let words: Vec<OsString> = std::env::args_os().skip(1).collect();
         let alone = match words.first().and_then(|first| first.to_str()) {
-            Some("run") => alone(words).map(|run| Command::Run(Box::new(run))),
-            Some("hook") => alone(words).map(|hook| Command::Hook(Box::new(hook))),
+            Some("run") => alone(words).map(|run| CliCommand::Run(Box::new(run))),
+            Some("hook") => alone(words).map(|hook| CliCommand::Hook(Box::new(hook))),
             _ => None,
         };
         alone.unwrap_or_else(|| Self::parse().command)
@@ -76,14 +76,14 @@ fn alone<C: Args>(words: Vec<OsString>) -> Option<C> {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    Run(Box<Run>),
+pub(crate) enum CliCommand {
+    Run(Box<RunArgs>),
     Call(Call),
     Check(Check),
     Hook(Box<Hook>),
     Mcp(Box<Mcp>),
     Serve(Box<Serve>),
-    Why(Why),
+    Why(WhyArgs),
     Log(Box<Log>),
     Tools(Tools),
     Rules(Rules),
@@ -118,7 +118,7 @@ pub(crate) enum Command {
                              pinfold run --folder ~/work/site --add-dir ~/work/shared -- make\n  \
                              pinfold run --read-only -- ./analyse.sh")]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
-pub(crate) struct Run {
+pub(crate) struct RunArgs {
     /// The folder that can be written [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
@@ -147,13 +147,13 @@ pub(crate) struct Run {
     #[arg(long, conflicts_with = "sandbox")]
     pub(crate) read_only: bool,
 
-    /// How much can be written [default: what settings say, or workspace-write]
+    /// Write access of the command [default: what settings say, or workspace-write]
     #[arg(long, value_name = "MODE", value_enum)]
     pub(crate) sandbox: Option<Sandbox>,
 
-    /// What can be reached over the network [default: what settings say, or the hosts that are allowed or approved]
+    /// Network access of the command [default: what settings say, or the hosts that are allowed or approved]
     #[arg(long, value_name = "REACH", value_enum)]
-    pub(crate) network: Option<Reach>,
+    pub(crate) network: Option<NetworkFlag>,
 
     /// A host that can be reached, and with others of this kind the only ones unasked: `example.org`, `*.example.org`,
     /// `db.internal:5432`, an address or a network; without a port at 22, 80 and 443
@@ -164,8 +164,8 @@ pub(crate) struct Run {
     #[arg(long, value_name = "PATH", value_hint = ValueHint::AnyPath)]
     pub(crate) allow_socket: Vec<PathBuf>,
 
-    /// What the command is, for an agent that is not known by the name of its program, or `none` for no agent at all:
-    /// `pinfold profiles` lists what each is given
+    /// Profile of the agent, where the name of its program does not tell it, or `none` for no profile at all:
+    /// `pinfold profiles` lists what each opens
     #[arg(long, value_name = "NAME", value_parser = agents::profiles())]
     pub(crate) agent: Option<String>,
 
@@ -209,7 +209,7 @@ pub(crate) struct Run {
     #[arg(long, hide_short_help = true)]
     pub(crate) no_record: bool,
 
-    /// When standard input ends, end the command if it has not ended by itself within this time: for servers
+    /// End the command this long after the end of standard input: for servers
     #[arg(long, value_name = "TIME", value_parser = parse_time, hide_short_help = true)]
     pub(crate) end_with_input: Option<Duration>,
 
@@ -230,13 +230,13 @@ pub(crate) struct Run {
     pub(crate) command: Vec<OsString>,
 
     #[command(flatten)]
-    pub(crate) limits: Limits,
+    pub(crate) limits: LimitFlags,
 
     #[command(flatten)]
     pub(crate) asking: AskFlags,
 }
 
-impl Run {
+impl RunArgs {
     /// A run in this folder, without options.
     pub(crate) fn plain(folder: &Path) -> Self {
         let words = [
@@ -256,7 +256,7 @@ impl Run {
 /// Limits of the command
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
-pub(crate) struct Limits {
+pub(crate) struct LimitFlags {
     /// Private memory of each process: 512M, 2G, …
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
@@ -298,7 +298,7 @@ pub(crate) enum Sandbox {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Reach {
+pub(crate) enum NetworkFlag {
     /// Nothing: a loopback interface of its own
     Off,
     /// Everything that this machine can reach

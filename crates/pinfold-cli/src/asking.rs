@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::consent::approver::PATIENCE;
-use pinfold::consent::{Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 use pinfold_approvals::{
@@ -23,7 +23,7 @@ use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::output::{self, warn};
 
-/// Whoever answers the questions of this process.
+/// The approvers of this process.
 pub(crate) struct Asker {
     desk: Arc<ApprovalChannels>,
     asking: Asking,
@@ -46,7 +46,7 @@ pub(crate) struct Troubles(Arc<Mutex<BTreeSet<String>>>);
 
 impl Troubles {
     fn note(&self, trouble: &io::Error) {
-        let text = format!("nobody could be asked at this terminal: {trouble}");
+        let text = format!("cannot ask at this terminal: {trouble}");
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
     }
 
@@ -59,7 +59,7 @@ impl Troubles {
 }
 
 /// Approvers, as settings name them.
-pub(crate) struct Reach<'a> {
+pub(crate) struct ApproverOptions<'a> {
     pub(crate) settings: &'a ApprovalSettings,
     /// Name of the process on other terminals: its session.
     pub(crate) name: &'a str,
@@ -68,9 +68,9 @@ pub(crate) struct Reach<'a> {
 }
 
 impl Asker {
-    /// Somebody who can be asked; `None` where nobody is to be, or could be.
-    pub(crate) fn new(flags: &AskFlags, reach: Reach<'_>) -> Result<Option<Self>, Failure> {
-        if flags.ask == Ask::Nobody {
+    /// Opens the approvers that flags and settings name; `None` where there is none.
+    pub(crate) fn new(flags: &AskFlags, reach: ApproverOptions<'_>) -> Result<Option<Self>, Failure> {
+        if flags.ask == Ask::None {
             return Ok(None);
         }
         let wanted = wanted(&reach);
@@ -78,7 +78,7 @@ impl Asker {
         let at_terminal = match flags.ask {
             Ask::Auto => stderr().is_terminal() && desk.asks_at_terminal(),
             Ask::Terminal => true,
-            Ask::Nobody => false,
+            Ask::None => false,
         };
         if !at_terminal && !desk.is_reached_elsewhere() {
             return Ok(None);
@@ -89,8 +89,8 @@ impl Asker {
         Ok(Some(Self { desk, asking: Asking { patience, ..asking }, at_terminal, troubles }))
     }
 
-    /// Somebody who is reached elsewhere, for a process whose terminal is not its own to use; `None` where nobody is.
-    pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Self>, Failure> {
+    /// Opens the approvers elsewhere, for a process that may not use its terminal; `None` where there is none.
+    pub(crate) fn elsewhere(reach: ApproverOptions<'_>) -> Result<Option<Self>, Failure> {
         let desk = Arc::new(ApprovalChannels::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
         if !desk.is_reached_elsewhere() {
             return Ok(None);
@@ -99,12 +99,12 @@ impl Asker {
         Ok(Some(Self { desk, asking, at_terminal: false, troubles: Troubles::default() }))
     }
 
-    /// Returns how a session asks.
+    /// Returns the approver and its time limit for a session.
     pub(crate) fn asking(&self) -> Asking {
         self.asking.clone()
     }
 
-    /// Returns what was wrong with the terminal, to be told when nobody asks there any more.
+    /// Returns the troubles with the terminal, to be reported once no dialog uses it.
     pub(crate) fn troubles(&self) -> Troubles {
         self.troubles.clone()
     }
@@ -137,40 +137,40 @@ impl Asker {
             }
             choice
         });
-        let failed = |e| Failure::new(USAGE, format!("nobody can be asked at this terminal: {e}"));
+        let failed = |e| Failure::new(USAGE, format!("cannot ask at this terminal: {e}"));
         self.desk.broker().add(responder).map(drop).map_err(failed)
     }
 }
 
-/// Returns how a process asks that has no terminal of its own; `None` where nobody else could answer.
-pub(crate) fn elsewhere(reach: Reach<'_>) -> Result<Option<Asking>, Failure> {
+/// Returns the approver of a process without a terminal of its own; `None` where no other can be reached.
+pub(crate) fn elsewhere(reach: ApproverOptions<'_>) -> Result<Option<Asking>, Failure> {
     pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
 }
 
-/// Returns who is asked about calls of a client, where it is not, or cannot say: whoever is reached elsewhere. `through_client`: it answers
-/// questions itself.
+/// Returns the approvers beside a client, for questions that the client does not answer. `through_client`: the client
+/// answers questions itself.
 pub(crate) fn for_a_client(
-    reach: Reach<'_>,
+    reach: ApproverOptions<'_>,
     through_client: bool,
-    ask_nobody: bool,
+    no_ask: bool,
     patience: Option<Duration>,
 ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
     let usual = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
     let locations = reach.rules_to.clone();
-    let asker = if ask_nobody { None } else { Asker::elsewhere(reach)? };
-    let nobody = || Asking { approver: Arc::new(NobodyElse), patience: usual, locations };
-    let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(nobody));
+    let asker = if no_ask { None } else { Asker::elsewhere(reach)? };
+    let client_alone = || Asking { approver: Arc::new(NoOtherApprover), patience: usual, locations };
+    let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(client_alone));
     let asking = asking.map(|asking| Asking { patience: patience.unwrap_or(asking.patience), ..asking });
     Ok((asker, asking))
 }
 
-/// Whoever is asked beside the client, where there is nobody.
+/// The approver beside a client that is the only one.
 #[derive(Debug)]
-struct NobodyElse;
+struct NoOtherApprover;
 
-impl Approver for NobodyElse {
-    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        Heard::Nobody("the client did not answer, and nobody else can be asked".to_owned())
+impl Approver for NoOtherApprover {
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
+        ApproverResponse::NoApprover("the client did not answer, and there is no other approver".to_owned())
     }
 }
 
@@ -178,15 +178,15 @@ fn cannot(e: &ChannelError) -> Failure {
     Failure::new(USAGE, output::lines(&e.to_string())).mend("see `approvals` in your settings")
 }
 
-/// Returns what no command may have, whatever it is called: the secret of the webhook.
+/// Returns the removal of the webhook's secret from the environment of commands, whatever its variable is called.
 pub(crate) fn own_secret(settings: &ApprovalSettings) -> Option<EnvOverride> {
     let name = settings.webhook.as_ref()?.value.secret_env.as_ref()?;
     Some(EnvOverride::Unset(name.into()))
 }
 
-/// Returns how a process asks, as settings say. Inside another run only its terminal is asked: what is confined does not reach
-/// the directory of the sockets, and the secret of a webhook is not in its environment.
-fn wanted(reach: &Reach<'_>) -> ChannelOptions {
+/// Returns the channels that settings name. Inside another run that is the terminal alone: a confined process does not
+/// reach the directory of the sockets, and the secret of a webhook is not in its environment.
+fn wanted(reach: &ApproverOptions<'_>) -> ChannelOptions {
     let (settings, name) = (reach.settings.clone(), reach.name.to_owned());
     if env::is_inside_another() {
         let settings = ApprovalSettings { socket: None, webhook: None, ..settings };
@@ -199,8 +199,8 @@ fn wanted(reach: &Reach<'_>) -> ChannelOptions {
 /// Time before a terminal that is taken is tried again.
 const AGAIN: Duration = Duration::from_millis(300);
 
-/// One dialog. `None` when nobody answered here: it is left to those who can be reached elsewhere, and is a no where
-/// there is nobody else.
+/// Shows one dialog. `None` without an answer here: the request is left to approvers elsewhere, and is denied where there
+/// is none.
 fn answered<S: DialogSurface>(
     showing: &PendingRequest<'_>,
     open: &mut dyn FnMut() -> io::Result<S>,
@@ -209,7 +209,7 @@ fn answered<S: DialogSurface>(
     let mut stage = loop {
         match open() {
             Ok(stage) => break stage,
-            // In the background: whoever brings us back is asked then.
+            // In the background: the request is shown once this process is in the foreground again.
             Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
                 if showing.wait_resolution(AGAIN).is_some() {
                     return None;

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::args::Call;
-use crate::asking::{Asker, Reach, Tell};
+use crate::asking::{ApproverOptions, Asker, Tell};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output;
 use crate::session::{self, SessionOptions};
@@ -39,7 +39,7 @@ pub(crate) fn call(wanted: &Call) -> Result<ExitCode, Failure> {
 /// One call of a stream.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Line {
+pub(crate) struct CallLine {
     pub(crate) tool: String,
     pub(crate) input: Value,
 }
@@ -55,7 +55,7 @@ fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
         if line.trim().is_empty() {
             continue;
         }
-        let call: Line = serde_json::from_str(&line).map_err(|e| {
+        let call: CallLine = serde_json::from_str(&line).map_err(|e| {
             Failure::new(USAGE, format!("a line is not a call: {e}"))
                 .mend("write {\"tool\":\"Read\",\"input\":{\"file_path\":\"a.txt\"}}, one per line")
         })?;
@@ -90,8 +90,8 @@ fn opened(wanted: &Call) -> Result<Session, Failure> {
     Ok(session)
 }
 
-/// Returns who is asked: whoever sits at this terminal, or is reached elsewhere.
-fn asking(wanted: &Call, reach: Reach<'_>) -> Result<Option<Asker>, Failure> {
+/// Opens the approvers: the user at this terminal, and those that are reached elsewhere.
+fn asking(wanted: &Call, reach: ApproverOptions<'_>) -> Result<Option<Asker>, Failure> {
     let asker = Asker::new(&wanted.asking, reach)?;
     if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
         asker.at(ExclusiveTty::open, Tell::AtOnce)?;

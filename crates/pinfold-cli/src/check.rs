@@ -6,7 +6,7 @@ pub(crate) mod lines;
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
-use pinfold::check::Answer;
+use pinfold::check::CheckAnswer;
 use pinfold::policy::Decision;
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ pub(crate) fn code(decision: Decision) -> u8 {
 }
 
 /// An answer for a person.
-fn told(answer: &Answer) -> String {
+fn told(answer: &CheckAnswer) -> String {
     let mut text = format!("{}\n", answer.decision.word());
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<8} {}", output::visible(value));

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use pinfold_sandbox::{Finding, Strength, Tier};
+use pinfold_sandbox::{ProbeResult, Strength, Tier};
 use serde_json::{Value, json};
 
 use crate::args::Doctor;
@@ -25,7 +25,7 @@ User namespaces are often closed by a container or by a setting:
   sysctl kernel.unprivileged_userns_clone=1, kernel.apparmor_restrict_unprivileged_userns=0
 ";
 
-fn text(findings: &[Finding], tier: Option<Tier>) -> String {
+fn text(findings: &[ProbeResult], tier: Option<Tier>) -> String {
     let layers: String = findings.iter().map(layer).collect();
     let summary = match tier {
         Some(Tier::Full) => "`pinfold run` holds the full tier on this machine.\n".to_owned(),
@@ -42,8 +42,8 @@ fn text(findings: &[Finding], tier: Option<Tier>) -> String {
     format!("What the kernel holds here, tried just now:\n\n{layers}\n{summary}")
 }
 
-fn layer(finding: &Finding) -> String {
-    let Finding { name, holds, without, result, .. } = finding;
+fn layer(finding: &ProbeResult) -> String {
+    let ProbeResult { name, holds, without, result, .. } = finding;
     match result {
         Ok(detail) if detail.is_empty() => format!("  yes  {name:<15} {holds}\n"),
         Ok(detail) => format!("  yes  {name:<15} {holds} ({detail})\n"),
@@ -51,7 +51,7 @@ fn layer(finding: &Finding) -> String {
     }
 }
 
-fn as_json(findings: &[Finding], tier: Option<Tier>) -> Value {
+fn as_json(findings: &[ProbeResult], tier: Option<Tier>) -> Value {
     let layers: Vec<Value> = findings
         .iter()
         .map(|f| {

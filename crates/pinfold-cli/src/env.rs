@@ -21,8 +21,8 @@ pub(crate) fn home() -> Option<PathBuf> {
     env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Which folders are no project: homes, by the environment and by the account, and what holds programs of the `PATH`.
-/// `said_twice`: the person named the folder, and said that it may be one of these.
+/// Returns the folders that are no project: homes, by the environment and by the account, and directories of the `PATH`.
+/// `said_twice`: the user named the folder, and allowed that it is one of these.
 pub(crate) fn folder_choice(said_twice: bool) -> FolderChoice {
     let homes = [home(), home_of_account()].into_iter().flatten();
     let path = env::var_os("PATH").unwrap_or_default();
@@ -48,7 +48,7 @@ pub(crate) fn absolute(variable: &str) -> Option<PathBuf> {
     env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// Returns where the command was started.
+/// Returns the working directory.
 pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     env::current_dir().map_err(|e| {
         Failure::new(USAGE, format!("the current directory cannot be used: {e}"))
@@ -84,17 +84,17 @@ fn xdg(variable: &str, below_home: &str) -> Option<PathBuf> {
     named.or_else(|| Some(home()?.join(below_home))).map(|path| path.join("pinfold"))
 }
 
-/// Returns where private layers of package caches live between runs.
+/// Returns the directory of the private layers of package caches, which stay between runs.
 pub(crate) fn cache_home() -> Option<PathBuf> {
     xdg("XDG_CACHE_HOME", ".cache")
 }
 
-/// Returns where the person's own settings are kept.
+/// Returns the directory of the user's own settings.
 pub(crate) fn config_home() -> Option<PathBuf> {
     xdg("XDG_CONFIG_HOME", ".config")
 }
 
-/// Returns where the record is kept.
+/// Returns the directory of the audit log and of other state.
 pub(crate) fn state_home() -> Option<PathBuf> {
     xdg("XDG_STATE_HOME", ".local/state")
 }
@@ -110,19 +110,19 @@ pub(crate) fn variable(name: &str) -> Option<OsString> {
     is_name.then(|| env::var_os(name)).flatten()
 }
 
-/// Returns what the person calls themselves. It proves nothing.
+/// Returns the value of `USER`, which proves nothing.
 pub(crate) fn user() -> Option<String> {
     env::var("USER").ok()
 }
 
-/// Returns where the sockets can be through which others see and answer what is asked here.
+/// Returns the directories of the sockets through which other processes list and answer approval requests.
 pub(crate) fn socket_homes() -> SocketHomes {
     let runtime = env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|path| path.is_absolute());
     SocketHomes { runtime, state: state_home() }
 }
 
-/// Returns what nothing that is confined may see, on top of what is guarded: where others answer. It is made now, so that it is
-/// hidden also where nobody has asked anything yet.
+/// Creates and returns the directories that are hidden from confined processes beside the guarded places: those of the
+/// approval sockets. They are created now, so that they are hidden also before the first request.
 pub(crate) fn hidden() -> Vec<PathBuf> {
     socket_homes().create_all()
 }
@@ -133,7 +133,7 @@ pub(crate) fn temporary_homes() -> Vec<PathBuf> {
     named.filter(|path| path.is_absolute()).chain([PathBuf::from("/tmp")]).collect()
 }
 
-/// Returns where directories are made that belong to one session.
+/// Returns the parent of directories that belong to one session.
 pub(crate) fn private_base() -> PathBuf {
     temporary_homes().into_iter().find(|home| home.is_dir()).unwrap_or_else(env::temp_dir)
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use pinfold::policy::Layer;
 use pinfold::policy::settings::Flags;
 use pinfold::settings::Locations;
-use pinfold_dialects::export::{Export, Part, Row, export, switched_off};
+use pinfold_dialects::export::{Export, ExportedFile, Row, export, switched_off};
 use pinfold_dialects::import::File;
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ struct Written {
 }
 
 /// All that is told and written.
-struct Told {
+struct ExportReport {
     rows: Vec<Row>,
     files: Vec<Written>,
     /// Settings there that nothing holds with.
@@ -77,7 +77,7 @@ pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-fn told(wanted: &args::Export) -> Result<Told, Failure> {
+fn told(wanted: &args::Export) -> Result<ExportReport, Failure> {
     let layer = if wanted.local { Layer::Local } else { Layer::User };
     let here = settings::locations(wanted.folder.as_deref())?;
     // What is for all projects is not to be said by one.
@@ -106,11 +106,11 @@ fn told(wanted: &args::Export) -> Result<Told, Failure> {
         }
         files.push(Written { path, before, after });
     }
-    Ok(Told { rows: export.rows, files, off })
+    Ok(ExportReport { rows: export.rows, files, off })
 }
 
 /// Takes back rows that need what the file does not say.
-fn settle(export: &mut Export, part: &Part, after: Option<&str>) -> Result<(), String> {
+fn settle(export: &mut Export, part: &ExportedFile, after: Option<&str>) -> Result<(), String> {
     let Some(text) = after else { return Ok(()) };
     if let Some(now) = part.settings(text).map_err(|e| e.to_string())? {
         export.settle(&now);
@@ -118,7 +118,7 @@ fn settle(export: &mut Export, part: &Part, after: Option<&str>) -> Result<(), S
     Ok(())
 }
 
-fn as_text(told: &Told) -> String {
+fn as_text(told: &ExportReport) -> String {
     let mut text = String::from("held there    what holds here\n");
     for row in &told.rows {
         let why = if row.why.is_empty() { String::new() } else { format!("  ({})", row.why) };
@@ -134,7 +134,7 @@ fn as_text(told: &Told) -> String {
     text
 }
 
-fn as_json(told: &Told) -> Value {
+fn as_json(told: &ExportReport) -> Value {
     let row = |row: &Row| json!({"ours": row.ours, "held": row.held.word(), "why": row.why});
     let file =
         |file: &Written| json!({"file": file.path, "changes": file.after != file.before, "text": file.after});

@@ -13,7 +13,7 @@ use pinfold::audit::call_number;
 use pinfold::consent::{AskedBy, ExternalDecision};
 use pinfold::policy::{Decision, HookEvent, HookWord, PathText};
 use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
-use pinfold_dialects::{Answer, Dialect, Ended, Event, Moment, TheirCall, dialect};
+use pinfold_dialects::{Answer, CallEnd, Dialect, Event, Moment, TheirCall, dialect};
 use serde_json::{Value, json};
 
 use crate::args::Hook;
@@ -21,7 +21,7 @@ use crate::exit::{Failure, USAGE};
 use crate::output;
 use crate::project_servers;
 use reply::HookReply;
-use session::Opened;
+use session::HookSession;
 
 pub(crate) fn hook(wanted: &Hook) -> ExitCode {
     let Some(dialect) = dialect(&wanted.agent) else {
@@ -41,7 +41,7 @@ fn told(failure: &Failure) -> String {
     format!("pinfold: nothing is allowed, since nothing could be judged: {}{mend}", failure.message)
 }
 
-fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Said, Failure> {
+fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::HookOutput, Failure> {
     let input = output::standard_input_bytes()?;
     let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
     if let Moment::Other(_) = event.moment {
@@ -51,7 +51,7 @@ fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Sa
     let answer = match &event.moment {
         Moment::Start(source) => begun(&opened, source),
         Moment::End(reason) => {
-            // Nobody is left to be told what is said to it.
+            // The agent ends: the output of the hook has no reader.
             let _ = opened.session.event(HookEvent::SessionEnd, &json!({"reason": reason}));
             Answer::silence()
         }
@@ -73,7 +73,7 @@ fn only_no(answer: Answer) -> Answer {
 }
 
 /// A session begins: the model is told where its line is.
-fn begun(opened: &Opened, source: &str) -> Answer {
+fn begun(opened: &HookSession, source: &str) -> Answer {
     let said = opened.session.event(HookEvent::SessionStart, &json!({"source": source}));
     let line: Vec<String> = opened.session.line().roots().map(|root| root.display().to_string()).collect();
     let writes = match &opened.not_granted {
@@ -89,7 +89,13 @@ fn begun(opened: &Opened, source: &str) -> Answer {
 }
 
 /// A call is about to be made.
-fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCall, number: u64) -> Answer {
+fn judged(
+    opened: &HookSession,
+    dialect: &dyn Dialect,
+    event: &Event,
+    call: &TheirCall,
+    number: u64,
+) -> Answer {
     let by = || format!("what is known of {}", dialect.name());
     let of_project =
         || project_servers::doubt(dialect.name(), &call.raw.tool, &opened.folder, &opened.locations);
@@ -124,7 +130,7 @@ fn judged(opened: &Opened, dialect: &dyn Dialect, event: &Event, call: &TheirCal
 }
 
 /// A no for the model: which, where the line is, what to do instead, and its name in the record.
-fn reason(opened: &Opened, refusal: &Refusal) -> String {
+fn reason(opened: &HookSession, refusal: &Refusal) -> String {
     let code = serde_json::to_value(refusal.code).ok();
     let code = code.as_ref().and_then(Value::as_str).unwrap_or("Denied");
     let named = refusal.id.as_ref().filter(|_| opened.recorded);
@@ -137,7 +143,7 @@ fn reason(opened: &Opened, refusal: &Refusal) -> String {
 }
 
 /// Why no folder is granted, and what to do; empty where one is.
-fn not_granted(opened: &Opened) -> String {
+fn not_granted(opened: &HookSession) -> String {
     let told = opened.not_granted.as_ref();
     let told = told.map(|(folder, why)| {
         let folder = output::visible(&folder.display().to_string());
@@ -147,7 +153,7 @@ fn not_granted(opened: &Opened) -> String {
 }
 
 /// A call was made: how it ended is recorded beside what was decided.
-fn after(opened: &Opened, call: &TheirCall, ended: &Ended) -> Result<Answer, Failure> {
+fn after(opened: &HookSession, call: &TheirCall, ended: &CallEnd) -> Result<Answer, Failure> {
     let outcome = if ended.done {
         Outcome::Done
     } else {

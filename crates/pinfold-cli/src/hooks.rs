@@ -6,7 +6,7 @@ use pinfold::Plan;
 use pinfold::consent::Hooks;
 use pinfold::policy::merge::Merged;
 use pinfold::settings::Situation;
-use pinfold_hooks::{Notice, Surroundings};
+use pinfold_hooks::{HookEnvironment, Notice};
 
 use crate::exit::{Failure, USAGE};
 use crate::{env, output};
@@ -20,7 +20,7 @@ pub(crate) fn of_settings(
     if merged.hooks.is_empty() {
         return Ok(None);
     }
-    let around = Surroundings {
+    let around = HookEnvironment {
         folder: plan.scope.display_root.clone(),
         project: situation.project.clone(),
         bases: plan.bases.clone(),

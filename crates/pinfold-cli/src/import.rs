@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use pinfold::Ambient;
 use pinfold::policy::Layer;
-use pinfold::policy::settings::Change;
+use pinfold::policy::settings::SettingsChange;
 use pinfold::settings::{Locations, Proposal, carry_out, propose, will_be_own};
 use pinfold_dialects::import::{File, Finding, import};
 use serde_json::{Value, json};
@@ -44,7 +44,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
     let mut proposals = Vec::new();
     for layer in [Layer::User, Layer::Project, Layer::Local] {
         let of_layer = told.iter().filter(|(theirs, _)| theirs.layer == layer);
-        let changes: Vec<Change> =
+        let changes: Vec<SettingsChange> =
             of_layer.flat_map(|(_, findings)| findings.iter().flat_map(|f| f.changes.clone())).collect();
         if !changes.is_empty() {
             proposals.push(proposed(&locations, layer, &changes)?);
@@ -66,7 +66,7 @@ fn findings(agent: &str, theirs: &Theirs) -> Result<Vec<Finding>, Failure> {
     })
 }
 
-fn proposed(locations: &Locations, layer: Layer, changes: &[Change]) -> Result<Proposal, Failure> {
+fn proposed(locations: &Locations, layer: Layer, changes: &[SettingsChange]) -> Result<Proposal, Failure> {
     propose(&Ambient::claim(), locations, layer, changes).map_err(|e| failed(&e))
 }
 
@@ -101,7 +101,7 @@ fn written(wanted: &Import, locations: &Locations, proposals: &[Proposal]) -> Re
     Ok(ExitCode::from(DONE))
 }
 
-/// From when on a file says what may happen.
+/// Returns a sentence about the moment from which a file applies.
 fn when_it_counts(locations: &Locations, proposal: &Proposal) -> String {
     let Proposal { file, before, .. } = proposal;
     let own =

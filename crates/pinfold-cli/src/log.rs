@@ -11,13 +11,13 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use pinfold::audit::read::Line;
-use pinfold::audit::{Hash, Reader, Verified, ledger, verify};
+use pinfold::audit::read::AuditLine;
+use pinfold::audit::{Hash, LogReader, Verified, ledger, verify};
 
 use crate::args::{Log, LogCommand, Verify};
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::{output, record};
-use filter::Filter;
+use filter::LogFilter;
 
 pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     match &wanted.command {
@@ -37,13 +37,13 @@ const LAST_OF_FOLLOWED: usize = 10;
 const LOOKED_THROUGH: usize = 1000;
 
 fn list(wanted: &Log) -> Result<ExitCode, Failure> {
-    let filter = Filter::new(&wanted.filters)?.only_decisions(!wanted.all);
-    let show = |line: &Line, text: &str| {
+    let filter = LogFilter::new(&wanted.filters)?.only_decisions(!wanted.all);
+    let show = |line: &AuditLine, text: &str| {
         if wanted.json { format!("{text}\n") } else { format::told(line, wanted.verbose) }
     };
     let mut reader = record::reader()?;
     let print_new =
-        |reader: &mut Reader| {
+        |reader: &mut LogReader| {
             record::each_line(reader, |line, text| {
                 if filter.takes(&line) { output::out(&show(&line, text)) } else { Ok(()) }
             })

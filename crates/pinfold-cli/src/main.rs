@@ -42,35 +42,35 @@ mod why;
 
 use std::process::ExitCode;
 
-use args::{Command, Pinfold};
+use args::{CliCommand, Pinfold};
 
 fn main() -> ExitCode {
     let done = match Pinfold::asked() {
-        Command::Run(run) => run::run(&run),
-        Command::Call(call) => call::call(&call),
-        Command::Check(wanted) => check::check(&wanted),
-        Command::Hook(wanted) => return hook::hook(&wanted),
-        Command::Mcp(wanted) => mcp::mcp(&wanted),
-        Command::Serve(wanted) => serve::run(&wanted),
-        Command::Why(wanted) => why::why(&wanted),
-        Command::Log(wanted) => log::log(&wanted),
-        Command::Tools(tools) => tools::list(&tools),
-        Command::Rules(wanted) => rules::rules(wanted.folder.as_deref(), &wanted.what),
-        Command::Permissions(wanted) => permissions::permissions(&wanted),
-        Command::Approvals(wanted) => approvals::approvals(&wanted),
-        Command::Approve(wanted) => approve::approve(&wanted),
-        Command::Deny(wanted) => deny::deny(&wanted),
-        Command::Trust(wanted) => trust::trust(&wanted),
-        Command::Agent(wanted) => agent::agent(&wanted),
-        Command::Init(wanted) => init::init(&wanted),
-        Command::Setup(wanted) => setup::setup(&wanted),
-        Command::Import(wanted) => import::run(&wanted),
-        Command::Export(wanted) => export::run(&wanted),
-        Command::Profiles(wanted) => profiles::list(&wanted),
-        Command::Schema(_) => schema::print(),
-        Command::Doctor(doctor) => doctor::doctor(&doctor),
-        Command::Completions(wanted) => completions::print(&wanted),
-        Command::Man(man) => man::print(&man),
+        CliCommand::Run(run) => run::run(&run),
+        CliCommand::Call(call) => call::call(&call),
+        CliCommand::Check(wanted) => check::check(&wanted),
+        CliCommand::Hook(wanted) => return hook::hook(&wanted),
+        CliCommand::Mcp(wanted) => mcp::mcp(&wanted),
+        CliCommand::Serve(wanted) => serve::run(&wanted),
+        CliCommand::Why(wanted) => why::why(&wanted),
+        CliCommand::Log(wanted) => log::log(&wanted),
+        CliCommand::Tools(tools) => tools::list(&tools),
+        CliCommand::Rules(wanted) => rules::rules(wanted.folder.as_deref(), &wanted.what),
+        CliCommand::Permissions(wanted) => permissions::permissions(&wanted),
+        CliCommand::Approvals(wanted) => approvals::approvals(&wanted),
+        CliCommand::Approve(wanted) => approve::approve(&wanted),
+        CliCommand::Deny(wanted) => deny::deny(&wanted),
+        CliCommand::Trust(wanted) => trust::trust(&wanted),
+        CliCommand::Agent(wanted) => agent::agent(&wanted),
+        CliCommand::Init(wanted) => init::init(&wanted),
+        CliCommand::Setup(wanted) => setup::setup(&wanted),
+        CliCommand::Import(wanted) => import::run(&wanted),
+        CliCommand::Export(wanted) => export::run(&wanted),
+        CliCommand::Profiles(wanted) => profiles::list(&wanted),
+        CliCommand::Schema(_) => schema::print(),
+        CliCommand::Doctor(doctor) => doctor::doctor(&doctor),
+        CliCommand::Completions(wanted) => completions::print(&wanted),
+        CliCommand::Man(man) => man::print(&man),
     };
     done.unwrap_or_else(|failure| failure.tell())
 }

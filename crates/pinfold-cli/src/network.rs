@@ -12,15 +12,15 @@ use pinfold::settings::{Locations, Watched};
 use pinfold_boundary::Network;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::args::Reach;
+use crate::args::NetworkFlag;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 
-/// Returns what a run can reach. A flag goes before what settings say; hosts that are named on the command line are one.
-pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Result<Network, Failure> {
+/// Returns the network access of a run. A flag goes before settings; hosts on the command line are a flag.
+pub(crate) fn of_run(flag: Option<NetworkFlag>, named: bool, merged: &Merged) -> Result<Network, Failure> {
     let said = match flag {
-        Some(Reach::Host) => Some(settings::Network::Host),
-        Some(Reach::Off) => Some(settings::Network::Off),
+        Some(NetworkFlag::Host) => Some(settings::Network::Host),
+        Some(NetworkFlag::Off) => Some(settings::Network::Off),
         None if named => None,
         None => merged.sandbox.network.as_ref().map(|said| said.value),
     };
@@ -31,8 +31,8 @@ pub(crate) fn of_run(flag: Option<Reach>, named: bool, merged: &Merged) -> Resul
     }
 }
 
-/// Returns what the shells of an agent can reach: as a run that has no flag of its own, but that what settings close stays closed
-/// whatever hosts are named.
+/// Returns the network access of an agent's shells: that of a run without a flag, but a network that settings close stays
+/// closed whatever hosts are named.
 pub(crate) fn of_shells(named: bool, merged: &Merged) -> Result<Network, Failure> {
     match merged.sandbox.network.as_ref().map(|said| said.value) {
         Some(settings::Network::Off) => Ok(Network::Off),
@@ -60,8 +60,8 @@ fn hosts(merged: &Merged) -> Result<Network, Failure> {
     Ok(Network::Hosts(hosts.into()))
 }
 
-/// Has a list of hosts follow the files that it is said in. `said` is what settings come to. Files are read for it when
-/// somebody first asks.
+/// Returns a list of hosts that follows its settings files. `said` is their merged value. The files are read at the first
+/// question.
 pub(crate) fn following(
     network: Network,
     (locations, flags): (&Locations, &Flags),

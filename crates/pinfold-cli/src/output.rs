@@ -7,11 +7,11 @@ use crate::exit::{FAILED, Failure, USAGE};
 
 /// Writes to standard output.
 pub(crate) fn out(text: &str) -> Result<(), Failure> {
-    // Whoever read it has read enough.
+    // A reader that is gone is no failure.
     out_to_reader(text).map(drop)
 }
 
-/// Writes to standard output. `false` when nobody reads it any more: what would go on for ever ends then.
+/// Writes to standard output. `false` when its reader is gone: endless output ends then.
 pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -21,7 +21,7 @@ pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Writes a line to standard error, under our name, and in one piece. There is nobody to tell when that fails.
+/// Writes a line to standard error, prefixed with `pinfold:`, in one write. A failure cannot be reported.
 pub(crate) fn warn(text: impl Display) {
     let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());
 }
@@ -44,11 +44,11 @@ pub(crate) fn lines(text: &str) -> String {
     text.split('\n').map(visible).collect::<Vec<_>>().join("\n")
 }
 
-/// Asks at the terminal. Anything but a plain yes is no. `mend`: what to do where nobody can be asked.
+/// Asks at the terminal. Anything but a plain yes is no. `mend`: advice where there is no terminal.
 pub(crate) fn agreed(question: &str, mend: &str) -> Result<bool, Failure> {
     let input = io::stdin();
     if !input.is_terminal() {
-        return Err(Failure::new(USAGE, "nobody can be asked here").mend(mend));
+        return Err(Failure::new(USAGE, "cannot ask without a terminal").mend(mend));
     }
     out(&format!("{question} [y/N] "))?;
     let mut answer = String::new();
@@ -70,7 +70,7 @@ pub(crate) fn standard_input() -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The same, whatever bytes it is.
+/// Reads standard input as bytes.
 pub(crate) fn standard_input_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = io::stdin().lock().take(LONGEST).read_to_end(&mut bytes);

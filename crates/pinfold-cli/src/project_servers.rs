@@ -7,7 +7,7 @@ use pinfold::Ambient;
 use pinfold::settings::{Locations, TrustError, Widening, look_at};
 use pinfold_dialects::{ServerFile, all_server_files, server_files};
 
-/// Why a call may be one of a server that nobody trusts. `folder`: where the agent works.
+/// Returns the reason why a call may be one of a server that is not trusted. `folder`: working directory of the agent.
 pub(crate) fn doubt(agent: &str, tool: &str, folder: &Path, locations: &Locations) -> Option<String> {
     // The tools that agents have themselves are called by one word here.
     if !tool.contains(['_', '-']) {
@@ -56,7 +56,7 @@ fn shown(folder: &Path, file: ServerFile) -> String {
     folder.join(file.path).display().to_string()
 }
 
-/// Returns what `pinfold trust` has to show of them: for the folder that it is said in, and those above it in the project.
+/// Adds the servers to the output of `pinfold trust`: of its folder, and of those above it in the project.
 pub(crate) fn widen(
     widening: &mut Widening,
     ambient: &Ambient,

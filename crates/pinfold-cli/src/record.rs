@@ -9,8 +9,8 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
-use pinfold::audit::read::{Damage, Line, Read};
-use pinfold::audit::{Ledger, Limits, Reader, session_name};
+use pinfold::audit::read::{AuditLine, Damage, Read};
+use pinfold::audit::{Ledger, Limits, LogReader, session_name};
 use pinfold::policy::Guards;
 
 use crate::exit::{FAILED, Failure, USAGE};
@@ -19,14 +19,14 @@ use crate::{env, output};
 /// Advice where it cannot be written.
 pub(crate) const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
 
-/// The directory of the record: one of its own, so that all of it can be hidden from those whom it is about.
+/// Returns the directory of the audit log: one of its own, so that all of it can be hidden from confined processes.
 pub(crate) fn directory() -> Result<PathBuf, Failure> {
     let home =
         env::state_home().ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend(MEND))?;
     Ok(home.join("record"))
 }
 
-/// The same, resolved, if it is there.
+/// Returns the resolved directory of the audit log, if it is there.
 pub(crate) fn place() -> Option<PathBuf> {
     directory().ok()?.canonicalize().ok()
 }
@@ -36,8 +36,8 @@ pub(crate) fn places() -> Vec<PathBuf> {
     place().into_iter().chain(beside()).collect()
 }
 
-/// Returns what is kept beside the record, of the runs of agents and of servers: nobody inside reads or changes what is known.
-/// Where there is a record it is made, so that what comes there later is hidden from whoever runs now.
+/// Creates and returns the directories beside the audit log: runs of agents, and pins of servers. A confined process
+/// neither reads nor changes them. They are created now, so that later files are hidden from processes that run already.
 pub(crate) fn beside() -> Vec<PathBuf> {
     let found = |name| {
         let place = env::state_home()?.join(name);
@@ -75,23 +75,23 @@ pub(crate) fn ledger(limits: Limits) -> Result<Ledger, Failure> {
         .map_err(|e| Failure::new(USAGE, format!("nothing can be recorded: {e}")).mend(MEND))
 }
 
-/// A name for a session that nobody else has.
+/// Returns a unique name for a session.
 pub(crate) fn session(kind: &str) -> Result<String, Failure> {
     session_name(kind).map_err(|e| Failure::new(FAILED, format!("there are no random numbers: {e}")))
 }
 
 /// A reader of this machine's record.
-pub(crate) fn reader() -> Result<Reader, Failure> {
-    Ok(Reader::of_record(&Ambient::claim(), directory()?))
+pub(crate) fn reader() -> Result<LogReader, Failure> {
+    Ok(LogReader::of_record(&Ambient::claim(), directory()?))
 }
 
 /// A reader of another record, which is one file.
-pub(crate) fn named_reader(file: &Path) -> Result<Reader, Failure> {
+pub(crate) fn named_reader(file: &Path) -> Result<LogReader, Failure> {
     std::fs::File::open(file).map_err(|e| {
         let shown = output::visible(&file.display().to_string());
         Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
     })?;
-    Ok(Reader::of_file(&Ambient::claim(), file))
+    Ok(LogReader::of_file(&Ambient::claim(), file))
 }
 
 /// Reason why no more is read.
@@ -109,8 +109,8 @@ impl From<io::Error> for Stop {
 /// Hands on the lines of a record that were not read before, as they are understood and as they stand. Those that no
 /// journal can have written are told: the first ones, and how many there are.
 pub(crate) fn each_line(
-    reader: &mut Reader,
-    mut take: impl FnMut(Line, &str) -> Result<(), Failure>,
+    reader: &mut LogReader,
+    mut take: impl FnMut(AuditLine, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut damaged = Damaged(0);
     let read = reader.each(|read| match read {
@@ -123,10 +123,10 @@ pub(crate) fn each_line(
     damaged.done(read)
 }
 
-/// The same from the end, the last line first, until `take` has enough.
+/// Reads lines from the end, the last line first, until `take` has enough.
 pub(crate) fn each_from_end(
-    reader: &mut Reader,
-    mut take: impl FnMut(Line, &str) -> ControlFlow<()>,
+    reader: &mut LogReader,
+    mut take: impl FnMut(AuditLine, &str) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
     let mut damaged = Damaged(0);
     let read = reader.from_end(|read| match read {

@@ -11,7 +11,7 @@ use pinfold::Plan;
 use pinfold::policy::lint::Remark;
 use pinfold::policy::merge::{Ignored, Merged, Renamed};
 use pinfold::policy::rule::Rule;
-use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Located, Source, WayIn};
 use pinfold::settings::{ChangeError, Locations, broken, change};
 use serde::Serialize;
@@ -34,10 +34,10 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
         RulesCommand::Add(one) => {
             let rule = Rule::parse_written(&one.rule);
             let rule = rule.map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))?;
-            changed(&locations, one, &Change::Add(one.effect.into(), rule))
+            changed(&locations, one, &SettingsChange::Add(one.effect.into(), rule))
         }
         RulesCommand::Remove(one) => {
-            changed(&locations, one, &Change::Remove(one.effect.into(), one.rule.clone()))
+            changed(&locations, one, &SettingsChange::Remove(one.effect.into(), one.rule.clone()))
         }
     }
 }
@@ -160,7 +160,7 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     let setup = settings::setup(&folder, locations.clone(), Flags::default(), None)?;
     let resolved = settings::resolved(&setup)?;
     let merged = &resolved.merged;
-    let plan = Plan { home: env::home(), ..Plan::for_folder(folder) };
+    let plan = Plan::for_folder(folder).with_home(env::home());
     let plan = settings::plan(&resolved, plan, WayIn::Check)?;
     let broken = broken(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {
@@ -171,16 +171,18 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(if broken.is_empty() { DONE } else { FAILED }))
 }
 
-fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCode, Failure> {
+fn changed(locations: &Locations, one: &OneRule, what: &SettingsChange) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
     }
     let done = change(&Ambient::claim(), locations, one.file.layer(), what).map_err(|e| failed(&e))?;
     let word = match (what, done.changed) {
-        (Change::Add(..) | Change::Include(..) | Change::Say(..), true) => "added to",
-        (Change::Add(..) | Change::Include(..) | Change::Say(..), false) => "stands already in",
-        (Change::Remove(..), true) => "removed from",
-        (Change::Remove(..), false) => "does not stand in",
+        (SettingsChange::Add(..) | SettingsChange::Include(..) | SettingsChange::Say(..), true) => "added to",
+        (SettingsChange::Add(..) | SettingsChange::Include(..) | SettingsChange::Say(..), false) => {
+            "stands already in"
+        }
+        (SettingsChange::Remove(..), true) => "removed from",
+        (SettingsChange::Remove(..), false) => "does not stand in",
     };
     output::out(&format!(
         "{} {} {word} {}\n",
@@ -192,7 +194,7 @@ fn changed(locations: &Locations, one: &OneRule, what: &Change) -> Result<ExitCo
     if let Err(other) = settings::loaded(locations, &Flags::default()) {
         output::warn(&other.message);
     }
-    let missing = matches!((what, done.changed), (Change::Remove(..), false));
+    let missing = matches!((what, done.changed), (SettingsChange::Remove(..), false));
     Ok(ExitCode::from(if missing { FAILED } else { DONE }))
 }
 

@@ -25,7 +25,7 @@ use pinfold_sandbox::{End, Temp, Tier};
 use pinfold_terminal::PtySession;
 use pinfold_tools::SandboxEscalations;
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::env;
 use crate::exit::{Failure, NO_SANDBOX, TIMED_OUT, USAGE};
 use crate::network;
@@ -37,12 +37,12 @@ use options::RunOptions;
 use output_limit::Flowing;
 use report::Report;
 use run_record::RunRecord;
-use start::{Start, Started};
+use start::{RunStart, Started};
 
 /// Returns the boundary of a run in this folder without options, for questions about it: nothing is started within it, and
 /// nothing is made for it.
 pub(crate) fn boundary(folder: &Path) -> Result<Boundary, Failure> {
-    let RunOptions { request, guards, .. } = options::resolve(&Run::plain(folder))?;
+    let RunOptions { request, guards, .. } = options::resolve(&RunArgs::plain(folder))?;
     let mut request =
         request.ok_or_else(|| Failure::new(USAGE, "settings say that nothing is held there"))?;
     request.folder_choice = FolderChoice::only_judged();
@@ -53,7 +53,7 @@ pub(crate) fn boundary(folder: &Path) -> Result<Boundary, Failure> {
     Boundary::compile(&request, &guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
 }
 
-pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     options::warn_of_exposure(args);
     let RunOptions { request, guards, judged } = options::resolve(args)?;
     let mut record = RunRecord::new(args, judged.limits)?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Run) -> Result<ExitCode, Failure> {
     record.start(args, &request.folder, Some(&request))?;
     // The places of the record are there only now.
     let request = request.and_deny_read(record.place().into_iter().chain(record::beside()));
-    let start = Start { args, request: &request, guards: &guards, nested, asks };
+    let start = RunStart { args, request: &request, guards: &guards, nested, asks };
     let started = start.start().inspect_err(|_| record.not_started())?;
     let egress = EgressOptions { names: record.refusal_names(), published };
     let Observed { result, too_much_output } = observe(args, started, &escalation, egress)?;
@@ -100,7 +100,7 @@ struct Observed {
 
 /// Connects a started run with this process, and observes it to its end.
 fn observe(
-    args: &Run,
+    args: &RunArgs,
     started: Started,
     escalation: &Escalation,
     egress: EgressOptions,
@@ -144,7 +144,7 @@ impl RunListener for RunCourse<'_> {
     fn observed(&mut self, egress: Egress) {
         if egress == Egress::Unavailable {
             warn(
-                "no host is reached: nobody watches here, or the kernel hands out no sockets (Linux 5.14 is needed)",
+                "no host is reached: system calls are not supervised here, or the kernel is older than Linux 5.14",
             );
         }
     }
@@ -175,7 +175,7 @@ fn how_it_ended(ended: &io::Result<End>, reached: Option<&str>) -> Option<String
 }
 
 /// Replaces this process by the command: the user said by name that it runs without a sandbox.
-fn without_sandbox(args: &Run, mut record: RunRecord) -> Result<ExitCode, Failure> {
+fn without_sandbox(args: &RunArgs, mut record: RunRecord) -> Result<ExitCode, Failure> {
     warn("the sandbox is off: nothing is held");
     let mut words = args.command.iter();
     let program = words.next().map_or(OsStr::new(""), OsString::as_os_str);

@@ -1,7 +1,7 @@
 //! `pinfold serve`: what `call --lines` and `check` do, for programs that connect to a socket.
 //!
-//! Promise: only processes of the person are let in, and none that is confined or was started from here; each has a session of
-//! its own, and whoever is slow, talks nonsense or goes without a word takes nothing from the others.
+//! Promise: only processes of the user are accepted, and none that is confined or was started from here; each connection
+//! has a session of its own, and a client that is slow, malformed or gone takes nothing from the others.
 
 mod asks;
 mod calls;
@@ -41,20 +41,20 @@ struct House {
     wish: SessionOptions,
     folder: PathBuf,
     judging: Judging,
-    ask_nobody: bool,
+    no_ask: bool,
     patience: Option<Duration>,
-    /// Nobody is waited for any more.
+    /// Connections are no longer waited for.
     closing: AtomicBool,
 }
 
-/// The first line of whoever connects.
+/// The first line of a connection.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Hello {
     v: u32,
     #[serde(rename = "as")]
     role: Role,
-    /// They answer questions about their calls themselves.
+    /// The client answers questions about its calls itself.
     #[serde(default)]
     asks: bool,
 }
@@ -117,8 +117,8 @@ fn house(wanted: &Serve) -> Result<House, Failure> {
         flags: flags.clone(),
         headless_alone: false,
     };
-    let (ask_nobody, patience) = (wanted.ask_nobody, wanted.ask_timeout);
-    Ok(House { wish, folder, judging, ask_nobody, patience, closing: AtomicBool::new(false) })
+    let (no_ask, patience) = (wanted.no_ask, wanted.ask_timeout);
+    Ok(House { wish, folder, judging, no_ask, patience, closing: AtomicBool::new(false) })
 }
 
 impl House {
@@ -137,7 +137,7 @@ impl House {
             return frames.write(&error(&format!("version {} is not spoken here, but {VERSION}", hello.v)));
         }
         if hello.role == Role::Check && hello.asks {
-            return frames.write(&error("nobody is asked about what is only checked"));
+            return frames.write(&error("a check asks no approver: leave `asks` out"));
         }
         stream.set_write_timeout(Some(STUCK))?;
         match hello.role {
@@ -161,10 +161,10 @@ impl House {
     }
 }
 
-/// Returns what ends a connection, or stands for the answer to one line.
+/// Returns the message that ends a connection, or that replaces the answer to one line.
 fn error(message: &str) -> Value {
     json!({"id": null, "error": message})
 }
 
-/// The lines of whoever is connected.
+/// The lines of a client.
 type Lines = BufReader<UnixStream>;

@@ -1,4 +1,4 @@
-//! A session in which our tools act for somebody, opened from the folder, flags and settings.
+//! A session of pinfold's tools, opened from the folder, flags and settings.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -17,16 +17,16 @@ use pinfold_sandbox::{Temp, Tier};
 use pinfold_tools::{ShellOptions, Shells, Web};
 
 use crate::args::SessionFlags;
-use crate::asking::{self, Reach};
+use crate::asking::{self, ApproverOptions};
 use crate::exit::{Failure, USAGE};
 use crate::judge::HookJudge;
-use crate::record::span::Span;
+use crate::record::span::SessionSpan;
 use crate::{env, hooks, network, record, settings};
 
 /// Options of a session.
 #[derive(Clone, Debug)]
 pub(crate) struct SessionOptions {
-    /// Which command has it: the first part of its name in the record.
+    /// The command of the session: the first part of its name in the audit log.
     pub(crate) kind: &'static str,
     /// The folder that can be written; the current one where none is named.
     pub(crate) folder: Option<PathBuf>,
@@ -38,27 +38,27 @@ pub(crate) struct SessionOptions {
     pub(crate) headless_alone: bool,
 }
 
-/// Opens a session. `ask` makes whoever is asked, from what settings say.
+/// Opens a session. `ask` makes its approver, from the settings.
 pub(crate) fn open(
     options: &SessionOptions,
-    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Session, Failure> {
     opened(options, JudgeOf::Settings, ask).map(|opened| opened.session)
 }
 
-/// The same for an agent, whose session is in the record from its beginning to its end.
+/// Opens a session for an agent, with its beginning and end in the audit log.
 pub(crate) fn open_for_an_agent(
     options: &SessionOptions,
     program: &str,
-    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
-) -> Result<(Session, Span), Failure> {
-    let Opened { session, journal, .. } = opened(options, JudgeOf::Settings, ask)?;
-    let span = Span::begin(journal, &session, program)?;
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<(Session, SessionSpan), Failure> {
+    let CliSession { session, journal, .. } = opened(options, JudgeOf::Settings, ask)?;
+    let span = SessionSpan::begin(journal, &session, program)?;
     Ok((session, span))
 }
 
 /// An open session, what makes the shells of those that begin below it, and where they are recorded.
-pub(crate) struct Opened {
+pub(crate) struct CliSession {
     pub(crate) session: Session,
     pub(crate) shells: ShellMaker,
     pub(crate) journal: Arc<dyn Journal>,
@@ -72,24 +72,25 @@ pub(crate) enum JudgeOf {
     Caller(Option<Arc<dyn Judge>>),
 }
 
-/// The same for whoever begins sessions below it.
+/// Opens a session together with what sessions below it need.
 pub(crate) fn opened(
     options: &SessionOptions,
     judge: JudgeOf,
-    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
-) -> Result<Opened, Failure> {
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
+) -> Result<CliSession, Failure> {
     let Settled { plan, limits, shells } = with_settings(options, judge, ask)?;
     let plan = narrowed(plan, options.within.as_deref());
     // Open before the boundary is compiled, so that it is there to be guarded.
     let journal = journal(options.flags.no_record, limits)?;
-    let plan = Plan { guards: record::guarded(plan.guards.clone()), ..plan };
+    let guards = record::guarded(plan.guards.clone());
+    let plan = plan.with_guards(guards);
     let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells.shells(&plan)?));
     }
     plan.web = Some(Arc::new(Web::default()));
     let session = Session::open(&Ambient::claim(), plan, Arc::clone(&journal)).map_err(|e| not_opened(&e))?;
-    Ok(Opened { session, shells, journal })
+    Ok(CliSession { session, shells, journal })
 }
 
 /// View of a session for a model, without opening it.
@@ -106,7 +107,7 @@ impl View {
     }
 }
 
-/// Returns what a session of these options would show, as settings are now. Nothing is made or opened.
+/// Returns the view of a session with these options under the current settings. Nothing is created or opened.
 pub(crate) fn view(options: &SessionOptions) -> Result<View, Failure> {
     let ResolvedFlags { plan, setup } = resolve_flags(options)?;
     let resolved = settings::resolved_quietly(&setup)?;
@@ -139,8 +140,7 @@ pub(crate) fn judge_of(resolved: &ResolvedSettings, plan: &Plan) -> Option<(Hook
     Some((HookJudge::new(judge.value.hook(), folder, project), judge.source.layer))
 }
 
-/// Returns how a session asks with the judge before everybody else. It has a say in the mode `auto` alone: elsewhere it does not
-/// count as a person who can be asked.
+/// Puts the judge before the approvers of a session, in the mode `auto` alone: elsewhere it does not count as an approver.
 pub(crate) fn with_judge(
     merged: &Merged,
     judge: Option<Arc<dyn Judge>>,
@@ -152,24 +152,26 @@ pub(crate) fn with_judge(
     }
 }
 
-/// Returns what is left of a plan within these places: they are what can be written, and nothing else is.
+/// Narrows a plan to these places: they can be written, and nothing else can.
 fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
     let Some(within) = within else { return plan };
     let Some((first, rest)) = within.split_first() else {
-        return Plan { access: Access::ReadOnly, ..plan };
+        return plan.with_access(Access::ReadOnly);
     };
-    let also =
-        plan.also_writable.into_iter().filter(|place| within.iter().any(|left| place.starts_with(left)));
-    let also_writable = rest.iter().cloned().chain(also).collect();
+    let is_left = |place: &PathBuf| within.iter().any(|left| place.starts_with(left));
+    let also = plan.also_writable.iter().filter(|place| is_left(place));
+    let also_writable: Vec<PathBuf> = rest.iter().chain(also).cloned().collect();
     let access = match plan.access {
         Access::ReadOnly => Access::ReadOnly,
         Access::ReadWrite | Access::DefaultWrite => Access::ReadWrite,
     };
-    Plan { scope: Scope { root: first.clone(), ..plan.scope }, also_writable, access, ..plan }
+    let mut plan = plan.with_also_writable(also_writable).with_access(access);
+    plan.scope.root.clone_from(first);
+    plan
 }
 
-/// Returns what holds for the next call. While a file cannot be read nobody has granted the folder: what it would have said is
-/// not known, and a session would not start with it.
+/// Returns the policy for the next call. While a settings file cannot be read, modes that go further than `default` are
+/// lowered to it: the file might forbid them, and a session would not start with it.
 pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
     let mut policy = settings.now();
     if settings.trouble().is_some() {
@@ -180,7 +182,7 @@ pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
     policy
 }
 
-/// Returns what the session judges by, made anew when a settings file changes.
+/// Returns the policy of the session, read anew when a settings file changes.
 pub(crate) fn followed(options: &SessionOptions) -> Result<Watched<Policy>, Failure> {
     let ResolvedFlags { plan, setup } = resolve_flags(options)?;
     let followed = setup.follow(Ambient::claim(), plan, WayIn::OwnTools);
@@ -214,20 +216,18 @@ fn resolve_flags(options: &SessionOptions) -> Result<ResolvedFlags, Failure> {
     let here = env::current_dir()?;
     let SessionOptions { kind, folder: named, flags, .. } = options;
     let folder = named.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
-    let plan = Plan {
-        id: record::session(kind)?,
-        scope: Scope {
+    let plan = Plan::for_folder(&here)
+        .with_id(record::session(kind)?)
+        .with_scope(Scope {
             root: folder.clone(),
             display_root: folder,
             enforce_write: false,
             allow_bash: flags.allow_bash,
-        },
-        home: env::home(),
-        folder_choice: env::folder_choice(flags.allow_home && named.is_some()),
-        access: if flags.read_only { Access::ReadOnly } else { Access::ReadWrite },
-        interaction: Interaction::Interactive,
-        ..Plan::for_folder(&here)
-    };
+        })
+        .with_home(env::home())
+        .with_folder_choice(env::folder_choice(flags.allow_home && named.is_some()))
+        .with_access(if flags.read_only { Access::ReadOnly } else { Access::ReadWrite })
+        .with_interaction(Interaction::Interactive);
     let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
     let layer = flags.settings.flags(&add_dir, flags.allow_bash);
     let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
@@ -260,12 +260,13 @@ pub(crate) struct ShellMaker {
 fn with_settings(
     options: &SessionOptions,
     judge: JudgeOf,
-    ask: impl FnOnce(Reach<'_>) -> Result<Option<Asking>, Failure>,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
 ) -> Result<Settled, Failure> {
     let ResolvedFlags { plan, setup } = resolve_flags(options)?;
     let resolved = settings::resolved(&setup)?;
     let merged = &resolved.merged;
-    let asking = ask(Reach { settings: &merged.approvals, name: &plan.id, rules_to: resolved.rules_to() })?;
+    let asking =
+        ask(ApproverOptions { settings: &merged.approvals, name: &plan.id, rules_to: resolved.rules_to() })?;
     let judge = match judge {
         JudgeOf::Settings => judge_of(&resolved, &plan).map(|(judge, _)| Arc::new(judge) as _),
         JudgeOf::Caller(judge) => judge,
@@ -275,7 +276,7 @@ fn with_settings(
         None if options.headless_alone => Interaction::Headless,
         None | Some(_) => Interaction::Interactive,
     };
-    let plan = Plan { asking, interaction, ..plan };
+    let plan = plan.with_asking(asking).with_interaction(interaction);
     let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
     let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let SessionSetup { locations, flags, .. } = &setup;
@@ -284,14 +285,15 @@ fn with_settings(
     let network = network::following(of_shells(merged)?, (locations, flags), of_shells);
     let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let allow_bash = merged.allows_bash() == Some(true);
-    let plan = Plan { hooks, scope: Scope { allow_bash, ..plan.scope }, ..plan };
+    let mut plan = plan.with_hooks(hooks);
+    plan.scope.allow_bash = allow_bash;
     let without = asking::own_secret(&merged.approvals);
     let shells =
         ShellMaker { allow_degraded: options.flags.allow_degraded, without, network, secrets, sockets };
     Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
 }
 
-/// Returns what a shell of this session could do, so that no tool does more.
+/// Returns the sandbox of a shell of this session, so that no tool does more.
 fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
     let mut request = SandboxRequest::new(plan.scope.root.clone());
     request.folder_choice = plan.folder_choice.clone();
@@ -311,7 +313,7 @@ fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
 }
 
 impl ShellMaker {
-    /// Returns what runs the shells of a plan: held like a run of its folder without options.
+    /// Returns the shells of a plan, confined like a run of its folder without options.
     pub(crate) fn shells(&self, plan: &Plan) -> Result<Shells, Failure> {
         // Inside another run the outer line holds what this one cannot build a second time.
         let nested = env::is_inside_another();
@@ -334,7 +336,7 @@ impl ShellMaker {
     }
 }
 
-/// No record, no deed: without a place for the record there is no call.
+/// Opens the audit log; without it no call is made.
 fn journal(no_record: bool, limits: Limits) -> Result<Arc<dyn Journal>, Failure> {
     if no_record {
         return Ok(Arc::new(Discard));

@@ -19,7 +19,7 @@ use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::output;
 
-/// Returns where the settings for a folder stand; for the current one when none is named.
+/// Returns the locations of the settings for a folder, by default the current one.
 pub(crate) fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
     let here = env::current_dir()?;
     let home = env::home();
@@ -29,7 +29,7 @@ pub(crate) fn locations(folder: Option<&Path>) -> Result<Locations, Failure> {
     Ok(Locations::usual(&project, home, config.as_deref(), state.as_deref()))
 }
 
-/// Returns where the settings of a command stand: nowhere with `--no-settings`.
+/// Returns the locations of the settings of a command: none with `--no-settings`.
 pub(crate) fn locations_unless(no_settings: bool, folder: Option<&Path>) -> Result<Locations, Failure> {
     if no_settings {
         return Ok(Locations { home: env::home(), ..Locations::default() });
@@ -98,7 +98,7 @@ fn is_folder(folder: &Path) -> Result<(), Failure> {
 pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
     let loaded = read_quietly(locations, flags)?;
     if let Some(why) = &loaded.no_trust {
-        output::warn(format_args!("nobody is trusted: {why}"));
+        output::warn(format_args!("no file is trusted: {why}"));
     }
     Ok(loaded)
 }
@@ -112,7 +112,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<Option<Profile>, Failure> {
     Profile::load(&Ambient::claim(), &config, name).map(Some).map_err(failure)
 }
 
-/// Returns what does not count, in lines: one for each file and reason, so that a long list of rules is told once.
+/// Returns the ignored settings as lines: one for each file and reason, so that a long list of rules is reported once.
 fn told(ignored: &[Ignored]) -> Vec<String> {
     let mut lines: Vec<(String, usize, &Ignored)> = Vec::new();
     for one in ignored {
@@ -150,12 +150,12 @@ fn picture(file: &BadSettings) -> String {
     pictures.join("\n")
 }
 
-/// Longer lines than anybody writes would fill the screen.
+/// Longest line that is drawn: longer ones would fill the screen.
 const LONGEST_LINE: usize = 300;
 
 /// A text that holds anything but plain characters is not drawn: it could draw by itself.
 fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
-    // Spaces at the sides harm nobody here.
+    // Spaces at the sides do no harm here.
     let plain = |line: &str| line.len() <= LONGEST_LINE && output::visible(line.trim()) == line.trim();
     let drawable = bad.source.at.is_some() && !text.is_empty() && text.get(bad.span.clone()).is_some();
     if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {

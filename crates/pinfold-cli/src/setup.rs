@@ -18,7 +18,7 @@ use crate::args::Setup;
 use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output;
-use agents::{Agent, Form};
+use agents::{Agent, HookForm};
 
 pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
@@ -58,26 +58,26 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
 fn with(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
     let failed = |why: String| unchanged(agent, &why);
     match &agent.form {
-        Form::Lists(entries) => {
+        HookForm::Lists(entries) => {
             json::with(before, agent.name, agent.fresh, entries).map(Some).map_err(failed)
         }
-        Form::Block(block) => yaml::with(before, block).map(Some).map_err(failed),
-        Form::Own(text) => match before {
+        HookForm::Block(block) => yaml::with(before, block).map(Some).map_err(failed),
+        HookForm::Own(text) => match before {
             Some(there) if !agent.is_ours(there) => Err(failed("the file is not pinfold's".to_owned())),
             _ => Ok(Some(text.clone())),
         },
     }
 }
 
-/// The same without us; `None` where nothing is left of it.
+/// Removes pinfold's entries from a file; `None` where nothing is left of it.
 fn without(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
     let failed = |why: String| unchanged(agent, &why);
     let Some(there) = before else { return Ok(None) };
     match &agent.form {
-        Form::Lists(_) => json::without(there, agent.name, agent.fresh).map_err(failed),
-        Form::Block(_) => Ok(yaml::without(there)),
-        Form::Own(_) if agent.is_ours(there) => Ok(None),
-        Form::Own(_) => Ok(Some(there.to_owned())),
+        HookForm::Lists(_) => json::without(there, agent.name, agent.fresh).map_err(failed),
+        HookForm::Block(_) => Ok(yaml::without(there)),
+        HookForm::Own(_) if agent.is_ours(there) => Ok(None),
+        HookForm::Own(_) => Ok(Some(there.to_owned())),
     }
 }
 
@@ -87,7 +87,7 @@ fn unchanged(agent: &Agent, why: &str) -> Failure {
         .mend("mend the file, or put the hook in by hand as docs/agents.md shows")
 }
 
-/// Returns what would change, as a patch.
+/// Returns the change as a patch.
 pub(crate) fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> String {
     let name = path.display().to_string();
     let none = "/dev/null".to_owned();

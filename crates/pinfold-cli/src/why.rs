@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use pinfold::RawCall;
-use pinfold::check::{Answer, PartTrace};
+use pinfold::check::{CheckAnswer, PartTrace};
 use pinfold::policy::{Offer, Width};
 use serde_json::{Value, json};
 
-use crate::args::{Judging, Why};
+use crate::args::{Judging, WhyArgs};
 use crate::check::desk::{call_of, desk};
 use crate::check::{code, with_source};
 use crate::exit::{DONE, Failure, USAGE};
@@ -21,7 +21,7 @@ use crate::output;
 
 pub(crate) use recorded::chosen;
 
-pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
+pub(crate) fn why(asked: &WhyArgs) -> Result<ExitCode, Failure> {
     if let Some(name) = query::name(asked) {
         return recorded::why(asked, &name);
     }
@@ -40,13 +40,13 @@ pub(crate) fn why(asked: &Why) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(worst))
 }
 
-/// Returns what would be decided about each call that a text means.
-pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Answer)>, Failure> {
+/// Returns the decision about each call that a text means.
+pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, CheckAnswer)>, Failure> {
     let judged = judged(judging, query::said(text)?)?;
     Ok(judged.into_iter().map(|(call, answer, _)| (call, answer)).collect())
 }
 
-fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, Answer, Offer)>, Failure> {
+fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, CheckAnswer, Offer)>, Failure> {
     let mut desk = desk(judging)?;
     let judge = |call: RawCall| {
         let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
@@ -58,7 +58,7 @@ fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, Answer
     calls.into_iter().map(judge).collect()
 }
 
-fn as_json(call: &RawCall, answer: &Answer, offer: &Offer) -> Value {
+fn as_json(call: &RawCall, answer: &CheckAnswer, offer: &Offer) -> Value {
     json!({
         "call": {"tool": call.tool, "input": call.input},
         "answer": answer,
@@ -73,8 +73,8 @@ fn shown(call: &RawCall) -> String {
     format!("{} {}", output::visible(&call.tool), output::visible(&call.input.to_string()))
 }
 
-/// Returns what is decided now: part by part, and what would make another decision of it.
-fn in_words(answer: &Answer, offer: &Offer) -> String {
+/// Renders the current decision: part by part, and what would change it.
+fn in_words(answer: &CheckAnswer, offer: &Offer) -> String {
     let mut text: String = answer.trace().iter().map(part_in_words).collect();
     let _ = writeln!(
         text,

@@ -141,7 +141,7 @@ fn hooks_of_a_repository_do_not_run_before_it_is_trusted() {
     assert_eq!(reply["ended"], "done");
     assert!(!bed.project.join("ran").exists());
     assert!(
-        said.contains("the hook `touch ran` of `SessionStart` does not count: nobody has trusted this file"),
+        said.contains("the hook `touch ran` of `SessionStart` does not count: this file is not trusted"),
         "{said}"
     );
     // What would run is shown before it is trusted.

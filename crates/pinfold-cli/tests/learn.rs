@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::audit::{Ledger, Limits};
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::Policy;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn nothing_is_written_where_nobody_can_confirm_it() {
     bed.record_answers(&[("make", "yes"), ("make", "yes")]);
     let output = bed.run(&["--apply"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("nobody can be asked here"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot ask without a terminal"));
     assert!(!bed.project.join(".pinfold/settings.local.json").exists());
 }
 
@@ -108,10 +108,10 @@ fn nothing_is_written_where_nobody_can_confirm_it() {
 struct Yes;
 
 impl Approver for Yes {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::Yes, by })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::Yes, by })
     }
 }
 
@@ -125,7 +125,7 @@ fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
 
     let approver: Arc<dyn Approver> = Arc::new(Yes);
     let asking = Asking { approver, patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), policy: Policy::default(), ..Plan::for_folder(&bed.project) };
+    let plan = Plan::for_folder(&bed.project).with_asking(asking).with_policy(Policy::default());
     let ledger = Ledger::open(&Ambient::claim(), &state, Limits::default()).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(ledger)).unwrap();
     for _ in 0..2 {

@@ -236,8 +236,9 @@ pub struct CommandEffects {
     links: Vec<links::Link>,
 }
 
-/// The programs of the tables that run a program, a line or a script that they are told.
-pub fn starters() -> impl Iterator<Item = &'static str> {
+/// The programs of the catalog that run a program, a line or code that they are told, and subcommands that do: `sudo`,
+/// `docker run`.
+pub fn starters() -> Vec<String> {
     program::starters()
 }
 

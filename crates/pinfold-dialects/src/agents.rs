@@ -14,7 +14,7 @@ use std::fmt;
 
 use serde_json::Value;
 
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard};
 
 /// The hook protocol of one agent.
@@ -29,10 +29,10 @@ pub trait Dialect: fmt::Debug + Sync {
     fn hear(&self, input: &[u8]) -> Result<Event, NotHeard>;
 
     /// An answer in the words that this agent honours.
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said;
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput;
 
     /// The no to whatever was asked, in the form that it honours without knowing which moment it is.
-    fn closed(&self, why: &str) -> Said;
+    fn closed(&self, why: &str) -> HookOutput;
 
     /// Returns `true` if an `ask` answer reaches the user, and denies where there is none.
     fn asks(&self) -> bool;

@@ -49,7 +49,7 @@ impl Answer {
 
 /// An answer as an agent reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct HookOutput {
     /// For standard output.
     pub stdout: String,
     /// For standard error.
@@ -58,7 +58,7 @@ pub struct Said {
     pub code: u8,
 }
 
-impl Said {
+impl HookOutput {
     /// Returns `true` if it means the same as `other`, whatever the reasons are.
     pub fn is_like(&self, other: &Self) -> bool {
         let shape = |said: &Self| match said.stdout.trim() {

@@ -31,7 +31,7 @@ pub enum Moment {
     /// The agent is about to ask the person about a call.
     Permission(TheirCall),
     /// A call was made.
-    After(TheirCall, Ended),
+    After(TheirCall, CallEnd),
     /// Something that needs no answer.
     Other(String),
 }
@@ -51,7 +51,7 @@ pub struct TheirCall {
 
 /// The end of a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct CallEnd {
     /// As it was meant to.
     pub done: bool,
     /// Duration in milliseconds, where the agent sends it.

@@ -20,11 +20,11 @@ use pinfold_policy::{Layer, Merged};
 use serde_json::Value;
 
 use crate::import::{File, NEVER, NotRead, import};
-pub use text::Part;
+pub use text::ExportedFile;
 
 /// The means by which the agent enforces a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum EnforcedBy {
     /// Its sandbox: for commands and all that they start.
     Kernel,
     /// Its own look at each call.
@@ -35,7 +35,7 @@ pub enum Held {
     Nothing,
 }
 
-impl Held {
+impl EnforcedBy {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ pub struct Row {
     /// The rule or setting here: `deny Bash(rm:*)`, `sandbox.mode = workspace-write`.
     pub ours: String,
     /// Its enforcement by the agent.
-    pub held: Held,
+    pub held: EnforcedBy,
     /// Why, where that is not plain.
     pub why: Cow<'static, str>,
     /// Values that the agent's file needs for it, by pointer.
@@ -66,7 +66,7 @@ pub struct Export {
     /// The result for each rule or setting.
     pub rows: Vec<Row>,
     /// The files that say it.
-    pub parts: Vec<Part>,
+    pub parts: Vec<ExportedFile>,
 }
 
 /// The agents whose settings can be written.
@@ -94,7 +94,7 @@ impl Export {
             if let Some((pointer, _)) =
                 row.needs.iter().find(|(pointer, value)| now.pointer(pointer) != Some(value))
             {
-                row.held = Held::Nothing;
+                row.held = EnforcedBy::Nothing;
                 let key =
                     pointer.trim_start_matches('/').replace('/', ".").replace("~1", "/").replace("~0", "~");
                 row.why = format!("`{key}` stands otherwise in the file, and stays").into();
@@ -117,13 +117,18 @@ pub fn switched_off(agent: &str, file: File<'_>) -> Result<Vec<String>, NotRead>
 struct Rows(Vec<Row>);
 
 impl Rows {
-    fn held(&mut self, ours: impl Into<String>, held: Held, why: impl Into<Cow<'static, str>>) -> Added<'_> {
+    fn held(
+        &mut self,
+        ours: impl Into<String>,
+        held: EnforcedBy,
+        why: impl Into<Cow<'static, str>>,
+    ) -> Added<'_> {
         self.0.push(Row { ours: ours.into(), held, why: why.into(), needs: Vec::new() });
         Added(self.0.last_mut())
     }
 
     fn nothing(&mut self, ours: impl Into<String>, why: impl Into<Cow<'static, str>>) {
-        self.held(ours, Held::Nothing, why);
+        self.held(ours, EnforcedBy::Nothing, why);
     }
 }
 

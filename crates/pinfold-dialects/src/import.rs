@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use pinfold_policy::Layer;
 use pinfold_policy::rule::{Effect, Rule};
-use pinfold_policy::settings::{Change, edited};
+use pinfold_policy::settings::{SettingsChange, edited};
 use serde_json::Value;
 
 use crate::jsonc;
@@ -53,7 +53,7 @@ pub struct Finding {
     /// Why, where it was not simply taken.
     pub why: Cow<'static, str>,
     /// Changes to our settings.
-    pub changes: Vec<Change>,
+    pub changes: Vec<SettingsChange>,
 }
 
 /// A file of an agent.
@@ -120,11 +120,17 @@ pub(crate) fn json(text: &str) -> Result<Value, NotRead> {
 struct Findings(Vec<Finding>);
 
 impl Findings {
-    fn taken(&mut self, at: &str, said: &str, changes: Vec<Change>) {
+    fn taken(&mut self, at: &str, said: &str, changes: Vec<SettingsChange>) {
         self.push(at, said, Outcome::Taken, "".into(), changes);
     }
 
-    fn narrowed(&mut self, at: &str, said: &str, why: impl Into<Cow<'static, str>>, changes: Vec<Change>) {
+    fn narrowed(
+        &mut self,
+        at: &str,
+        said: &str,
+        why: impl Into<Cow<'static, str>>,
+        changes: Vec<SettingsChange>,
+    ) {
         self.push(at, said, Outcome::Narrowed, why.into(), changes);
     }
 
@@ -142,7 +148,14 @@ impl Findings {
         }
     }
 
-    fn push(&mut self, at: &str, said: &str, outcome: Outcome, why: Cow<'static, str>, changes: Vec<Change>) {
+    fn push(
+        &mut self,
+        at: &str,
+        said: &str,
+        outcome: Outcome,
+        why: Cow<'static, str>,
+        changes: Vec<SettingsChange>,
+    ) {
         let (at, said) = (at.to_owned(), said.to_owned());
         self.0.push(Finding { at, said, outcome, why, changes });
     }
@@ -154,8 +167,11 @@ const NOT_A_RULE: &str = "it says nothing about what may happen, or nothing that
 pub(crate) const NEVER: &str = "a line that is switched off is not taken over";
 
 /// Rules from texts that are known to be rules; `None` where one is none, or would hold nothing here.
-fn rules(effect: Effect, texts: &[String]) -> Option<Vec<Change>> {
-    texts.iter().map(|text| Rule::parse_written(text).ok().map(|rule| Change::Add(effect, rule))).collect()
+fn rules(effect: Effect, texts: &[String]) -> Option<Vec<SettingsChange>> {
+    texts
+        .iter()
+        .map(|text| Rule::parse_written(text).ok().map(|rule| SettingsChange::Add(effect, rule)))
+        .collect()
 }
 
 /// A value in a few words.

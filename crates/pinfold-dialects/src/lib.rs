@@ -24,7 +24,7 @@
 //! [`export`](mod@export).
 //!
 //! # Vocabulary
-//! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`Said`].
+//! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`HookOutput`].
 //!
 //! # Invariants
 //! 1. Pure: no file, no clock, no environment, no process, and no decision.
@@ -45,7 +45,7 @@ mod shims;
 mod table;
 
 pub use agents::{DIALECTS, Dialect, Folder, dialect};
-pub use answer::{Answer, Said};
-pub use event::{Ended, Event, Moment, NotHeard, TheirCall};
+pub use answer::{Answer, HookOutput};
+pub use event::{CallEnd, Event, Moment, NotHeard, TheirCall};
 pub use project_servers::{ProjectServer, ServerFile, all_server_files, server_files};
 pub use shims::shim;

@@ -14,11 +14,11 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use pinfold_dialects::export::{EXPORTED, Held, export, switched_off};
+use pinfold_dialects::export::{EXPORTED, EnforcedBy, export, switched_off};
 use pinfold_dialects::import::{File, import};
 use pinfold_policy::merge::{Layered, merge};
 use pinfold_policy::rule::{Covers, Effect};
-use pinfold_policy::settings::Change;
+use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{Layer, Merged, Rule, Settings};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -138,10 +138,16 @@ fn what_stands_otherwise_is_told() {
     };
     let (held, now) = rows("claude", "settings.json", r#"{"sandbox": {"enabled": false}}"#);
     assert_eq!(now["sandbox"]["enabled"], false);
-    assert!(held.iter().all(|row| row.held != Held::Kernel && row.held != Held::KernelAndGate), "{held:?}");
+    assert!(
+        held.iter().all(|row| row.held != EnforcedBy::Kernel && row.held != EnforcedBy::KernelAndGate),
+        "{held:?}"
+    );
     let (held, now) = rows("codex", "config.toml", "sandbox_mode = \"danger-full-access\"\n");
     assert_eq!(now["sandbox_mode"], "danger-full-access");
-    assert!(held.iter().all(|row| row.ours != "sandbox.mode = workspace-write" || row.held == Held::Nothing));
+    assert!(
+        held.iter()
+            .all(|row| row.ours != "sandbox.mode = workspace-write" || row.held == EnforcedBy::Nothing)
+    );
     let (held, now) =
         rows("opencode", "opencode.json", r#"{"permission": {"bash": "deny", "edit": {"*": "allow"}}}"#);
     assert_eq!(
@@ -151,7 +157,7 @@ fn what_stands_otherwise_is_told() {
     );
     assert_eq!(now["permission"]["edit"], json!({"*": "allow"}));
     let row = |ours: &str| held.iter().find(|row| row.ours == ours).expect("the row").held;
-    assert_eq!((row("allow Bash(ls:*)"), row("deny Bash(rm:*)")), (Held::Nothing, Held::Gate));
+    assert_eq!((row("allow Bash(ls:*)"), row("deny Bash(rm:*)")), (EnforcedBy::Nothing, EnforcedBy::Gate));
     let (_, now) =
         rows("opencode", "opencode.json", r#"{"permission": {"bash": {"rm *": "ask", "rm -i *": "allow"}}}"#);
     let order: Vec<&String> = now["permission"]["bash"].as_object().expect("an object").keys().collect();
@@ -328,12 +334,12 @@ proptest! {
         let ours = merged(&text);
         for agent in EXPORTED {
             let files = written(agent, &ours, Layer::User);
-            let back: Vec<Change> = files.iter().flat_map(|(name, text)| {
+            let back: Vec<SettingsChange> = files.iter().flat_map(|(name, text)| {
                 let found = import(agent, File { layer: Layer::User, name, text }).expect("what was written is understood");
                 found.into_iter().flat_map(|finding| finding.changes)
             }).collect();
             let back = || back.iter().filter_map(|change| match change {
-                Change::Add(effect, rule) => Some((*effect, rule)),
+                SettingsChange::Add(effect, rule) => Some((*effect, rule)),
                 _ => None,
             });
             for command in &commands {

@@ -9,7 +9,7 @@
     reason = "a test stops where it fails"
 )]
 
-use pinfold_dialects::{Answer, Dialect, Moment, Said, dialect};
+use pinfold_dialects::{Answer, Dialect, HookOutput, Moment, dialect};
 use serde_json::{Value, json};
 
 const RECORDED: &str = include_str!("honoured.jsonl");
@@ -30,7 +30,7 @@ fn without_words(value: &Value) -> Value {
 }
 
 /// The form of an answer: what is on standard output, whether something is on standard error, and the code.
-fn form(said: &Said) -> Value {
+fn form(said: &HookOutput) -> Value {
     let stdout: Value = if said.stdout.is_empty() {
         Value::Null
     } else {
@@ -68,7 +68,7 @@ fn before(agent: &dyn Dialect) -> Moment {
     agent.hear(payload.to_string().as_bytes()).expect("understood").moment
 }
 
-fn ran(agent: &dyn Dialect, said: &Said) -> Vec<bool> {
+fn ran(agent: &dyn Dialect, said: &HookOutput) -> Vec<bool> {
     let form = form(said);
     // Where both an answer and a code say no, the code alone was recorded.
     let code_alone = json!({"stdout": null, "stderr": form["stderr"], "exit": form["exit"]});

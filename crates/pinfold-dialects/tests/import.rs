@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use pinfold_dialects::import::{File, Finding, IMPORTED, Outcome, import};
 use pinfold_policy::Layer;
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::{Change, edited};
+use pinfold_policy::settings::{SettingsChange, edited};
 use proptest::prelude::*;
 
 fn files() -> BTreeMap<PathBuf, (String, Layer)> {
@@ -107,8 +107,8 @@ fn a_line_that_is_switched_off_is_never_taken() {
         ("opencode", "opencode.json", r#"{"permission": {"*": "allow", "external_directory": "allow"}}"#),
     ] {
         let findings = import(agent, File { layer: Layer::User, name, text }).expect("it is understood");
-        let changes: Vec<&Change> = findings.iter().flat_map(|finding| &finding.changes).collect();
-        let widens = |change: &&&Change| !matches!(change, Change::Say(_, said) if said == "workspace-write");
+        let changes: Vec<&SettingsChange> = findings.iter().flat_map(|finding| &finding.changes).collect();
+        let widens = |change: &&&SettingsChange| !matches!(change, SettingsChange::Say(_, said) if said == "workspace-write");
         assert!(!findings.is_empty() && changes.iter().find(widens).is_none(), "{text}: {changes:?}");
     }
 }
@@ -119,10 +119,10 @@ fn the_last_entry_that_fits_decides_and_nothing_gets_wider_by_that() {
     let allowed = |text: &str| {
         let file = File { layer: Layer::User, name: "opencode.json", text };
         let findings = import("opencode", file).expect("it is understood");
-        let changes: Vec<Change> = findings.into_iter().flat_map(|finding| finding.changes).collect();
-        let allows = changes.iter().any(|change| matches!(change, Change::Add(Effect::Allow, _)));
-        let stands_over = |change: &Change| match change {
-            Change::Add(Effect::Ask | Effect::Deny, rule) => rule.text() == "Bash",
+        let changes: Vec<SettingsChange> = findings.into_iter().flat_map(|finding| finding.changes).collect();
+        let allows = changes.iter().any(|change| matches!(change, SettingsChange::Add(Effect::Allow, _)));
+        let stands_over = |change: &SettingsChange| match change {
+            SettingsChange::Add(Effect::Ask | Effect::Deny, rule) => rule.text() == "Bash",
             _ => false,
         };
         allows && !changes.iter().any(stands_over)

@@ -50,7 +50,7 @@ struct LastRequest {
     has_begun: bool,
     /// Its lengths conflict.
     conflicting_lengths: bool,
-    /// It, or a request before it, asked for another protocol.
+    /// This request, or one before it, asked for another protocol.
     wants_upgrade: bool,
 }
 

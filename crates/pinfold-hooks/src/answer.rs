@@ -13,7 +13,7 @@ use crate::runner::{Came, Output};
 
 /// The answer of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct HookAnswer {
     /// Yes, no, or that a person is to be asked.
     pub(crate) decision: Option<Decision>,
     /// Why.
@@ -42,8 +42,8 @@ pub(crate) struct Answer {
 const LONGEST: usize = 10_000;
 
 /// Understands what came.
-pub(crate) fn understood(event: HookEvent, came: &Came) -> Answer {
-    let mut answer = Answer::default();
+pub(crate) fn understood(event: HookEvent, came: &Came) -> HookAnswer {
+    let mut answer = HookAnswer::default();
     match came {
         Came::Late(patience) => answer.wrong(format!("no answer within {} s", patience.as_secs_f32())),
         Came::NotAsked(why) => answer.wrong(why.clone()),
@@ -108,7 +108,7 @@ fn can_block(event: HookEvent) -> bool {
     }
 }
 
-impl Answer {
+impl HookAnswer {
     fn wrong(&mut self, what: String) {
         self.trouble.get_or_insert(what);
     }

@@ -8,28 +8,28 @@ use std::sync::Arc;
 use pinfold::consent::{Afterwards, Before, OnQuestion};
 use pinfold::policy::{Decision, HookWord, RuleSet, WordOrigin};
 
-use crate::answer::Answer;
+use crate::answer::HookAnswer;
 
 /// The answer of one hook.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct NamedAnswer {
     /// Number of the hook.
     pub(crate) number: usize,
     /// Name of the hook for people.
     pub(crate) by: String,
     /// Rules that its yes is limited to.
     pub(crate) only: Option<Arc<RuleSet>>,
-    pub(crate) answer: Answer,
+    pub(crate) answer: HookAnswer,
 }
 
-impl Said {
+impl NamedAnswer {
     fn says(&self, decision: Decision) -> bool {
         self.answer.decision == Some(decision)
     }
 }
 
 /// Combines answers given before a call is judged. `may_write`: another input may be written.
-pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
+pub(crate) fn before(said: Vec<NamedAnswer>, may_write: bool) -> Before {
     let writer = said
         .iter()
         .filter(|said| may_write && said.answer.input.is_some())
@@ -37,7 +37,7 @@ pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
         .next_back();
     let word = word(&said, writer);
     let mut before = Before { word, writer, ..Before::default() };
-    for Said { number, answer, .. } in said {
+    for NamedAnswer { number, answer, .. } in said {
         before.context.extend(answer.context);
         before.stop = before.stop.or(answer.stop);
         if Some(number) == writer {
@@ -48,7 +48,7 @@ pub(crate) fn before(said: Vec<Said>, may_write: bool) -> Before {
 }
 
 /// Returns the strictest word. A hook that allows under no condition allows for all of them.
-fn word(said: &[Said], writer: Option<usize>) -> Option<HookWord> {
+fn word(said: &[NamedAnswer], writer: Option<usize>) -> Option<HookWord> {
     let strict = [Decision::Deny, Decision::Ask]
         .into_iter()
         .find_map(|decision| said.iter().find(|said| said.says(decision)));
@@ -59,7 +59,7 @@ fn word(said: &[Said], writer: Option<usize>) -> Option<HookWord> {
     Some(word_of(first, only))
 }
 
-fn word_of(said: &Said, only: Vec<Arc<RuleSet>>) -> HookWord {
+fn word_of(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookWord {
     HookWord {
         decision: said.answer.decision.unwrap_or(Decision::Deny),
         reason: said.answer.reason.clone().unwrap_or_default(),
@@ -70,9 +70,9 @@ fn word_of(said: &Said, only: Vec<Arc<RuleSet>>) -> HookWord {
 }
 
 /// The first yes that counts, and what all of them together are limited to.
-fn yes(said: &[Said], writer: Option<usize>) -> Option<(&Said, Vec<Arc<RuleSet>>)> {
+fn yes(said: &[NamedAnswer], writer: Option<usize>) -> Option<(&NamedAnswer, Vec<Arc<RuleSet>>)> {
     let counts =
-        |said: &&Said| said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
+        |said: &&NamedAnswer| said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
     let mut allowing = said.iter().filter(counts);
     let first = allowing.next()?;
     let all = || std::iter::once(first).chain(allowing.clone());
@@ -82,7 +82,7 @@ fn yes(said: &[Said], writer: Option<usize>) -> Option<(&Said, Vec<Arc<RuleSet>>
 }
 
 /// Combines answers to a question.
-pub(crate) fn on_question(said: Vec<Said>) -> OnQuestion {
+pub(crate) fn on_question(said: Vec<NamedAnswer>) -> OnQuestion {
     if let Some(no) = said.iter().find(|said| said.says(Decision::Deny)) {
         return OnQuestion {
             yes: Some(false),
@@ -117,9 +117,9 @@ pub(crate) fn on_question(said: Vec<Said>) -> OnQuestion {
 }
 
 /// Combines answers given after the event.
-pub(crate) fn afterwards(said: Vec<Said>) -> Afterwards {
+pub(crate) fn afterwards(said: Vec<NamedAnswer>) -> Afterwards {
     let mut all = Afterwards::default();
-    for Said { answer, .. } in said {
+    for NamedAnswer { answer, .. } in said {
         all.context.extend(answer.context);
         all.blocked = all.blocked.or(answer.blocked);
         all.stop = all.stop.or(answer.stop);
@@ -136,10 +136,11 @@ mod tests {
 
     use super::*;
 
-    fn said(number: usize, decision: Option<Decision>, input: Option<&str>) -> Said {
+    fn said(number: usize, decision: Option<Decision>, input: Option<&str>) -> NamedAnswer {
         let input = input.map(|command| json!({"command": command}));
-        let answer = Answer { decision, input, reason: Some(format!("r{number}")), ..Answer::default() };
-        Said { number, by: format!("h{number}"), only: None, answer }
+        let answer =
+            HookAnswer { decision, input, reason: Some(format!("r{number}")), ..HookAnswer::default() };
+        NamedAnswer { number, by: format!("h{number}"), only: None, answer }
     }
 
     use Decision::{Allow, Ask, Deny};

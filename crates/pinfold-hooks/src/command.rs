@@ -113,7 +113,7 @@ impl Commands {
         shell: HookShell,
         input: &[u8],
         outputs: impl FnOnce() -> (Stdio, Stdio),
-    ) -> Result<Running, String> {
+    ) -> Result<HookProcess, String> {
         if self.depth > DEEPEST {
             return Err(format!("hooks start one another, {} deep", self.depth));
         }
@@ -139,7 +139,7 @@ impl Commands {
             .stderr(err)
             .process_group(0);
         let child = program.spawn().map_err(|e| format!("it cannot be started: {e}"))?;
-        Ok(Running { child, mark })
+        Ok(HookProcess { child, mark })
     }
 }
 
@@ -165,12 +165,12 @@ fn mark() -> String {
 }
 
 /// A program that was started.
-struct Running {
+struct HookProcess {
     child: Child,
     mark: String,
 }
 
-impl Running {
+impl HookProcess {
     /// Listens until it has ended; `None` when its time is over before.
     fn listen(&mut self, by: Instant) -> io::Result<Option<(ExitStatus, Output, Output)>> {
         let ended = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;

@@ -17,15 +17,15 @@ use pinfold::policy::{
 use pinfold_net::Uri;
 use serde_json::{Map, Value};
 
-use crate::answer::{Answer, understood};
-use crate::combine::{self, Said};
+use crate::answer::{HookAnswer, understood};
+use crate::combine::{self, NamedAnswer};
 use crate::runner::{Came, Runner};
 use crate::started::Started;
 use crate::told;
 
 /// The circumstances in which hooks run.
 #[derive(Clone)]
-pub struct Surroundings {
+pub struct HookEnvironment {
     /// The folder that programs start in: that of the session.
     pub folder: PathBuf,
     /// The root of the project, which programs are told.
@@ -40,7 +40,7 @@ pub struct Surroundings {
     pub listener: Arc<dyn Fn(&Notice) + Send + Sync>,
 }
 
-impl Surroundings {
+impl HookEnvironment {
     /// Creates the surroundings of a session in a folder that is its project, with no listener.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
@@ -55,9 +55,9 @@ impl Surroundings {
     }
 }
 
-impl fmt::Debug for Surroundings {
+impl fmt::Debug for HookEnvironment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Surroundings").field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("HookEnvironment").field("folder", &self.folder).finish_non_exhaustive()
     }
 }
 
@@ -111,8 +111,8 @@ pub struct HooksError {
 ///
 /// # Errors
 /// [`HooksError`] for a hook that could never be asked: nothing starts with a guard that is not there.
-pub fn of_settings(merged: &Merged, around: Surroundings) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
-    let Surroundings { folder, project, environment, .. } = around.clone();
+pub fn of_settings(merged: &Merged, around: HookEnvironment) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
+    let HookEnvironment { folder, project, environment, .. } = around.clone();
     let started = Started::new(folder, project, environment);
     let hooks = Configured::new(merged, around, Arc::new(started))?;
     Ok(if hooks.entries.is_empty() { None } else { Some(Arc::new(hooks)) })
@@ -120,7 +120,7 @@ pub fn of_settings(merged: &Merged, around: Surroundings) -> Result<Option<Arc<d
 
 /// A hook, ready to be asked.
 #[derive(Debug)]
-struct Entry {
+struct ConfiguredHook {
     event: HookEvent,
     matcher: Matcher,
     hook: Arc<Hook>,
@@ -132,7 +132,7 @@ struct Entry {
 /// The hooks of settings, asked by a runner.
 pub struct Configured {
     /// The weakest layer first: the strongest has the last word where several write.
-    entries: Vec<Entry>,
+    entries: Vec<ConfiguredHook>,
     runner: Arc<dyn Runner>,
     transcript: Option<PathBuf>,
     listener: Arc<dyn Fn(&Notice) + Send + Sync>,
@@ -152,15 +152,25 @@ impl Configured {
     ///
     /// # Errors
     /// [`HooksError`] for a hook that could never be asked.
-    pub fn new(merged: &Merged, around: Surroundings, runner: Arc<dyn Runner>) -> Result<Self, HooksError> {
-        let Surroundings { bases, transcript, listener, .. } = around;
+    pub fn new(
+        merged: &Merged,
+        around: HookEnvironment,
+        runner: Arc<dyn Runner>,
+    ) -> Result<Self, HooksError> {
+        let HookEnvironment { bases, transcript, listener, .. } = around;
         let mut entries = Vec::new();
         for layer in merged.hooks.iter().rev() {
             for event in HookEvent::ALL.iter().copied() {
                 for group in layer.value.of(event) {
                     for hook in &group.hooks {
                         let (matcher, source) = (group.matcher.clone(), &hook.source);
-                        entries.push(Entry::new(event, matcher, hook.value.clone(), source, &bases)?);
+                        entries.push(ConfiguredHook::new(
+                            event,
+                            matcher,
+                            hook.value.clone(),
+                            source,
+                            &bases,
+                        )?);
                     }
                 }
             }
@@ -169,7 +179,7 @@ impl Configured {
     }
 
     /// The hooks that are meant, with their numbers. Nothing is made where none is.
-    fn meant(&self, event: HookEvent, name: &str, except: Option<usize>) -> Vec<(usize, &Entry)> {
+    fn meant(&self, event: HookEvent, name: &str, except: Option<usize>) -> Vec<(usize, &ConfiguredHook)> {
         let all = self.entries.iter().enumerate();
         all.filter(|(number, entry)| {
             entry.event == event && entry.matcher.covers(name) && Some(*number) != except
@@ -177,7 +187,7 @@ impl Configured {
         .collect()
     }
 
-    fn meant_for(&self, event: HookEvent, call: &HookCall<'_>) -> Vec<(usize, &Entry)> {
+    fn meant_for(&self, event: HookEvent, call: &HookCall<'_>) -> Vec<(usize, &ConfiguredHook)> {
         let except = call.except.filter(|_| event == HookEvent::PreToolUse);
         let mut meant = self.meant(event, call.tool, except);
         meant.retain(|(_, entry)| entry.only.as_ref().is_none_or(|rules| (call.touches)(rules)));
@@ -185,7 +195,12 @@ impl Configured {
     }
 
     /// Asks those that are meant, side by side.
-    fn ask(&self, session: &str, meant: Vec<(usize, &Entry)>, input: &Map<String, Value>) -> Vec<Said> {
+    fn ask(
+        &self,
+        session: &str,
+        meant: Vec<(usize, &ConfiguredHook)>,
+        input: &Map<String, Value>,
+    ) -> Vec<NamedAnswer> {
         let input = serde_json::to_vec(input).unwrap_or_default();
         let due: Vec<_> =
             meant.into_iter().filter(|(number, entry)| self.is_due(session, *number, entry)).collect();
@@ -197,15 +212,15 @@ impl Configured {
             }
         }
         let came = self.came(&waited, &input);
-        let said = |((number, entry), came): ((usize, &Entry), Came)| {
+        let said = |((number, entry), came): ((usize, &ConfiguredHook), Came)| {
             let answer = self.heard(entry, understood(entry.event, &came));
-            Said { number, by: entry.by.clone(), only: entry.only.clone(), answer }
+            NamedAnswer { number, by: entry.by.clone(), only: entry.only.clone(), answer }
         };
         waited.into_iter().zip(came).map(said).collect()
     }
 
-    fn came(&self, waited: &[(usize, &Entry)], input: &[u8]) -> Vec<Came> {
-        let ask = |entry: &Entry| self.runner.ask(&entry.hook, input);
+    fn came(&self, waited: &[(usize, &ConfiguredHook)], input: &[u8]) -> Vec<Came> {
+        let ask = |entry: &ConfiguredHook| self.runner.ask(&entry.hook, input);
         let [(_, first), rest @ ..] = waited else { return Vec::new() };
         if rest.is_empty() {
             return vec![ask(first)];
@@ -219,7 +234,7 @@ impl Configured {
                 .collect();
             let not_asked = |why: &str| Came::NotAsked(why.to_owned());
             let ended = others.into_iter().map(|thread| match thread {
-                Ok(thread) => thread.join().unwrap_or_else(|_| not_asked("whoever asked it broke down")),
+                Ok(thread) => thread.join().unwrap_or_else(|_| not_asked("its thread panicked")),
                 Err(e) => not_asked(&e.to_string()),
             });
             std::iter::once(ask(first)).chain(ended).collect()
@@ -227,13 +242,13 @@ impl Configured {
     }
 
     /// Returns `true` if a hook that is asked once has not been.
-    fn is_due(&self, session: &str, number: usize, entry: &Entry) -> bool {
+    fn is_due(&self, session: &str, number: usize, entry: &ConfiguredHook) -> bool {
         let mut asked = self.asked_once.lock().unwrap_or_else(PoisonError::into_inner);
         !entry.hook.once || asked.insert((session.to_owned(), number))
     }
 
     /// An answer as it counts: a failure of a hook that fails closed is a no.
-    fn heard(&self, entry: &Entry, mut answer: Answer) -> Answer {
+    fn heard(&self, entry: &ConfiguredHook, mut answer: HookAnswer) -> HookAnswer {
         let decides = matches!(entry.event, HookEvent::PreToolUse | HookEvent::PermissionRequest);
         if let Some(trouble) = answer.trouble.take() {
             let closed = entry.hook.fail_closed && decides;
@@ -250,7 +265,7 @@ impl Configured {
         answer
     }
 
-    fn tell(&self, entry: &Entry, kind: NoticeKind, text: String) {
+    fn tell(&self, entry: &ConfiguredHook, kind: NoticeKind, text: String) {
         (self.listener)(&Notice { event: entry.event, by: entry.by.clone(), kind, text });
     }
 
@@ -264,7 +279,7 @@ impl Configured {
         event: HookEvent,
         call: &HookCall<'_>,
         more: impl FnOnce(&mut Map<String, Value>),
-    ) -> Option<Vec<Said>> {
+    ) -> Option<Vec<NamedAnswer>> {
         let meant = self.meant_for(event, call);
         if meant.is_empty() {
             return None;
@@ -275,7 +290,7 @@ impl Configured {
     }
 }
 
-impl Entry {
+impl ConfiguredHook {
     fn new(
         event: HookEvent,
         matcher: Matcher,

@@ -9,7 +9,7 @@
 //! use pinfold::policy::merge::{Layered, merge};
 //! use pinfold::policy::{Layer, Settings};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
-//! use pinfold_hooks::{Surroundings, of_settings};
+//! use pinfold_hooks::{HookEnvironment, of_settings};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -19,9 +19,9 @@
 //! let settings = Settings::parse(says, Layer::User, &"settings.json".into())?;
 //! let merged = merge(&[Layered { settings, trusted: true }]);
 //!
-//! let plan = Plan::for_folder(folder.path());
-//! let hooks = of_settings(&merged, Surroundings::new(folder.path()))?;
-//! let session = Session::open(&Ambient::claim(), Plan { hooks, ..plan }, Arc::new(Memory::default()))?;
+//! let hooks = of_settings(&merged, HookEnvironment::new(folder.path()))?;
+//! let plan = Plan::for_folder(folder.path()).with_hooks(hooks);
+//! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //!
 //! let write = RawCall::new("Write", json!({"file_path": "a.txt", "content": "a\n"}));
 //! let refusal = session.decide(&write).outcome.err().expect("a no");
@@ -58,6 +58,6 @@ mod runner;
 mod started;
 mod told;
 
-pub use configured::{Configured, HooksError, Notice, NoticeKind, Surroundings, of_settings};
+pub use configured::{Configured, HookEnvironment, HooksError, Notice, NoticeKind, of_settings};
 pub use runner::{Came, Output, Runner};
 pub use started::Started;

@@ -11,7 +11,7 @@ pub enum Near {
     Loopback,
     /// The network that this machine is in.
     Private,
-    /// What is reached without a router, with the metadata services of clouds.
+    /// Link-local addresses, with the metadata services of clouds.
     LinkLocal,
     /// Shared by the customers of a provider.
     Shared,

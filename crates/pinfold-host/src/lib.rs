@@ -17,6 +17,9 @@
 //! # Vocabulary
 //! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`AddressPolicy`].
 //!
+//! # Features
+//! `idna` (default): names with letters beyond ASCII, in their encoded form (RFC 5891). Without it they are not names.
+//!
 //! # Invariants
 //! 1. Two names are the same host exactly when they are equal.
 //! 2. A rule about names never holds for an address.
@@ -24,6 +27,8 @@
 mod address;
 mod address_policy;
 mod file_url;
+#[cfg_attr(not(feature = "idna"), path = "international_absent.rs")]
+mod international;
 mod name;
 mod pattern;
 mod rule;

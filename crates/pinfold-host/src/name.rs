@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use crate::international::encode;
+
 /// The name of a host: ASCII, lower case, without a dot at the end; letters beyond ASCII in their encoded form.
 ///
 /// Built only by [`Name::parse`], so that two names are the same host exactly when they are equal.
@@ -21,8 +23,7 @@ impl Name {
         if text.is_empty() || text.len() > 4 * LONGEST {
             return None;
         }
-        let ascii =
-            if text.is_ascii() { text.to_ascii_lowercase() } else { idna::domain_to_ascii(text).ok()? };
+        let ascii = if text.is_ascii() { text.to_ascii_lowercase() } else { encode(text)? };
         let label = |label: &str| {
             let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
             (1..=63).contains(&label.len()) && label.bytes().all(known)
@@ -37,7 +38,7 @@ impl Name {
     }
 }
 
-/// What some programs take for an address: `127.1`, `0x7f000001`, `2130706433`. The last label of a real name is never
+/// A text that some programs take for an address: `127.1`, `0x7f000001`, `2130706433`. The last label of a real name is never
 /// a number.
 /// [WHATWG URL, ends in a number](https://url.spec.whatwg.org/#ends-in-a-number-checker)
 fn looks_like_address(text: &str) -> bool {
@@ -52,7 +53,7 @@ impl fmt::Display for Name {
     }
 }
 
-/// A host as somebody asks for it.
+/// A requested host.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Host {
     /// By name.
@@ -114,7 +115,8 @@ mod tests {
             ("github.com.", Some("github.com")),
             ("_dmarc.example.org", Some("_dmarc.example.org")),
             ("localhost", Some("localhost")),
-            ("bücher.example", Some("xn--bcher-kva.example")),
+            ("bücher.example", cfg!(feature = "idna").then_some("xn--bcher-kva.example")),
+            ("xn--bcher-kva.example", Some("xn--bcher-kva.example")),
             ("github.com..", None),
             ("", None),
             (".", None),

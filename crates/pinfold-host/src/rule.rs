@@ -13,16 +13,16 @@ use crate::pattern::HostPattern;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostRule {
     text: String,
-    of: Of,
+    of: HostScope,
     port: Option<u16>,
 }
 
 /// Which hosts a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Of {
-    /// Those with such a name.
+enum HostScope {
+    /// Hosts with a matching name.
     Names(HostPattern),
-    /// Those with an address in this network.
+    /// Hosts with an address in this network.
     Network(IpNet),
 }
 
@@ -32,13 +32,13 @@ enum Of {
 pub struct BadHost {
     /// The text.
     pub text: String,
-    /// What is wrong with it.
+    /// The mistake.
     pub why: &'static str,
-    /// What to write instead.
+    /// The text to write instead.
     pub mend: &'static str,
 }
 
-/// Where names are asked for. Inside, that is pinfold itself.
+/// Port of DNS. Inside a run its server is pinfold itself.
 const NAME_SERVICE: u16 = 53;
 
 impl HostRule {
@@ -68,7 +68,7 @@ impl HostRule {
     /// The rule that a pattern of `WebFetch` is, at every port. `text` is how it was written.
     pub fn of_pattern(text: &str, pattern: &HostPattern) -> Self {
         // `domain:127.0.0.1` names an address.
-        let of = pattern.exact().and_then(of).unwrap_or_else(|| Of::Names(pattern.clone()));
+        let of = pattern.exact().and_then(of).unwrap_or_else(|| HostScope::Names(pattern.clone()));
         Self { text: text.to_owned(), of, port: None }
     }
 
@@ -76,9 +76,9 @@ impl HostRule {
     pub fn everything() -> [Self; 3] {
         let v4 = IpNet::V4(Ipv4Net::default());
         let v6 = IpNet::V6(Ipv6Net::default());
-        let network = |of: IpNet| Self { text: of.to_string(), of: Of::Network(of), port: None };
+        let network = |of: IpNet| Self { text: of.to_string(), of: HostScope::Network(of), port: None };
         [
-            Self { text: "*".to_owned(), of: Of::Names(HostPattern::any()), port: None },
+            Self { text: "*".to_owned(), of: HostScope::Names(HostPattern::any()), port: None },
             network(v4),
             network(v6),
         ]
@@ -96,12 +96,12 @@ impl HostRule {
 
     /// Returns whether it is about a name, at some port.
     pub fn names(&self, name: &Name) -> bool {
-        matches!(&self.of, Of::Names(pattern) if pattern.matches(name.as_str()))
+        matches!(&self.of, HostScope::Names(pattern) if pattern.matches(name.as_str()))
     }
 
     /// Returns whether it is about an address, at some port. A rule about names never is.
     pub fn holds(&self, address: IpAddr) -> bool {
-        matches!(&self.of, Of::Network(net) if net.contains(&address.to_canonical()))
+        matches!(&self.of, HostScope::Network(net) if net.contains(&address.to_canonical()))
     }
 }
 
@@ -125,19 +125,19 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-fn of(host: &str) -> Option<Of> {
+fn of(host: &str) -> Option<HostScope> {
     if let Ok(address) = host.parse::<IpAddr>() {
-        return Some(Of::Network(address.to_canonical().into()));
+        return Some(HostScope::Network(address.to_canonical().into()));
     }
     if let Ok(net) = host.parse::<IpNet>() {
-        return Some(Of::Network(net.trunc()));
+        return Some(HostScope::Network(net.trunc()));
     }
     let pattern = match host.strip_prefix("*.") {
         _ if host == "*" => "domain:*".to_owned(),
         Some(below) => format!("domain:*.{}", Name::parse(below)?),
         None => format!("domain:{}", Name::parse(host)?),
     };
-    HostPattern::parse(&pattern).ok().map(Of::Names)
+    HostPattern::parse(&pattern).ok().map(HostScope::Names)
 }
 
 fn shortened(text: &str) -> String {

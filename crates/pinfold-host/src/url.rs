@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 
 use crate::name::Host;
 
-/// How a page is asked for.
+/// Scheme of a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Scheme {
     /// As it stands.
@@ -31,7 +31,7 @@ impl Scheme {
     }
 }
 
-/// The address of a page. Built only by [`WebUrl::parse`]; whoever connects uses these parts and reads no text again, so
+/// The address of a page. Built only by [`WebUrl::parse`]; a client connects by these parts and parses no text again, so
 /// that there are no two readings of one address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WebUrl {
@@ -47,7 +47,7 @@ const LONGEST: usize = 8 * 1024;
 
 impl WebUrl {
     /// Reads an address. Strict, since programs disagree about everything else: `http` or `https`, a plain ASCII name or
-    /// an address, no user. A fragment is left out: it is nobody's but the reader's.
+    /// an address, no user. A fragment is left out: it is not sent (RFC 9110 §7.1).
     ///
     /// Follows [RFC 3986, 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2).
     ///

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{Answer, By, Choice, Request, Via};
-use pinfold_render::{Answerable, Block, Body, Kind, offered, title, visible};
+use pinfold_render::{Answerable, Block, Body, LineBreaks, offered, title, visible};
 use serde_json::{Value, json};
 
 /// The longest text of a form, in bytes: clients truncate longer ones, and a user must not approve what was not shown.
@@ -136,8 +136,8 @@ fn said(choice: Answerable, request: &Request) -> String {
 /// A block of lines, each after a gutter, so that no text can imitate another block.
 fn write(message: &mut String, block: &Block<'_>) {
     let lines: Vec<String> = match block.kind {
-        Kind::Exact | Kind::Lines => block.text.split('\n').map(visible).collect(),
-        Kind::Inline | Kind::Prose => vec![visible(&block.text)],
+        LineBreaks::Exact | LineBreaks::Lines => block.text.split('\n').map(visible).collect(),
+        LineBreaks::Inline | LineBreaks::Prose => vec![visible(&block.text)],
     };
     for (number, line) in lines.iter().enumerate() {
         let label = if number == 0 { block.label } else { "" };

@@ -6,7 +6,7 @@
 use hyper::body::Bytes;
 use pinfold::consent::{PartShown, Request, WidthShown};
 use pinfold_approvals::socket::RequestSummary;
-use pinfold_render::{Answerable, Block, Body, Kind, Piece, Tone, at_rest, offered, title};
+use pinfold_render::{Answerable, Block, Body, LineBreaks, Piece, Tone, at_rest, offered, title};
 use serde::Serialize;
 
 /// The largest request that is sent, in bytes: no browser draws more before the deadline, and others wait behind it.
@@ -154,10 +154,10 @@ impl BlockJson {
             label: block.label,
             sign: block.sign,
             kind: match block.kind {
-                Kind::Exact => "exact",
-                Kind::Lines => "lines",
-                Kind::Inline => "inline",
-                Kind::Prose => "prose",
+                LineBreaks::Exact => "exact",
+                LineBreaks::Lines => "lines",
+                LineBreaks::Inline => "inline",
+                LineBreaks::Prose => "prose",
             },
             tone: match block.tone {
                 Tone::Plain => "plain",
@@ -206,7 +206,7 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
     let mut line = Vec::new();
     for piece in block.pieces() {
         let is_break = matches!(piece, Piece::Breaks(_));
-        if !(piece == Piece::Breaks(1) && block.kind == Kind::Lines) {
+        if !(piece == Piece::Breaks(1) && block.kind == LineBreaks::Lines) {
             push(&mut line, piece);
         }
         if is_break {
@@ -272,11 +272,14 @@ mod tests {
     #[test]
     fn lines_are_those_of_the_text() {
         let block = |kind, text| Block { kind, ..Block::lines("", text) };
-        assert_eq!(lines(&block(Kind::Lines, "a\n\nb\n")), [vec![plain("a")], vec![], vec![plain("b")]]);
-        let exact = lines(&block(Kind::Exact, "a\nb"));
+        assert_eq!(
+            lines(&block(LineBreaks::Lines, "a\n\nb\n")),
+            [vec![plain("a")], vec![], vec![plain("b")]]
+        );
+        let exact = lines(&block(LineBreaks::Exact, "a\nb"));
         assert_eq!(exact, [vec![plain("a"), look("faint", "↵")], vec![plain("b")]]);
-        assert_eq!(lines(&block(Kind::Lines, "")), [Vec::<TextRun>::new()]);
-        let far = lines(&block(Kind::Lines, &format!("a{}b", "\n".repeat(500))));
+        assert_eq!(lines(&block(LineBreaks::Lines, "")), [Vec::<TextRun>::new()]);
+        let far = lines(&block(LineBreaks::Lines, &format!("a{}b", "\n".repeat(500))));
         assert_eq!(far, [vec![plain("a"), look("mark", "‹500 line breaks›")], vec![plain("b")]]);
     }
 

@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use pinfold::consent::{Choice, Heard, Via};
+use pinfold::consent::{ApproverResponse, Choice, Via};
 use pinfold_page::PageEvent;
 use serde_json::json;
 
@@ -171,7 +171,7 @@ fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
         assert_eq!(over["number"], shown["number"]);
         assert!(over["words"].as_str().unwrap().starts_with("an approver on the page answered no"), "{over}");
     }
-    let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
+    let ApproverResponse::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!(answer.choice, Choice::No { message: Some("not now".to_owned()), process: false });
     assert_eq!(answer.by.via, Via::Web);
     assert!(answer.by.who.unwrap().contains("ana"));
@@ -211,7 +211,7 @@ fn one_answer_counts_and_only_what_was_offered() {
     assert_eq!(replies.iter().filter(|reply| reply.status == 200).count(), 1);
     let late = replies.iter().find(|reply| reply.status != 200).unwrap();
     assert!(late.status == 409 && late.body.contains("is already resolved"), "{}", late.body);
-    let Heard::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
+    let ApproverResponse::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!(answer.choice, Choice::session(1));
 }
 

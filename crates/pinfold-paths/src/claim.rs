@@ -57,7 +57,7 @@ pub(crate) fn spell(cwd: &Path, home: Option<&Path>, claim: &PathClaim) -> Resul
     if written.is_empty() {
         return Err(Why::Empty);
     }
-    let mut words = Words::new(cwd.as_os_str().len() + written.len());
+    let mut words = ClaimBytes::new(cwd.as_os_str().len() + written.len());
     match tilde(written, home)? {
         Some((home, rest)) => {
             words.push(home.as_os_str().as_bytes())?;
@@ -88,14 +88,14 @@ fn tilde<'a>(written: &'a [u8], home: Option<&'a Path>) -> Result<Option<(&'a Pa
     }
 }
 
-struct Words {
+struct ClaimBytes {
     bytes: Vec<u8>,
     from_cwd: usize,
     must_be_folder: bool,
     climbs: bool,
 }
 
-impl Words {
+impl ClaimBytes {
     fn new(room: usize) -> Self {
         Self {
             bytes: Vec::with_capacity(room.min(LONGEST) + 2),

@@ -15,7 +15,7 @@ use crate::place::{Kind, Place, Sight};
 use crate::sys;
 use crate::tree;
 use crate::version::Version;
-use crate::workspace::{Base, Workspace};
+use crate::workspace::{BaseFolder, Workspace};
 
 /// A place that may be written, held by the folder it stands in and a plain name: inside a writable root, or one
 /// outside that was approved.
@@ -180,7 +180,7 @@ impl Contained {
     /// [`DeedError::NotAFolder`], [`DeedError::Changed`].
     pub(crate) fn to_workspace(&self, like: &Workspace) -> Result<Workspace, DeedError> {
         let listing = self.open_dir()?;
-        let base = Base::new(sys::reopen_folder(listing.fd())?, self.real().into())?;
+        let base = BaseFolder::new(sys::reopen_folder(listing.fd())?, self.real().into())?;
         Ok(Workspace { base: base.into(), slash: like.slash.clone() })
     }
 

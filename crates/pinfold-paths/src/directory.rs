@@ -25,7 +25,7 @@ pub struct Directory {
 
 /// One name in a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Entry {
+pub struct DirectoryEntry {
     /// A plain name: not empty, not `.` or `..`, no slash.
     pub name: OsString,
     /// Type of the entry, as far as the listing says; `None` on file systems that do not say.
@@ -54,13 +54,15 @@ impl Directory {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn entries(&self) -> Result<impl Iterator<Item = Result<Entry, DeedError>> + use<>, DeedError> {
+    pub fn entries(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<DirectoryEntry, DeedError>> + use<>, DeedError> {
         let dir = Dir::read_from(&self.fd)?;
         Ok(dir.filter_map(|entry| match entry {
             Ok(entry) => {
                 let name = OsStr::from_bytes(entry.file_name().to_bytes());
                 let plain = name != "." && name != "..";
-                plain.then(|| Ok(Entry { name: name.into(), kind: entry_kind(entry.file_type()) }))
+                plain.then(|| Ok(DirectoryEntry { name: name.into(), kind: entry_kind(entry.file_type()) }))
             }
             Err(errno) => Some(Err(errno.into())),
         }))

@@ -17,14 +17,14 @@ use crate::line::Line;
 use crate::outside::Disguise;
 use crate::resolve::{LastLink, Why};
 use crate::sys;
-use crate::workspace::Base;
+use crate::workspace::BaseFolder;
 
 /// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
 
 /// The end of a walk.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct WalkEnd {
     /// As named: links kept, `..` taken.
     pub(crate) asked: PathBuf,
     /// As the kernel goes: no links.
@@ -72,14 +72,14 @@ enum Origin {
     Link,
 }
 
-struct Step {
+struct WalkStep {
     name: OsString,
     origin: Origin,
 }
 
 /// The folder that a walk has reached.
 enum At<'a> {
-    Base(&'a Base),
+    Base(&'a BaseFolder),
     Opened(OwnedFd),
 }
 
@@ -92,9 +92,9 @@ impl At<'_> {
     }
 }
 
-struct Walk<'a> {
+struct PathWalk<'a> {
     line: &'a Line,
-    ahead: VecDeque<Step>,
+    ahead: VecDeque<WalkStep>,
     at: At<'a>,
     real: PathBuf,
     /// Number of trailing names of `real` that are folders not there yet, in a line that imagines them. `at` is the
@@ -110,10 +110,10 @@ struct Walk<'a> {
 }
 
 /// Walks a claim to its end.
-pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result<Found, Lost> {
+pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result<WalkEnd, Lost> {
     // A root's path was free of links when the root was opened, so the walk may begin in the open root itself.
     let base = line.nearest(&spelling.path);
-    let mut walk = Walk {
+    let mut walk = PathWalk {
         line,
         ahead: steps(spelling, base),
         at: At::Base(base),
@@ -140,7 +140,7 @@ pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result
 }
 
 /// The names of the claim that lie below `base`.
-fn steps(spelling: &Spelling, base: &Base) -> VecDeque<Step> {
+fn steps(spelling: &Spelling, base: &BaseFolder) -> VecDeque<WalkStep> {
     let below = base.below(&spelling.path).unwrap_or(&spelling.path).as_os_str().as_bytes();
     let mut bytes = spelling.path.as_os_str().len() - below.len();
     let names = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
@@ -148,7 +148,7 @@ fn steps(spelling: &Spelling, base: &Base) -> VecDeque<Step> {
         bytes += name.len();
         let origin = if bytes <= spelling.from_cwd { Origin::WorkingDirectory } else { Origin::Claim };
         bytes += 1;
-        Step { name: OsStr::from_bytes(name).into(), origin }
+        WalkStep { name: OsStr::from_bytes(name).into(), origin }
     };
     names.map(step).collect()
 }
@@ -158,8 +158,8 @@ enum Taken {
     Missing { missing_dirs: usize },
 }
 
-impl<'a> Walk<'a> {
-    fn take(&mut self, step: Step) -> Result<Taken, Lost> {
+impl<'a> PathWalk<'a> {
+    fn take(&mut self, step: WalkStep) -> Result<Taken, Lost> {
         if step.name == ".." {
             self.climb(step.origin)?;
             return Ok(Taken::Stands(FileType::Directory));
@@ -200,14 +200,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn go_down(&mut self, next: OwnedFd, step: Step) -> Taken {
+    fn go_down(&mut self, next: OwnedFd, step: WalkStep) -> Taken {
         self.at = At::Opened(next);
         self.enter(step);
         Taken::Stands(FileType::Directory)
     }
 
     /// Goes to a name that stands, or may stand, where the walk is.
-    fn enter(&mut self, step: Step) {
+    fn enter(&mut self, step: WalkStep) {
         self.real.push(&step.name);
         if step.origin != Origin::Link {
             self.asked.push((step.name, false));
@@ -247,7 +247,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to a name that would stand in a folder that is not there.
-    fn imagine(&mut self, step: Step) -> Result<Taken, Lost> {
+    fn imagine(&mut self, step: WalkStep) -> Result<Taken, Lost> {
         if step.name.len() > LONGEST_NAME {
             return Err(Why::TooLong.into());
         }
@@ -257,14 +257,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns `true` if a line that imagines folders imagines this one. The target of a link has to be there.
-    fn is_imagined(&self, step: &Step) -> bool {
+    fn is_imagined(&self, step: &WalkStep) -> bool {
         let by_link = step.origin == Origin::Link || self.ahead.iter().any(|s| s.origin == Origin::Link);
         let in_cwd = step.origin == Origin::WorkingDirectory && self.line.is_imagined();
         !by_link && (in_cwd || self.line.imagines(&self.real.join(&step.name)))
     }
 
     /// Puts a link's target in place of the link.
-    fn follow_link(&mut self, step: Step) -> Result<(), Lost> {
+    fn follow_link(&mut self, step: WalkStep) -> Result<(), Lost> {
         self.links += 1;
         if self.links > MOST_LINKS {
             return Err(Why::LinkLoop.into());
@@ -285,7 +285,7 @@ impl<'a> Walk<'a> {
             self.moved(Disguise::Link);
         }
         for name in words.split(|byte| *byte == b'/').rev().filter(|name| !matches!(*name, b"" | b".")) {
-            self.ahead.push_front(Step { name: OsStr::from_bytes(name).into(), origin: Origin::Link });
+            self.ahead.push_front(WalkStep { name: OsStr::from_bytes(name).into(), origin: Origin::Link });
         }
         if step.origin != Origin::Link {
             self.asked.push((step.name, true));
@@ -294,7 +294,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Nothing stands here: the rest of the claim is a place to be made, if it is plain and the claim's own.
-    fn stop_at_missing(&mut self, step: Step) -> Result<Taken, Lost> {
+    fn stop_at_missing(&mut self, step: WalkStep) -> Result<Taken, Lost> {
         if self.is_imagined(&step) {
             return self.imagine(step);
         }
@@ -303,7 +303,7 @@ impl<'a> Walk<'a> {
         let climbs = self.ahead.iter().any(|step| step.name == "..");
         let in_cwd = step.origin == Origin::WorkingDirectory;
         let missing_dirs = self.ahead.len();
-        let rest: Vec<Step> = std::iter::once(step).chain(self.ahead.drain(..)).collect();
+        let rest: Vec<WalkStep> = std::iter::once(step).chain(self.ahead.drain(..)).collect();
         if dangling {
             let leads_to =
                 rest.iter().filter(|_| !climbs).fold(self.real.clone(), |path, step| path.join(&step.name));
@@ -333,10 +333,10 @@ impl<'a> Walk<'a> {
         self.inside = inside;
     }
 
-    fn found(self, file_type: Option<FileType>, missing_dirs: usize) -> Found {
+    fn found(self, file_type: Option<FileType>, missing_dirs: usize) -> WalkEnd {
         let mut asked = PathBuf::from("/");
         asked.extend(self.asked.iter().map(|(name, _)| name));
-        Found {
+        WalkEnd {
             asked,
             real: self.real,
             file_type,

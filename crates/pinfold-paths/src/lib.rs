@@ -44,7 +44,7 @@
 //! 5. The process's own rights are used by path in one function only: [`Workspace::open`].
 //!
 //! # What this does not stop
-//! - Somebody with rights outside who moves a held folder out of the root *between* the last look and the deed, a
+//! - A process with rights outside that moves a held folder out of the root *between* the last look and the deed, a
 //!   window of microseconds: the deed then lands in the moved folder. Nothing that is confined to the root can do that.
 //! - Hard links: another name of the same file may lie elsewhere. Writing breaks the link, so the other name keeps its
 //!   content; reading shows the content. [`Kind::File`] tells the number of names; the caller judges.
@@ -81,7 +81,7 @@ mod workspace;
 pub use claim::PathClaim;
 pub use contained::Contained;
 pub use copied::Copied;
-pub use directory::{Directory, Entry, EntryKind};
+pub use directory::{Directory, DirectoryEntry, EntryKind};
 pub use error::DeedError;
 pub use imagined::Imagined;
 pub use in_place::{Opening, Owner, SetTime};

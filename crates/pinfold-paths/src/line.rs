@@ -12,7 +12,7 @@ use crate::imagined::Imagined;
 use crate::resolve::{LastLink, Resolution, resolve};
 use crate::show::show;
 use crate::sys::Strategy;
-use crate::workspace::{Base, Workspace, below};
+use crate::workspace::{BaseFolder, Workspace, below};
 
 /// The boundary between inside and outside, for one caller. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -226,13 +226,13 @@ impl Line {
     }
 
     /// The deepest open folder on the way to `path`: where looking can begin.
-    pub(crate) fn nearest(&self, path: &Path) -> &Arc<Base> {
+    pub(crate) fn nearest(&self, path: &Path) -> &Arc<BaseFolder> {
         let open = self.roots.iter().chain([&self.display]).map(|root| &root.workspace.base);
         let on_the_way = open.filter(|base| base.below(path).is_some());
         on_the_way.max_by_key(|base| base.path().as_os_str().len()).unwrap_or_else(|| self.slash())
     }
 
-    pub(crate) fn slash(&self) -> &Arc<Base> {
+    pub(crate) fn slash(&self) -> &Arc<BaseFolder> {
         &self.display.workspace.slash
     }
 

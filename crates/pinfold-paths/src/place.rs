@@ -17,7 +17,7 @@ use crate::directory::Directory;
 use crate::error::DeedError;
 use crate::sys::{self, Look, Strategy};
 use crate::version::{FileId, Version};
-use crate::workspace::Base;
+use crate::workspace::BaseFolder;
 
 /// Type of the object at a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Kind {
 /// - `real` is `base`'s path and then plain names only; its last `missing_dirs + 1` (or one) stand below `parent`.
 #[derive(Debug)]
 pub struct Place {
-    pub(crate) base: Arc<Base>,
+    pub(crate) base: Arc<BaseFolder>,
     pub(crate) parent: Parent,
     pub(crate) asked: PathBuf,
     /// `None` when it is spelled like `asked`.

@@ -14,12 +14,12 @@ use rustix::io::Errno;
 
 use crate::claim::{PathClaim, Spelling, spell};
 use crate::contained::Contained;
-use crate::follow::{Found, follow};
+use crate::follow::{WalkEnd, follow};
 use crate::line::Line;
 use crate::outside::{Disguise, Outside};
 use crate::place::{Parent, Place, Sight};
 use crate::sys;
-use crate::workspace::Base;
+use crate::workspace::BaseFolder;
 
 /// Treatment of a link at the very end of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,8 +133,8 @@ fn unresolved(why: Why, asked: PathBuf, leads_to: Option<PathBuf>) -> Resolution
 }
 
 /// A place without its names: what [`hold`] finds.
-struct Held {
-    base: Arc<Base>,
+struct HeldObject {
+    base: Arc<BaseFolder>,
     inside: bool,
     parent: Parent,
     seen: Sight,
@@ -144,7 +144,7 @@ struct Held {
 
 /// The way for ordinary claims: no `..`, no link on the way, every folder there. Two system calls.
 /// `None` is no verdict: the careful way decides.
-fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<Held> {
+fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<HeldObject> {
     if spelling.climbs || spelling.must_be_folder {
         return None;
     }
@@ -174,9 +174,9 @@ fn careful(line: &Line, spelling: &Spelling, last: LastLink) -> Resolution {
     unresolved(Why::Race, spelling.path.clone(), None)
 }
 
-impl Held {
+impl HeldObject {
     /// Returns `true` if the held object is of the type that the walk met: no link slipped in, nothing appeared where nothing was.
-    fn agrees_with(&self, found: &Found) -> bool {
+    fn agrees_with(&self, found: &WalkEnd) -> bool {
         match (&self.seen, found.file_type) {
             (Sight::There(look), Some(file_type)) => look.file_type == file_type,
             (Sight::Missing { .. }, None) => true,
@@ -186,7 +186,7 @@ impl Held {
 }
 
 /// Opens the folder that holds `real` (plain names only, absolute) beneath the root that covers it, or beneath `/`.
-fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> Result<Held, Errno> {
+fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> Result<HeldObject, Errno> {
     let root = line.root_of(real);
     let base = root.map_or_else(|| line.slash(), |root| &root.workspace.base);
     let (folder, first) = split(base.below(real).unwrap_or(Path::new("")), missing_dirs);
@@ -207,7 +207,14 @@ fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> 
         Some(Err(errno)) => return Err(errno),
     };
     let crosses_mount = !look.same_mount(base.look());
-    Ok(Held { base: Arc::clone(base), inside: root.is_some(), parent, seen, crosses_mount, must_be_folder })
+    Ok(HeldObject {
+        base: Arc::clone(base),
+        inside: root.is_some(),
+        parent,
+        seen,
+        crosses_mount,
+        must_be_folder,
+    })
 }
 
 /// Splits plain names into the folders that stand and the first name below them; no name for the base itself.
@@ -224,7 +231,7 @@ fn split(below: &Path, missing_dirs: usize) -> (&Path, Option<&OsStr>) {
 
 fn sort(
     line: &Line,
-    held: Held,
+    held: HeldObject,
     asked: PathBuf,
     real: Option<PathBuf>,
     left: Option<Disguise>,

@@ -32,20 +32,20 @@ impl Ambient {
 /// - `path` was absolute, free of links and `..`, and led to this very folder when it was opened.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    pub(crate) base: Arc<Base>,
+    pub(crate) base: Arc<BaseFolder>,
     /// The root of the file system, where places outside begin.
-    pub(crate) slash: Arc<Base>,
+    pub(crate) slash: Arc<BaseFolder>,
 }
 
 /// A folder that places hang below.
 #[derive(Debug)]
-pub(crate) struct Base {
+pub(crate) struct BaseFolder {
     fd: OwnedFd,
     path: PathBuf,
     look: Look,
 }
 
-impl Base {
+impl BaseFolder {
     pub(crate) fn new(fd: OwnedFd, path: PathBuf) -> Result<Self, Errno> {
         let look = sys::look_at(fd.as_fd())?;
         Ok(Self { fd, path, look })
@@ -121,8 +121,9 @@ impl Workspace {
             Err(Errno::NOTDIR) => return Err(WorkspaceError::NotAFolder(path.into())),
             other => other.map_err(|errno| io(errno.into()))?,
         };
-        let base = Base::new(fd, canonical).map_err(|errno| io(errno.into()))?;
-        let slash = sys::open_folder_unheld(Path::new("/")).and_then(|fd| Base::new(fd, PathBuf::from("/")));
+        let base = BaseFolder::new(fd, canonical).map_err(|errno| io(errno.into()))?;
+        let slash =
+            sys::open_folder_unheld(Path::new("/")).and_then(|fd| BaseFolder::new(fd, PathBuf::from("/")));
         let slash = slash.map_err(|errno| io(errno.into()))?;
         let workspace = Self { base: Arc::new(base), slash: Arc::new(slash) };
         match workspace.looks_again() {

@@ -3,8 +3,8 @@
 
 use divan::{Bencher, black_box};
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Effect, Facts, Grants, Interaction, Kind, Layer, PathFact, Policy, RawCall,
-    Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, judge,
+    Access, Bases, Case, Claims, Effect, Facts, Grants, Interaction, Layer, PathFact, PathKind, Policy,
+    RawCall, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, judge,
 };
 use serde_json::json;
 
@@ -106,7 +106,7 @@ fn fact(operation: pinfold_policy::Operation) -> PathFact {
         asked: "/w/src/a.rs".into(),
         real: Some("/w/src/a.rs".into()),
         standing: Standing::Inside,
-        kind: Kind::File,
+        kind: PathKind::File,
         names: 1,
         guarded: None,
         declared: None,

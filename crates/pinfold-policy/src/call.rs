@@ -6,7 +6,7 @@ use pinfold_commands::PathText;
 use serde_json::Value;
 
 use crate::foreign::ForeignCall;
-use crate::form::{BadField, Form, Needed};
+use crate::form::{BadField, InputForm, Needed};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
     MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
@@ -126,24 +126,24 @@ impl ToolCall {
 
     fn parse_as(name: ToolName, input: &Value, needed: Needed) -> Result<Self, BadField> {
         Ok(match name {
-            ToolName::Read => Self::Read(Form::from_value(input, needed)?),
-            ToolName::Write => Self::Write(Form::from_value(input, needed)?),
-            ToolName::Edit => Self::Edit(Form::from_value(input, needed)?),
-            ToolName::MultiEdit => Self::MultiEdit(Form::from_value(input, needed)?),
-            ToolName::NotebookEdit => Self::NotebookEdit(Form::from_value(input, needed)?),
+            ToolName::Read => Self::Read(InputForm::from_value(input, needed)?),
+            ToolName::Write => Self::Write(InputForm::from_value(input, needed)?),
+            ToolName::Edit => Self::Edit(InputForm::from_value(input, needed)?),
+            ToolName::MultiEdit => Self::MultiEdit(InputForm::from_value(input, needed)?),
+            ToolName::NotebookEdit => Self::NotebookEdit(InputForm::from_value(input, needed)?),
             ToolName::ApplyPatch => Self::ApplyPatch(patch(&ApplyPatchInput::from_value(input, needed)?)?),
-            ToolName::Delete => Self::Delete(Form::from_value(input, needed)?),
-            ToolName::MoveFile => Self::MoveFile(Form::from_value(input, needed)?),
-            ToolName::CopyFile => Self::CopyFile(Form::from_value(input, needed)?),
-            ToolName::MakeDir => Self::MakeDir(Form::from_value(input, needed)?),
-            ToolName::Ls => Self::Ls(Form::from_value(input, needed)?),
-            ToolName::Glob => Self::Glob(Form::from_value(input, needed)?),
-            ToolName::Grep => Self::Grep(Form::from_value(input, needed)?),
-            ToolName::Bash => Self::Bash(Form::from_value(input, needed)?),
-            ToolName::BashOutput => Self::BashOutput(Form::from_value(input, needed)?),
-            ToolName::KillBash => Self::KillBash(Form::from_value(input, needed)?),
-            ToolName::BashInput => Self::BashInput(Form::from_value(input, needed)?),
-            ToolName::WebFetch => Self::WebFetch(Form::from_value(input, needed)?),
+            ToolName::Delete => Self::Delete(InputForm::from_value(input, needed)?),
+            ToolName::MoveFile => Self::MoveFile(InputForm::from_value(input, needed)?),
+            ToolName::CopyFile => Self::CopyFile(InputForm::from_value(input, needed)?),
+            ToolName::MakeDir => Self::MakeDir(InputForm::from_value(input, needed)?),
+            ToolName::Ls => Self::Ls(InputForm::from_value(input, needed)?),
+            ToolName::Glob => Self::Glob(InputForm::from_value(input, needed)?),
+            ToolName::Grep => Self::Grep(InputForm::from_value(input, needed)?),
+            ToolName::Bash => Self::Bash(InputForm::from_value(input, needed)?),
+            ToolName::BashOutput => Self::BashOutput(InputForm::from_value(input, needed)?),
+            ToolName::KillBash => Self::KillBash(InputForm::from_value(input, needed)?),
+            ToolName::BashInput => Self::BashInput(InputForm::from_value(input, needed)?),
+            ToolName::WebFetch => Self::WebFetch(InputForm::from_value(input, needed)?),
         })
     }
 
@@ -167,12 +167,12 @@ impl ToolCall {
         }
     }
 
-    /// Returns `true` if the tool itself is a part that is judged: a third-party tool, or one whose effect is no place.
+    /// Returns `true` if the tool itself is a part that is judged: a third-party tool, or one whose effect is not on a path.
     pub fn judged_itself(&self) -> bool {
         matches!(self, Self::Mcp(_) | Self::Foreign(_) | Self::WebFetch(_))
     }
 
-    /// The tool of ours whose rules it follows.
+    /// Returns the tool of pinfold whose rules it follows.
     pub fn ruled_as(&self) -> Option<ToolName> {
         match self {
             Self::Foreign(call) => call.ruled_as(),

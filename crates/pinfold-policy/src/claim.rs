@@ -1,4 +1,4 @@
-//! What a call says it will touch: an allegation, read off the call alone.
+//! Claims: the paths, commands and hosts that a call says it will touch, read off the call alone.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub enum ShellClaim {
 }
 
 impl ShellClaim {
-    /// What would be said to the shell.
+    /// Returns the text for the shell.
     pub fn said(&self) -> Option<&str> {
         match self {
             Self::Run(command) => Some(command),
@@ -39,7 +39,7 @@ impl ShellClaim {
 pub struct Claims {
     /// The paths. A tool finds its targets again by their place in this list.
     pub paths: Vec<PathClaim>,
-    /// What a command line would run, each command a part of the call.
+    /// The commands of a command line, each a part of the call.
     pub commands: Vec<CommandClaim>,
     /// The hosts that would be reached.
     pub hosts: Vec<HostClaim>,
@@ -49,12 +49,12 @@ pub struct Claims {
     pub script: Option<Arc<Script>>,
     /// Why no rule may allow the command line as a whole, if so.
     pub bars: Vec<NotAllowlistable>,
-    /// What the command line as a whole would do that needs a person.
+    /// Safeguards that the command line as a whole sets off.
     pub safeguards: Vec<SafeguardHit>,
 }
 
 impl Claims {
-    /// What `call` says it will touch.
+    /// Reads the claims off `call`.
     pub fn of(call: &ToolCall) -> Self {
         use Operation as O;
         let paths = match call {

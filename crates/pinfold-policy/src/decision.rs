@@ -122,7 +122,7 @@ pub enum Reason {
     UnusualPort(u16),
     /// Shells are off in this session.
     BashNotAllowed,
-    /// Nothing holds a shell here, or too little.
+    /// Shells are not sandboxed here, or not enough.
     ShellNotHeld,
     /// The call has no part that any step could judge.
     NothingToJudge,

@@ -39,7 +39,7 @@ impl DeniedPaths {
     }
 
     /// Adds places whose reading is denied too, with everything beneath them: absolute paths, which need not
-    /// exist. What is a wildcard in a rule is one in them.
+    /// exist. Wildcards of rules count in them.
     ///
     /// # Errors
     /// The first path that no rule can name, such as one that is not UTF-8.

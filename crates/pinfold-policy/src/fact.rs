@@ -75,7 +75,7 @@ pub enum ShellHold {
     Degraded,
     /// The caller runs it in an unknown sandbox: it is judged by its words alone.
     Theirs,
-    /// Nothing that was accepted.
+    /// No accepted sandbox.
     Nothing,
 }
 
@@ -90,10 +90,10 @@ pub struct PathFact {
     pub asked: PathBuf,
     /// The place with every link followed; absent when it is unknown.
     pub real: Option<PathBuf>,
-    /// On which side of the line it lies.
+    /// Side of the workspace boundary.
     pub standing: Standing,
     /// Type of the object there.
-    pub kind: Kind,
+    pub kind: PathKind,
     /// Number of hard links of the file; 0 when nothing is there.
     pub names: u64,
     /// A guard that covers the place or the name it was asked for by.
@@ -113,17 +113,17 @@ pub struct PathFact {
     pub matched: Vec<PathBuf>,
 }
 
-/// On which side of the line a place lies.
+/// Side of the workspace boundary on which a path lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Standing {
-    /// In a folder that may be written.
+    /// A path in a writable folder.
     Inside,
     /// Elsewhere.
     Outside {
         /// The path as written looks as if it lay inside.
         disguise: Option<Disguise>,
     },
-    /// In a place that only the shell of the call sees: a private `/tmp`.
+    /// A path that only the shell of the call sees: a private `/tmp`.
     OfTheShell,
     /// Perhaps no place at all: a text argument of a third-party tool. Rules that take something away and guards
     /// hold for it, and nothing else does.
@@ -146,14 +146,14 @@ pub enum Disguise {
 pub struct Why {
     /// One clause: `it is a loop of links`.
     pub reason: String,
-    /// Nothing is there: a plain mistake, not a dead end.
+    /// The path does not exist: a plain mistake, not a dead end.
     pub missing: bool,
 }
 
 /// Type of the object that a path names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// Nothing yet.
+pub enum PathKind {
+    /// Not there yet.
     Missing,
     /// An ordinary file.
     File,

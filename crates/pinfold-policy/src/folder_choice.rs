@@ -20,7 +20,7 @@ pub struct FolderChoice {
     pub programs: Vec<PathBuf>,
     /// The person named the folder, and said beside it that it may be a home (`--folder ~ --allow-home`).
     pub said_twice: bool,
-    /// Nothing is granted: calls are only judged.
+    /// No folder is granted: calls are only judged.
     pub only_judged: bool,
 }
 
@@ -76,7 +76,7 @@ impl fmt::Display for NoProject {
 }
 
 impl FolderChoice {
-    /// For sessions in which nothing is carried out.
+    /// Returns the choice for sessions that execute nothing.
     #[must_use]
     pub fn only_judged() -> Self {
         Self { only_judged: true, ..Self::default() }

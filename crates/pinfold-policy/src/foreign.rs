@@ -146,7 +146,7 @@ impl ForeignCall {
         }
     }
 
-    /// The tool of ours whose rules it follows.
+    /// Returns the tool of pinfold whose rules it follows.
     pub(crate) fn ruled_as(&self) -> Option<ToolName> {
         match self {
             Self::File { like, .. } | Self::Unread { like } => Some(*like),

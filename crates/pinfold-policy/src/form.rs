@@ -154,15 +154,15 @@ pub(crate) struct FieldSpec {
 }
 
 /// A whole input, declared with [`input!`].
-pub(crate) trait Form: Sized {
+pub(crate) trait InputForm: Sized {
     const FIELDS: &'static [FieldSpec];
 
-    fn fill(reader: &mut Reader<'_>) -> Result<Self, BadField>;
+    fn fill(reader: &mut FieldReader<'_>) -> Result<Self, BadField>;
 
     /// Reads the object; every field is taken or named in the error.
     fn from_value(value: &Value, needed: Needed) -> Result<Self, BadField> {
         let object = value.as_object().ok_or_else(|| BadField::new("", "an object", found(value)))?;
-        let mut reader = Reader { object, needed, taken: Vec::with_capacity(object.len()) };
+        let mut reader = FieldReader { object, needed, taken: Vec::with_capacity(object.len()) };
         let filled = Self::fill(&mut reader)?;
         reader.nothing_left(Self::FIELDS)?;
         Ok(filled)
@@ -193,13 +193,13 @@ pub(crate) enum Needed {
 }
 
 /// Takes fields out of an object and remembers which.
-pub(crate) struct Reader<'a> {
+pub(crate) struct FieldReader<'a> {
     object: &'a Map<String, Value>,
     needed: Needed,
     taken: Vec<&'static str>,
 }
 
-impl Reader<'_> {
+impl FieldReader<'_> {
     /// The field under its name or one of its older names. Both at once is an error, even when they agree:
     /// a caller that says a thing twice may mean two things.
     pub(crate) fn take<T: Field>(
@@ -247,7 +247,7 @@ macro_rules! input {
             $( $(#[doc = $doc])+ pub $field: $ty, )*
         }
 
-        impl $crate::form::Form for $name {
+        impl $crate::form::InputForm for $name {
             const FIELDS: &'static [$crate::form::FieldSpec] = &[
                 $( $crate::form::FieldSpec {
                     name: $main,
@@ -257,18 +257,18 @@ macro_rules! input {
                 }, )*
             ];
 
-            fn fill(reader: &mut $crate::form::Reader<'_>) -> Result<Self, $crate::form::BadField> {
+            fn fill(reader: &mut $crate::form::FieldReader<'_>) -> Result<Self, $crate::form::BadField> {
                 Ok(Self { $( $field: reader.take($main, &[$($alias),*])?, )* })
             }
         }
 
         impl $crate::form::Field for $name {
             fn read(value: &serde_json::Value) -> Result<Self, $crate::form::BadField> {
-                <Self as $crate::form::Form>::from_value(value, $crate::form::Needed::ForTheDeed)
+                <Self as $crate::form::InputForm>::from_value(value, $crate::form::Needed::ForTheDeed)
             }
 
             fn schema() -> serde_json::Value {
-                <Self as $crate::form::Form>::object_schema()
+                <Self as $crate::form::InputForm>::object_schema()
             }
         }
     };

@@ -4,7 +4,7 @@
 //! Nothing is compared as text prefix: `.gitattributes` is not `.git`, `.bashrc.md` is not `.bashrc`.
 //!
 //! Trap: a guard says nothing about what a caller should do. The gate asks a person, the boundary mounts the
-//! place read-only or covers it; [`Held`] says how far the latter goes.
+//! place read-only or covers it; [`KernelHold`] says how far the latter goes.
 
 mod pattern;
 mod table;
@@ -58,7 +58,7 @@ impl GuardKind {
 
 /// The extent to which the kernel holds a guarded place inside a writable folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Held {
+pub enum KernelHold {
     /// Only the file tools ask; a process inside may write it, and the end of the run lists the change.
     Asked,
     /// Read-only when it exists at the start; one that is created later is listed at the end of the run.
@@ -72,7 +72,7 @@ pub enum Held {
 pub struct Guard {
     pattern: Cow<'static, str>,
     kind: GuardKind,
-    held: Held,
+    held: KernelHold,
     why: Cow<'static, str>,
     markers: &'static [&'static str],
 }
@@ -90,7 +90,7 @@ impl Guard {
     }
 
     /// Returns the extent to which the kernel holds it inside a writable folder.
-    pub fn held(&self) -> Held {
+    pub fn held(&self) -> KernelHold {
         self.held
     }
 
@@ -111,16 +111,16 @@ impl Guard {
 /// Lists only ever grow here; the reader of the settings decides which entries they may take away.
 #[derive(Clone, Debug)]
 pub struct Guards {
-    write: Arc<List>,
-    read: Arc<List>,
+    write: Arc<GuardList>,
+    read: Arc<GuardList>,
     /// Not guarded, though a pattern of the lists matches.
-    except: Arc<List>,
-    places: Places,
+    except: Arc<GuardList>,
+    places: SessionGuards,
 }
 
 /// Guards of single places of one session, whatever their names.
 #[derive(Clone, Debug, Default)]
-struct Places {
+struct SessionGuards {
     write: BTreeMap<PathBuf, Guard>,
     read: BTreeMap<PathBuf, Guard>,
     /// Not guarded, though a pattern matches.
@@ -130,9 +130,9 @@ struct Places {
 
 impl Default for Guards {
     fn default() -> Self {
-        let (write, read) = (Arc::new(List::new(table::WRITE)), Arc::new(List::new(table::READ)));
-        let except = Arc::new(List::new(&[]));
-        Self { write, read, except, places: Places::default() }
+        let (write, read) = (Arc::new(GuardList::new(table::WRITE)), Arc::new(GuardList::new(table::READ)));
+        let except = Arc::new(GuardList::new(&[]));
+        Self { write, read, except, places: SessionGuards::default() }
     }
 }
 
@@ -298,7 +298,7 @@ impl Guard {
         Self {
             pattern: place.to_string_lossy().into_owned().into(),
             kind: GuardKind::Place,
-            held: Held::WhenPresent,
+            held: KernelHold::WhenPresent,
             why: why.to_owned().into(),
             markers: &[],
         }
@@ -310,7 +310,7 @@ impl Guard {
         Self {
             pattern: pattern.into(),
             kind,
-            held: Held::WhenPresent,
+            held: KernelHold::WhenPresent,
             why: why.to_owned().into(),
             markers: &[],
         }
@@ -319,7 +319,7 @@ impl Guard {
 
 /// Guards chained by the first two bytes of their first component, so that the usual path component meets none.
 #[derive(Clone, Debug)]
-struct List {
+struct GuardList {
     guards: Vec<Guard>,
     heads: [Link; BUCKETS],
     next: Vec<Link>,
@@ -330,7 +330,7 @@ type Link = Option<std::num::NonZeroU16>;
 
 const BUCKETS: usize = 256;
 
-impl List {
+impl GuardList {
     fn new(groups: &'static [table::Group]) -> Self {
         let len = groups.iter().map(|g| g.patterns.len()).sum();
         let mut list = Self {

@@ -13,13 +13,13 @@ use crate::rule::{Covers, Effect, SourcedRule};
 use crate::settings::NetworkSettings;
 use crate::source::{Located, Source};
 
-/// Ports at which a host may be reached whose rule names none, where nobody says otherwise: ssh, http and https.
+/// Default ports of a host whose rule names none: ssh, http and https.
 pub const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
 
-/// How many different ports a list can have.
+/// Most different ports of a list.
 pub const MOST_PORTS: usize = 64;
 
-/// Which hosts may be reached, and what names lead to where somebody says so. Empty, nothing may.
+/// The hosts that may be reached, with pinned addresses of names. An empty list allows none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Hosts {
     allow: Vec<Located<HostRule>>,
@@ -30,12 +30,12 @@ pub struct Hosts {
     pins: BTreeMap<Name, Vec<IpAddr>>,
 }
 
-/// What the list says about a host at a port.
+/// Result of looking up a host and port in the list.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Reach<'a> {
-    /// It may be reached.
+pub enum HostMatch<'a> {
+    /// Allowed by a rule.
     Allowed(&'a Located<HostRule>),
-    /// It may not, whatever allows it.
+    /// Denied by a rule, whatever allows it.
     Denied(&'a Located<HostRule>),
     /// A person is to be asked, whatever allows it.
     Asked(&'a Located<HostRule>),
@@ -68,7 +68,7 @@ impl Serialize for Hosts {
 }
 
 impl Default for Hosts {
-    /// Nothing is said about any host.
+    /// Returns the list without any rule.
     fn default() -> Self {
         Self {
             allow: Vec::new(),
@@ -81,7 +81,7 @@ impl Default for Hosts {
 }
 
 impl Hosts {
-    /// What settings say, and rules about `WebFetch`. A rule about the whole tool is about the tool, not about hosts.
+    /// Builds the list from settings and from rules about `WebFetch`. A rule about the whole tool is not about hosts.
     ///
     /// # Errors
     /// [`TooManyPorts`].
@@ -105,7 +105,7 @@ impl Hosts {
         if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
     }
 
-    /// Nothing is reached, and nobody is asked about it: `source` says so.
+    /// Returns the list that denies every host without a question, by `source`.
     pub fn closed(source: &Source) -> Self {
         let deny = HostRule::everything().map(|value| Located { value, source: source.clone() });
         Self { deny: deny.into(), ..Self::default() }
@@ -116,27 +116,27 @@ impl Hosts {
         self.allow.is_empty()
     }
 
-    /// What is said about a host at a port.
-    pub fn host(&self, host: &Host, port: u16) -> Reach<'_> {
+    /// Looks up a host at a port.
+    pub fn host(&self, host: &Host, port: u16) -> HostMatch<'_> {
         match host {
             Host::Name(name) => self.name(name, port),
             Host::Address(address) => self.address(*address, port),
         }
     }
 
-    /// What is said about a name at a port.
-    pub fn name(&self, name: &Name, port: u16) -> Reach<'_> {
+    /// Looks up a name at a port.
+    pub fn name(&self, name: &Name, port: u16) -> HostMatch<'_> {
         self.find(port, |rule| rule.names(name))
     }
 
-    /// What is said about an address at a port.
-    pub fn address(&self, address: IpAddr, port: u16) -> Reach<'_> {
+    /// Looks up an address at a port.
+    pub fn address(&self, address: IpAddr, port: u16) -> HostMatch<'_> {
         self.find(port, |rule| rule.holds(address))
     }
 
     /// Returns whether a name may be reached at any port. Others do not exist inside.
     pub fn knows(&self, name: &Name) -> bool {
-        self.reachable_ports().iter().any(|port| matches!(self.name(name, *port), Reach::Allowed(_)))
+        self.reachable_ports().iter().any(|port| matches!(self.name(name, *port), HostMatch::Allowed(_)))
     }
 
     /// The ports at which anything may be reached.
@@ -158,12 +158,12 @@ impl Hosts {
         self.ports.contains(&port)
     }
 
-    /// Where a name leads, if somebody says so.
+    /// Returns the pinned addresses of a name.
     pub fn pinned(&self, name: &Name) -> Option<&[IpAddr]> {
         self.pins.get(name).map(Vec::as_slice)
     }
 
-    fn find(&self, port: u16, is_meant: impl Fn(&HostRule) -> bool) -> Reach<'_> {
+    fn find(&self, port: u16, is_meant: impl Fn(&HostRule) -> bool) -> HostMatch<'_> {
         let first = |list: &'_ [Located<HostRule>], anywhere: bool| {
             let here = |rule: &HostRule| match rule.port() {
                 Some(own) => own == port,
@@ -174,14 +174,14 @@ impl Hosts {
         // Without a port of its own a rule that narrows holds at every port, and one that widens at those of the list.
         let found = |list: &'_ Vec<Located<HostRule>>, anywhere| first(list, anywhere);
         if let Some(rule) = found(&self.deny, true).and_then(|at| self.deny.get(at)) {
-            return Reach::Denied(rule);
+            return HostMatch::Denied(rule);
         }
         if let Some(rule) = found(&self.ask, true).and_then(|at| self.ask.get(at)) {
-            return Reach::Asked(rule);
+            return HostMatch::Asked(rule);
         }
         match found(&self.allow, false).and_then(|at| self.allow.get(at)) {
-            Some(rule) => Reach::Allowed(rule),
-            None => Reach::Unnamed,
+            Some(rule) => HostMatch::Allowed(rule),
+            None => HostMatch::Unnamed,
         }
     }
 }
@@ -189,9 +189,9 @@ impl Hosts {
 impl AddressPolicy for Hosts {
     fn address_rule(&self, address: IpAddr, port: u16) -> AddressRule {
         match self.address(address, port) {
-            Reach::Allowed(_) => AddressRule::Allowed,
-            Reach::Denied(_) | Reach::Asked(_) => AddressRule::Denied,
-            Reach::Unnamed => AddressRule::Unlisted,
+            HostMatch::Allowed(_) => AddressRule::Allowed,
+            HostMatch::Denied(_) | HostMatch::Asked(_) => AddressRule::Denied,
+            HostMatch::Unnamed => AddressRule::Unlisted,
         }
     }
 

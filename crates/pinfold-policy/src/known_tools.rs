@@ -28,7 +28,7 @@ pub(crate) enum Named {
     Known,
     /// None does: this one is meant, in other capitals or by the name that another program gives it.
     Meant(&'static str),
-    /// No known tool is called so, nor nearly.
+    /// No known tool has such a name, nor nearly.
     Unknown,
 }
 

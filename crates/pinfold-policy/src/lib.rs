@@ -1,11 +1,11 @@
 //! Decisions: a call and the facts about it in, a verdict out.
 //!
 //! Everything here is pure: no file, no clock, no environment. A [`RawCall`] is understood once into a
-//! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; someone who may look at the world turns
+//! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; a caller with access to files turns
 //! claims into [`Facts`]; [`judge()`] decides.
 //!
 //! ```
-//! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, Kind, PathFact, Policy, RawCall};
+//! use pinfold_policy::{Access, Case, Claims, Decision, Facts, Interaction, PathKind, PathFact, Policy, RawCall};
 //! use pinfold_policy::{Grants, Scope, Standing, ToolCall, judge};
 //!
 //! let raw = RawCall::new("Write", serde_json::json!({"file_path": "/etc/motd", "content": "hi"}));
@@ -15,7 +15,7 @@
 //! // The survey's part: here the claim leads outside.
 //! let fact = |standing| PathFact {
 //!     shown: "/etc/motd".into(), operation: claims.paths[0].operation, asked: "/etc/motd".into(),
-//!     real: Some("/etc/motd".into()), standing, kind: Kind::File, names: 1, guarded: None, declared: None,
+//!     real: Some("/etc/motd".into()), standing, kind: PathKind::File, names: 1, guarded: None, declared: None,
 //!     other_mount: false, line_itself: false, guarded_below: None, denied_below: None, matched: Vec::new(),
 //! };
 //! let scope = Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };
@@ -39,10 +39,10 @@
 //! 1. Judging is total: every case has a verdict, and a case without parts is denied.
 //! 2. The strictest part of a call decides.
 //! 3. A headless case never asks.
-//! 4. An armed scope and a read-only session only ever take away.
+//! 4. A scope with enforced writes and a read-only session only ever take away.
 //!
 //! # What this does not stop
-//! A fact that is wrong. Whoever surveys has to hold what was looked at until the deed; the gate does.
+//! A wrong fact. The caller has to hold the surveyed objects until the operation; the gate does.
 
 pub mod call;
 pub mod claim;
@@ -85,19 +85,19 @@ pub mod way_in;
 pub use call::{BadCall, RawCall, ToolCall};
 pub use claim::{Claims, ShellClaim};
 pub use decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
-pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ScopedTool, Surroundings, ToolScopes};
+pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ExpandContext, ScopedTool, ToolScopes};
 pub use denied::{DeniedPaths, DeniedPattern};
 pub use fact::{
-    CommandFact, DeclaredHit, Disguise, Facts, GuardHit, Kind, NamedFact, PathFact, ShellFact, ShellHold,
+    CommandFact, DeclaredHit, Disguise, Facts, GuardHit, NamedFact, PathFact, PathKind, ShellFact, ShellHold,
     Standing, Why,
 };
 pub use folder_choice::{FolderChoice, NoProject};
 pub use foreign::ForeignCall;
 pub use form::BadField;
 pub use grant::{Class, Grant, Grants};
-pub use guard::{Guard, GuardKind, Guards, Held};
+pub use guard::{Guard, GuardKind, Guards, KernelHold};
 pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher, Redefinition, WordOrigin};
-pub use hosts::{Hosts, Reach};
+pub use hosts::{HostMatch, Hosts};
 pub use judge::{Case, judge, path_decision, restricts_place};
 pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
 pub use merge::{Ignored, Layered, Merged, Renamed, WhyIgnored, merge};

@@ -17,13 +17,13 @@ use crate::tool::{Level, ToolName};
 /// Something to know about a rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// Where the rule stands.
+    /// Source of the rule.
     pub source: Source,
     /// The rule with its effect: `allow Bash(git*)`.
     pub rule: String,
     /// The kind of remark, as one word that stays the same.
     pub kind: &'static str,
-    /// What it is, and what to write instead.
+    /// The finding, and what to write instead.
     pub text: String,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for Remark {
 /// A check of one rule by itself: its kind, and what it says if it has something to say.
 type Check = (&'static str, fn(Effect, &Rule) -> Option<String>);
 
-/// What a rule can be by itself. Each is asked.
+/// Checks of a rule by itself. All of them run.
 const CHECKS: &[Check] = &[
     ("wrong-case", wrong_case),
     ("unknown-tool", unknown_tool),
@@ -52,7 +52,7 @@ const CHECKS: &[Check] = &[
 /// Looks at every rule, and at every pair that could say the same.
 pub fn lint(rules: &[SourcedRule]) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = rules.iter().flat_map(alone).collect();
-    let index = Index::of(rules);
+    let index = RuleIndex::of(rules);
     let dead = rules.iter().enumerate().filter_map(|(at, rule)| {
         let by = index.near(&rule.rule).filter_map(|other| Some((other, rules.get(other)?)));
         by.filter(|(other, _)| *other != at).find_map(|(other, by)| overtaken(rule, by, other < at))
@@ -69,7 +69,7 @@ fn remark(rule: &SourcedRule, kind: &'static str, text: String) -> Remark {
     Remark { source: rule.source.clone(), rule: format!("{} {}", rule.effect.word(), rule.rule), kind, text }
 }
 
-/// What a pair comes to, if `by` leaves `rule` nothing to do. `earlier`: of two that say the same, the later is told.
+/// Returns the remark about a rule that `by` leaves without effect. `earlier`: of two equal rules the later is reported.
 fn overtaken(rule: &SourcedRule, by: &SourcedRule, earlier: bool) -> Option<Remark> {
     if !covers(by, &rule.rule) {
         return None;
@@ -125,7 +125,7 @@ fn reaches(tool: Option<ToolName>, other: ToolName) -> bool {
     }
 }
 
-/// What a rule says between its brackets.
+/// Returns the text of a rule between its brackets.
 fn pattern(rule: &Rule) -> &str {
     rule.text().split_once('(').map_or(rule.text(), |(_, rest)| rest.strip_suffix(')').unwrap_or(rest).trim())
 }
@@ -136,11 +136,11 @@ fn any_for_star(rule: &Rule) -> String {
 }
 
 /// Rules by what they start with, so that only those are compared of which one could cover the other.
-struct Index {
+struct RuleIndex {
     by: HashMap<Vec<Box<[u8]>>, Vec<usize>>,
 }
 
-impl Index {
+impl RuleIndex {
     fn of(rules: &[SourcedRule]) -> Self {
         let mut by: HashMap<_, Vec<usize>> = HashMap::new();
         for (at, SourcedRule { rule, .. }) in rules.iter().enumerate() {
@@ -157,7 +157,7 @@ impl Index {
     }
 }
 
-/// What a rule starts with: its kind, and the first names or words without wildcards.
+/// Returns the beginning of a rule: its kind, and the first names or words without wildcards.
 fn start(rule: &Rule) -> Vec<Box<[u8]>> {
     const NAMES: usize = 2;
     let (kind, names): (&str, Vec<&[u8]>) = match rule.covers() {

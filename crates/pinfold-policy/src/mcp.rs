@@ -21,7 +21,7 @@ pub use shape::{ArgumentKind, Shape};
 
 use pinfold_commands::{Origin, PathClaim};
 
-use self::argument::{Argument, Arguments};
+use self::argument::{Arguments, PathArgument};
 use self::class::{class, operation};
 use self::key::Role;
 use crate::form::{BadField, found};
@@ -87,7 +87,7 @@ impl McpCall {
         let has = |roles: &[Role]| named().any(|argument| roles.contains(&argument.role));
         let goes = has(&[Role::Destination, Role::Target]);
         let comes = has(&[Role::Source, Role::Plain]);
-        let claim = |argument: &Argument| {
+        let claim = |argument: &PathArgument| {
             let operation = operation(class, argument.role, goes, comes);
             PathClaim::new(
                 Some(argument.path.clone()),
@@ -98,7 +98,7 @@ impl McpCall {
         paths.iter().map(claim).collect()
     }
 
-    /// Arguments whose names may mean a path and whose values cannot. They count where a scope is declared.
+    /// Returns the arguments whose names may mean a path and whose values cannot. They count where a scope is declared.
     pub fn odd(&self) -> &[BadField] {
         &self.arguments.odd
     }

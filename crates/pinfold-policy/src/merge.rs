@@ -1,9 +1,9 @@
-//! Layers of settings → one [`Merged`]: which of several values holds, which rules count, and what is left aside.
+//! Layers of settings → one [`Merged`]: precedence of values, rules that count, and ignored settings.
 //!
 //! Lists add up, so a deny rule of any layer stands. Of single values the strongest layer's holds: managed, local,
-//! project, user; only `--permission-mode` is stronger, since a `defaultMode` is what holds when nobody chose. A
-//! layer that nobody trusted may narrow and not widen: its deny and ask rules count, its allow rules do not, and
-//! of its single values those that are no looser than what would hold without it. What is left aside is said.
+//! project, user; only `--permission-mode` is stronger, since a `defaultMode` is only the default. A
+//! layer that is not trusted may narrow and not widen: its deny and ask rules count, its allow rules do not, and
+//! of its single values those that are no looser than what would hold without it. What is ignored is reported.
 
 use std::fmt;
 
@@ -138,7 +138,7 @@ const IMMUNE: &str = "immune";
 impl fmt::Display for WhyIgnored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NotTrusted => "nobody has trusted this file as it is now",
+            Self::NotTrusted => "this file is not trusted as it is now",
             Self::ManagedOnly => "only managed settings can say it",
             Self::UserOrManagedOnly => "only user and managed settings can say it",
             Self::ManagedRulesOnly => "managed settings allow no other allow rules",
@@ -193,7 +193,7 @@ impl Merged {
     }
 }
 
-/// Of two layers that say something about one secret the stronger one holds; they come the strongest first.
+/// Merges the secrets: of two layers that name one secret the stronger wins; layers come the strongest first.
 fn all_secrets(layers: Vec<Located<Secrets>>) -> Option<Located<Secrets>> {
     let source = layers.first()?.source.clone();
     let mut all = Secrets::default();

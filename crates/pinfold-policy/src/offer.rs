@@ -1,7 +1,7 @@
-//! What a person can say yes to beyond one call: which grants for the session, which rules for good, how wide.
+//! Grants on offer beyond one call: for the session, and as permanent rules of several widths.
 //!
 //! Offered is only what would let this very call through, which is tried with the judge itself, and only where
-//! somebody may let it through for good: nothing for a call that a safeguard asks about, and nothing for launchers and
+//! a permanent rule may allow it: nothing for a call that a safeguard asks about, and nothing for launchers and
 //! interpreters, whose rule would cover anything.
 
 mod breadth;
@@ -23,16 +23,16 @@ use crate::pattern::Bases;
 use crate::rule::{Covers, Effect, Rule, SourcedRule};
 use crate::source::{Layer, Source};
 
-/// How many parts of a call can get a rule at once.
+/// Most parts of a call that can get a rule at once.
 pub const MOST_RULES: usize = 5;
 
-/// What can be granted beside the one call.
+/// The grants on offer for a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Offer {
-    /// What a plain yes keeps for the session: the places outside the line that it lets through, so that one file is
+    /// Grants that a plain yes keeps for the session: the paths outside the boundary that it allows, so that one file is
     /// asked about once.
     pub kept: Vec<Grant>,
-    /// What "all of this kind this session" can mean; the first is meant where nobody chooses. Empty: not offered.
+    /// Meanings of "all of this kind this session"; the first is the default. Empty: not offered.
     pub session: Vec<Width>,
     /// The rules that "always" would write, one for each part that needs one. Empty: not offered.
     pub always: Vec<PartOffer>,
@@ -43,9 +43,9 @@ pub struct Offer {
 pub struct PartOffer {
     /// The part, as it stands in the call.
     pub part: String,
-    /// What the rule can be, from the narrowest to the widest.
+    /// Possible rules, from the narrowest to the widest.
     pub widths: Vec<Width>,
-    /// Which of them is meant where nobody chooses.
+    /// Index of the default width.
     pub usual: usize,
 }
 
@@ -54,7 +54,7 @@ pub struct PartOffer {
 pub struct Width {
     /// The grant in words, or the text of the rule.
     pub says: String,
-    /// What is granted for the session.
+    /// Grants for the session.
     pub grants: Vec<Grant>,
     /// The rule that is written where it is granted for good.
     pub rule: Option<Rule>,
@@ -73,14 +73,14 @@ pub fn is_immune(verdict: &Verdict) -> bool {
 }
 
 impl Offer {
-    /// What can be granted for a call that is asked about. Patterns are measured from `bases`.
+    /// Computes the offer for a call that is asked about. Patterns are relative to `bases`.
     pub fn of(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
         if verdict.decision != Decision::Ask || is_immune(verdict) {
             return Self::default();
         }
         let trial = Trial { case, bases };
         let asking = verdict.trail.iter().filter(|entry| entry.opinion.decision == Decision::Ask);
-        let mut asked: Vec<Asked<'_>> = asking.map(|entry| Asked::of(&trial, entry)).collect();
+        let mut asked: Vec<AskedPart<'_>> = asking.map(|entry| AskedPart::of(&trial, entry)).collect();
         // A command, then what it writes.
         asked.sort_by_key(|asked| matches!(asked.entry.part, PartId::Path(_)));
         Self { kept: kept(&trial, &asked), session: session(&trial, &asked), always: always(&trial, &asked) }
@@ -88,18 +88,18 @@ impl Offer {
 }
 
 /// A part that is asked about, with what could be granted for it.
-struct Asked<'a> {
+struct AskedPart<'a> {
     entry: &'a TrailEntry,
-    /// What it is, in the words of the call.
+    /// The part, in the words of the call.
     part: String,
-    /// What could be granted for the session; the first is the usual one.
+    /// Possible grants for the session; the first is the usual one.
     session: Vec<Grant>,
-    /// What a rule could be, from the narrowest on.
+    /// Possible rules, from the narrowest on.
     rules: Vec<Rule>,
     usual: usize,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> AskedPart<'a> {
     fn of(trial: &Trial<'_>, entry: &'a TrailEntry) -> Self {
         let nothing = Self { entry, part: String::new(), session: Vec::new(), rules: Vec::new(), usual: 0 };
         match entry.part {
@@ -119,9 +119,9 @@ fn granting(rule: &Rule) -> Grant {
     Grant::Rule(Arc::new(SourcedRule { effect: Effect::Allow, rule: rule.clone(), source }))
 }
 
-/// What a plain yes keeps: each place that the line asks about, exactly.
-fn kept(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Grant> {
-    let beyond = |asked: &&Asked<'_>| {
+/// Returns the grants of a plain yes: exactly the paths that are asked about for lying outside.
+fn kept(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Grant> {
+    let beyond = |asked: &&AskedPart<'_>| {
         matches!(
             asked.entry.opinion.reason,
             Reason::WriteOutside | Reason::GuardedWrite(_) | Reason::GuardedRead(_)
@@ -137,7 +137,7 @@ fn kept(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Grant> {
 }
 
 /// The widths for a session: the usual grant of every part, then narrower ones.
-fn session(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Width> {
+fn session(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Width> {
     let most = asked.iter().map(|asked| asked.session.len()).max().unwrap_or(0);
     let mut widths: Vec<Width> = Vec::new();
     for at in 0..most {
@@ -152,9 +152,9 @@ fn session(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<Width> {
     widths
 }
 
-/// One grant for each part: the one at that place, else its narrowest. `None` where a part has none, or they are more
-/// than anybody reads.
-fn grants_at(asked: &[Asked<'_>], at: usize) -> Option<Vec<Grant>> {
+/// One grant for each part: the one at that place, else its narrowest. `None` where a part has none, or there are more
+/// than can be read.
+fn grants_at(asked: &[AskedPart<'_>], at: usize) -> Option<Vec<Grant>> {
     let mut grants: Vec<Grant> = Vec::new();
     for asked in asked {
         let grant = asked.session.get(at).or(asked.session.last())?;
@@ -184,16 +184,16 @@ fn describe(grant: &Grant) -> String {
     }
 }
 
-/// The most parts that are looked at for rules: more than anybody reads.
+/// Most parts that are looked at for rules: more than can be read.
 const MOST_PARTS: usize = 50;
 
 /// The rules for good: one for each part, or none at all, since the call would still be asked about. Parts that have the
 /// same usual rule share it, with the widths that cover both.
-fn always(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<PartOffer> {
+fn always(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<PartOffer> {
     if trial.case.policy.managed_rules_only || asked.len() > MOST_PARTS {
         return Vec::new();
     }
-    let mut plans: Vec<Planned<'_>> = Vec::new();
+    let mut plans: Vec<PlannedRules<'_>> = Vec::new();
     for asked in asked {
         let tried = |rule: &&Rule| trial.with_rule(rule).allows(asked.entry.part);
         let usual = asked.rules.get(asked.usual);
@@ -206,19 +206,19 @@ fn always(trial: &Trial<'_>, asked: &[Asked<'_>]) -> Vec<PartOffer> {
         if rules.is_empty() || plans.len() == MOST_RULES {
             return Vec::new();
         }
-        plans.push(Planned { part: &asked.part, rules, usual });
+        plans.push(PlannedRules { part: &asked.part, rules, usual });
     }
     plans.into_iter().map(|plan| plan.offer(trial)).collect()
 }
 
 /// The rules that one or more parts could get.
-struct Planned<'a> {
+struct PlannedRules<'a> {
     part: &'a str,
     rules: Vec<&'a Rule>,
     usual: Option<&'a Rule>,
 }
 
-impl Planned<'_> {
+impl PlannedRules<'_> {
     fn offer(self, trial: &Trial<'_>) -> PartOffer {
         let usual = self.rules.iter().position(|rule| Some(*rule) == self.usual).unwrap_or(0);
         let widths = self.rules.into_iter().map(|rule| lasting(trial, rule)).collect();
@@ -231,8 +231,8 @@ fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {
     Width { says: rule.text().to_owned(), grants: Vec::new(), rule: Some(rule.clone()), also, still_asks }
 }
 
-/// Returns whether a rule names what it is about, so that it may be granted by somebody who is not a person: no whole tool,
-/// nothing that starts whatever it is told to, and nothing left open that the table does not leave open.
+/// Returns whether a rule is narrow enough for an approver that is a program: no whole tool, no launcher, and nothing left
+/// open that the table does not leave open.
 pub fn is_narrow(rule: &Rule) -> bool {
     match rule.covers() {
         Covers::Tool(_) => false,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::declared::{Declared, ScopedTool, Surroundings};
+use crate::declared::{Declared, ExpandContext, ScopedTool};
 use crate::denied::DeniedPaths;
 use crate::hosts::Hosts;
 use crate::mode::{BashMode, Immune, Mode, Reads};
@@ -41,7 +41,7 @@ pub struct Policy {
     /// The places that settings hold each tool to.
     pub declared: Declared,
     /// Values of `~` and variables in command lines, where declared scopes audit them.
-    pub around: Surroundings,
+    pub around: ExpandContext,
     /// Hosts that may be reached, by name and address: settings and rules in one list.
     pub hosts: Arc<Hosts>,
     /// Limit of fetched bytes.
@@ -72,7 +72,7 @@ impl Policy {
         }
     }
 
-    /// With these rules, their patterns measured from `bases`.
+    /// Adds these rules, their patterns relative to `bases`.
     #[must_use]
     pub fn with_rules(self, rules: impl IntoIterator<Item = SourcedRule>, bases: &Bases) -> Self {
         let (mut allow, mut ask, mut deny) = (Vec::new(), Vec::new(), Vec::new());
@@ -134,7 +134,7 @@ impl Policy {
 }
 
 impl Mode {
-    /// The mode of an agent whose definition says `self` and whose parent is in `parent`: never a looser one.
+    /// Returns the mode of an agent whose definition says `self` below a parent in `parent`: never a looser one.
     #[must_use]
     pub fn clamped_to(self, parent: Self) -> Self {
         if self.looseness() <= parent.looseness() { self } else { parent }

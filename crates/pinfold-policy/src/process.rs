@@ -54,7 +54,7 @@ pub struct Touch {
     pub says: String,
     /// The place: absolute, and free of links when it was looked up.
     pub place: PathText,
-    /// As the process named it, made absolute. A rule that takes away covers either.
+    /// The path as the process named it, made absolute. A restricting rule covers either.
     pub named: PathText,
     /// Further content for the approver.
     pub preview: Preview,
@@ -63,7 +63,7 @@ pub struct Touch {
 /// Content that a place gets or loses, to be shown before it does.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Preview {
-    /// Nothing that could be shown.
+    /// No content that could be shown.
     #[default]
     None,
     /// The text of the file that gets the name.

@@ -168,7 +168,7 @@ impl RuleSet {
         false
     }
 
-    /// A rule for commands whose program is named anywhere in a text.
+    /// Returns a rule for commands whose program is named anywhere in a text.
     pub fn named_in(&self, text: &str) -> Option<&Arc<SourcedRule>> {
         let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '+');
         let programs = &self.commands.next;
@@ -179,7 +179,7 @@ impl RuleSet {
         self.rules.get(node.any()?)
     }
 
-    /// The rules for commands whose patterns hold operators: they can only mean a whole line.
+    /// Returns the rules for commands whose patterns hold operators: they can only mean a whole line.
     pub fn with_operators(&self) -> impl Iterator<Item = &Arc<SourcedRule>> {
         self.with_operators.iter().filter_map(|index| self.rules.get(*index))
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::form::Form;
+use crate::form::InputForm;
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
     MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
@@ -43,7 +43,7 @@ macro_rules! tools {
 
             /// The JSON Schema of the tool's input, from the same declaration that parses it.
             pub fn schema(self) -> Value {
-                match self { $( Self::$variant => <$input as Form>::object_schema(), )+ }
+                match self { $( Self::$variant => <$input as InputForm>::object_schema(), )+ }
             }
         }
     };
@@ -100,7 +100,7 @@ impl ToolName {
         by_name.or_else(|| OLDER_NAMES.iter().find(|(older, _)| *older == name).map(|(_, tool)| *tool))
     }
 
-    /// The tool whose name is closest to a name that is not known, for an error message.
+    /// Returns the tool whose name is closest to an unknown name, for an error message.
     pub fn nearest(name: &str) -> Self {
         let name = plain(name);
         let distance = |tool: &Self| edit_distance(&name, &plain(tool.as_str()));

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookWord, Interaction, Kind, Layer, Mode,
-    PathClaim, PathFact, Policy, RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source, SourcedRule,
-    Standing, ToolCall, WordOrigin, judge,
+    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookWord, Interaction, Layer, Mode,
+    PathClaim, PathFact, PathKind, Policy, RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source,
+    SourcedRule, Standing, ToolCall, WordOrigin, judge,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -31,7 +31,7 @@ fn fact(claim: &PathClaim) -> PathFact {
         asked: path.clone(),
         standing: if inside { Standing::Inside } else { Standing::Outside { disguise: None } },
         real: Some(path),
-        kind: Kind::File,
+        kind: PathKind::File,
         names: 1,
         guarded: None,
         declared: None,

@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use pinfold_policy::{
-    Access, Bases, BashMode, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Kind,
-    Layer, Mode, PathFact, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule,
-    Standing, ToolCall, Verdict, judge,
+    Access, Bases, BashMode, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Layer,
+    Mode, PathFact, PathKind, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source,
+    SourcedRule, Standing, ToolCall, Verdict, judge,
 };
 use proptest::prelude::*;
 
@@ -100,7 +100,7 @@ fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Gr
                 Standing::Outside { disguise: None }
             },
             real: Some(path),
-            kind: Kind::File,
+            kind: PathKind::File,
             names: 1,
             guarded: None,
             declared: None,

@@ -14,14 +14,14 @@ pub struct Block<'a> {
     /// The text.
     pub text: Cow<'a, str>,
     /// The way in which it is cut into lines.
-    pub kind: Kind,
+    pub kind: LineBreaks,
     /// Its colour, as a hint.
     pub tone: Tone,
 }
 
 /// The way in which a text is cut into lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineBreaks {
     /// Its line breaks are shown and marked.
     Exact,
     /// Its line breaks are shown.
@@ -50,17 +50,17 @@ pub enum Tone {
 impl<'a> Block<'a> {
     /// A text of one line.
     pub fn inline(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { label, sign: ' ', text: text.into(), kind: Kind::Inline, tone: Tone::Plain }
+        Self { label, sign: ' ', text: text.into(), kind: LineBreaks::Inline, tone: Tone::Plain }
     }
 
     /// Words of ours, in which there may be some of theirs.
     pub fn prose(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { kind: Kind::Prose, ..Self::inline(label, text) }
+        Self { kind: LineBreaks::Prose, ..Self::inline(label, text) }
     }
 
     /// A text of many lines.
     pub fn lines(label: &'static str, text: impl Into<Cow<'a, str>>) -> Self {
-        Self { kind: Kind::Lines, ..Self::inline(label, text) }
+        Self { kind: LineBreaks::Lines, ..Self::inline(label, text) }
     }
 
     /// Its text, piece by piece, as it is shown.
@@ -81,7 +81,7 @@ impl<'a> Block<'a> {
     }
 }
 
-impl Kind {
+impl LineBreaks {
     /// Returns the form of a piece in such a text.
     #[must_use]
     pub fn shown(self, piece: Piece) -> Piece {

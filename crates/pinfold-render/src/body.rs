@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use pinfold::consent::{Act, Asker, Change, Deed, Hunk, Request, WhyAsked};
 
-use crate::block::{Block, Kind, Tone};
+use crate::block::{Block, LineBreaks, Tone};
 use crate::diff;
 
 /// Longest text that is shown: more is not read, and each line of it has to be kept.
@@ -67,7 +67,7 @@ pub fn title(request: &Request) -> &'static str {
 fn deed(request: &Request) -> Vec<Block<'_>> {
     match &request.deed {
         Deed::Command { command, cwd, background, says } => {
-            let exact = Block { kind: Kind::Exact, ..Block::lines("runs", command) };
+            let exact = Block { kind: LineBreaks::Exact, ..Block::lines("runs", command) };
             let mut blocks = vec![exact.tone(Tone::Strong), Block::inline("in", cwd)];
             if *background {
                 blocks.push(note("in the background: it goes on after the answer"));

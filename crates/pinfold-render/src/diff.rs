@@ -20,7 +20,7 @@ pub(crate) fn hunk(hunk: &Hunk) -> Vec<Block<'_>> {
     if hunk.all {
         blocks.push(note("wherever it occurs in the file"));
     }
-    let (before, after) = (Lines::of(&hunk.before), Lines::of(&hunk.after));
+    let (before, after) = (TextLines::of(&hunk.before), TextLines::of(&hunk.after));
     let deadline = Instant::now() + PATIENCE;
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &before.each, &after.each, Some(deadline));
     let mut shown = 0;
@@ -48,7 +48,7 @@ fn skipped(count: usize) -> Option<Block<'static>> {
     Some(Block::prose("same", words).tone(Tone::Faint))
 }
 
-fn lines<'a>(op: DiffOp, before: &Lines<'a>, after: &Lines<'a>) -> Vec<Block<'a>> {
+fn lines<'a>(op: DiffOp, before: &TextLines<'a>, after: &TextLines<'a>) -> Vec<Block<'a>> {
     let gone = || before.block(op.old_range(), '-', Tone::Gone);
     let comes = || after.block(op.new_range(), '+', Tone::Come);
     match op {
@@ -60,14 +60,14 @@ fn lines<'a>(op: DiffOp, before: &Lines<'a>, after: &Lines<'a>) -> Vec<Block<'a>
 }
 
 /// A text by its lines.
-struct Lines<'a> {
+struct TextLines<'a> {
     text: &'a str,
     each: Vec<&'a str>,
     /// Beginnings of the lines, and the end of the last one.
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> TextLines<'a> {
     fn of(text: &'a str) -> Self {
         let each: Vec<_> = text.split_inclusive('\n').collect();
         let mut starts = vec![0];

@@ -30,6 +30,6 @@ mod diff;
 mod piece;
 
 pub use answerable::{Answerable, at_rest, offered};
-pub use block::{Block, Kind, Tone};
+pub use block::{Block, LineBreaks, Tone};
 pub use body::{Body, note, title};
 pub use piece::{Piece, visible};

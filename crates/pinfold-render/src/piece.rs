@@ -73,8 +73,8 @@ impl Piece {
             Self::Breaks(count) => 2 + digits(count) + " line breaks".len(),
             Self::Spaces(1) => 2 + "space".len(),
             Self::Spaces(count) => 2 + digits(count) + " spaces".len(),
-            Self::Hidden(c, 1) => 2 + Name(c).width(),
-            Self::Hidden(c, count) => 2 + Name(c).width() + 2 + digits(count),
+            Self::Hidden(c, 1) => 2 + CharName(c).width(),
+            Self::Hidden(c, count) => 2 + CharName(c).width() + 2 + digits(count),
         }
     }
 }
@@ -88,8 +88,8 @@ impl Display for Piece {
             Self::Breaks(count) => write!(f, "‹{count} line breaks›"),
             Self::Spaces(1) => f.write_str("‹space›"),
             Self::Spaces(count) => write!(f, "‹{count} spaces›"),
-            Self::Hidden(c, 1) => write!(f, "‹{}›", Name(*c)),
-            Self::Hidden(c, count) => write!(f, "‹{} ×{count}›", Name(*c)),
+            Self::Hidden(c, 1) => write!(f, "‹{}›", CharName(*c)),
+            Self::Hidden(c, count) => write!(f, "‹{} ×{count}›", CharName(*c)),
         }
     }
 }
@@ -121,9 +121,9 @@ fn digits(number: usize) -> usize {
 }
 
 /// The name of a character.
-struct Name(char);
+struct CharName(char);
 
-impl Name {
+impl CharName {
     fn known(&self) -> Option<&'static str> {
         Some(match self.0 {
             '\0' => "NUL",
@@ -149,7 +149,7 @@ impl Name {
     }
 }
 
-impl Display for Name {
+impl Display for CharName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self.known() {
             Some(name) => f.write_str(name),

@@ -1,8 +1,7 @@
-//! Who stands between the terminal of a command and that of the person.
+//! Job control between the terminal of a command and that of the user.
 
-/// Somebody who passes bytes on between the terminal that a command was given
-/// ([`Command::terminal`](crate::Command::terminal)) and the one that the supervisor has, and is told what only a
-/// supervisor notices. Told on the thread of [`Confined::supervise`](crate::Confined::supervise).
+/// A relay between the terminal that a command was given ([`Command::terminal`](crate::Command::terminal)) and that of the
+/// supervisor, with the events that only a supervisor notices. Called on the thread of [`Confined::supervise`](crate::Confined::supervise).
 pub trait Attendant: Send {
     /// The person's terminal has another size.
     fn resized(&mut self);
@@ -11,6 +10,6 @@ pub trait Attendant: Send {
     fn stopping(&mut self);
 
     /// The supervisor goes on, perhaps in the background, and the command will in a moment. May come twice, and without
-    /// [`stopping`](Self::stopping) when somebody stopped the supervisor by force.
+    /// [`stopping`](Self::stopping) when the supervisor was stopped with `SIGSTOP`.
     fn continued(&mut self);
 }

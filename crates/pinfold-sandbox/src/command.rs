@@ -1,4 +1,4 @@
-//! What to start.
+//! The command to start.
 
 use std::ffi::OsString;
 use std::os::fd::OwnedFd;
@@ -49,7 +49,7 @@ impl Command {
     /// Gives the command a terminal of its own, by the side of it that programs use: it leads the foreground of a session
     /// there, as after a login. Which of its streams lead there too is said by [`stdio`](Self::stdio).
     ///
-    /// Keys that interrupt and stop are then between the command and this terminal: whoever holds the other side passes
+    /// Keys that interrupt and stop are then between the command and this terminal: the holder of the other side passes
     /// them on as bytes. See [`Attendant`](crate::Attendant).
     #[must_use]
     pub fn terminal(mut self, terminal: OwnedFd) -> Self {

@@ -1,4 +1,4 @@
-//! Which file it is: told apart from every other one, also when it is gone and its number is another's.
+//! Identity of a file, distinct also from a later file with the same inode number.
 
 use std::ffi::OsStr;
 use std::os::fd::BorrowedFd;
@@ -16,8 +16,8 @@ pub struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// The file at a path, a link for itself. `None` where nothing is, and where the file system does not tell when it was made:
-    /// nobody can say then which file it is.
+    /// Reads the identity of the file at a path; links are not followed. `None` where there is no file, and where the file
+    /// system has no birth time, without which an inode number can be reused unnoticed.
     pub fn of(path: &Path) -> Option<Self> {
         Self::new(&statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
     }
@@ -67,6 +67,6 @@ mod tests {
         assert_ne!(FileIdentity::of(&at("c")), Some(first));
         assert_eq!(FileIdentity::of(&at("a")), None);
         let same = FileIdentity { born: (0, 0), ..first };
-        assert_ne!(same, first, "a number alone is nobody");
+        assert_ne!(same, first, "an inode number alone is no identity");
     }
 }

@@ -1,7 +1,7 @@
-//! What a process can reach: kernel limits around a command and all its descendants.
+//! Sandbox: kernel limits around a command and all its descendants.
 //!
 //! In goes a [`Profile`], plain data about what can be read, written and talked to, and a [`Command`]; out comes a
-//! [`Confined`] process, or the reason why its walls could not be built. This crate has no opinions: it knows
+//! [`Confined`] process, or the reason why the sandbox could not be set up. This crate has no opinions: it knows
 //! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code: one function per system
 //! call in `sys.rs`, and the few places that fork.
 //!
@@ -25,12 +25,12 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`Held`], [`Attendant`], [`Finding`].
+//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`PendingSyscall`], [`Attendant`], [`ProbeResult`].
 //!
 //! # Invariants
-//! 1. A wall that cannot be built, or that its self-test finds open, stops the start: nothing has run then.
-//! 2. What binds a process binds all its descendants, and none of it can be lifted from inside.
-//! 3. Letting a watched call go on never allows what the walls do not. A held one is never let go on for a yes.
+//! 1. A limit that cannot be set up, or that its self-test finds open, stops the start: nothing has run then.
+//! 2. Limits of a process bind all its descendants, and none can be lifted from inside.
+//! 3. Continuing a notified system call never allows what the sandbox does not. A pending one never continues for a yes.
 //! 4. With the full tier the whole tree ends with the command, with the supervisor, and when its time is over.
 //! 5. Nothing is left behind in the file system, but for marked placeholders when the supervisor is killed; the next
 //!    run takes those over.
@@ -65,7 +65,7 @@ pub use command::Command;
 pub use identity::FileIdentity;
 pub use linux::door::Doors;
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, unmark_left_behind};
-pub use probe::{Finding, probe, strongest};
+pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,
     StandIn, Temp, Writes,
@@ -75,6 +75,6 @@ pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, star
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Blind, Call, Caller, Deed, Detail, Done, Held, Intent, Limit, LinkedFile, Opening, Reply, Sync,
-    Taker, Time, Watcher, is_being_written,
+    Attempt, Blind, Caller, Deed, Detail, Done, Intent, Limit, LinkedFile, Opening, PendingSyscall, Reply,
+    Sync, Syscall, Taker, Time, Watcher, is_being_written,
 };

@@ -11,7 +11,7 @@ use crate::sys;
 /// Bytes taken at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
 
-/// What is to be passed on, before the command runs.
+/// Streams to relay, before the command runs.
 #[derive(Debug, Default)]
 pub(crate) struct Passing {
     input: Option<(File, PipeWriter)>,
@@ -20,7 +20,7 @@ pub(crate) struct Passing {
     shared: Option<PipeWriter>,
 }
 
-/// What is being passed on.
+/// Streams that are being relayed.
 #[derive(Debug, Default)]
 pub(crate) struct Flowing {
     /// Open as long as input is wanted.
@@ -36,7 +36,7 @@ impl Passing {
         Ok(theirs.into())
     }
 
-    /// A pipe whose bytes go to `to`. Two that go to one place are one pipe, so that their order is kept.
+    /// Creates a pipe whose bytes go to `to`. Two streams with one destination share a pipe, so that their order is kept.
     pub(crate) fn output(&mut self, to: OwnedFd) -> io::Result<OwnedFd> {
         if let (Some((_, first)), Some(pipe)) = (self.outputs.first(), &self.shared)
             && same(first.as_fd(), to.as_fd())

@@ -2,9 +2,9 @@
 //!
 //! A name can only be protected by mounting on it, and mounting needs something that is there. So an empty
 //! directory is made, mounted read-only inside, and removed at the end. It is a directory even where a file is
-//! feared: version control takes no notice of empty directories, so that nothing changes for anybody outside.
+//! feared: version control ignores empty directories, so that nothing changes outside.
 //!
-//! Where a directory would disturb those who read the name, a file with harmless content takes its place.
+//! Where a directory would disturb programs that read the name, a file with harmless content takes its place.
 //!
 //! Making and removing directories is the dearest part of a short run (a journalling file system will not use an
 //! inode again that was freed a moment ago). So they are not removed but put aside, and the next run moves them
@@ -23,17 +23,17 @@ use std::time::Duration;
 use crate::profile::StandIn;
 use crate::sys;
 
-/// The sticky bit, which nobody sets on such a directory, marks it as ours. Its owner has to be able to write in
+/// The sticky bit, unusual on such a directory, marks it as ours. Its owner has to be able to write in
 /// it, or it could not be moved; inside, its mount is read-only.
 const MODE: u32 = 0o1755;
 
-/// The same for a file.
+/// Mode of a placeholder file.
 const FILE_MODE: u32 = 0o1444;
 
-/// How often making a placeholder is tried again when another run takes it away at that moment.
+/// Retries of creating a placeholder when another run removes it at that moment.
 const TRIES: usize = 500;
 
-/// How long is rested before another try: one that was just put aside stays locked until its run comes to let go of it, which
+/// Pause before another try: one that was just put aside stays locked until its run comes to let go of it, which
 /// on a busy machine can take a while.
 const REST: Duration = Duration::from_millis(2);
 
@@ -43,7 +43,7 @@ pub fn is_placeholder(path: &Path) -> bool {
     ours && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
-/// Takes our mark from a directory that is somebody's by now.
+/// Removes the mark from a directory that has become another program's.
 fn hand_over(path: &Path) -> io::Result<()> {
     unmark(&open_directory(path)?)
 }
@@ -97,25 +97,25 @@ pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
 /// Placeholders that this run holds; taken away when dropped, unless another run holds them too.
 #[derive(Debug, Default)]
 pub(crate) struct Placeholders {
-    held: Vec<(Name, File)>,
+    held: Vec<(HeldName, File)>,
     spares: Spares,
     /// Descriptors for looking at what is taken away, when no more are to be had.
     reserve: Vec<File>,
 }
 
-/// How many descriptors it takes: the placeholder, and a listing of it.
+/// Descriptors of a placeholder: itself, and a listing of it.
 const RESERVE: usize = 2;
 
 /// One name that is held.
 #[derive(Debug, Clone)]
-enum Name {
+enum HeldName {
     Directory(PathBuf),
     File(StandIn),
 }
 
 impl Placeholders {
     /// Makes and holds a placeholder at each path, and a file at each name that needs one.
-    /// `spare` is where directories that nobody needs just now are kept.
+    /// `spare`: directory of the unused placeholders.
     pub(crate) fn hold(absent: &[PathBuf], stand_ins: &[StandIn], spare: Option<&Path>) -> io::Result<Self> {
         let mut all = Self::default();
         if !(absent.is_empty() && stand_ins.is_empty()) {
@@ -124,8 +124,8 @@ impl Placeholders {
         if let Some(spare) = spare.filter(|_| !absent.is_empty()) {
             all.spares = Spares::open(spare);
         }
-        let directories = absent.iter().cloned().map(Name::Directory);
-        for name in directories.chain(stand_ins.iter().cloned().map(Name::File)) {
+        let directories = absent.iter().cloned().map(HeldName::Directory);
+        for name in directories.chain(stand_ins.iter().cloned().map(HeldName::File)) {
             match name.hold(&mut all.spares) {
                 Ok(lock) => all.held.push((name, lock)),
                 Err(error) => {
@@ -146,11 +146,11 @@ impl Drop for Placeholders {
             // Only alone: another run that shares it would lose its protection.
             if lock.try_lock().is_ok() {
                 let _ = match &name {
-                    Name::Directory(path) if name.is_ours() => self.spares.put_aside(path),
-                    // Somebody outside has put something there: it is theirs now.
-                    Name::Directory(path) => hand_over(path),
-                    Name::File(file) if name.is_ours() => fs::remove_file(&file.path),
-                    Name::File(_) => Ok(()),
+                    HeldName::Directory(path) if name.is_ours() => self.spares.put_aside(path),
+                    // A process outside has put something there: it is not ours any more.
+                    HeldName::Directory(path) => hand_over(path),
+                    HeldName::File(file) if name.is_ours() => fs::remove_file(&file.path),
+                    HeldName::File(_) => Ok(()),
                 };
             }
             // Not left to closing: a child that another thread has just forked may hold a copy for a moment.
@@ -159,7 +159,7 @@ impl Drop for Placeholders {
     }
 }
 
-impl Name {
+impl HeldName {
     fn path(&self) -> &Path {
         match self {
             Self::Directory(path) => path,

@@ -1,4 +1,4 @@
-//! What this machine can hold, found out by doing it in a child.
+//! Probe of the kernel features of this machine, each tried in a child.
 //!
 //! Nothing is concluded from version numbers or files: a container may forbid what its kernel can do.
 
@@ -10,32 +10,32 @@ use crate::linux::filter::{Backing, Filter, Group};
 use crate::linux::landlock::{Handles, Ruleset};
 use crate::profile::Profile;
 use crate::strength::Tier;
-use crate::sys::{self, Ended, Forked, Listener};
+use crate::sys::{self, ChildExit, Forked, Listener};
 
 /// One means of the kernel, and whether it can be had here.
 #[derive(Debug)]
-pub struct Finding {
+pub struct ProbeResult {
     /// Its name.
     pub name: &'static str,
-    /// What it is used for.
+    /// Its use.
     pub holds: &'static str,
-    /// What is weaker without it.
+    /// The consequence of its absence.
     pub without: &'static str,
-    /// Whether the full tier needs it.
+    /// The full tier needs it.
     pub needed: bool,
-    /// How it went: a word of detail (such as a version), or why it cannot be had.
+    /// A detail (such as a version), or the reason why it is unavailable.
     pub result: Result<String, io::Error>,
 }
 
 /// Tries every means once. Takes a few milliseconds; leaves nothing behind.
-pub fn probe() -> Vec<Finding> {
-    let mut findings: Vec<Finding> = MEANS.iter().map(Means::find).collect();
+pub fn probe() -> Vec<ProbeResult> {
+    let mut findings: Vec<ProbeResult> = MEANS.iter().map(Means::find).collect();
     findings.extend([landlock(), seccomp(), proxy()]);
     findings
 }
 
 /// The strongest tier that this machine can hold.
-pub fn strongest(findings: &[Finding]) -> Option<Tier> {
+pub fn strongest(findings: &[ProbeResult]) -> Option<Tier> {
     let has = |name: &str| findings.iter().any(|f| f.name == name && f.result.is_ok());
     if findings.iter().filter(|f| f.needed).all(|f| f.result.is_ok()) {
         Some(Tier::Full)
@@ -140,10 +140,10 @@ fn layer() -> io::Result<()> {
 }
 
 impl Means {
-    fn find(&self) -> Finding {
+    fn find(&self) -> ProbeResult {
         let result = self.attempt().map(|()| String::new());
         let &Self { name, holds, without, needed, .. } = self;
-        Finding { name, holds, without, needed, result }
+        ProbeResult { name, holds, without, needed, result }
     }
 
     fn attempt(&self) -> io::Result<()> {
@@ -162,7 +162,7 @@ impl Means {
     }
 }
 
-fn landlock() -> Finding {
+fn landlock() -> ProbeResult {
     let handles = Handles { writes: true, reads: false, network: false };
     let version = sys::landlock_version();
     let result = version.and_then(|version| {
@@ -172,7 +172,7 @@ fn landlock() -> Finding {
         })?;
         Ok(format!("version {version}"))
     });
-    Finding {
+    ProbeResult {
         name: "landlock",
         holds: "the file line, a second time; sockets and signals to programs outside",
         without: "mounts alone hold the file line",
@@ -181,11 +181,11 @@ fn landlock() -> Finding {
     }
 }
 
-fn seccomp() -> Finding {
+fn seccomp() -> ProbeResult {
     let install = |watched: bool| {
         let mut filter = Filter::new(&Profile::default(), Backing::Namespaces, Group::Shared);
         if !watched {
-            filter.ask_nobody();
+            filter.drop_notifications();
         }
         in_child(0, || {
             sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0)?;
@@ -195,7 +195,7 @@ fn seccomp() -> Finding {
     let result = install(true)
         .map(|()| "watched".to_owned())
         .or_else(|_| install(false).map(|()| "not watched: a program above watches already".to_owned()));
-    Finding {
+    ProbeResult {
         name: "seccomp",
         holds: "sockets to daemons, kernel interfaces with a record of holes",
         without: "these are open",
@@ -205,7 +205,7 @@ fn seccomp() -> Finding {
 }
 
 /// Returns whether the supervisor can hand out sockets in answer to a question, and read what is asked.
-fn proxy() -> Finding {
+fn proxy() -> ProbeResult {
     let filter = Filter::new(&Profile::default(), Backing::Landlock, Group::Shared);
     let failed = io::Error::from_raw_os_error;
     let result = in_child(0, || {
@@ -215,7 +215,7 @@ fn proxy() -> Finding {
         let listener = sys::install_filter(filter.code(), true)?.ok_or_else(|| failed(libc::EBUSY))?;
         if sys::hands_over(listener.fd.as_fd()) { Ok(()) } else { Err(failed(libc::EOPNOTSUPP)) }
     });
-    Finding {
+    ProbeResult {
         name: "proxy",
         holds: "without a network of its own: hosts that are allowed, for programs that use a proxy",
         without: "without a network of its own no host can be allowed",
@@ -233,8 +233,8 @@ fn in_child(namespaces: u64, attempt: impl FnOnce() -> io::Result<()>) -> io::Re
             Err(error) => error.raw_os_error().filter(|e| (1..=255).contains(e)).unwrap_or(libc::EIO),
         }),
         Forked::Parent { pid, .. } => match sys::reap(pid, true)? {
-            Some((_, Ended::Exited(0))) => Ok(()),
-            Some((_, Ended::Exited(errno))) => Err(io::Error::from_raw_os_error(errno)),
+            Some((_, ChildExit::Exited(0))) => Ok(()),
+            Some((_, ChildExit::Exited(errno))) => Err(io::Error::from_raw_os_error(errno)),
             _ => Err(io::Error::from_raw_os_error(libc::ECHILD)),
         },
     }

@@ -1,19 +1,19 @@
-//! What a confined process can reach, as plain data.
+//! The sandbox profile of a process, as plain data.
 //!
-//! A [`Profile`] is compiled by someone with opinions (which folder, which guards) and carried out by this
-//! crate, which has none. Every path in it is absolute and already resolved: the sandbox opens each one without
+//! A [`Profile`] is compiled by a caller with a policy (which folder, which guards) and enforced by this crate, which has
+//! none. Every path in it is absolute and already resolved: the sandbox opens each one without
 //! following a link in its last component and refuses to start when that fails.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a confined process can reach. Plain data; nothing here is looked up again by name after the start.
+/// Limits of a confined process. Plain data; no path is looked up again by name after the start.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Where the command starts. Must be inside what the process can see.
+    /// Working directory of the command. The process must be able to see it.
     pub cwd: PathBuf,
-    /// What can be written.
+    /// Writable places.
     pub writes: Writes,
     /// Existing files and directories below a writable one that stay read-only.
     pub read_only: Vec<PathBuf>,
@@ -22,8 +22,7 @@ pub struct Profile {
     /// Names that do not exist and must not appear. Their parents exist. Held by an empty, marked directory
     /// for the length of the run; nothing is left behind.
     pub absent: Vec<PathBuf>,
-    /// Where the directories that hold absent names are kept between runs; made if need be. Best on the file
-    /// system of the folder.
+    /// Directory that keeps unused placeholders between runs; created on demand. Best on the file system of the folder.
     pub spare: Option<PathBuf>,
     /// Files that do not exist and must not appear with any other content than this. Held like [`Self::absent`],
     /// for names where a directory would disturb those who read them.
@@ -43,10 +42,10 @@ pub struct Profile {
     pub temp: Temp,
     /// Directories read shared and written to a private layer.
     pub layers: Vec<Layer>,
-    /// What the process can talk to over the network.
+    /// Network access.
     pub network: Network,
     /// Sockets of programs on this machine that can be reached, and directories of such: the supervisor connects to
-    /// them for whoever asks. Needs the full tier, a network of its own, and somebody who watches.
+    /// them for the process. Needs the full tier, a network of its own, and user notifications.
     pub sockets: Vec<PathBuf>,
     /// Doors that are closed unless named here.
     pub openings: Openings,
@@ -60,7 +59,7 @@ pub struct Profile {
     pub watches_reading: bool,
     /// The whole environment of the command, and of everything that runs inside.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the process may use up.
+    /// Resource limits.
     pub limits: Limits,
 }
 
@@ -69,7 +68,7 @@ pub struct Profile {
 pub struct StandIn {
     /// The missing name. Its parent exists.
     pub path: PathBuf,
-    /// What a reader finds there for the length of the run.
+    /// Content for readers during the run.
     pub content: &'static [u8],
 }
 
@@ -78,7 +77,7 @@ pub struct StandIn {
 pub struct Detour {
     /// The covered name.
     pub at: PathBuf,
-    /// Where the link leads; taken as it stands, like the target of any link.
+    /// Target of the link, taken literally as that of any link.
     pub to: PathBuf,
 }
 
@@ -92,7 +91,7 @@ pub struct Mediation {
     pub own: Vec<PathBuf>,
 }
 
-/// Which part of the file system can be written.
+/// The writable part of the file system.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Writes {
     /// Nothing but the private temporary directory.
@@ -104,7 +103,7 @@ pub enum Writes {
     Anywhere,
 }
 
-/// Where temporary files go.
+/// Location of temporary files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Temp {
     /// A memory file system that ends with the run.
@@ -119,45 +118,45 @@ pub enum Temp {
 pub struct Layer {
     /// The shared directory; it is not changed. Appears at its own path.
     pub shared: PathBuf,
-    /// Where changes are kept.
+    /// Directory of the changes.
     pub private: PathBuf,
     /// Scratch space of the overlay, on the file system of `private`.
     pub work: PathBuf,
 }
 
-/// What the process can talk to over the network.
+/// Network access of a process.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Network {
     /// Only itself: a loopback interface of its own.
     #[default]
     Off,
-    /// Only whoever takes the sockets of [`Confined::doors`](crate::Confined::doors): every address is local, and
-    /// whatever is connected to arrives there. Needs the full tier.
+    /// Only the relay that takes the sockets of [`Confined::doors`](crate::Confined::doors): every address is local, and
+    /// every connection arrives there. Needs the full tier.
     Relayed(Entrances),
-    /// Only whoever takes the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
+    /// Only the taker of the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
     /// proxy, for programs that connect to this port of `127.0.0.1`. Nothing else is connected to. Needs the Landlock
-    /// tier, where a run has no network of its own, and somebody who watches.
+    /// tier, where a run has no network of its own, and user notifications.
     Proxied(u16),
     /// Everything that the host can reach.
     Host,
 }
 
-/// Where connections are taken inside, whatever address they are meant for.
+/// Listeners inside, for connections to any address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entrances {
-    /// Ports, beside the one for names (53). Nobody else inside can listen there. With none no host is reached: it is only
-    /// heard which ones are looked up.
+    /// Ports, beside the one for names (53). No process inside can listen there. With none no host is reached: only DNS
+    /// queries arrive.
     pub ports: Vec<u16>,
     /// The port on the loopback interface where a relay is asked as a proxy, if it is.
     pub proxy: Option<u16>,
-    /// How many sockets of each version are made inside by which somebody outside can connect to servers there.
+    /// Number of sockets of each IP version that are created inside for connections from outside to servers there.
     pub callers: u8,
 }
 
-/// How many sockets [`Entrances::callers`] can be.
+/// Most sockets of [`Entrances::callers`].
 pub const MOST_CALLERS: u8 = 48;
 
-/// How many ports [`Entrances`] can have.
+/// Most ports of [`Entrances`].
 pub const MOST_PORTS: usize = 64;
 
 /// Doors to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
@@ -181,14 +180,14 @@ pub struct Openings {
 }
 
 impl Openings {
-    /// Returns whether calls may be carried out for everybody inside: nobody can have a view of files, limits or operations of
-    /// their own that the supervisor does not know of.
+    /// Returns whether system calls may be mediated: no process inside can have a view of files, limits or operations of its
+    /// own that the supervisor does not know of.
     pub fn allow_mediation(self) -> bool {
         !(self.user_namespaces || self.io_uring || self.landlock)
     }
 }
 
-/// What the process may use up. `None` means the limit of the caller.
+/// Resource limits of the process. `None` means the limit of the caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Private writable memory of each process, in bytes.
@@ -197,8 +196,8 @@ pub struct Limits {
     pub processes: Option<u64>,
     /// Processor time of each process.
     pub cpu_time: Option<Duration>,
-    /// Time from start to end; then the whole tree is ended. While a call is held for somebody to decide it stands
-    /// still, to a fifth of a second.
+    /// Time from start to end; then the whole tree is ended. The clock stops while a call waits for a decision,
+    /// to a fifth of a second.
     pub wall_time: Option<Duration>,
     /// Size of any one file, in bytes.
     pub file_size: Option<u64>,

@@ -9,10 +9,10 @@ use std::path::Path;
 /// Programs whose name says little beside that of their script.
 const INTERPRETERS: [&str; 9] = ["bun", "deno", "java", "node", "perl", "php", "python", "ruby", "uv"];
 
-/// How much of a command line is read for the name of a script.
+/// Bytes of a command line that are read for the name of a script.
 const ENOUGH: u64 = 4096;
 
-/// What a program is called that cannot be seen.
+/// Name of a program that cannot be seen.
 pub const UNSEEN_PROGRAM: &str = "a program";
 
 /// The name of the executable of a process or thread, by its number outside: the name that the kernel keeps beside it

@@ -97,7 +97,7 @@ impl Probe {
         if held { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EPERM)) }
     }
 
-    /// What it means when this attempt succeeds.
+    /// Describes the hole that a success of this attempt shows.
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::WriteIn(directory) => {

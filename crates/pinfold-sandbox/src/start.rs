@@ -1,4 +1,4 @@
-//! From a profile and a command to a confined process, and from there to its end.
+//! Start and supervision of a confined process.
 
 use std::fmt;
 use std::io;
@@ -16,7 +16,7 @@ use crate::profile::{Network, Profile};
 use crate::self_test::Probe;
 use crate::streams::{self, Unusable};
 use crate::strength::Tier;
-use crate::sys::{self, Alarm, Ended, Forked, Pid, Signals};
+use crate::sys::{self, Alarm, ChildExit, Forked, Pid, Signals};
 use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, WatchedLimits, Watcher};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
@@ -33,16 +33,16 @@ const PASSED_ON: [libc::c_int; 10] = [
     libc::SIGCONT,
 ];
 
-/// What such a supervisor minds beside them when the command has a terminal of its own: the size of its own one.
+/// Signals that a supervisor handles beside them when the command has a terminal of its own: a new size of the terminal.
 const MINDED: [libc::c_int; 1] = [libc::SIGWINCH];
 
 /// The last of the kernel's signals.
 const LAST_SIGNAL: libc::c_int = 64;
 
-/// How long a command has to end by itself after its time is over.
+/// Time that a command has to end after its time limit.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How the caller wants to accompany the command.
+/// Relation of the supervisor to the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signalling {
     /// This process stands for the command: signals sent to it are passed on. For a program that does nothing
@@ -121,19 +121,19 @@ pub struct Confined {
     process: OwnedFd,
     watch: Option<WatchHandle>,
     signals: Option<OwnedFd>,
-    /// Where the first process tells of stops, when they are to be followed.
+    /// Reports of the first process about stops, when they are to be followed.
     stops: Option<OwnedFd>,
     /// The command has a terminal of its own, so that nothing which happens at ours reaches it by itself.
     own_terminal: bool,
     attendant: Option<Box<dyn Attendant>>,
-    /// Somebody has asked us to stop, and not everybody at the terminal.
+    /// A process sent `SIGTSTP` to the supervisor; it did not come from a key of the terminal.
     asked_to_stop: bool,
     deadline: Option<Instant>,
     tier: Tier,
     reaches_sockets: bool,
     /// Calls are carried out here, or not at all.
     mediated: Option<Carried>,
-    /// What a relay takes connections from, until somebody has taken them.
+    /// Listeners for the relay, until it has taken them.
     doors: Option<Doors>,
     /// The port of the proxy, where that is all that can be reached.
     proxied: Option<u16>,
@@ -151,10 +151,10 @@ impl fmt::Debug for Confined {
     }
 }
 
-/// How a confined command ended.
+/// The end of a confined command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// With this exit code; 128 and more for a signal, as shells count.
+    /// Exit code; 128 and more for a signal, as shells count.
     Code(i32),
     /// Its wall time was over.
     TimedOut,
@@ -265,7 +265,7 @@ pub fn start(
                     Ok(confined)
                 }
                 Err((report, error)) => {
-                    // Nobody answers any more, and what it asks on its way out fails at once.
+                    // Notifications are no longer answered: those of an ending command fail at once.
                     confined.watch = None;
                     let _ = sys::reap(pid, true);
                     let stage = report.map_or(Stage::Fork, |r| r.stage);
@@ -296,7 +296,7 @@ fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::
     match signalling {
         Signalling::Own => Ok(None),
         Signalling::PassOn => {
-            // Whoever started us may have ignored it, and then nobody could wait for the command.
+            // Inherited as ignored, it would keep the supervisor from waiting for the command.
             sys::default_action(libc::SIGCHLD);
             let minded: &[_] = if own_terminal { &MINDED } else { &[] };
             let ours: Vec<_> = PASSED_ON.iter().chain(minded).copied().collect();
@@ -342,7 +342,7 @@ impl Confined {
         self.init
     }
 
-    /// Which walls stand.
+    /// Returns the tier of the sandbox.
     pub fn tier(&self) -> Tier {
         self.tier
     }
@@ -373,23 +373,22 @@ impl Confined {
         self.watch.is_some()
     }
 
-    /// Has somebody told what happens at the supervisor's terminal: for a command with a terminal of its own, and
+    /// Sets the receiver of events at the supervisor's terminal: for a command with a terminal of its own, and
     /// [`Signalling::PassOn`].
     pub fn attended_by(&mut self, attendant: Box<dyn Attendant>) {
         self.attendant = Some(attendant);
     }
 
-    /// The sockets inside at which whatever is connected to arrives ([`Network::Relayed`]), once. What their local
-    /// address says is where somebody inside wanted to go. Until they are taken, and when nobody takes them, whoever
-    /// connects waits.
+    /// Takes the listeners at which every connection of the run arrives ([`Network::Relayed`]), once. The local address of a
+    /// connection is the destination that the process wanted. Until they are taken, connecting processes wait.
     ///
     /// [`Network::Relayed`]: crate::Network::Relayed
     pub fn doors(&mut self) -> Option<Doors> {
         self.doors.take()
     }
 
-    /// Has somebody take the connections that are made to the proxy ([`Network::Proxied`]). False where there is none, or
-    /// where nobody watches, or the kernel hands out no sockets: then nothing is reached.
+    /// Sets the taker of the connections to the proxy ([`Network::Proxied`]). False where there is no proxy, no user
+    /// notification, or no way to hand out sockets: then no host is reached.
     pub fn connections_go_to(&mut self, taker: Taker) -> bool {
         self.watch.as_mut().is_some_and(|watch| watch.0.connections_go_to(taker))
     }
@@ -476,18 +475,18 @@ impl Confined {
             sys::reap(self.init, true)?.ok_or_else(|| io::Error::from_raw_os_error(libc::ECHILD))?;
         std::mem::take(&mut self.flowing).finish();
         if self.signals.is_some() && sys::foreground().is_some_and(sys::is_gone) {
-            // Whoever had the terminal to itself inside has ended with the rest.
+            // The process that had the terminal to itself inside has ended with the rest.
             sys::group_of(0).into_iter().for_each(sys::set_foreground);
         }
         match (ended?, how) {
-            (Ending::Late, _) => Ok(End::TimedOut),
-            (Ending::ByItself, Ended::Exited(code)) => Ok(End::Code(code)),
-            (Ending::ByItself, Ended::Signalled(signal)) => Ok(End::Code(128 + signal)),
+            (EndingCause::Late, _) => Ok(End::TimedOut),
+            (EndingCause::ByItself, ChildExit::Exited(code)) => Ok(End::Code(code)),
+            (EndingCause::ByItself, ChildExit::Signalled(signal)) => Ok(End::Code(128 + signal)),
         }
     }
 
-    fn accompany(&mut self, watcher: &mut dyn Watcher) -> io::Result<Ending> {
-        let mut ending = Ending::ByItself;
+    fn accompany(&mut self, watcher: &mut dyn Watcher) -> io::Result<EndingCause> {
+        let mut ending = EndingCause::ByItself;
         loop {
             let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
@@ -498,7 +497,8 @@ impl Confined {
             if let Some(watch) = &mut self.watch {
                 watch.0.retry(watcher);
             }
-            if let (Some(asked), Some(deadline), Ending::ByItself) = (asked, &mut self.deadline, ending) {
+            if let (Some(asked), Some(deadline), EndingCause::ByItself) = (asked, &mut self.deadline, ending)
+            {
                 // The time of the person is not the command's.
                 *deadline += asked.elapsed();
             }
@@ -509,7 +509,7 @@ impl Confined {
             } else if end != 0 {
                 return Ok(ending);
             } else if question != 0 {
-                // Nobody is left who could ask.
+                // No process is left that could notify.
                 self.watch = None;
             }
             if signal != 0 {
@@ -521,16 +521,16 @@ impl Confined {
             if self.deadline.is_some_and(|at| Instant::now() >= at) {
                 // First politely, then not.
                 match ending {
-                    Ending::ByItself => sys::signal(self.process.as_fd(), libc::SIGTERM)?,
-                    Ending::Late => end_all(&self.process, self.tier)?,
+                    EndingCause::ByItself => sys::signal(self.process.as_fd(), libc::SIGTERM)?,
+                    EndingCause::Late => end_all(&self.process, self.tier)?,
                 }
-                self.deadline = (ending == Ending::ByItself).then(|| Instant::now() + GRACE);
-                ending = Ending::Late;
+                self.deadline = (ending == EndingCause::ByItself).then(|| Instant::now() + GRACE);
+                ending = EndingCause::Late;
             }
         }
     }
 
-    /// Stops when the command has stopped. Not before: whoever stands behind us at the terminal takes it back then, and
+    /// Stops when the command has stopped. Not before: the shell behind us takes the terminal back then, and
     /// a command that still reads would take what is typed next.
     fn follow_stop(&mut self) -> io::Result<()> {
         let Some(stops) = &self.stops else { return Ok(()) };
@@ -543,7 +543,7 @@ impl Confined {
         let Some(Report { stage: Stage::Stopped, index, errno: signal }) = Report::decode(bytes) else {
             return Ok(());
         };
-        // Those of a terminal do nothing where nobody would continue us.
+        // Stop signals of a terminal have no effect where no shell would continue us.
         let by_key = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU].contains(&signal);
         let signal = if [libc::SIGTTIN, libc::SIGTTOU].contains(&signal) { signal } else { libc::SIGTSTP };
         if self.own_terminal {
@@ -571,7 +571,7 @@ impl Confined {
         if let Some(attendant) = &mut self.attendant {
             attendant.continued();
         }
-        // Nobody else can continue the command. When we have not stopped at all, since nobody would have continued us,
+        // No other process can continue the command. When we have not stopped at all, since no shell would have continued us,
         // the key has no effect on it either.
         if !self.pass_on(false) && by_key {
             sys::signal(self.process.as_fd(), libc::SIGCONT)?;
@@ -586,12 +586,12 @@ impl Confined {
         sys::stop(signal, group)
     }
 
-    /// Returns whether a call is held until somebody has decided.
+    /// Returns whether a call waits for a decision.
     fn is_asking(&self) -> bool {
         self.deadline.is_some() && self.watch.as_ref().is_some_and(|watch| watch.0.holds())
     }
 
-    /// Milliseconds until something is to be done: until an open is tried again, or the deadline, rounded up; while somebody is asked, until that is looked at again: answers are
+    /// Milliseconds until something is to be done: until an open is tried again, or the deadline, rounded up; while an approver is asked, until that is looked at again: answers are
     /// given elsewhere.
     fn remaining(&self, asking: bool) -> Option<i32> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
@@ -604,7 +604,7 @@ impl Confined {
         retries.into_iter().chain(ends).min()
     }
 
-    /// `stopped`: the command has stopped since, and stays so although somebody continued us before. Returns whether the
+    /// `stopped`: the command has stopped since, and stays so although the supervisor was continued before. Returns whether the
     /// command was continued.
     fn pass_on(&mut self, stopped: bool) -> bool {
         let Some(signals) = &self.signals else { return false };
@@ -634,7 +634,7 @@ impl Confined {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum EndingCause {
     ByItself,
     Late,
 }

@@ -20,21 +20,21 @@ use crate::sys;
 
 const NAMES: [&str; 3] = ["standard input", "standard output", "standard error"];
 
-/// What a command can do with a stream.
+/// Access of a command to a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    /// Nothing but bytes goes through it, or what else it can be used for is judged.
+enum StreamAccess {
+    /// Handed over: it passes bytes alone, or its other uses are judged.
     Handed,
     /// Bytes go through it, and it could be used for more.
     Passed,
-    /// No bytes go through it: what it is.
+    /// Refused, with its type: it passes no bytes.
     Refused(&'static str),
 }
 
 /// A stream that no command can be started with.
 #[derive(Debug)]
 pub(crate) struct Unusable {
-    /// Which one.
+    /// The stream.
     pub(crate) stream: &'static str,
     pub(crate) error: io::Error,
 }
@@ -55,10 +55,10 @@ pub(crate) fn prepare(
     for (number, ((stream, given), name)) in streams.iter_mut().zip(given).zip(NAMES).enumerate() {
         let taken = take(number, given).and_then(|taken| Ok((kind(taken.as_fd(), files_are_judged)?, taken)));
         let handed = taken.and_then(|(kind, taken)| match kind {
-            Kind::Handed => Ok(taken),
-            Kind::Passed if number == 0 => passing.input(taken),
-            Kind::Passed => passing.output(taken),
-            Kind::Refused(what) => {
+            StreamAccess::Handed => Ok(taken),
+            StreamAccess::Passed if number == 0 => passing.input(taken),
+            StreamAccess::Passed => passing.output(taken),
+            StreamAccess::Refused(what) => {
                 let error = format!("it is {what}; redirect it to a file, a pipe or a terminal");
                 Err(io::Error::new(io::ErrorKind::InvalidInput, error))
             }
@@ -87,18 +87,18 @@ fn take(number: usize, given: Option<OwnedFd>) -> io::Result<OwnedFd> {
     }
 }
 
-fn kind(stream: BorrowedFd<'_>, files_are_judged: bool) -> io::Result<Kind> {
+fn kind(stream: BorrowedFd<'_>, files_are_judged: bool) -> io::Result<StreamAccess> {
     if fcntl_getfl(stream)?.contains(OFlags::PATH) {
-        return Ok(Kind::Refused("a path that was not opened"));
+        return Ok(StreamAccess::Refused("a path that was not opened"));
     }
     let found = fstat(stream)?;
     Ok(match FileType::from_raw_mode(found.st_mode) {
         FileType::Fifo | FileType::RegularFile => of_file(file_system(stream)?, files_are_judged),
         FileType::CharacterDevice => of_device(stream, found.st_rdev),
-        FileType::BlockDevice => Kind::Passed,
+        FileType::BlockDevice => StreamAccess::Passed,
         FileType::Socket => of_socket(stream)?,
-        FileType::Directory => Kind::Refused("a directory"),
-        FileType::Symlink | FileType::Unknown => Kind::Refused("nothing that bytes go through"),
+        FileType::Directory => StreamAccess::Refused("a directory"),
+        FileType::Symlink | FileType::Unknown => StreamAccess::Refused("nothing that bytes go through"),
     })
 }
 
@@ -109,7 +109,7 @@ fn file_system(stream: BorrowedFd<'_>) -> io::Result<u32> {
     Ok(fstatfs(stream)?.f_type as u32)
 }
 
-fn of_file(file_system: u32, files_are_judged: bool) -> Kind {
+fn of_file(file_system: u32, files_are_judged: bool) -> StreamAccess {
     const PIPES: u32 = 0x5049_5045;
     // Namespaces and processes as files.
     const HANDLES: [u32; 2] = [0x6e73_6673, 0x5049_4446];
@@ -129,39 +129,41 @@ fn of_file(file_system: u32, files_are_judged: bool) -> Kind {
         0xde5e_81e4,
     ];
     match file_system {
-        PIPES => Kind::Handed,
-        handle if HANDLES.contains(&handle) => Kind::Refused("a handle of the kernel"),
-        interface if INTERFACES.contains(&interface) => Kind::Passed,
-        _ if files_are_judged => Kind::Handed,
-        _ => Kind::Passed,
+        PIPES => StreamAccess::Handed,
+        handle if HANDLES.contains(&handle) => StreamAccess::Refused("a handle of the kernel"),
+        interface if INTERFACES.contains(&interface) => StreamAccess::Passed,
+        _ if files_are_judged => StreamAccess::Handed,
+        _ => StreamAccess::Passed,
     }
 }
 
 /// Terminals, and those that only take or give bytes. The other side of a pseudo-terminal types into it.
-fn of_device(stream: BorrowedFd<'_>, device: u64) -> Kind {
+fn of_device(stream: BorrowedFd<'_>, device: u64) -> StreamAccess {
     // null, zero, full, random, urandom: admin-guide/devices.txt of the kernel.
     const PLAIN: [u32; 5] = [3, 5, 7, 8, 9];
     const OTHER_SIDE: (u32, u32) = (5, 2);
     match (major(device), minor(device)) {
-        (1, number) if PLAIN.contains(&number) => Kind::Handed,
-        OTHER_SIDE => Kind::Passed,
-        _ if isatty(stream) => Kind::Handed,
-        _ => Kind::Passed,
+        (1, number) if PLAIN.contains(&number) => StreamAccess::Handed,
+        OTHER_SIDE => StreamAccess::Passed,
+        _ if isatty(stream) => StreamAccess::Handed,
+        _ => StreamAccess::Passed,
     }
 }
 
 /// A connected stream of this machine can be connected to nothing else; one of the network can, and its options lead its
 /// packets elsewhere.
-fn of_socket(stream: BorrowedFd<'_>) -> io::Result<Kind> {
+fn of_socket(stream: BorrowedFd<'_>) -> io::Result<StreamAccess> {
     let connected = getpeername(stream).is_ok();
     Ok(match (socket_domain(stream)?, socket_type(stream)?) {
-        (AddressFamily::UNIX, SocketType::STREAM | SocketType::SEQPACKET) if connected => Kind::Handed,
-        (_, SocketType::STREAM) if connected => Kind::Passed,
-        _ => Kind::Refused("a socket that is no connected stream"),
+        (AddressFamily::UNIX, SocketType::STREAM | SocketType::SEQPACKET) if connected => {
+            StreamAccess::Handed
+        }
+        (_, SocketType::STREAM) if connected => StreamAccess::Passed,
+        _ => StreamAccess::Refused("a socket that is no connected stream"),
     })
 }
 
-/// Which file or socket a descriptor stands for, to tell that two streams are one.
+/// Returns whether two descriptors stand for one file or socket.
 pub(crate) fn same(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> bool {
     matches!((sys::identity(one), sys::identity(other)), (Ok(one), Ok(other)) if one == other)
 }

@@ -1,8 +1,8 @@
-//! How strong the walls are that this machine can build.
+//! Strength of the sandbox that this machine allows.
 
 use std::fmt;
 
-/// How strongly a run is held: by which means of the kernel, and whether the supervisor carries its calls out.
+/// Strength of a sandbox: its tier, and mediation of system calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Strength {
     /// The means of the kernel.
@@ -21,7 +21,7 @@ impl From<Tier> for Strength {
 }
 
 impl Strength {
-    /// What is not held that the full tier holds: one sentence each, for the person.
+    /// Returns the gaps against the full tier: one sentence each, for the user.
     pub fn gaps(self) -> impl Iterator<Item = &'static str> {
         let of_tier = match self.tier {
             Tier::Full => &[][..],
@@ -50,7 +50,7 @@ const OF_LANDLOCK: &[&str] = &[
     "with `--network host` the abstract sockets of other programs are reachable before Linux 6.12",
 ];
 
-/// Which set of kernel means holds a run.
+/// Set of kernel features that enforces a sandbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
     /// Landlock and seccomp: for machines and containers that forbid user namespaces.

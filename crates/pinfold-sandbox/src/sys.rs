@@ -29,11 +29,11 @@ fn check_int(rc: c_int) -> io::Result<c_int> {
 /// Takes ownership of a descriptor that a system call has just returned.
 fn owned(fd: c_long) -> io::Result<OwnedFd> {
     let fd = RawFd::try_from(fd).map_err(|_| io::Error::from_raw_os_error(libc::EBADF))?;
-    // SAFETY: the kernel returned this descriptor to us a moment ago and nobody else knows its number.
+    // SAFETY: the kernel returned this descriptor to us a moment ago and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Which side of a [`fork`] we are on.
+/// Side of a [`fork`].
 pub(crate) enum Forked {
     Child,
     Parent { pid: Pid, pidfd: OwnedFd },
@@ -87,8 +87,8 @@ pub(crate) unsafe fn borrow_until_exec<F: FnMut() -> c_int>(child: &mut F, flags
     check_int(pid)
 }
 
-/// By this flag, which changes nothing for a process that nobody traces, the filter knows the start of the command: nobody
-/// answers questions then. Of other starts it hides that they met a limit, and not the limit.
+/// By this flag, which changes nothing for a process without a tracer, the filter knows the start of the command, at which
+/// notifications are not answered yet. Of other starts it hides that they met a limit, and not the limit.
 pub(crate) const UNASKED: c_int = libc::CLONE_UNTRACED;
 
 /// Ends this process at once, with no destructors and no buffers flushed.
@@ -122,7 +122,7 @@ impl Strings {
     }
 }
 
-// SAFETY: the pointers lead into heap memory that `_owned` keeps alive and nobody writes to.
+// SAFETY: the pointers lead into heap memory that `_owned` keeps alive and no code writes to.
 unsafe impl Send for Strings {}
 // SAFETY: as above; all access is reading.
 unsafe impl Sync for Strings {}
@@ -136,7 +136,7 @@ pub(crate) unsafe fn scrub_environment() {
         static mut environ: *mut *mut libc::c_char;
     }
     // SAFETY: `environ` is null or a null-terminated array of writable strings (C standard library contract);
-    // one thread, so nobody reads them meanwhile.
+    // one thread, so no other code reads them meanwhile.
     unsafe {
         let mut at = environ;
         while !at.is_null() && !(*at).is_null() {
@@ -174,7 +174,7 @@ pub(crate) fn drop_capabilities() -> io::Result<()> {
     check(unsafe { libc::syscall(libc::SYS_capset, header.as_ptr(), none.as_ptr()) }).map(drop)
 }
 
-/// What names a limit: C libraries differ in its sign.
+/// The type of a resource: C libraries differ in its sign.
 #[cfg(target_env = "musl")]
 pub(crate) type LimitedResource = c_int;
 #[cfg(not(target_env = "musl"))]
@@ -289,7 +289,7 @@ pub(crate) fn can_access(path: &Path, how: c_int) -> bool {
     unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), how, libc::AT_EACCESS) == 0 }
 }
 
-/// Which file a descriptor stands for: device and inode.
+/// Returns device and inode of a descriptor.
 pub(crate) fn identity(fd: BorrowedFd<'_>) -> io::Result<(u64, u64)> {
     // SAFETY: all zero is a valid `stat` for the kernel to fill.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };
@@ -483,7 +483,7 @@ pub(crate) fn listen(at: SocketAddr, stream: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// A socket that is told by the kernel which datagrams nobody took, and nothing else.
+/// Opens a raw socket that receives only ICMP errors about datagrams without a receiver.
 ///
 /// [raw(7)](https://man7.org/linux/man-pages/man7/raw.7.html),
 /// [RFC 3542](https://www.rfc-editor.org/rfc/rfc3542#section-3.2)
@@ -507,7 +507,7 @@ pub(crate) fn unreachable_datagrams(v6: bool) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// From which address of this machine a datagram would be sent there; an error where there is no way. Nothing is sent.
+/// Returns the source address of a datagram to `to`; an error where there is no route. Nothing is sent.
 pub(crate) fn way_to(to: SocketAddr) -> io::Result<IpAddr> {
     let socket = internet_socket(to, false)?;
     let (address, len) = Address::of(to);
@@ -705,25 +705,25 @@ pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
     unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
 }
 
-/// What an asker gets to hear.
+/// Response to a seccomp user notification.
 #[derive(Clone, Copy)]
-pub(crate) enum Answer {
+pub(crate) enum NotifyResponse {
     /// The call goes on as the kernel judges it.
     GoOn,
-    /// It is over and returns zero: somebody else has done it.
+    /// The call returns zero: the supervisor has executed it.
     Done,
-    /// It fails with this error number.
+    /// The call fails with this error number.
     Fail(c_int),
 }
 
 /// Answers a question.
-pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::Result<()> {
+pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: NotifyResponse) -> io::Result<()> {
     const SECCOMP_IOCTL_NOTIF_SEND: libc::Ioctl = ioctl_request(0xc018_2101);
     const CONTINUE: u32 = 1;
     let (error, flags) = match answer {
-        Answer::GoOn => (0, CONTINUE),
-        Answer::Done => (0, 0),
-        Answer::Fail(errno) => (-errno, 0),
+        NotifyResponse::GoOn => (0, CONTINUE),
+        NotifyResponse::Done => (0, 0),
+        NotifyResponse::Fail(errno) => (-errno, 0),
     };
     let response = libc::seccomp_notif_resp { id, val: 0, error, flags };
     // SAFETY: `response` is read during the call only.
@@ -732,7 +732,7 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: Answer) -> io::R
 }
 
 /// One end of a pair of sockets for streams whose other end is gone. It is connected, so that the kernel connects and listens with it no
-/// more, and nobody is there.
+/// more, and it has no peer.
 ///
 /// [socketpair(2)](https://man7.org/linux/man-pages/man2/socketpair.2.html)
 pub(crate) fn lone_socket(nonblocking: bool) -> io::Result<OwnedFd> {
@@ -745,7 +745,7 @@ pub(crate) fn lone_socket(nonblocking: bool) -> io::Result<OwnedFd> {
     owned(one.into())
 }
 
-/// Returns whether questions can be answered with descriptors: asked about a question that nobody has asked.
+/// Returns whether notifications can be answered with descriptors: tried with a notification that does not exist.
 pub(crate) fn hands_over(listener: BorrowedFd<'_>) -> bool {
     let answered = answer_with(listener, 0, listener, true);
     answered.is_err_and(|error| error.raw_os_error() == Some(libc::ENOENT))
@@ -780,7 +780,7 @@ pub(crate) fn answer_with(
         .map(drop)
 }
 
-/// Which mount namespace this process is in.
+/// Returns the mount namespace of this process.
 ///
 /// [namespaces(7)](https://man7.org/linux/man-pages/man7/namespaces.7.html)
 pub(crate) fn mount_namespace() -> io::Result<u32> {
@@ -791,7 +791,7 @@ pub(crate) fn mount_namespace() -> io::Result<u32> {
     u32::try_from(stat.st_ino).map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))
 }
 
-/// Which file stands at a path of plain names below a held directory, be the last a link or not: device and inode. Mounts
+/// Returns device and inode at a path of plain names below a held directory; a link in the last component counts itself. Mounts
 /// are crossed, as the view has them that the directory belongs to.
 ///
 /// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html). Not for a child.
@@ -825,7 +825,7 @@ pub(crate) struct Capabilities([u32; 6]);
 const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 
 impl Capabilities {
-    /// Those that this thread has now.
+    /// Returns the current capabilities of this thread.
     ///
     /// [capget(2)](https://man7.org/linux/man-pages/man2/capget.2.html)
     pub(crate) fn current() -> io::Result<Self> {
@@ -842,7 +842,7 @@ impl Capabilities {
         effective != 0 || more != 0
     }
 
-    /// The same with none in effect; they can be taken up again.
+    /// Returns the set with no capability in effect; they can be raised again.
     pub(crate) fn at_rest(self) -> Self {
         let [_, permitted, inheritable, _, more, even_more] = self.0;
         Self([0, permitted, inheritable, 0, more, even_more])
@@ -1095,9 +1095,9 @@ pub(crate) fn signal(process: BorrowedFd<'_>, signal: c_int) -> io::Result<()> {
     check(rc).map(drop)
 }
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum ChildExit {
     Exited(c_int),
     Signalled(c_int),
 }
@@ -1106,7 +1106,7 @@ pub(crate) enum Ended {
 /// (`PTRACE_TRACEME`) is reported here at each of its stops, which are no ends: it goes on without a tracer.
 ///
 /// [waitpid(2)](https://man7.org/linux/man-pages/man2/waitpid.2.html)
-pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
+pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, ChildExit)>> {
     let mut status: c_int = 0;
     let flags = if wait { 0 } else { libc::WNOHANG };
     loop {
@@ -1116,10 +1116,10 @@ pub(crate) fn reap(pid: Pid, wait: bool) -> io::Result<Option<(Pid, Ended)>> {
             Err(e) => return Err(e),
             Ok(0) => return Ok(None),
             Ok(pid) if libc::WIFSIGNALED(status) => {
-                return Ok(Some((pid, Ended::Signalled(libc::WTERMSIG(status)))));
+                return Ok(Some((pid, ChildExit::Signalled(libc::WTERMSIG(status)))));
             }
             Ok(pid) if libc::WIFEXITED(status) => {
-                return Ok(Some((pid, Ended::Exited(libc::WEXITSTATUS(status)))));
+                return Ok(Some((pid, ChildExit::Exited(libc::WEXITSTATUS(status)))));
             }
             Ok(pid) => let_go(pid, libc::WSTOPSIG(status)),
         }
@@ -1150,8 +1150,8 @@ pub(crate) fn stopped_by(pid: Pid) -> Option<c_int> {
     (who == pid).then_some(signal)
 }
 
-/// Stops this process, or all of its group, by `signal` until it is continued. Where nobody could continue it, in a process group that no
-/// shell minds, the kernel does nothing when `signal` is one of a terminal.
+/// Stops this process, or all of its group, by `signal` until it is continued. In an orphaned process group, which no shell could
+/// continue, the kernel does nothing when `signal` is one of a terminal.
 pub(crate) fn stop(signal: c_int, group: bool) -> io::Result<()> {
     let before = Signals::of(&[signal]).unblock()?;
     // SAFETY: both take numbers.
@@ -1188,7 +1188,7 @@ impl Alarm {
 
 impl Drop for Alarm {
     fn drop(&mut self) {
-        // SAFETY: the timer exists and nobody else has it.
+        // SAFETY: the timer exists and no other code has it.
         unsafe { libc::timer_delete(self.0) };
     }
 }
@@ -1215,7 +1215,7 @@ pub(crate) fn set_foreground(group: Pid) {
     }
 }
 
-/// Returns whether a process group has nobody left in it.
+/// Returns whether a process group is empty.
 pub(crate) fn is_gone(group: Pid) -> bool {
     kill(-group, 0).is_err_and(|e| e.raw_os_error() == Some(libc::ESRCH))
 }

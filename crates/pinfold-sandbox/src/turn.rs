@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock};
 use rustix::io::Errno;
 
-/// How long a turn is waited for: the longest look at a directory that is moved as a whole takes about a second.
+/// Time that a turn is waited for: the longest look at a directory that is moved as a whole takes about a second.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 const STEP: Duration = Duration::from_micros(500);
 
-/// A file by whose lock turns are taken.
+/// A file whose lock gives turns.
 #[derive(Clone)]
 pub struct Turns(Arc<OwnedFd>);
 
@@ -27,8 +27,8 @@ pub struct Turns(Arc<OwnedFd>);
 pub struct Turn(Arc<OwnedFd>);
 
 impl Turns {
-    /// Opens the file, and makes it if need be. Nobody may read it: nothing that is confined, and has no way to write there, gets
-    /// a descriptor through which it could keep others waiting.
+    /// Opens the file, and makes it if need be. Its mode allows no reading: a confined process, which cannot
+    /// write there, gets no descriptor through which it could keep others waiting.
     ///
     /// # Errors
     /// When it can be neither opened nor made.
@@ -93,6 +93,6 @@ mod tests {
         waits.join().unwrap().unwrap();
         drop(ours.take().unwrap());
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
-        assert_eq!(mode & 0o577, 0, "whoever could read it could lock it");
+        assert_eq!(mode & 0o577, 0, "a reader could lock it");
     }
 }

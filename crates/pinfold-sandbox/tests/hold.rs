@@ -10,12 +10,12 @@ use std::thread;
 use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
-use pinfold_sandbox::{Attempt, Deed, Held, Opening, Profile, Reply, Tier, Watcher};
+use pinfold_sandbox::{Attempt, Deed, Opening, PendingSyscall, Profile, Reply, Tier, Watcher};
 
 /// Holds what lies outside the folder and hands it to another thread.
 struct Holder<'a> {
     bed: &'a Bed,
-    to: Sender<Held>,
+    to: Sender<PendingSyscall>,
     held: usize,
     not_held: usize,
 }
@@ -25,7 +25,7 @@ impl Watcher for Holder<'_> {
         if attempt.place.starts_with(&self.bed.outside) { Reply::Hold } else { Reply::GoOn }
     }
 
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: PendingSyscall) {
         self.held += 1;
         self.to.send(held).unwrap();
     }
@@ -37,7 +37,12 @@ impl Watcher for Holder<'_> {
 }
 
 /// Runs a script whose calls outside are answered by `answer` on a thread of its own.
-fn run(bed: &Bed, tier: Tier, script: &str, answer: impl FnMut(Held) + Send) -> (String, usize, usize) {
+fn run(
+    bed: &Bed,
+    tier: Tier,
+    script: &str,
+    answer: impl FnMut(PendingSyscall) + Send,
+) -> (String, usize, usize) {
     run_in(bed, tier, &Profile { negotiable: true, ..bed.profile() }, script, answer)
 }
 
@@ -46,9 +51,9 @@ fn run_in(
     tier: Tier,
     profile: &Profile,
     script: &str,
-    mut answer: impl FnMut(Held) + Send,
+    mut answer: impl FnMut(PendingSyscall) + Send,
 ) -> (String, usize, usize) {
-    let (to, from) = channel::<Held>();
+    let (to, from) = channel::<PendingSyscall>();
     let mut holder = Holder { bed, to, held: 0, not_held: 0 };
     thread::scope(|scope| {
         scope.spawn(move || from.into_iter().for_each(&mut answer));
@@ -61,7 +66,7 @@ fn run_in(
 }
 
 /// Opens as it was said. Careless about links: what is tested here is how calls wait.
-fn open(held: &Held) -> File {
+fn open(held: &PendingSyscall) -> File {
     let Deed::Open(how) = &held.call().deed else { unreachable!("{:?}", held.call()) };
     let Opening { at, read, write, append, truncate, create, exclusive, .. } = how.clone();
     let mut options = OpenOptions::new();
@@ -72,7 +77,7 @@ fn open(held: &Held) -> File {
     options.open(at).unwrap()
 }
 
-fn hand_over(held: Held) {
+fn hand_over(held: PendingSyscall) {
     let file = held.as_caller(|| open(&held)).unwrap();
     held.hand_over(file.as_fd()).unwrap();
 }

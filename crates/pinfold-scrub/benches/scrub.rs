@@ -80,7 +80,8 @@ fn floor_memchr(bencher: Bencher<'_, '_>) {
 /// The floor for words: one pass of the library with all of them, which finds the first.
 #[divan::bench]
 fn floor_aho_corasick(bencher: Bencher<'_, '_>) {
-    let words: Vec<&str> = Scrubber::default().kinds().iter().flat_map(pinfold_scrub::Kind::words).collect();
+    let words: Vec<&str> =
+        Scrubber::default().kinds().iter().flat_map(pinfold_scrub::SecretKind::words).collect();
     let automaton = aho_corasick::AhoCorasick::builder()
         .kind(Some(aho_corasick::AhoCorasickKind::DFA))
         .build(words)

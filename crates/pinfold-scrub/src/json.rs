@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::counts::Counts;
 use crate::marker;
 use crate::scrubber::Scrubber;
-use crate::words::{LONGEST, Search};
+use crate::words::{LONGEST, WordSearch};
 
 pub(crate) fn scrub(scrubber: Scrubber, value: &mut Value, found: &mut Counts) {
     // By hand, not by calls: the nesting depth of JSON is chosen by its author, and may be hostile.
@@ -53,7 +53,7 @@ fn string(scrubber: Scrubber, key: Option<&str>, text: &str) -> Option<(String, 
 /// one there is nothing to look for in what may be long.
 fn says_that_a_secret_follows(before: &str, text: &str) -> bool {
     let head = [before, text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()].concat();
-    let (mut search, mut seen) = (Search::START, 0);
+    let (mut search, mut seen) = (WordSearch::START, 0);
     while let Some(len) = search.find(head.as_bytes().get(seen..).unwrap_or_default()) {
         seen += len;
         if search.ending().any(|(_, len)| seen - len < before.len()) {
@@ -90,7 +90,7 @@ mod tests {
             (key, cut, text) in ("[a-zA-Z_\": ]{0,6}", 0..8usize, "[a-zA-Z0-9+/ =\"-]{0,40}"),
             place in 0..3,
         ) {
-            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::Kind::spellings).collect();
+            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::SecretKind::spellings).collect();
             let word = word.get(&words).as_str();
             let (in_key, in_text) = word.split_at(word.floor_char_boundary(cut));
             let (key, text) = match place {

@@ -5,12 +5,12 @@ use std::sync::OnceLock;
 use crate::edge::Edge;
 use crate::engine::Automaton;
 use crate::spelling::spellings;
-use crate::value::Value;
+use crate::value::KeyedValue;
 use crate::when::When;
 
 /// A kind of secret.
 #[derive(Debug)]
-pub struct Kind {
+pub struct SecretKind {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
     /// Words of which one has to be there, letter by letter.
@@ -20,7 +20,7 @@ pub struct Kind {
     pub(crate) forms: Vec<Form>,
 }
 
-impl Kind {
+impl SecretKind {
     /// The name that its marker carries: `github-token`.
     pub fn name(&self) -> &'static str {
         self.name
@@ -80,7 +80,7 @@ impl Form {
         Ok(Automata { lead: self.lead.map(automaton).transpose()?, body: automaton(self.body)? })
     }
 
-    pub(crate) fn accepts(&self, value: &Value<'_>) -> bool {
+    pub(crate) fn accepts(&self, value: &KeyedValue<'_>) -> bool {
         self.when.holds(value)
     }
 }

@@ -26,7 +26,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Scrubber`], [`Scrubbed`], [`Stream`], [`Kind`], [`Counts`], [`Hit`].
+//! [`Scrubber`], [`Scrubbed`], [`Stream`], [`SecretKind`], [`Counts`], [`Hit`].
 //!
 //! # Invariants
 //! 1. However a text is cut into chunks, a stream gives what the whole text gives.
@@ -61,7 +61,7 @@ mod words;
 mod tests;
 
 pub use counts::Counts;
-pub use kind::Kind;
+pub use kind::SecretKind;
 pub use marker::{Marker, markers};
 pub use run::MOST_HELD_BACK;
 pub use scrubber::{Hit, Scrubbed, Scrubber};

@@ -2,8 +2,8 @@
 
 use crate::counts::Counts;
 use crate::marker;
-use crate::run::Text;
-use crate::scan::Span;
+use crate::run::ScannedText;
+use crate::scan::SecretSpan;
 use crate::table::Table;
 
 /// The writing of one text, between two of its pieces.
@@ -22,7 +22,13 @@ impl Mend {
     }
 
     /// Writes everything up to a place behind which nothing is certain. Spans that begin later stay.
-    pub(crate) fn write(&mut self, spans: &mut Vec<Span>, text: &Text<'_>, to: usize, out: &mut Vec<u8>) {
+    pub(crate) fn write(
+        &mut self,
+        spans: &mut Vec<SecretSpan>,
+        text: &ScannedText<'_>,
+        to: usize,
+        out: &mut Vec<u8>,
+    ) {
         // More of the current secret comes before another that begins where it went on: that one lies within.
         spans.sort_by_key(|span| (span.range.start, !span.goes_on, span.kind));
         let certain = spans.partition_point(|span| span.range.start < to);
@@ -41,7 +47,7 @@ impl Mend {
     }
 
     /// Of a secret only its line breaks are copied, so that lines stay where they are.
-    fn copy(&mut self, text: &Text<'_>, to: usize, out: &mut Vec<u8>) {
+    fn copy(&mut self, text: &ScannedText<'_>, to: usize, out: &mut Vec<u8>) {
         let cut_to = self.cut_to.min(to);
         if self.written < cut_to {
             let secret = text.get(self.written..cut_to);

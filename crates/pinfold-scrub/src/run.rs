@@ -8,7 +8,7 @@ use std::ops::Range;
 use crate::engine::{Automaton, State};
 use crate::kind::{Automata, Form};
 use crate::marker::{self, Here};
-use crate::value::Value;
+use crate::value::KeyedValue;
 
 /// Longest distance of a match from its beginning, or from the place where it was longest. More than a line of any token that is
 /// decided late; the body of a private key is longer and goes on line by line.
@@ -22,7 +22,7 @@ pub const MOST_HELD_BACK: usize = 2 * REACH + marker::LONGEST;
 
 /// A text, or the part of it that is at hand.
 #[derive(Clone, Copy)]
-pub(crate) struct Text<'a> {
+pub(crate) struct ScannedText<'a> {
     pub(crate) bytes: &'a [u8],
     /// Position of the part in the whole text.
     pub(crate) base: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Text<'a> {
     pub(crate) last: bool,
 }
 
-impl<'a> Text<'a> {
+impl<'a> ScannedText<'a> {
     pub(crate) fn end(&self) -> usize {
         self.base + self.bytes.len()
     }
@@ -47,7 +47,7 @@ impl<'a> Text<'a> {
 }
 
 /// Result of one step of a run.
-pub(crate) enum Step {
+pub(crate) enum MatchStep {
     /// More text is needed.
     Waits,
     /// The lead is complete: the secret would begin here.
@@ -128,82 +128,82 @@ impl Run {
     }
 
     /// Goes on as far as the text goes, or until there is something to say.
-    pub(crate) fn go_on(&mut self, form: &Form, automata: &Automata, text: &Text<'_>) -> Step {
+    pub(crate) fn go_on(&mut self, form: &Form, automata: &Automata, text: &ScannedText<'_>) -> MatchStep {
         match (self.phase, &automata.lead) {
-            (Phase::Gate, _) => Step::Enters,
+            (Phase::Gate, _) => MatchStep::Enters,
             (Phase::Lead, Some(lead)) => self.follow(lead, &automata.body, text),
             // A run without a lead begins at the gate.
-            (Phase::Lead, None) => Step::Over,
+            (Phase::Lead, None) => MatchStep::Over,
             (Phase::Body, _) => match self.look(&automata.body, text) {
-                Look::Waits => Step::Waits,
-                Look::Marker => Step::Over,
-                Look::Ended => self.decide(form, text),
+                ScanOutcome::Waits => MatchStep::Waits,
+                ScanOutcome::Marker => MatchStep::Over,
+                ScanOutcome::Ended => self.decide(form, text),
             },
             (Phase::Open(told), _) => self.grow(told, form, &automata.body, text),
         }
     }
 
     /// Follows what leads to the secret. Where a marker cuts it, nothing is certain, and nothing follows.
-    fn follow(&mut self, lead: &Automaton, body: &Automaton, text: &Text<'_>) -> Step {
+    fn follow(&mut self, lead: &Automaton, body: &Automaton, text: &ScannedText<'_>) -> MatchStep {
         match (self.look(lead, text), self.matched) {
-            (Look::Waits, _) => {
+            (ScanOutcome::Waits, _) => {
                 self.leads = lead.is_match(lead.end(self.state));
-                Step::Waits
+                MatchStep::Waits
             }
-            (Look::Ended, Some(end)) => {
+            (ScanOutcome::Ended, Some(end)) => {
                 let (phase, state, matched, leads) = (Phase::Gate, body.start(), None, false);
                 *self = Self { word: self.word, phase, state, at: end, from: end, matched, leads };
-                Step::Enters
+                MatchStep::Enters
             }
-            (Look::Ended, None) | (Look::Marker, _) => Step::Over,
+            (ScanOutcome::Ended, None) | (ScanOutcome::Marker, _) => MatchStep::Over,
         }
     }
 
     /// Goes on with what is a secret as far as `told`.
-    fn grow(&mut self, told: usize, form: &Form, body: &Automaton, text: &Text<'_>) -> Step {
+    fn grow(&mut self, told: usize, form: &Form, body: &Automaton, text: &ScannedText<'_>) -> MatchStep {
         let look = self.look(body, text);
         let end = self.matched.unwrap_or(told).saturating_sub(form.keep).max(told);
         self.phase = Phase::Open(end);
         match (look, end == told) {
-            (Look::Waits, true) => Step::Waits,
-            (Look::Waits, false) => Step::Grows(told..end),
-            (Look::Ended | Look::Marker, true) => Step::Over,
-            (Look::Ended | Look::Marker, false) => Step::Ends(told..end),
+            (ScanOutcome::Waits, true) => MatchStep::Waits,
+            (ScanOutcome::Waits, false) => MatchStep::Grows(told..end),
+            (ScanOutcome::Ended | ScanOutcome::Marker, true) => MatchStep::Over,
+            (ScanOutcome::Ended | ScanOutcome::Marker, false) => MatchStep::Ends(told..end),
         }
     }
 
     /// The body has ended, or is so long that it is decided by what is there.
-    fn decide(&mut self, form: &Form, text: &Text<'_>) -> Step {
+    fn decide(&mut self, form: &Form, text: &ScannedText<'_>) -> MatchStep {
         let Some(end) = self.matched.map(|end| end.saturating_sub(form.keep)).filter(|end| *end > self.from)
         else {
-            return Step::Over;
+            return MatchStep::Over;
         };
         let is_long = self.at - self.from >= LONG;
         let next = if is_long { None } else { text.from(end).first().copied() };
-        let value = Value::new(text.get(self.from..end), next);
+        let value = KeyedValue::new(text.get(self.from..end), next);
         if !form.accepts(&value) {
-            return Step::Over;
+            return MatchStep::Over;
         }
         if is_long {
             self.phase = Phase::Open(end);
-            Step::Grows(self.from..end)
+            MatchStep::Grows(self.from..end)
         } else {
-            Step::Ends(self.from..end)
+            MatchStep::Ends(self.from..end)
         }
     }
 
-    fn look(&mut self, automaton: &Automaton, text: &Text<'_>) -> Look {
+    fn look(&mut self, automaton: &Automaton, text: &ScannedText<'_>) -> ScanOutcome {
         let rest = text.from(self.at);
         for (offset, byte) in rest.iter().enumerate() {
             if *byte == b'[' {
                 match marker::here(rest.get(offset..).unwrap_or_default(), text.last) {
                     // What has ended is told one byte late.
-                    Here::Yes(_) if automaton.is_complete(self.state) => return Look::Ended,
+                    Here::Yes(_) if automaton.is_complete(self.state) => return ScanOutcome::Ended,
                     Here::Yes(_) => {
                         self.match_at_end(automaton);
-                        return Look::Marker;
+                        return ScanOutcome::Marker;
                     }
-                    Here::Unknown => return Look::Waits,
+                    Here::Unknown => return ScanOutcome::Waits,
                     Here::No => {}
                 }
             }
@@ -213,22 +213,22 @@ impl Run {
                 Phase::Lead | Phase::Gate | Phase::Body | Phase::Open(_) => REACH,
             };
             if self.at >= self.anchor() + far {
-                return Look::Ended;
+                return ScanOutcome::Ended;
             }
             self.state = automaton.step(self.state, *byte);
             if automaton.is_match(self.state) {
                 self.matched = Some(self.at);
             }
             if automaton.is_dead(self.state) {
-                return Look::Ended;
+                return ScanOutcome::Ended;
             }
             self.at += 1;
         }
         if !text.last {
-            return if automaton.is_complete(self.state) { Look::Ended } else { Look::Waits };
+            return if automaton.is_complete(self.state) { ScanOutcome::Ended } else { ScanOutcome::Waits };
         }
         self.match_at_end(automaton);
-        Look::Ended
+        ScanOutcome::Ended
     }
 
     /// A match is told one byte late; nothing comes that could tell the last one.
@@ -248,7 +248,7 @@ impl Run {
 }
 
 /// Result of one look at the text.
-enum Look {
+enum ScanOutcome {
     /// With the text; more may follow.
     Waits,
     /// Nothing more can match, or it would be too far away.

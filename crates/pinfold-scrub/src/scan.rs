@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::edge::BEHIND;
-use crate::kind::{Form, Kind};
+use crate::kind::{Form, SecretKind};
 use crate::marker;
-use crate::run::{Run, Step, Text};
+use crate::run::{MatchStep, Run, ScannedText};
 use crate::table::Table;
-use crate::words::{LONGEST, Search};
+use crate::words::{LONGEST, WordSearch};
 
 /// Bytes that are a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Span {
+pub(crate) struct SecretSpan {
     pub(crate) range: Range<usize>,
     /// Index of the kind. Where two begin at the same place the first one gives the name.
     pub(crate) kind: usize,
@@ -23,7 +23,7 @@ pub(crate) struct Span {
     pub(crate) goes_on: bool,
 }
 
-impl Span {
+impl SecretSpan {
     /// Returns `true` if it belongs to a secret that goes on to this place.
     pub(crate) fn is_more(&self, end: usize) -> bool {
         self.range.start < end || self.goes_on && self.range.start == end
@@ -37,7 +37,7 @@ type FormId = (usize, usize);
 #[derive(Debug)]
 pub(crate) struct Scan {
     table: &'static Table,
-    words: Search,
+    words: WordSearch,
     /// End of the bytes that were searched for words.
     seen: usize,
     /// Runs that need more text, in the order of their words.
@@ -45,18 +45,18 @@ pub(crate) struct Scan {
     /// The last secret of each form: a word inside is no other secret of that form.
     told: HashMap<FormId, Range<usize>>,
     /// Spans that were found and not taken yet.
-    pub(crate) spans: Vec<Span>,
+    pub(crate) spans: Vec<SecretSpan>,
 }
 
 impl Scan {
     pub(crate) fn new() -> Self {
         let table = Table::get();
         let (runs, told, spans) = (Vec::new(), HashMap::new(), Vec::new());
-        Self { table, words: Search::START, seen: 0, runs, told, spans }
+        Self { table, words: WordSearch::START, seen: 0, runs, told, spans }
     }
 
     /// Goes on with a text that has grown. `text` has everything from [`Self::needs_from`] on.
-    pub(crate) fn go_on(&mut self, text: &Text<'_>) {
+    pub(crate) fn go_on(&mut self, text: &ScannedText<'_>) {
         for (form, mut run) in std::mem::take(&mut self.runs) {
             if self.step(form, &mut run, text) {
                 self.runs.push((form, run));
@@ -72,7 +72,7 @@ impl Scan {
     }
 
     /// Returns the position of the first byte that may still turn out to be secret, or the end of the text.
-    pub(crate) fn holds_from(&self, text: &Text<'_>) -> usize {
+    pub(crate) fn holds_from(&self, text: &ScannedText<'_>) -> usize {
         if text.last {
             return text.end();
         }
@@ -81,13 +81,13 @@ impl Scan {
     }
 
     /// Returns the position of the first byte that is needed when the text goes on.
-    pub(crate) fn needs_from(&self, text: &Text<'_>) -> usize {
+    pub(crate) fn needs_from(&self, text: &ScannedText<'_>) -> usize {
         let behind = text.end().saturating_sub(LONGEST + BEHIND);
         self.runs.iter().map(|(_, run)| run.needs_from()).fold(behind, usize::min)
     }
 
     /// A word of a kind stands here.
-    fn meet(&mut self, kind: usize, word: Range<usize>, text: &Text<'_>) {
+    fn meet(&mut self, kind: usize, word: Range<usize>, text: &ScannedText<'_>) {
         let before = text.get(word.start.saturating_sub(BEHIND).max(text.base)..word.start);
         // What a marker says was put there by us.
         if marker::is_inside(before) {
@@ -105,19 +105,19 @@ impl Scan {
     }
 
     /// Takes a run as far as it goes. Whether it needs more text.
-    fn step(&mut self, id: FormId, run: &mut Run, text: &Text<'_>) -> bool {
+    fn step(&mut self, id: FormId, run: &mut Run, text: &ScannedText<'_>) -> bool {
         let table = self.table;
         let Some(form) = form(table, id) else { return false };
         let Some(automata) = form.automata(&table.parts) else { return false };
         loop {
             match run.go_on(form, automata, text) {
-                Step::Waits => return true,
-                Step::Over => return false,
-                Step::Enters if self.is_told(id, run) => return false,
-                Step::Enters if self.runs.iter().any(|(earlier, _)| *earlier == id) => return true,
-                Step::Enters => run.enter(),
-                Step::Grows(range) => self.tell(id, range, run),
-                Step::Ends(range) => {
+                MatchStep::Waits => return true,
+                MatchStep::Over => return false,
+                MatchStep::Enters if self.is_told(id, run) => return false,
+                MatchStep::Enters if self.runs.iter().any(|(earlier, _)| *earlier == id) => return true,
+                MatchStep::Enters => run.enter(),
+                MatchStep::Grows(range) => self.tell(id, range, run),
+                MatchStep::Ends(range) => {
                     self.tell(id, range, run);
                     return false;
                 }
@@ -134,10 +134,10 @@ impl Scan {
     fn tell(&mut self, id: FormId, range: Range<usize>, run: &Run) {
         let start = run.secret().unwrap_or(range.start);
         self.told.insert(id, start..range.end);
-        self.spans.push(Span { goes_on: range.start > start, kind: id.0, range });
+        self.spans.push(SecretSpan { goes_on: range.start > start, kind: id.0, range });
     }
 
-    fn kind(&self, kind: usize) -> Option<&'static Kind> {
+    fn kind(&self, kind: usize) -> Option<&'static SecretKind> {
         self.table.kinds.get(kind)
     }
 

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::counts::Counts;
 use crate::json;
-use crate::kind::Kind;
+use crate::kind::SecretKind;
 use crate::mend::Mend;
-use crate::run::Text;
+use crate::run::ScannedText;
 use crate::scan::Scan;
 use crate::stream::Stream;
 use crate::table::Table;
@@ -90,14 +90,14 @@ impl Scrubber {
     }
 
     /// Every kind that is known.
-    pub fn kinds(&self) -> &'static [Kind] {
+    pub fn kinds(&self) -> &'static [SecretKind] {
         &Table::get().kinds
     }
 }
 
-fn spans(bytes: &[u8]) -> Vec<crate::scan::Span> {
+fn spans(bytes: &[u8]) -> Vec<crate::scan::SecretSpan> {
     let mut scan = Scan::new();
-    scan.go_on(&Text { bytes, base: 0, last: true });
+    scan.go_on(&ScannedText { bytes, base: 0, last: true });
     scan.spans
 }
 
@@ -109,6 +109,6 @@ fn replaced(bytes: &[u8]) -> Option<(Vec<u8>, Counts)> {
     }
     let mut out = Vec::with_capacity(bytes.len());
     let mut mend = Mend::default();
-    mend.write(&mut spans, &Text { bytes, base: 0, last: true }, bytes.len(), &mut out);
+    mend.write(&mut spans, &ScannedText { bytes, base: 0, last: true }, bytes.len(), &mut out);
     Some((out, mend.found))
 }

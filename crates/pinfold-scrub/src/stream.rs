@@ -2,7 +2,7 @@
 
 use crate::counts::Counts;
 use crate::mend::Mend;
-use crate::run::Text;
+use crate::run::ScannedText;
 use crate::scan::Scan;
 
 /// Scrubs a text chunk by chunk, and gives exactly what [`crate::Scrubber::scrub`] gives for the whole.
@@ -55,7 +55,7 @@ impl Stream {
     }
 
     fn go_on(&mut self, last: bool) -> Vec<u8> {
-        let text = Text { bytes: &self.bytes, base: self.base, last };
+        let text = ScannedText { bytes: &self.bytes, base: self.base, last };
         self.scan.go_on(&text);
         let to = self.scan.holds_from(&text);
         let mut out = Vec::new();

@@ -4,11 +4,11 @@ use std::str::FromStr as _;
 use std::sync::{LazyLock, OnceLock};
 
 use crate::edge::Edge;
-use crate::kind::{Form, Kind};
+use crate::kind::{Form, SecretKind};
 use crate::when::When;
 use crate::words::LONGEST;
 
-/// The data: [`Kind`]s in the order in which they are preferred where two begin at the same place.
+/// The data: [`SecretKind`]s in the order in which they are preferred where two begin at the same place.
 pub(crate) const DATA: &str = include_str!("kinds.txt");
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(DATA).unwrap_or_else(|_| Table::empty()));
@@ -16,7 +16,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(DATA).unwrap_or_else
 /// All kinds.
 #[derive(Debug)]
 pub(crate) struct Table {
-    pub(crate) kinds: Vec<Kind>,
+    pub(crate) kinds: Vec<SecretKind>,
     /// Parts of patterns that have a name.
     pub(crate) parts: Vec<(&'static str, &'static str)>,
     /// Words that would be a part of the secret, in order: needed where a text goes on.
@@ -52,7 +52,7 @@ impl Table {
         if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
             form.is_empty()?;
             let (words, names, forms) = (Vec::new(), Vec::new(), Vec::new());
-            self.kinds.push(Kind { name, about: "", words, names, forms });
+            self.kinds.push(SecretKind { name, about: "", words, names, forms });
             return Ok(());
         }
         let (key, value) = line.split_once(char::is_whitespace).ok_or("a word and its value")?;
@@ -93,7 +93,7 @@ impl Table {
 
     fn beginnings(&self) -> Vec<String> {
         let kinds = self.kinds.iter().filter(|kind| kind.may_begin_with_its_word());
-        let mut words: Vec<String> = kinds.flat_map(Kind::spellings).collect();
+        let mut words: Vec<String> = kinds.flat_map(SecretKind::spellings).collect();
         words.sort_unstable();
         words
     }

@@ -4,7 +4,7 @@ use aho_corasick::AhoCorasick;
 
 /// Bytes that may be a secret, and what follows them.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Value<'a> {
+pub(crate) struct KeyedValue<'a> {
     pub(crate) bytes: &'a [u8],
     /// The byte behind it; `None` at the end of the text, and where the value is longer than is looked at.
     pub(crate) next: Option<u8>,
@@ -25,7 +25,7 @@ const LONG_WORD: usize = 4;
 /// Longer than this is no word.
 const LONGEST_WORD: usize = 16;
 
-impl<'a> Value<'a> {
+impl<'a> KeyedValue<'a> {
     pub(crate) fn new(bytes: &'a [u8], next: Option<u8>) -> Self {
         Self { bytes: bytes.get(..LOOKED_AT).unwrap_or(bytes), next }
     }
@@ -117,7 +117,7 @@ impl<'a> Value<'a> {
     }
 
     /// Returns `true` if any of the words occurs in it.
-    pub(crate) fn has(&self, words: &Words) -> bool {
+    pub(crate) fn has(&self, words: &WordList) -> bool {
         words.0.as_ref().is_some_and(|words| words.is_match(self.bytes))
     }
 
@@ -128,9 +128,9 @@ impl<'a> Value<'a> {
 }
 
 /// Words that are looked for inside values, in whatever case.
-pub(crate) struct Words(Option<AhoCorasick>);
+pub(crate) struct WordList(Option<AhoCorasick>);
 
-impl Words {
+impl WordList {
     /// Words with blanks between them.
     pub(crate) fn new(words: &str) -> Self {
         Self(AhoCorasick::builder().ascii_case_insensitive(true).build(words.split_whitespace()).ok())
@@ -198,8 +198,8 @@ fn is_vowel(byte: u8) -> bool {
 mod tests {
     use super::*;
 
-    fn value(text: &str) -> Value<'_> {
-        Value::new(text.as_bytes(), None)
+    fn value(text: &str) -> KeyedValue<'_> {
+        KeyedValue::new(text.as_bytes(), None)
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use crate::value::{Value, Words};
+use crate::value::{KeyedValue, WordList};
 
 /// A condition, by the name that `kinds.txt` gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,12 +32,12 @@ pub(crate) enum When {
 }
 
 /// Placeholders that manuals write in place of a secret. The last is the sign with which `kinds.txt` breaks its examples.
-static STAND_INS: LazyLock<Words> =
-    LazyLock::new(|| Words::new("example xxxx placeholder redacted your_ your- dummy ¦"));
+static STAND_INS: LazyLock<WordList> =
+    LazyLock::new(|| WordList::new("example xxxx placeholder redacted your_ your- dummy ¦"));
 
 /// Placeholders in values that people make up themselves.
-static MADE_UP: LazyLock<Words> = LazyLock::new(|| {
-    Words::new(
+static MADE_UP: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
         "changeme change_me change-me changeit yourpass yourtoken yoursecret yourkey yourapi insert replace \
                        sample notreal not-a-secret not_a_secret fixme todo -here _here ....",
     )
@@ -51,8 +51,8 @@ const KNOWN: &str = "password passwd pass pwd pw secret user username token test
 const SHORT: &str = "xxx *** ... foo bar baz xyz abc 123";
 
 /// References to a place that keeps the value, and forms that a program fills in.
-static ELSEWHERE: LazyLock<Words> = LazyLock::new(|| {
-    Words::new(
+static ELSEWHERE: LazyLock<WordList> = LazyLock::new(|| {
+    WordList::new(
         "environ process.env getenv env. secrets. vars. var. vault: arn:aws ssm: op:// :// ${ $( {{ #{ %s %( {} < [^ (? .* \\w \\d \\s \\W \\\"$",
     )
 });
@@ -77,7 +77,7 @@ impl When {
         }
     }
 
-    pub(crate) fn holds(self, value: &Value<'_>) -> bool {
+    pub(crate) fn holds(self, value: &KeyedValue<'_>) -> bool {
         match self {
             Self::Always => true,
             Self::Block => value.goes_on_behind(b"KEY-----") || value.goes_on_behind(b"BLOCK-----"),
@@ -97,21 +97,21 @@ impl When {
     }
 }
 
-fn is_random(value: &Value<'_>) -> bool {
+fn is_random(value: &KeyedValue<'_>) -> bool {
     !value.is_pattern() && value.entropy() >= RANDOM_BITS && !value.has(&STAND_INS)
 }
 
 /// Neither a placeholder nor a word for where the value really is.
-fn is_made_up(value: &Value<'_>) -> bool {
+fn is_made_up(value: &KeyedValue<'_>) -> bool {
     !value.is_pattern() && !is_known(value) && !is_told_elsewhere(value)
 }
 
-fn is_known(value: &Value<'_>) -> bool {
+fn is_known(value: &KeyedValue<'_>) -> bool {
     value.is_one_of(KNOWN) || value.has(&STAND_INS) || value.has(&MADE_UP)
 }
 
 /// `$NAME`, `${NAME}`, `$(command)`, `{{ name }}`, `<name>`, `%(name)s`, `os.environ[…]`.
-fn is_told_elsewhere(value: &Value<'_>) -> bool {
+fn is_told_elsewhere(value: &KeyedValue<'_>) -> bool {
     let is_variable = matches!(
         value.bytes,
         [b'$', b'(' | b'{' | b'_' | b'A'..=b'Z' | b'a'..=b'z', ..] | [b'{' | b'<', ..] | [b'%', .., b'%']
@@ -119,7 +119,7 @@ fn is_told_elsewhere(value: &Value<'_>) -> bool {
     is_variable || value.has(&ELSEWHERE)
 }
 
-fn is_bare(value: &Value<'_>) -> bool {
+fn is_bare(value: &KeyedValue<'_>) -> bool {
     let is_odd =
         value.has_symbol() || value.switches() >= 2 || value.entropy() >= 3.5 && value.bytes.len() >= 16;
     let is_number = value.bytes.starts_with(b"0x") && value.bytes.len() <= 18;
@@ -127,12 +127,12 @@ fn is_bare(value: &Value<'_>) -> bool {
 }
 
 /// `#d8dee9`, `1.2.840.113549`.
-fn is_colour_or_number(value: &Value<'_>) -> bool {
+fn is_colour_or_number(value: &KeyedValue<'_>) -> bool {
     let is_hex = |rest: &[u8]| matches!(rest.len(), 6 | 8) && rest.iter().all(u8::is_ascii_hexdigit);
     value.bytes.strip_prefix(b"#").is_some_and(is_hex) || !value.bytes.iter().any(u8::is_ascii_alphabetic)
 }
 
-fn has_digit(value: &Value<'_>) -> bool {
+fn has_digit(value: &KeyedValue<'_>) -> bool {
     value.bytes.iter().any(u8::is_ascii_digit) && !value.bytes.starts_with(b"/")
 }
 

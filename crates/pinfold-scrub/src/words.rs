@@ -18,9 +18,9 @@ const FEWEST: usize = 2 * LONGEST;
 
 /// State of a search: the row of its automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Search(u32);
+pub(crate) struct WordSearch(u32);
 
-impl Search {
+impl WordSearch {
     /// Nothing was read yet.
     pub(crate) const START: Self = Self(START);
 
@@ -104,15 +104,15 @@ mod tests {
 
     /// Every word that ends somewhere in a text: where, its kind, its length.
     fn found(text: &[u8]) -> Vec<(usize, usize, usize)> {
-        found_by(Search::find, text).0
+        found_by(WordSearch::find, text).0
     }
 
     /// Searches by the given method, and returns the state of the search at the end.
     fn found_by(
-        find: impl Fn(&mut Search, &[u8]) -> Option<usize>,
+        find: impl Fn(&mut WordSearch, &[u8]) -> Option<usize>,
         text: &[u8],
-    ) -> (Vec<(usize, usize, usize)>, Search) {
-        let (mut search, mut seen, mut all) = (Search::START, 0, Vec::new());
+    ) -> (Vec<(usize, usize, usize)>, WordSearch) {
+        let (mut search, mut seen, mut all) = (WordSearch::START, 0, Vec::new());
         while let Some(len) = find(&mut search, text.get(seen..).unwrap_or_default()) {
             seen += len;
             all.extend(search.ending().map(|(kind, len)| (seen, kind, len)));
@@ -149,13 +149,13 @@ mod tests {
     #[test]
     fn a_word_is_found_wherever_it_stands_in_a_long_text() {
         let word =
-            Table::get().kinds.iter().flat_map(crate::Kind::spellings).max_by_key(String::len).unwrap();
+            Table::get().kinds.iter().flat_map(crate::SecretKind::spellings).max_by_key(String::len).unwrap();
         for len in [FEWEST * LANES + CLOSE - 1, FEWEST * LANES + CLOSE, 1500, 2 * LANES * MOST + CLOSE + 7] {
             for at in 0..len - word.len() {
                 let mut text = vec![b' '; len];
                 text[at..at + word.len()].copy_from_slice(word.as_bytes());
                 assert!(
-                    found_by(Search::find_by_steps, &text) == found_by(Search::find, &text),
+                    found_by(WordSearch::find_by_steps, &text) == found_by(WordSearch::find, &text),
                     "{at} of {len}"
                 );
                 assert!(
@@ -172,14 +172,14 @@ mod tests {
             picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..900usize), 0..40),
             filler in any::<u8>(),
         ) {
-            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::Kind::spellings).collect();
+            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::SecretKind::spellings).collect();
             let mut text = Vec::new();
             for (word, cut, between) in picks {
                 let word = word.get(&words).as_bytes();
                 text.extend_from_slice(&word[..cut.index(word.len() + 1)]);
                 text.extend(std::iter::repeat_n(filler, between));
             }
-            prop_assert_eq!(found_by(Search::find, &text), found_by(Search::find_by_steps, &text));
+            prop_assert_eq!(found_by(WordSearch::find, &text), found_by(WordSearch::find_by_steps, &text));
         }
 
         /// Words that overlap, that lie within each other, that are cut off.
@@ -188,7 +188,7 @@ mod tests {
             picks in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..3usize), 0..8),
             odd in any::<Vec<u8>>(),
         ) {
-            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::Kind::spellings).collect();
+            let words: Vec<String> = Table::get().kinds.iter().flat_map(crate::SecretKind::spellings).collect();
             let mut text = odd;
             for (word, cut, more) in picks {
                 let word = word.get(&words).as_bytes();

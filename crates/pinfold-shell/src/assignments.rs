@@ -5,7 +5,7 @@ use crate::opaque::Stop;
 use crate::parse::Parser;
 use crate::patterns::join;
 use crate::script::{Assignment, Part, Word};
-use crate::words::{Builder, Position, Value};
+use crate::words::{AssignedValue, Builder, Position};
 
 impl Parser<'_, '_> {
     /// A `=`: in front of a value, when a name is in front of it.
@@ -18,7 +18,7 @@ impl Parser<'_, '_> {
         let name = text.strip_suffix('=').unwrap_or(text);
         let (name, appends) = name.strip_suffix('+').map_or((name, false), |name| (name, true));
         if is_name(name) {
-            builder.value = Some(Value { name: name.len(), at: text.len(), appends });
+            builder.value = Some(AssignedValue { name: name.len(), at: text.len(), appends });
             if position.takes_arrays() && self.peek() == Some(b'(') {
                 self.array(builder)?;
             }
@@ -103,7 +103,7 @@ impl Parser<'_, '_> {
     }
 
     /// The assignment that a word in front of a command is.
-    pub(crate) fn assignment(&self, mut builder: Builder, value: Value, start: usize) -> Assignment {
+    pub(crate) fn assignment(&self, mut builder: Builder, value: AssignedValue, start: usize) -> Assignment {
         let elements = builder.elements.take().unwrap_or_default();
         let mut name = String::new();
         if let Some(Part::Literal(text)) = builder.parts.first_mut() {

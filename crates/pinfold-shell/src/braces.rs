@@ -9,33 +9,33 @@ use crate::patterns::Atom;
 
 /// A piece of a word behind the expansion of braces.
 #[derive(Debug)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum BracePiece<'a> {
     Atom(&'a Atom),
     /// One of several.
-    Alternatives(Vec<Vec<Piece<'a>>>),
+    Alternatives(Vec<Vec<BracePiece<'a>>>),
     /// One of a sequence of words; none are named when there are too many, or when they are odd.
     Sequence(Vec<String>),
 }
 
 /// Finds the braces of a word.
-pub(crate) fn expand(mut atoms: &[Atom]) -> Vec<Piece<'_>> {
+pub(crate) fn expand(mut atoms: &[Atom]) -> Vec<BracePiece<'_>> {
     let mut pieces = Vec::new();
     while let Some((open, close)) = first_pair(atoms) {
         let (before, behind) = (part(atoms, 0, open), part(atoms, close + 1, atoms.len()));
         let inside = part(atoms, open + 1, close);
-        pieces.extend(before.iter().map(Piece::Atom));
+        pieces.extend(before.iter().map(BracePiece::Atom));
         if inside.iter().any(|atom| atom.is(b',')) {
-            pieces.push(Piece::Alternatives(split(inside).into_iter().map(expand).collect()));
+            pieces.push(BracePiece::Alternatives(split(inside).into_iter().map(expand).collect()));
         } else if let Some(words) = sequence(inside) {
-            pieces.push(Piece::Sequence(words));
+            pieces.push(BracePiece::Sequence(words));
         } else if behind.is_empty() {
-            pieces.extend(part(atoms, open, atoms.len()).iter().map(Piece::Atom));
+            pieces.extend(part(atoms, open, atoms.len()).iter().map(BracePiece::Atom));
         } else {
-            pieces.extend(part(atoms, open, close + 1).iter().map(Piece::Atom));
+            pieces.extend(part(atoms, open, close + 1).iter().map(BracePiece::Atom));
         }
         atoms = behind;
     }
-    pieces.extend(atoms.iter().map(Piece::Atom));
+    pieces.extend(atoms.iter().map(BracePiece::Atom));
     pieces
 }
 

@@ -8,7 +8,7 @@ use crate::words::Position;
 
 /// An operator between two words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum TestOperator {
     /// `==`, `=`, `!=`: the right side is a pattern.
     Match,
     /// `=~`.
@@ -19,7 +19,7 @@ enum Operator {
     Compare,
 }
 
-impl Operator {
+impl TestOperator {
     /// The position that the word behind it is read in.
     fn right_side(self) -> Position {
         match self {
@@ -103,7 +103,7 @@ impl Parser<'_, '_> {
         };
         self.skip_blanks();
         let right = self.operand_of(operator.right_side())?;
-        if operator == Operator::Arithmetic {
+        if operator == TestOperator::Arithmetic {
             self.evaluates_words(start, [&left, &right]);
         }
         self.list.loose(left);
@@ -157,13 +157,13 @@ impl Parser<'_, '_> {
     }
 
     /// Reads an operator between two words, if one stands here.
-    fn test_operator(&mut self) -> Result<Option<Operator>, Stop> {
+    fn test_operator(&mut self) -> Result<Option<TestOperator>, Stop> {
         if let Some(b'<' | b'>') = self.peek() {
             self.pos += 1;
             if matches!(self.peek(), Some(b'<' | b'>' | b'&' | b'|')) {
                 return Err(self.syntax("an operator"));
             }
-            return Ok(Some(Operator::Compare));
+            return Ok(Some(TestOperator::Compare));
         }
         let end = self.run_end(|byte| !breaks(byte));
         let goes_on = matches!(self.byte_at(end), Some(b'<' | b'>')) && self.byte_at(end + 1) == Some(b'(');
@@ -172,10 +172,10 @@ impl Parser<'_, '_> {
             return Err(self.syntax("an operator"));
         }
         let operator = match self.slice(self.pos, end) {
-            "=" | "==" | "!=" => Operator::Match,
-            "=~" => Operator::Regex,
-            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => Operator::Arithmetic,
-            "-nt" | "-ot" | "-ef" => Operator::Compare,
+            "=" | "==" | "!=" => TestOperator::Match,
+            "=~" => TestOperator::Regex,
+            "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => TestOperator::Arithmetic,
+            "-nt" | "-ot" | "-ef" => TestOperator::Compare,
             _ => return Ok(None),
         };
         self.pos = end;

@@ -57,7 +57,8 @@ mod script;
 mod words;
 
 pub use script::{
-    Assignment, Opaque, OpaqueWhy, Part, Place, Redirect, RedirectKind, Script, SimpleCommand, Span, Word,
+    Assignment, CommandContext, Opaque, OpaqueWhy, Part, Redirect, RedirectKind, Script, SimpleCommand, Span,
+    Word,
 };
 
 /// Reads a command line as bash would.

@@ -2,7 +2,9 @@
 
 use crate::numbers::{Evaluated, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
-use crate::script::{Assignment, Opaque, OpaqueWhy, Place, Redirect, Script, SimpleCommand, Span, Word};
+use crate::script::{
+    Assignment, CommandContext, Opaque, OpaqueWhy, Redirect, Script, SimpleCommand, Span, Word,
+};
 use std::ops::Range;
 
 /// A script in the making, shared by the parsers of a text and of the texts within it.
@@ -37,7 +39,7 @@ impl Listing {
     }
 
     /// Opens the entry of a command; its words follow. The position is past the end when the list is full.
-    pub(crate) fn open(&mut self, place: Place, at: usize) -> usize {
+    pub(crate) fn open(&mut self, place: CommandContext, at: usize) -> usize {
         let position = self.len();
         if position == MAX_COMMANDS {
             self.opaque(OpaqueWhy::TooMuch("more than 1000 commands"), at..at);

@@ -4,12 +4,12 @@ use crate::expansions::{Around, special};
 use crate::lexer::{begins_name, in_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
-use crate::script::{Assignment, Part, Place};
+use crate::script::{Assignment, CommandContext, Part};
 use crate::words::{Builder, Position};
 
 /// An operator behind a name in `${…}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum ParameterOperator {
     /// `-`, `+`, `?`, with or without `:`.
     Word,
     /// `=`, with or without `:`.
@@ -102,21 +102,21 @@ impl Parser<'_, '_> {
         String::new()
     }
 
-    fn operator(&mut self, start: usize) -> Operator {
+    fn operator(&mut self, start: usize) -> ParameterOperator {
         let colon = self.eat(b':');
         let operator = match self.peek() {
-            Some(b'=') => Operator::Assign,
-            Some(b'-' | b'+' | b'?') => Operator::Word,
-            _ if colon => return Operator::Part,
-            Some(b'#' | b'%' | b'/' | b'^' | b',' | b'~') => Operator::Pattern,
-            Some(b'@') => Operator::Transform,
+            Some(b'=') => ParameterOperator::Assign,
+            Some(b'-' | b'+' | b'?') => ParameterOperator::Word,
+            _ if colon => return ParameterOperator::Part,
+            Some(b'#' | b'%' | b'/' | b'^' | b',' | b'~') => ParameterOperator::Pattern,
+            Some(b'@') => ParameterOperator::Transform,
             _ => {
                 self.doubt("a bad operator on a parameter", start);
-                return Operator::Word;
+                return ParameterOperator::Word;
             }
         };
         self.pos += 1;
-        if operator == Operator::Transform {
+        if operator == ParameterOperator::Transform {
             self.transformation(start);
         }
         operator
@@ -130,9 +130,9 @@ impl Parser<'_, '_> {
     }
 
     /// Reads the operand behind the operator, with the closing brace. Returns `true` if it may make several words.
-    fn operand(&mut self, name: &str, operator: Operator, quoted: bool) -> Result<bool, Stop> {
-        let (start, place) = (self.pos, Place { conditional: true, ..self.place() });
-        let assigned = (operator == Operator::Assign).then(|| {
+    fn operand(&mut self, name: &str, operator: ParameterOperator, quoted: bool) -> Result<bool, Stop> {
+        let (start, place) = (self.pos, CommandContext { conditional: true, ..self.place() });
+        let assigned = (operator == ParameterOperator::Assign).then(|| {
             let at = self.origin(start);
             self.list.open(place, at)
         });
@@ -142,7 +142,7 @@ impl Parser<'_, '_> {
             Part::Parameter { name, quoted, .. } => name == "@" || !quoted,
             _ => false,
         });
-        if operator == Operator::Part {
+        if operator == ParameterOperator::Part {
             self.evaluates(start, self.pos);
         }
         if let Some(position) = assigned {

@@ -9,7 +9,7 @@ use crate::lexer::Keyword;
 use crate::listing::Listing;
 use crate::opaque::{MAX_NESTING, Stop};
 use crate::origins::Origins;
-use crate::script::{OpaqueWhy, Place, Span, Word};
+use crate::script::{CommandContext, OpaqueWhy, Span, Word};
 use crate::words::Position;
 use std::rc::Rc;
 
@@ -226,7 +226,7 @@ impl<'t, 'l> Parser<'t, 'l> {
         let start = self.origin(self.pos);
         let position = self.list.open(place, start);
         let outer = self.context.command.replace(position);
-        let mut words = Words::default();
+        let mut words = CommandWords::default();
         while self.more_words() {
             let waits = !self.waiting.is_empty();
             let from = self.pos;
@@ -257,7 +257,7 @@ impl<'t, 'l> Parser<'t, 'l> {
         }
     }
 
-    fn command_word(&mut self, position: usize, words: &mut Words) -> Result<(), Stop> {
+    fn command_word(&mut self, position: usize, words: &mut CommandWords) -> Result<(), Stop> {
         let place = match (words.count, words.declares) {
             (0, _) => Position::Prefix,
             (_, true) => Position::Declared,
@@ -287,7 +287,7 @@ impl<'t, 'l> Parser<'t, 'l> {
     }
 
     /// A `(` behind words: a function if there is one word alone.
-    fn function_behind(&mut self, position: usize, words: &Words) -> Result<Option<usize>, Stop> {
+    fn function_behind(&mut self, position: usize, words: &CommandWords) -> Result<Option<usize>, Stop> {
         if words.count != 1 || words.assignments || words.redirects {
             return Err(self.syntax("an operator or a word instead of `(`"));
         }
@@ -351,10 +351,19 @@ impl<'t, 'l> Parser<'t, 'l> {
         Ok(())
     }
 
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn place(&self) -> CommandContext {
         let Context { substitution, shell, background, conditional, repeats, after, .. } = self.context;
         let function = self.context.function.as_deref().map(str::to_owned);
-        Place { piped_from: None, substitution, shell, after, function, background, conditional, repeats }
+        CommandContext {
+            piped_from: None,
+            substitution,
+            shell,
+            after,
+            function,
+            background,
+            conditional,
+            repeats,
+        }
     }
 
     /// The end of the last word is the end of the command.
@@ -396,7 +405,7 @@ impl<'t, 'l> Parser<'t, 'l> {
 
 /// The parts of a simple command read so far.
 #[derive(Debug, Default)]
-struct Words {
+struct CommandWords {
     count: usize,
     assignments: bool,
     redirects: bool,

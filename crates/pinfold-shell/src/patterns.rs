@@ -1,6 +1,6 @@
 //! Braces, tildes and patterns: what the marks of a complete word mean.
 
-use crate::braces::{Piece, expand};
+use crate::braces::{BracePiece, expand};
 use crate::opaque::MAX_BRACES;
 use crate::script::{Part, Span, Word};
 use crate::words::Mark;
@@ -29,11 +29,12 @@ pub(crate) fn resolve(parts: Vec<Part>, marks: &[Mark], braces: bool, span: &Spa
     if braces && opens > MAX_BRACES {
         return vec![Part::Brace(Vec::new())];
     }
-    let pieces = if braces && opens > 0 { expand(&atoms) } else { atoms.iter().map(Piece::Atom).collect() };
+    let pieces =
+        if braces && opens > 0 { expand(&atoms) } else { atoms.iter().map(BracePiece::Atom).collect() };
     let brackets = atoms.iter().filter(|atom| atom.is(b']')).count();
-    let mut reading = Reading { span, brackets, in_brackets: false };
+    let mut reading = PatternScan { span, brackets, in_brackets: false };
     let mut word = Word::default();
-    reading.pieces(&pieces, Start::Word, false, &mut word);
+    reading.pieces(&pieces, PieceStart::Word, false, &mut word);
     word.parts
 }
 
@@ -75,7 +76,7 @@ fn atoms(parts: Vec<Part>, marks: &[Mark]) -> Vec<Atom> {
 
 /// The construct in front of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Start {
+enum PieceStart {
     /// Nothing: a `~` here begins the word.
     Word,
     /// Braces, which may leave nothing.
@@ -85,7 +86,7 @@ enum Start {
 }
 
 #[derive(Debug)]
-struct Reading<'a> {
+struct PatternScan<'a> {
     span: &'a Span,
     /// Number of `]` still to come.
     brackets: usize,
@@ -93,35 +94,35 @@ struct Reading<'a> {
     in_brackets: bool,
 }
 
-impl Reading<'_> {
+impl PatternScan<'_> {
     /// Reads pieces into a word. `followed`: more text comes directly behind them.
-    fn pieces(&mut self, pieces: &[Piece<'_>], mut start: Start, followed: bool, word: &mut Word) {
+    fn pieces(&mut self, pieces: &[BracePiece<'_>], mut start: PieceStart, followed: bool, word: &mut Word) {
         let mut rest = pieces;
         while let Some((piece, behind)) = rest.split_first() {
             rest = behind;
             match piece {
-                Piece::Alternatives(words) => {
+                BracePiece::Alternatives(words) => {
                     let followed = followed || !rest.is_empty();
                     let words =
                         words.iter().map(|pieces| self.alternative(pieces, start, followed)).collect();
                     add(&mut word.parts, Part::Brace(words));
                 }
-                Piece::Sequence(words) => {
+                BracePiece::Sequence(words) => {
                     let words = words.iter().map(|text| self.literal(text)).collect();
                     add(&mut word.parts, Part::Brace(words));
                 }
-                Piece::Atom(atom) => {
+                BracePiece::Atom(atom) => {
                     self.atom(atom, Tilde { start, rest, followed }, word);
-                    start = Start::Text;
+                    start = PieceStart::Text;
                 }
             }
-            if start == Start::Word {
-                start = Start::Braces;
+            if start == PieceStart::Word {
+                start = PieceStart::Braces;
             }
         }
     }
 
-    fn alternative(&mut self, pieces: &[Piece<'_>], start: Start, followed: bool) -> Word {
+    fn alternative(&mut self, pieces: &[BracePiece<'_>], start: PieceStart, followed: bool) -> Word {
         let mut word = Word { span: self.span.clone(), ..Word::default() };
         self.pieces(pieces, start, followed, &mut word);
         word
@@ -179,16 +180,16 @@ fn close_bracket(parts: &mut Vec<Part>) -> Part {
 /// The text around a `~`.
 #[derive(Debug, Clone, Copy)]
 struct Tilde<'a> {
-    start: Start,
-    rest: &'a [Piece<'a>],
+    start: PieceStart,
+    rest: &'a [BracePiece<'a>],
     followed: bool,
 }
 
 impl Tilde<'_> {
     fn read(self, mark: u8) -> Part {
         match (mark, self.start) {
-            (b':', _) | (b'~', Start::Word) => self.named(),
-            (b'~', Start::Text) => Part::Literal("~".to_owned()),
+            (b':', _) | (b'~', PieceStart::Word) => self.named(),
+            (b'~', PieceStart::Text) => Part::Literal("~".to_owned()),
             _ => Part::Glob("~".to_owned()),
         }
     }
@@ -198,7 +199,7 @@ impl Tilde<'_> {
     fn named(self) -> Part {
         let (name, next) = match self.rest {
             [] => ("", None),
-            [Piece::Atom(Atom::Bare(text)), next @ ..] => match text.find(['/', ':']) {
+            [BracePiece::Atom(Atom::Bare(text)), next @ ..] => match text.find(['/', ':']) {
                 Some(end) => return Part::Tilde(text.get(..end).unwrap_or_default().to_owned()),
                 None => (text.as_str(), next.first()),
             },
@@ -206,7 +207,7 @@ impl Tilde<'_> {
         };
         match next {
             None if !self.followed => Part::Tilde(name.to_owned()),
-            Some(Piece::Atom(Atom::Quoted(_) | Atom::Part(_))) => Part::Literal("~".to_owned()),
+            Some(BracePiece::Atom(Atom::Quoted(_) | Atom::Part(_))) => Part::Literal("~".to_owned()),
             _ => Part::Glob("~".to_owned()),
         }
     }

@@ -24,7 +24,7 @@ enum Fd {
 
 /// An operator, as written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operator {
+enum RedirectOperator {
     Plain(RedirectKind),
     /// `<&`, `>&`: a descriptor or, for the second, a file.
     To(RedirectKind),
@@ -33,19 +33,19 @@ enum Operator {
 }
 
 /// Spellings of the operators, longer before shorter.
-const OPERATORS: &[(&str, Operator)] = &[
-    ("<<<", Operator::Plain(RedirectKind::HereString)),
-    ("<<-", Operator::Stripped),
-    ("<<", Operator::Plain(RedirectKind::HereDocument)),
-    ("<&", Operator::To(RedirectKind::Duplicate)),
-    ("<>", Operator::Plain(RedirectKind::ReadWrite)),
-    ("<", Operator::Plain(RedirectKind::Read)),
-    (">>", Operator::Plain(RedirectKind::Append)),
-    (">&", Operator::To(RedirectKind::Write)),
-    (">|", Operator::Plain(RedirectKind::Write)),
-    (">", Operator::Plain(RedirectKind::Write)),
-    ("&>>", Operator::Plain(RedirectKind::Append)),
-    ("&>", Operator::Plain(RedirectKind::Write)),
+const OPERATORS: &[(&str, RedirectOperator)] = &[
+    ("<<<", RedirectOperator::Plain(RedirectKind::HereString)),
+    ("<<-", RedirectOperator::Stripped),
+    ("<<", RedirectOperator::Plain(RedirectKind::HereDocument)),
+    ("<&", RedirectOperator::To(RedirectKind::Duplicate)),
+    ("<>", RedirectOperator::Plain(RedirectKind::ReadWrite)),
+    ("<", RedirectOperator::Plain(RedirectKind::Read)),
+    (">>", RedirectOperator::Plain(RedirectKind::Append)),
+    (">&", RedirectOperator::To(RedirectKind::Write)),
+    (">|", RedirectOperator::Plain(RedirectKind::Write)),
+    (">", RedirectOperator::Plain(RedirectKind::Write)),
+    ("&>>", RedirectOperator::Plain(RedirectKind::Append)),
+    ("&>", RedirectOperator::Plain(RedirectKind::Write)),
 ];
 
 impl Parser<'_, '_> {
@@ -119,7 +119,7 @@ impl Parser<'_, '_> {
         if named && self.eat(b'}') { Fd::Variable } else { Fd::None }
     }
 
-    fn redirect_operator(&mut self) -> Option<Operator> {
+    fn redirect_operator(&mut self) -> Option<RedirectOperator> {
         let start = self.pos;
         OPERATORS.iter().find_map(|(text, operator)| {
             let taken = text.bytes().all(|byte| self.eat(byte));
@@ -130,26 +130,30 @@ impl Parser<'_, '_> {
         })
     }
 
-    fn redirect_target(&mut self, operator: Operator, first: usize) -> Result<(RedirectKind, Word), Stop> {
-        let number = matches!(operator, Operator::To(_));
+    fn redirect_target(
+        &mut self,
+        operator: RedirectOperator,
+        first: usize,
+    ) -> Result<(RedirectKind, Word), Stop> {
+        let number = matches!(operator, RedirectOperator::To(_));
         if self.descriptor_ahead(number) {
             return Err(self.syntax("a word behind a redirect"));
         }
         match operator {
-            Operator::Plain(RedirectKind::HereDocument) => self.delimiter(first, false),
-            Operator::Stripped => self.delimiter(first, true),
-            Operator::Plain(RedirectKind::HereString) => {
+            RedirectOperator::Plain(RedirectKind::HereDocument) => self.delimiter(first, false),
+            RedirectOperator::Stripped => self.delimiter(first, true),
+            RedirectOperator::Plain(RedirectKind::HereString) => {
                 Ok((RedirectKind::HereString, self.plain_word(Position::Single)?))
             }
-            Operator::Plain(kind) => Ok((kind, self.plain_word(Position::Target)?)),
+            RedirectOperator::Plain(kind) => Ok((kind, self.plain_word(Position::Target)?)),
             // A `-` stands by itself: what follows is a word of the command.
-            Operator::To(_) if self.peek() == Some(b'-') => {
+            RedirectOperator::To(_) if self.peek() == Some(b'-') => {
                 self.pos += 1;
                 let parts = vec![Part::Literal("-".to_owned())];
                 let word = Word { parts, span: self.span(self.pos - 1, self.pos), quoted: false };
                 Ok((RedirectKind::Duplicate, word))
             }
-            Operator::To(kind) => {
+            RedirectOperator::To(kind) => {
                 let start = self.pos;
                 let word = self.plain_word(Position::Target)?;
                 let descriptor = word.as_static().is_some_and(is_descriptor);

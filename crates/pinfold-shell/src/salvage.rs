@@ -6,7 +6,7 @@
 use crate::lexer::{Keyword, breaks, in_name};
 use crate::opaque::MAX_LISTED;
 use crate::parse::Parser;
-use crate::script::{Part, Place, Redirect, RedirectKind, Word};
+use crate::script::{CommandContext, Part, Redirect, RedirectKind, Word};
 use crate::words::Builder;
 
 /// A command in the making.
@@ -108,7 +108,8 @@ impl Parser<'_, '_> {
         self.rough_word(rough);
         let Rough { words, targets, start, .. } = std::mem::take(rough);
         if !(words.is_empty() && targets.is_empty()) && self.list.len() < MAX_LISTED {
-            let place = Place { conditional: true, shell: self.list.shell(0), ..Place::default() };
+            let place =
+                CommandContext { conditional: true, shell: self.list.shell(0), ..CommandContext::default() };
             let position = self.list.open(place, self.origin(start));
             self.close_span(position);
             for word in words {

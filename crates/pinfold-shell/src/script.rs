@@ -16,7 +16,7 @@ pub struct Script {
     pub functions: Vec<String>,
     /// Deepest nesting of command substitutions: 0 without any, 2 for `$(a $(b))`.
     pub nesting: usize,
-    /// For each shell (see [`Place::shell`]) the one that it comes out of, whose folder and variables it starts
+    /// For each shell (see [`CommandContext::shell`]) the one that it comes out of, whose folder and variables it starts
     /// with. Number 0 is the shell that reads the text; it is its own.
     pub shells: Vec<usize>,
     /// Loop variables: `for NAME in WORDS` and `select`, the words as elements. Without `in` the only element
@@ -41,12 +41,12 @@ pub struct SimpleCommand {
     /// Position in the text.
     pub span: Span,
     /// The constructs around it.
-    pub place: Place,
+    pub place: CommandContext,
 }
 
 /// The constructs around a simple command.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Place {
+pub struct CommandContext {
     /// The command whose output is its input in a pipe: its position in [`Script::commands`]. For a compound
     /// command in front, its last simple command.
     pub piped_from: Option<usize>,

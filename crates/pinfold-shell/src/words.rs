@@ -68,7 +68,7 @@ pub(crate) struct Builder {
     /// The last thing added was an unquoted, unescaped character.
     bare: bool,
     /// End of `NAME=`, when the word begins so.
-    pub(crate) value: Option<Value>,
+    pub(crate) value: Option<AssignedValue>,
     /// End of the name in `NAME[…]`.
     pub(crate) subscripted: Option<usize>,
     pub(crate) elements: Option<Vec<Word>>,
@@ -76,7 +76,7 @@ pub(crate) struct Builder {
 
 /// `NAME=` at the start of a word.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Value {
+pub(crate) struct AssignedValue {
     /// End of the name.
     pub(crate) name: usize,
     /// Beginning of the value.
@@ -156,7 +156,7 @@ impl Builder {
     /// The mark of a `~` here: `:` at the start of a value or behind a `:` in it, `~` at the start of a word, or
     /// where braces may make it one, `%` where they may make a value of it.
     fn tilde(&self) -> Option<u8> {
-        let at_value = |value: Value| match self.parts.as_slice() {
+        let at_value = |value: AssignedValue| match self.parts.as_slice() {
             [Part::Literal(text)] => text.len() == value.at || self.ends_bare_with(b":"),
             _ => self.ends_bare_with(b":"),
         };

@@ -6,7 +6,7 @@ use memchr::memmem;
 use vt100::{Callbacks, Parser, Screen};
 
 use crate::modes::TerminalModes;
-use crate::output_scanner::Piece;
+use crate::output_scanner::OutputPiece;
 use crate::surface::TerminalSize;
 
 /// A window of more cells than this is drawn again by the command itself, not from memory: 32 bytes a cell, two screens.
@@ -83,10 +83,10 @@ impl AltScreen {
     }
 
     /// Draws a piece of output.
-    pub(crate) fn draw(&mut self, piece: Piece<'_>, modes: &TerminalModes) {
+    pub(crate) fn draw(&mut self, piece: OutputPiece<'_>, modes: &TerminalModes) {
         let Some(parser) = &mut self.parser else { return };
         match piece {
-            Piece::Text(text) => match modes.characters() {
+            OutputPiece::Text(text) => match modes.characters() {
                 None => self.incomplete |= write(parser, text),
                 Some(b'0') => self.incomplete |= write(parser, lines(text).as_bytes()),
                 Some(_) => {
@@ -95,12 +95,12 @@ impl AltScreen {
                 }
             },
             // The model knows these by their other names only.
-            Piece::Escape(b"\x1bD") => parser.process(b"\n"),
-            Piece::Escape(b"\x1bE") => parser.process(b"\r\n"),
-            Piece::Control(b"\x1b[s") => parser.process(b"\x1b7"),
-            Piece::Control(b"\x1b[u") => parser.process(b"\x1b8"),
-            Piece::Escape(text) | Piece::Control(text) => parser.process(text),
-            Piece::String(text) => self.incomplete |= draws(text),
+            OutputPiece::Escape(b"\x1bD") => parser.process(b"\n"),
+            OutputPiece::Escape(b"\x1bE") => parser.process(b"\r\n"),
+            OutputPiece::Control(b"\x1b[s") => parser.process(b"\x1b7"),
+            OutputPiece::Control(b"\x1b[u") => parser.process(b"\x1b8"),
+            OutputPiece::Escape(text) | OutputPiece::Control(text) => parser.process(text),
+            OutputPiece::String(text) => self.incomplete |= draws(text),
         }
     }
 

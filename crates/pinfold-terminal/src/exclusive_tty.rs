@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A signal that ends this process ends it after the terminal was put back.
 #[derive(Debug)]
 pub struct ExclusiveTty {
-    own: Own,
+    own: OwnTty,
     ears: KeyInput,
     /// Output that is not flushed yet.
     picture: Vec<u8>,
@@ -32,12 +32,12 @@ pub struct ExclusiveTty {
 
 /// The terminal, and what can end this process meanwhile.
 #[derive(Debug)]
-struct Own {
+struct OwnTty {
     person: Arc<HostTty>,
     ends: Ends,
 }
 
-impl KeySource for Own {
+impl KeySource for OwnTty {
     fn size(&self) -> TerminalSize {
         self.person.size()
     }
@@ -59,11 +59,12 @@ impl ExclusiveTty {
     /// # Errors
     /// When there is none, or this process is in its background (`NotFound`): then there is no approver.
     pub fn open() -> io::Result<Self> {
-        let nobody = || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
-        let person = HostTty::open()?.ok_or_else(nobody)?;
+        let unavailable =
+            || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
+        let person = HostTty::open()?.ok_or_else(unavailable)?;
         let ends = Ends::register()?;
         let ears = KeyInput::new(person.size());
-        let stage = Self { own: Own { person, ends }, ears, picture: Vec::new() };
+        let stage = Self { own: OwnTty { person, ends }, ears, picture: Vec::new() };
         stage.own.person.make_raw()?;
         stage.own.person.set_aside(true);
         stage.own.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), PATIENCE)?;

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use crate::output_scanner::Piece;
+use crate::output_scanner::OutputPiece;
 
 /// The modes that matter to a dialog: what programs call by `ESC [ ? … h`, and how they are at the beginning. The
 /// alternate screen is told apart.
@@ -80,16 +80,16 @@ pub(crate) struct TerminalModes {
 
 impl TerminalModes {
     /// Takes notice of a piece of output.
-    pub(crate) fn hear(&mut self, piece: Piece<'_>) {
+    pub(crate) fn hear(&mut self, piece: OutputPiece<'_>) {
         match piece {
-            Piece::Text(text) => {
+            OutputPiece::Text(text) => {
                 if let Some(at) = memchr::memrchr2(0x0e, 0x0f, text) {
                     self.shifted = text.get(at) == Some(&0x0e);
                 }
             }
-            Piece::Escape(text) => self.hear_escape(text),
-            Piece::Control(text) => self.hear_control(&Control::parse(text)),
-            Piece::String(_) => {}
+            OutputPiece::Escape(text) => self.hear_escape(text),
+            OutputPiece::Control(text) => self.hear_control(&Control::parse(text)),
+            OutputPiece::String(_) => {}
         }
     }
 

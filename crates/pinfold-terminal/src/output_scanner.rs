@@ -11,7 +11,7 @@ const LONGEST: usize = 16 << 10;
 
 /// A part of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Piece<'a> {
+pub(crate) enum OutputPiece<'a> {
     /// Characters, and control characters that stand alone. Whole ones, as far as they are characters at all.
     Text(&'a [u8]),
     /// `ESC …`, of two characters or a few more.
@@ -25,7 +25,7 @@ pub(crate) enum Piece<'a> {
 /// Cuts a stream into pieces.
 #[derive(Debug, Default)]
 pub(crate) struct Scanner {
-    state: State,
+    state: ScanState,
     /// Bytes of a sequence, or of a character, that has not ended.
     begun: Vec<u8>,
     /// Number of its bytes, kept or not.
@@ -33,7 +33,7 @@ pub(crate) struct Scanner {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum ScanState {
     #[default]
     Between,
     Escape,
@@ -50,10 +50,10 @@ const BELL: u8 = 0x07;
 
 impl Scanner {
     /// Reads on. Pieces that end within `bytes` are shown in their order.
-    pub(crate) fn scan(&mut self, bytes: &[u8], show: &mut dyn FnMut(Piece<'_>)) {
+    pub(crate) fn scan(&mut self, bytes: &[u8], show: &mut dyn FnMut(OutputPiece<'_>)) {
         let mut rest = bytes;
         while let Some((first, after)) = rest.split_first() {
-            if self.state == State::Between {
+            if self.state == ScanState::Between {
                 let length = memchr(ESCAPE, rest).unwrap_or(rest.len());
                 let (text, next) = rest.split_at(length);
                 self.read_text(text, show);
@@ -61,11 +61,11 @@ impl Scanner {
                     return;
                 }
                 if !self.begun.is_empty() {
-                    show(Piece::Text(&self.begun));
+                    show(OutputPiece::Text(&self.begun));
                     self.end();
                 }
                 if let Some((control, after)) = whole_control(next) {
-                    show(Piece::Control(control));
+                    show(OutputPiece::Control(control));
                     rest = after;
                 } else {
                     self.begin();
@@ -89,26 +89,26 @@ impl Scanner {
     }
 
     fn begin(&mut self) {
-        self.state = State::Escape;
+        self.state = ScanState::Escape;
         self.begun.clear();
         self.begun.push(ESCAPE);
         self.length = 1;
     }
 
     fn end(&mut self) {
-        self.state = State::Between;
+        self.state = ScanState::Between;
         self.begun.clear();
         self.length = 0;
     }
 
-    fn advance(&mut self, byte: u8, show: &mut dyn FnMut(Piece<'_>)) {
+    fn advance(&mut self, byte: u8, show: &mut dyn FnMut(OutputPiece<'_>)) {
         // Cancelled, in every state.
         if byte == 0x18 || byte == 0x1a {
             return self.end();
         }
         if byte == ESCAPE {
-            if matches!(self.state, State::Command | State::String) {
-                show(Piece::String(&self.begun));
+            if matches!(self.state, ScanState::Command | ScanState::String) {
+                show(OutputPiece::String(&self.begun));
             }
             return self.begin();
         }
@@ -117,35 +117,35 @@ impl Scanner {
             self.begun.push(byte);
         }
         match self.state {
-            State::Between | State::String => {}
-            State::Escape => match byte {
-                b'[' => self.state = State::Control,
-                b']' => self.state = State::Command,
-                b'P' | b'X' | b'^' | b'_' => self.state = State::String,
-                0x20..=0x2f => self.state = State::Longer,
+            ScanState::Between | ScanState::String => {}
+            ScanState::Escape => match byte {
+                b'[' => self.state = ScanState::Control,
+                b']' => self.state = ScanState::Command,
+                b'P' | b'X' | b'^' | b'_' => self.state = ScanState::String,
+                0x20..=0x2f => self.state = ScanState::Longer,
                 // Control characters act at once, and what was begun goes on.
                 0x00..=0x1f | 0x7f.. => {}
                 0x30..=0x7e => {
-                    show(Piece::Escape(&self.begun));
+                    show(OutputPiece::Escape(&self.begun));
                     self.end();
                 }
             },
-            State::Longer => {
+            ScanState::Longer => {
                 if let 0x30..=0x7e = byte {
-                    show(Piece::Escape(&self.begun));
+                    show(OutputPiece::Escape(&self.begun));
                     self.end();
                 }
             }
-            State::Control => {
+            ScanState::Control => {
                 if let 0x40..=0x7e = byte {
-                    show(Piece::Control(&self.begun));
+                    show(OutputPiece::Control(&self.begun));
                     self.end();
                 }
             }
-            State::Command => {
+            ScanState::Command => {
                 if byte == BELL {
                     let text = self.begun.strip_suffix(&[BELL]).unwrap_or(&self.begun);
-                    show(Piece::String(text));
+                    show(OutputPiece::String(text));
                     self.end();
                 }
             }
@@ -153,7 +153,7 @@ impl Scanner {
     }
 
     /// Shows a text, and keeps what has come of its last character.
-    fn read_text(&mut self, mut text: &[u8], show: &mut dyn FnMut(Piece<'_>)) {
+    fn read_text(&mut self, mut text: &[u8], show: &mut dyn FnMut(OutputPiece<'_>)) {
         while let (false, Some((first, after))) = (self.begun.is_empty(), text.split_first()) {
             if first & 0xc0 == 0x80 {
                 self.begun.push(*first);
@@ -162,14 +162,14 @@ impl Scanner {
             match incomplete(&self.begun) {
                 length if length == self.begun.len() && first & 0xc0 == 0x80 => {}
                 _ => {
-                    show(Piece::Text(&self.begun));
+                    show(OutputPiece::Text(&self.begun));
                     self.begun.clear();
                 }
             }
         }
         let (whole, part) = text.split_at(text.len() - incomplete(text));
         if !whole.is_empty() {
-            show(Piece::Text(whole));
+            show(OutputPiece::Text(whole));
         }
         self.begun.extend_from_slice(part);
         self.length = self.begun.len();
@@ -203,10 +203,10 @@ mod tests {
         for chunk in chunks {
             scanner.scan(chunk, &mut |piece| {
                 found.push(match piece {
-                    Piece::Text(text) => format!("text {}", text.escape_ascii()),
-                    Piece::Escape(text) => format!("escape {}", text.escape_ascii()),
-                    Piece::Control(text) => format!("control {}", text.escape_ascii()),
-                    Piece::String(text) => format!("string {}", text.escape_ascii()),
+                    OutputPiece::Text(text) => format!("text {}", text.escape_ascii()),
+                    OutputPiece::Escape(text) => format!("escape {}", text.escape_ascii()),
+                    OutputPiece::Control(text) => format!("control {}", text.escape_ascii()),
+                    OutputPiece::String(text) => format!("string {}", text.escape_ascii()),
                 });
             });
         }
@@ -253,7 +253,7 @@ mod tests {
         assert!(scanner.begun.capacity() <= 2 * LONGEST);
         assert_eq!((scanner.unfinished(), scanner.begun()), (1_000_007, None));
         let mut shown = 0;
-        scanner.scan(b"\x07", &mut |piece| shown += usize::from(matches!(piece, Piece::String(_))));
+        scanner.scan(b"\x07", &mut |piece| shown += usize::from(matches!(piece, OutputPiece::String(_))));
         assert_eq!((shown, scanner.unfinished()), (1, 0));
     }
 

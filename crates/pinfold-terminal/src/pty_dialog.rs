@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::key_input::{KeyInput, KeySource, LOOK, is_ready};
-use crate::relay_state::{RelayPhase, RelayShared, State};
+use crate::relay_state::{PtyRelayState, RelayPhase, RelayShared};
 use crate::screen::PLAIN;
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
@@ -31,7 +31,7 @@ impl PtyDialog {
             shared.change(|state| state.dialog = false);
             return Err(error);
         }
-        let settled = |state: &State| match state.standing {
+        let settled = |state: &PtyRelayState| match state.standing {
             RelayPhase::Held | RelayPhase::Ended => true,
             RelayPhase::Running | RelayPhase::Parked => state.in_background || state.finishing,
         };
@@ -73,7 +73,7 @@ fn claim(shared: &RelayShared) -> io::Result<u64> {
     Ok(turn)
 }
 
-fn is_over(state: &State) -> bool {
+fn is_over(state: &PtyRelayState) -> bool {
     state.finishing || state.standing == RelayPhase::Ended
 }
 
@@ -181,7 +181,7 @@ impl DialogSurface for PtyDialog {
                 }
                 News::Away => {
                     let left = end.saturating_duration_since(Instant::now());
-                    let back = |state: &State| state.standing == RelayPhase::Held || is_over(state);
+                    let back = |state: &PtyRelayState| state.standing == RelayPhase::Held || is_over(state);
                     if !back(&self.shared.wait(left, back)) {
                         return Ok(None);
                     }

@@ -14,7 +14,7 @@ use rustix::termios::{OptionalActions, tcgetpgrp, tcgetwinsize, tcsetattr, tcset
 use crate::host_tty::HostTty;
 use crate::pty_dialog::PtyDialog;
 use crate::pty_relay::PtyRelay;
-use crate::relay_state::{RelayPhase, RelayShared, State};
+use crate::relay_state::{PtyRelayState, RelayPhase, RelayShared};
 use crate::tty_reach::TtyReach;
 
 /// Time a stop waits for the terminal to be put back.
@@ -141,7 +141,7 @@ impl PtyHandle {
     /// back, and typed keys are the dialog's, until the surface is dropped.
     ///
     /// # Errors
-    /// When nobody can be asked here: the terminal is gone, or does not take what is written to it; the command has
+    /// When the terminal cannot be used for a question: it is gone, or does not take what is written to it; the command has
     /// ended; this process is in the background (`WouldBlock`); or a process of the run has this terminal open and could
     /// draw on it (`PermissionDenied`), where [`TtyReach`] says that this is possible.
     pub fn pause(&self) -> io::Result<PtyDialog> {
@@ -156,7 +156,7 @@ impl PtyHandle {
     /// This process is going to stop: the person's terminal is put back. Returns when it was.
     pub fn stopping(&self) {
         self.shared.change(|state| state.stopping = true);
-        let parked = |state: &State| matches!(state.standing, RelayPhase::Parked | RelayPhase::Ended);
+        let parked = |state: &PtyRelayState| matches!(state.standing, RelayPhase::Parked | RelayPhase::Ended);
         drop(self.shared.wait(STOP_PATIENCE, parked));
     }
 
@@ -167,7 +167,7 @@ impl PtyHandle {
             state.continued = true;
             state.resized = true;
         });
-        let going = |state: &State| match state.standing {
+        let going = |state: &PtyRelayState| match state.standing {
             RelayPhase::Running | RelayPhase::Held => !state.continued,
             RelayPhase::Parked => false,
             RelayPhase::Ended => true,

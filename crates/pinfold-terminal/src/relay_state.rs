@@ -18,7 +18,7 @@ pub(crate) struct RelayShared {
     pub(crate) person: Arc<HostTty>,
     wake: OwnedFd,
     reach: OnceLock<TtyReach>,
-    state: Mutex<State>,
+    state: Mutex<PtyRelayState>,
     changed: Condvar,
     /// Held by who writes to the person's terminal while a dialog has it.
     ink: Mutex<()>,
@@ -26,7 +26,7 @@ pub(crate) struct RelayShared {
 
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes and facts that are independent of each other")]
-pub(crate) struct State {
+pub(crate) struct PtyRelayState {
     pub(crate) standing: RelayPhase,
     /// A dialog has the terminal, or is going to.
     pub(crate) dialog: bool,
@@ -99,12 +99,12 @@ impl RelayShared {
     }
 
     /// Returns the state. A thread that panicked has left nothing half changed.
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, PtyRelayState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the state, and wakes every waiting thread.
-    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut PtyRelayState)) {
         change(&mut self.state());
         self.changed.notify_all();
         // Full means that the relay was woken often enough.
@@ -112,13 +112,17 @@ impl RelayShared {
     }
 
     /// Waits until something is so, or `patience` is over.
-    pub(crate) fn wait(&self, patience: Duration, so: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    pub(crate) fn wait(
+        &self,
+        patience: Duration,
+        so: impl Fn(&PtyRelayState) -> bool,
+    ) -> MutexGuard<'_, PtyRelayState> {
         let waiting = self.changed.wait_timeout_while(self.state(), patience, |state| !so(state));
         waiting.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// The relay tells something.
-    pub(crate) fn tell(&self, tell: impl FnOnce(&mut State)) {
+    pub(crate) fn tell(&self, tell: impl FnOnce(&mut PtyRelayState)) {
         tell(&mut self.state());
         self.changed.notify_all();
     }

@@ -22,7 +22,7 @@ pub trait DialogSurface: io::Write {
     /// count yet waits too: see [`SurfaceEvent::Ready`].
     ///
     /// # Errors
-    /// When the terminal cannot be read. Nobody has answered then.
+    /// When the terminal cannot be read. There is no answer then.
     fn read_event(&mut self, timeout: Duration) -> io::Result<Option<SurfaceEvent>>;
 
     /// Says that something else is going to be shown, a next question for instance. What is typed counts again only

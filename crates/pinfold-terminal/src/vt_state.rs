@@ -2,7 +2,7 @@
 
 use crate::alt_screen::AltScreen;
 use crate::modes::TerminalModes;
-use crate::output_scanner::{Piece, Scanner};
+use crate::output_scanner::{OutputPiece, Scanner};
 use crate::screen::{APART, CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, TOGETHER, UNMARK_PASTE};
 use crate::sent::as_sent;
 use crate::surface::TerminalSize;
@@ -112,18 +112,23 @@ impl VtState {
     }
 }
 
-fn note(modes: &mut TerminalModes, picture: &mut Option<AltScreen>, size: TerminalSize, piece: Piece<'_>) {
-    if let Piece::Text(text) = piece
+fn note(
+    modes: &mut TerminalModes,
+    picture: &mut Option<AltScreen>,
+    size: TerminalSize,
+    piece: OutputPiece<'_>,
+) {
+    if let OutputPiece::Text(text) = piece
         && let Some(at) = memchr::memchr2(0x0e, 0x0f, text)
         && at + 1 < text.len()
     {
         // Another set of characters from there on.
         let (before, after) = text.split_at(at + 1);
-        note(modes, picture, size, Piece::Text(before));
-        return note(modes, picture, size, Piece::Text(after));
+        note(modes, picture, size, OutputPiece::Text(before));
+        return note(modes, picture, size, OutputPiece::Text(after));
     }
     let was = modes.is_alternate();
-    if let (true, Piece::Text(_), Some(picture)) = (was, piece, picture.as_mut()) {
+    if let (true, OutputPiece::Text(_), Some(picture)) = (was, piece, picture.as_mut()) {
         picture.draw(piece, modes);
         return modes.hear(piece);
     }

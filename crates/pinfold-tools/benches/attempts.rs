@@ -81,7 +81,7 @@ impl Bed {
         let rule = Rule::parse(&format!("Edit(/{}/**)", self.outside.display())).unwrap();
         let rule = SourcedRule { effect: Effect::Allow, rule, source: Source::plain(Layer::User) };
         let policy = Policy::folder_is_granted().with_rules([rule], &Bases::default());
-        let plan = Plan { policy, ..Plan::for_folder(&self.folder) };
+        let plan = Plan::for_folder(&self.folder).with_policy(policy);
         Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap()
     }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::Interaction;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::json;
@@ -18,12 +18,12 @@ use serde_json::json;
 struct Lines;
 
 impl Approver for Lines {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let why = request.why.first().map_or("", |why| why.reason.as_str());
         println!("{} wants {:?}: {why}. yes?", request.tool, request.deed);
         let mut line = String::new();
         if let Err(error) = io::stdin().read_line(&mut line) {
-            return Heard::Nobody(error.to_string());
+            return ApproverResponse::NoApprover(error.to_string());
         }
         let choice = match line.trim() {
             "yes" => Choice::Yes,
@@ -31,7 +31,7 @@ impl Approver for Lines {
             _ => Choice::No { message: Some("ask again when it is needed".to_owned()), process: false },
         };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice, by: By { via: Via::Embedder, who: None } })
+        ApproverResponse::Answer(Answer { id, digest, choice, by: By { via: Via::Embedder, who: None } })
     }
 }
 
@@ -39,11 +39,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
     let folder = std::path::absolute(args.next().ok_or("name a folder")?)?;
     let place = std::path::absolute(args.next().ok_or("name a place outside of it")?)?;
-    let plan = Plan {
-        interaction: Interaction::Interactive,
-        asking: Some(Asking { approver: Arc::new(Lines), patience: Duration::from_mins(1), locations: None }),
-        ..Plan::for_folder(&folder)
-    };
+    let plan = Plan::for_folder(&folder).with_interaction(Interaction::Interactive).with_asking(Asking {
+        approver: Arc::new(Lines),
+        patience: Duration::from_mins(1),
+        locations: None,
+    });
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
     let call = RawCall::new("Write", json!({"file_path": place, "content": "approved\n"}));
     println!("{}", pinfold_tools::call(&session, &call).text());

@@ -43,30 +43,30 @@ pub struct Attestation {
     v: u32,
     /// The nonce that was asked with.
     pub(crate) nonce: String,
-    held: Held,
+    held: HoldStrength,
     open_network: bool,
 }
 
 /// The firmness of the hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Held {
-    /// By namespaces and mounts.
+pub(crate) enum HoldStrength {
+    /// Held by namespaces and mounts.
     Full,
-    /// With the gaps of the Landlock tier, which the person has accepted.
+    /// Held with the gaps of the Landlock tier, which the user has accepted.
     Landlock,
 }
 
 impl Attestation {
-    pub(crate) fn new(nonce: &str, held: Held, open_network: bool) -> Self {
+    pub(crate) fn new(nonce: &str, held: HoldStrength, open_network: bool) -> Self {
         Self { v: VERSION, nonce: nonce.to_owned(), held, open_network }
     }
 
     /// The hold on a shell that is started beside the caller.
     pub fn held(&self) -> ShellHold {
         match self.held {
-            Held::Full => ShellHold::Full,
-            Held::Landlock => ShellHold::Degraded,
+            HoldStrength::Full => ShellHold::Full,
+            HoldStrength::Landlock => ShellHold::Degraded,
         }
     }
 

@@ -4,7 +4,18 @@ use std::path::Path;
 
 use pinfold::audit::{RecordedHost, kept_text};
 use pinfold::{Denial, DeniedBy, Retry};
-use pinfold_boundary::{HostContacts, Refused};
+use pinfold_boundary::{HostContacts, Refused, RunResult};
+
+use crate::reply::SandboxEvents;
+
+/// The events in the sandbox of a shell that has ended, as the record keeps them.
+pub(crate) fn sandbox_events(run: &RunResult) -> SandboxEvents {
+    SandboxEvents {
+        denials: run.tried.refused.iter().map(|refused| denial(String::new(), refused)).collect(),
+        hosts: recorded_hosts(&run.hosts),
+        omitted_hosts: run.hosts.more(),
+    }
+}
 
 /// A refusal to a process, under this name if it has none yet.
 pub fn denial(id: String, refused: &Refused) -> Denial {

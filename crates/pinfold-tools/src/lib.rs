@@ -21,6 +21,15 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Features
+//! | feature (all by default) | brings |
+//! | --- | --- |
+//! | `shell` | the tools of the Bash family, each command in a sandbox: `Shells`, `SandboxEscalations`, `within` |
+//! | `web` | `WebFetch`: `Web` |
+//! | `idna`, `yaml` | those of [`pinfold`] |
+//!
+//! Without them the file tools are left. [`tools`] lists what a build has; a call of another tool is refused.
+//!
 //! # Vocabulary
 //! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`],
 //! [`SandboxEscalations`],
@@ -36,38 +45,49 @@
 //! # What this does not stop
 //! What the words of a file or page make a model do.
 
+#[cfg(feature = "shell")]
 mod attestation;
+#[cfg(feature = "shell")]
 mod denial;
+#[cfg(feature = "shell")]
 mod escalations;
 mod hooked_session;
 mod notebook;
 mod registry;
 mod reply;
 mod secrets;
+#[cfg(feature = "shell")]
 mod shell;
+#[cfg(feature = "shell")]
 mod temporary;
 mod text;
 mod tools;
 mod walk;
+#[cfg(feature = "web")]
 mod web;
+#[cfg(feature = "shell")]
 mod within;
 
 use pinfold::consent::Caller;
 use pinfold::{CallRequest, Decided, Failure, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
-use reply::Done;
+use reply::{Done, SandboxEvents};
 use serde_json::Value;
 
-pub use attestation::Attestation;
-pub use denial::{denial, quoted, recorded_hosts};
-pub use escalations::SandboxEscalations;
 pub use hooked_session::HookedSession;
 pub use registry::{Tool, tools};
 pub use reply::{Content, Ended, Reply};
 pub use secrets::Scrubbing;
-pub use shell::{ShellOptions, Shells, ShellsError};
-pub use temporary::{Purpose, TemporaryDirectory};
+#[cfg(feature = "web")]
 pub use web::Web;
-pub use within::within;
+#[cfg(feature = "shell")]
+pub use {
+    attestation::Attestation,
+    denial::{denial, quoted, recorded_hosts},
+    escalations::SandboxEscalations,
+    shell::{ShellOptions, Shells, ShellsError},
+    temporary::{Purpose, TemporaryDirectory},
+    within::within,
+};
 
 /// A call for the tools: a request to the gate, and how its reply is prepared.
 ///
@@ -80,7 +100,7 @@ pub struct ToolRequest<'a> {
 }
 
 impl<'a> ToolRequest<'a> {
-    /// A request whose reply has no secrets in it.
+    /// Creates a request whose reply has its secrets removed.
     pub fn new(request: impl Into<CallRequest<'a>>) -> Self {
         Self { request: request.into(), scrubbing: Scrubbing::On }
     }
@@ -163,7 +183,7 @@ pub struct HookNotes {
 }
 
 impl HookNotes {
-    /// The reply to a call that was refused: for a way in whose operations are not those of this crate.
+    /// Builds the reply to a refused call, for a way in whose operations are not those of this crate.
     pub fn reply_to_refusal(self, refusal: &Refusal) -> Reply {
         let reply = Scrubbing::On.reply(Reply::refused(refusal));
         self.add_to(reply, Scrubbing::On)
@@ -185,8 +205,9 @@ fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
     let (call, mut targets, mut receipt) = permit.spend();
     let (outcome, reply) = match tools::perform(&call, &mut targets, scrubbing, caller) {
         Ok(mut done) => {
-            receipt.refused(done.denials(&receipt.name()));
-            receipt.add_hosts(recorded_hosts(&done.hosts), done.hosts.more());
+            let SandboxEvents { denials, hosts, omitted_hosts } = done.take_events(&receipt.name());
+            receipt.refused(denials);
+            receipt.add_hosts(hosts, omitted_hosts);
             (Outcome::Done, scrubbing.done(done))
         }
         Err(failure) => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// A change of a notebook.
-pub(crate) struct Change<'a> {
+pub(crate) struct CellChange<'a> {
     pub(crate) mode: CellMode,
     pub(crate) cell_id: Option<&'a str>,
     pub(crate) cell_number: Option<u64>,
@@ -63,7 +63,7 @@ impl<'a> Members<'a> {
 }
 
 /// The text of the notebook after the change.
-pub(crate) fn change(notebook: &str, change: &Change<'_>) -> Result<String, CannotChange> {
+pub(crate) fn change(notebook: &str, change: &CellChange<'_>) -> Result<String, CannotChange> {
     let top = Members::parse(notebook, "the notebook")?;
     let list =
         top.get("cells").ok_or_else(|| CannotChange("the notebook has no cells (nbformat 4)".into()))?;
@@ -99,7 +99,7 @@ fn no_such_cell(cells: usize) -> CannotChange {
 }
 
 /// The cell that the change names, by id or by position.
-fn find(cells: &[&RawValue], change: &Change<'_>) -> Result<Option<usize>, CannotChange> {
+fn find(cells: &[&RawValue], change: &CellChange<'_>) -> Result<Option<usize>, CannotChange> {
     match (change.cell_id, change.cell_number) {
         (Some(_), Some(_)) => Err(CannotChange("cell_id and cell_number are both given".into())),
         (None, None) => Ok(None),
@@ -144,7 +144,7 @@ fn span_with_comma(
 }
 
 /// A cell with a new source. A code cell loses its old results, which no longer belong to it.
-fn replaced(cell: &str, change: &Change<'_>, style: &Style) -> Result<String, CannotChange> {
+fn replaced(cell: &str, change: &CellChange<'_>, style: &Style) -> Result<String, CannotChange> {
     let source = change.source.ok_or_else(|| CannotChange("there is no new_source".into()))?;
     let old = Members::parse(cell, "the cell")?;
     let before = old.string("cell_type").unwrap_or_default();
@@ -183,7 +183,7 @@ fn inserted(
     list: &str,
     cells: &[&RawValue],
     after: Option<usize>,
-    change: &Change<'_>,
+    change: &CellChange<'_>,
     top: &Members<'_>,
     style: &Style,
 ) -> Result<(usize, usize, String), CannotChange> {
@@ -293,8 +293,8 @@ mod tests {
 
     const NOTEBOOK: &str = "{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"intro\",\n   \"metadata\": {},\n   \"source\": [\n    \"# T\\u00eft\\n\",\n    \"x\"\n   ]\n  },\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": 3,\n   \"id\": \"c1\",\n   \"metadata\": {\"n\": 1.0e5},\n   \"outputs\": [{\"text\": \"3\"}],\n   \"source\": \"1+2\"\n  }\n ],\n \"metadata\": {\"a\":  1},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
 
-    fn with(mode: CellMode) -> Change<'static> {
-        Change { mode, cell_id: None, cell_number: None, source: Some("a\nb"), cell_type: None }
+    fn with(mode: CellMode) -> CellChange<'static> {
+        CellChange { mode, cell_id: None, cell_number: None, source: Some("a\nb"), cell_type: None }
     }
 
     fn cells(notebook: &str) -> Vec<Value> {
@@ -303,7 +303,8 @@ mod tests {
 
     #[test]
     fn replacing_changes_one_cell_and_no_other_byte() {
-        let changed = change(NOTEBOOK, &Change { cell_id: Some("c1"), ..with(CellMode::Replace) }).unwrap();
+        let changed =
+            change(NOTEBOOK, &CellChange { cell_id: Some("c1"), ..with(CellMode::Replace) }).unwrap();
         let cell = &cells(&changed)[1];
         assert_eq!(cell["source"], "a\nb");
         assert_eq!((&cell["outputs"], &cell["execution_count"]), (&json!([]), &Value::Null));
@@ -315,14 +316,15 @@ mod tests {
 
     #[test]
     fn a_list_of_lines_stays_a_list_in_the_layout_of_the_notebook() {
-        let changed = change(NOTEBOOK, &Change { cell_number: Some(0), ..with(CellMode::Replace) }).unwrap();
+        let changed =
+            change(NOTEBOOK, &CellChange { cell_number: Some(0), ..with(CellMode::Replace) }).unwrap();
         assert!(changed.contains("   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  },\n"), "{changed}");
     }
 
     #[test]
     fn inserting_and_deleting_undo_each_other() {
         for (insert_after, position) in [(None, 0), (Some(0), 1), (Some(1), 2)] {
-            let insert = Change {
+            let insert = CellChange {
                 cell_number: insert_after,
                 cell_type: Some(CellType::Code),
                 ..with(CellMode::Insert)
@@ -330,7 +332,7 @@ mod tests {
             let inserted = change(NOTEBOOK, &insert).unwrap();
             assert_eq!(cells(&inserted)[position]["source"], json!(["a\n", "b"]));
             assert_eq!(cells(&inserted)[position]["id"], "cell-2");
-            let delete = Change { cell_number: Some(position as u64), ..with(CellMode::Delete) };
+            let delete = CellChange { cell_number: Some(position as u64), ..with(CellMode::Delete) };
             assert_eq!(change(&inserted, &delete).unwrap(), NOTEBOOK);
         }
     }
@@ -339,20 +341,25 @@ mod tests {
     fn the_last_cell_can_go_and_a_first_one_can_come() {
         let mut notebook = NOTEBOOK.to_owned();
         for _ in 0..2 {
-            notebook = change(&notebook, &Change { cell_number: Some(0), ..with(CellMode::Delete) }).unwrap();
+            notebook =
+                change(&notebook, &CellChange { cell_number: Some(0), ..with(CellMode::Delete) }).unwrap();
         }
         assert!(cells(&notebook).is_empty());
-        let insert = Change { cell_type: Some(CellType::Markdown), ..with(CellMode::Insert) };
+        let insert = CellChange { cell_type: Some(CellType::Markdown), ..with(CellMode::Insert) };
         assert_eq!(cells(&change(&notebook, &insert).unwrap()).len(), 1);
         assert_eq!(cells(&change("{\"cells\":[],\"nbformat\":4}", &insert).unwrap()).len(), 1);
     }
 
     #[test]
     fn what_cannot_be_meant_is_said() {
-        let no = |notebook: &str, c: Change<'_>| change(notebook, &c).unwrap_err().0;
+        let no = |notebook: &str, c: CellChange<'_>| change(notebook, &c).unwrap_err().0;
         assert!(no(NOTEBOOK, with(CellMode::Replace)).contains("cell_id"));
-        assert!(no(NOTEBOOK, Change { cell_id: Some("none"), ..with(CellMode::Delete) }).contains("`none`"));
-        assert!(no(NOTEBOOK, Change { cell_number: Some(9), ..with(CellMode::Delete) }).contains("has 2"));
+        assert!(
+            no(NOTEBOOK, CellChange { cell_id: Some("none"), ..with(CellMode::Delete) }).contains("`none`")
+        );
+        assert!(
+            no(NOTEBOOK, CellChange { cell_number: Some(9), ..with(CellMode::Delete) }).contains("has 2")
+        );
         assert!(no(NOTEBOOK, with(CellMode::Insert)).contains("cell_type"));
         assert!(no("[]", with(CellMode::Insert)).contains("not a JSON object"));
         assert!(no("{}", with(CellMode::Insert)).contains("no cells"));

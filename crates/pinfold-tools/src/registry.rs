@@ -4,6 +4,8 @@ use pinfold::policy::{Level, ToolName};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::tools::is_built;
+
 /// One tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tool {
@@ -18,7 +20,7 @@ pub struct Tool {
     pub input_schema: Value,
 }
 
-/// Every tool, in the order they are shown.
+/// Every tool of this build, in the order they are shown.
 pub fn tools() -> Vec<Tool> {
     let offer = |tool: &ToolName| Tool {
         name: tool.as_str(),
@@ -26,7 +28,7 @@ pub fn tools() -> Vec<Tool> {
         description: description(*tool),
         input_schema: tool.schema(),
     };
-    ToolName::ALL.iter().map(offer).collect()
+    ToolName::ALL.iter().filter(|tool| is_built(**tool)).map(offer).collect()
 }
 
 fn description(tool: ToolName) -> &'static str {

@@ -1,13 +1,10 @@
 //! Replies to calls: text for the model, data for the program.
 
+use pinfold::audit::RecordedHost;
 use pinfold::{Denial, Failure, Refusal};
-use pinfold_boundary::{HostContacts, Refused};
 use pinfold_scrub::Counts;
 use serde::Serialize;
 use serde_json::{Value, json};
-
-use crate::denial::denial;
-use crate::shell::Ending;
 
 /// The answer to one call. Failures are answers too, never crashes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -16,7 +13,7 @@ pub struct Reply {
     pub ended: Ended,
     /// Content for the model.
     pub content: Vec<Content>,
-    /// The same as data; for a refusal or a failure its envelope.
+    /// The reply as data; for a refusal or a failure its envelope.
     pub structured: Value,
     /// A hook wants the agent to stop altogether, and why.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -27,7 +24,7 @@ pub struct Reply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Ended {
-    /// As the call wanted.
+    /// The operation succeeded.
     Done,
     /// The gate said no; nothing was done.
     Refused,
@@ -99,29 +96,35 @@ pub(crate) struct Done {
     pub(crate) found: Counts,
     /// There are none left in the text.
     pub(crate) text_is_clean: bool,
-    /// The refusals of the kernel to the shell of the call.
-    pub(crate) refused: Vec<Refused>,
-    /// The hosts that the shell of the call reached for.
-    pub(crate) hosts: HostContacts,
+    /// The events in the sandbox of its shell, for the record.
+    pub(crate) events: SandboxEvents,
+}
+
+/// The events in a sandbox that the record keeps.
+#[derive(Debug, Default)]
+pub(crate) struct SandboxEvents {
+    /// The refusals of the kernel. One without a name gets it from the call.
+    pub(crate) denials: Vec<Denial>,
+    /// The hosts that a process reached for.
+    pub(crate) hosts: Vec<RecordedHost>,
+    /// The number of hosts beyond those.
+    pub(crate) omitted_hosts: u64,
 }
 
 impl Done {
-    /// Returns the refusals of the kernel, each under a name of its own in the call of that name.
-    pub(crate) fn denials(&mut self, call: &str) -> Vec<Denial> {
-        let named = (1..).zip(&self.refused).map(|(n, refused)| denial(format!("{call}:{n}"), refused));
-        let denials: Vec<Denial> = named.collect();
+    /// Takes the events of the sandbox, each refusal under a name of its own in the call of that name.
+    pub(crate) fn take_events(&mut self, call: &str) -> SandboxEvents {
+        let mut events = std::mem::take(&mut self.events);
+        for (n, denial) in (1..).zip(&mut events.denials).filter(|(_, denial)| denial.id.is_empty()) {
+            denial.id = format!("{call}:{n}");
+        }
         let told = self.structured.get_mut("refused").and_then(Value::as_array_mut);
-        for (told, denial) in told.into_iter().flatten().zip(&denials) {
+        for (told, denial) in told.into_iter().flatten().zip(&events.denials) {
             if let Some(told) = told.as_object_mut() {
                 told.insert("id".to_owned(), denial.id.clone().into());
             }
         }
-        denials
-    }
-
-    /// Adds what the shell of the call met, for the record.
-    pub(crate) fn with_ending(self, ending: &Ending) -> Self {
-        Self { refused: ending.run.tried.refused.clone(), hosts: ending.run.hosts.clone(), ..self }
+        events
     }
 
     pub(crate) fn text(text: impl Into<String>, structured: Value) -> Self {
@@ -130,8 +133,7 @@ impl Done {
             structured,
             found: Counts::default(),
             text_is_clean: false,
-            refused: Vec::new(),
-            hosts: HostContacts::default(),
+            events: SandboxEvents::default(),
         }
     }
 

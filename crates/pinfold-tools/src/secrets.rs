@@ -37,7 +37,7 @@ impl Scrubbing {
         }
     }
 
-    /// The same for a text that comes in pieces.
+    /// Returns a scrubber for a text that comes in pieces.
     pub(crate) fn stream(self) -> Option<Stream> {
         match self {
             Self::On => Some(Scrubber::default().stream()),
@@ -57,7 +57,7 @@ impl Scrubbing {
         self.reply_after(reply, Counts::default())
     }
 
-    /// The same, with those that were `found` before.
+    /// Scrubs a reply, and counts the secrets `found` before as well.
     fn reply_after(self, mut reply: Reply, mut found: Counts) -> Reply {
         for piece in &mut reply.content {
             match piece {

@@ -71,7 +71,7 @@ impl TemporaryDirectory {
         Ok(Self { path, _lock: Some(lock) })
     }
 
-    /// Returns where it is.
+    /// Returns its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

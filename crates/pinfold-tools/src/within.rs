@@ -1,4 +1,4 @@
-//! From a boundary to the plan of a session: file tools and shells of one grant are told the same.
+//! Restriction of a session's plan to a boundary: file tools and shells of one request get the same paths.
 
 use pinfold::Plan;
 use pinfold::policy::Access;
@@ -8,9 +8,8 @@ use pinfold_boundary::Boundary;
 /// and whether anything may be changed come from there.
 ///
 /// Its folder has to be that of the boundary.
-#[must_use]
 pub fn within(plan: Plan, boundary: &Boundary) -> Plan {
     let places = boundary.granted().iter().skip(1).chain(boundary.named());
     let access = if boundary.is_read_only() { Access::ReadOnly } else { plan.access };
-    Plan { also_writable: places.cloned().collect(), guards: boundary.guards(), access, ..plan }
+    plan.with_also_writable(places.cloned()).with_guards(boundary.guards()).with_access(access)
 }

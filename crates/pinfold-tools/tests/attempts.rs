@@ -249,5 +249,5 @@ fn a_question_is_taken_back_when_nobody_waits_for_its_answer() {
     while reasons().len() < 2 {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
-    assert_eq!(reasons(), ["a write outside the folder", "whoever wanted it does not wait any more"]);
+    assert_eq!(reasons(), ["a write outside the folder", "the process that wanted it gave up"]);
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use crate::shells::{HOLDING, ShellBed, ask, bash, begin, until};
 use pinfold::audit::{Memory, Ruled};
 use pinfold::consent::Caller;
-use pinfold::policy::{Layer, Source, Surroundings as DeclaredSurroundings, ToolScopes};
-use pinfold::{Ambient, CallRequest, Plan, RawCall, RefusalCode, Session, SessionError, draw};
+use pinfold::policy::{ExpandContext as DeclaredSurroundings, Layer, Source, ToolScopes};
+use pinfold::{Ambient, CallRequest, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
 use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde::Deserialize;
@@ -400,7 +400,7 @@ fn no_argument_of_a_call_says_where_it_runs_or_what_holds_it() {
 fn shells_of_another_folder_are_not_taken() {
     let (bed, other) = (ShellBed::new(), ShellBed::new());
     let shells = Arc::new(Shells::of_plan(&other.plan(), other.options()).unwrap());
-    let plan = Plan { shells: Some(shells), ..bed.plan() };
+    let plan = bed.plan().with_shells(shells);
     let opened = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()));
     assert!(matches!(opened, Err(SessionError::ShellsElsewhere(folder)) if folder == other.root));
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::kit::Bed;
 use ignore::WalkBuilder;
 use pinfold::policy::rule::Effect;
-use pinfold::policy::{Bases, Layer, Policy, Rule, Source, SourcedRule, Surroundings, ToolScopes};
+use pinfold::policy::{Bases, ExpandContext, Layer, Policy, Rule, Source, SourcedRule, ToolScopes};
 use pinfold::{Ambient, draw};
 use proptest::prelude::*;
 use serde_json::json;
@@ -83,7 +83,7 @@ fn a_walk_passes_over_what_is_denied() {
     let mut policy =
         Policy::folder_is_granted().with_rules([deny("Read(.env)"), deny("Read(/a/secret/**)")], &bases);
     let scopes = ToolScopes::parse(&json!({"file": {"denied_paths": ["vault"]}})).unwrap();
-    let around = Surroundings { folder: bed.root.clone(), ..Surroundings::default() };
+    let around = ExpandContext { folder: bed.root.clone(), ..ExpandContext::default() };
     policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
     bed.session.set_policy(policy);
     let left: BTreeSet<String> = ["a/f".to_owned()].into();

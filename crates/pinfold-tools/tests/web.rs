@@ -260,7 +260,7 @@ fn a_page_that_nobody_waits_for_is_given_up() {
         comes.recv().expect("the connection ends with it");
         let reply = call.join().unwrap();
         assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotFetched")));
-        assert!(reply.text().contains("nobody waited for it"), "{}", reply.text());
+        assert!(reply.text().contains("the caller gave up"), "{}", reply.text());
     });
 }
 

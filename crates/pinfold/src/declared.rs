@@ -12,7 +12,7 @@ use pinfold_paths::{
 };
 use pinfold_policy::declared::terminal::{Audit, WordClaim};
 use pinfold_policy::declared::{
-    BadScope, Declared, DeclaredNo, Leads, ScopedTool, Surroundings, ToolScopes, Touch, Touched, may_fill_in,
+    BadScope, Declared, DeclaredNo, ExpandContext, Leads, ScopedTool, ToolScopes, Touch, Touched, may_fill_in,
 };
 use pinfold_policy::{Operation, Source};
 
@@ -24,7 +24,7 @@ pub fn draw(
     ambient: &Ambient,
     scopes: &ToolScopes,
     source: &Source,
-    around: &Surroundings,
+    around: &ExpandContext,
 ) -> Result<Declared, BadScope> {
     if scopes.is_empty() {
         return Ok(Declared::default());

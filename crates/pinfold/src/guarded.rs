@@ -50,7 +50,7 @@ fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHi
     (part && operation.writes() && matches!(place.kind(), Kind::Missing { .. }) && completes()).then(|| {
         GuardHit {
             pattern: REPOSITORY.join(", "),
-            why: "with it git would take the folder for a repository that nobody made with git".to_owned(),
+            why: "with it git would take the folder for a repository that was not made with git".to_owned(),
             sensitive: true,
         }
     })
@@ -133,9 +133,9 @@ pub(crate) fn find_below(
         here.or_else(|| becomes.and_then(planted))
     };
     match look_through(place, MOST_ENTRIES, false, found) {
-        Seen::Found(hit) => Some(hit),
-        Seen::Nothing => None,
-        Seen::TooMuch => Some(GuardHit {
+        TreeSearch::Found(hit) => Some(hit),
+        TreeSearch::Nothing => None,
+        TreeSearch::TooMuch => Some(GuardHit {
             pattern: "**".to_owned(),
             why: format!("more than {MOST_ENTRIES} entries, too many to look at each"),
             sensitive: false,
@@ -170,9 +170,9 @@ pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visi
         }
     };
     match look_through(place, MOST_SEARCHED, visible, found) {
-        Seen::Found(true) => Some(true),
-        Seen::Found(false) | Seen::TooMuch => None,
-        Seen::Nothing => Some(false),
+        TreeSearch::Found(true) => Some(true),
+        TreeSearch::Found(false) | TreeSearch::TooMuch => None,
+        TreeSearch::Nothing => Some(false),
     }
 }
 
@@ -186,7 +186,7 @@ fn leads_away(policy: &Policy, place: &Place) -> Option<bool> {
 }
 
 /// The result of a look through everything below a folder.
-enum Seen<T> {
+enum TreeSearch<T> {
     Found(T),
     Nothing,
     TooMuch,
@@ -199,14 +199,14 @@ fn look_through<T>(
     most: usize,
     visible: bool,
     found: impl Fn(&Path, &Directory, &OsStr, Option<EntryKind>) -> Option<T>,
-) -> Seen<T> {
+) -> TreeSearch<T> {
     let top = (place.kind() == Kind::Directory).then(|| place.open_dir().ok()).flatten();
-    let Some(top) = top else { return Seen::Nothing };
-    let mut walk = Walk { looked: 0, levels: Vec::new(), below: PathBuf::new() };
+    let Some(top) = top else { return TreeSearch::Nothing };
+    let mut walk = FolderWalk { looked: 0, levels: Vec::new(), below: PathBuf::new() };
     walk.enter(&top, OsString::new());
     let mut folders = vec![top];
     loop {
-        let Some(folder) = folders.last() else { return Seen::Nothing };
+        let Some(folder) = folders.last() else { return TreeSearch::Nothing };
         let Some((name, kind)) = walk.next() else {
             folders.pop();
             continue;
@@ -216,10 +216,10 @@ fn look_through<T>(
         }
         walk.looked += 1;
         if walk.looked > most {
-            return Seen::TooMuch;
+            return TreeSearch::TooMuch;
         }
         if let Some(found) = found(&walk.below.join(&name), folder, &name, kind) {
-            return Seen::Found(found);
+            return TreeSearch::Found(found);
         }
         if kind == Some(EntryKind::Directory)
             && folders.len() < MAX_TREE_DEPTH
@@ -242,14 +242,14 @@ fn is_lost(kind: GuardKind) -> bool {
     }
 }
 
-struct Walk {
+struct FolderWalk {
     looked: usize,
     /// The entries that are left in each folder on the way down.
     levels: Vec<Vec<(OsString, Option<EntryKind>)>>,
     below: PathBuf,
 }
 
-impl Walk {
+impl FolderWalk {
     fn enter(&mut self, folder: &Directory, name: OsString) {
         let entries = folder.entries().into_iter().flatten().filter_map(Result::ok);
         let listed = entries.map(|entry| {

@@ -87,7 +87,7 @@ pub const MOST_CALLS: usize = 2000;
 /// about it counts; sessions that are opened for this alone should hold shells. A rule needs `least` questions that
 /// were answered with yes.
 pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: usize) -> Learned {
-    let groups = Group::all(past);
+    let groups = CallGroup::all(past);
     let (mut wanted, mut refused, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if group.no {
@@ -145,14 +145,14 @@ fn policies<'r>(sessions: &[Session], rules: impl Iterator<Item = &'r Rule>) -> 
 }
 
 /// The same call, however often.
-struct Group {
+struct CallGroup {
     call: RawCall,
     /// The times that a person allowed the call.
     names: Vec<String>,
     no: bool,
 }
 
-impl Group {
+impl CallGroup {
     fn all(past: impl IntoIterator<Item = Past>) -> Vec<Self> {
         let mut by_call: BTreeMap<String, (usize, Self)> = BTreeMap::new();
         for (at, one) in past.into_iter().enumerate() {
@@ -232,7 +232,7 @@ struct Width {
 
 impl<'a> WantedRule<'a> {
     /// `Ok(None)`: nothing is asked any more.
-    fn from_group(sessions: &'a [Session], group: &Group) -> Result<Option<Self>, String> {
+    fn from_group(sessions: &'a [Session], group: &CallGroup) -> Result<Option<Self>, String> {
         let mut seen = SeenCall::by_each(sessions, &group.call);
         let Some(seen) = seen.find(|seen| seen.considered.verdict.decision != Decision::Allow) else {
             return Ok(None);

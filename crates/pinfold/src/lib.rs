@@ -23,6 +23,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! # Features
+//! | feature (all by default) | brings |
+//! | --- | --- |
+//! | `idna` | names of hosts with letters beyond ASCII; without it such a name is refused in rules and calls |
+//! | `yaml` | [definitions of agents](agents) and scope [profiles](Profile); without it no such file is read |
+//!
 //! # Vocabulary
 //! [`Session`], [`RawCall`], [`Ruling`], [`Permit`], [`Question`], [`Refusal`], [`Journal`](audit::Journal).
 //!
@@ -57,6 +63,7 @@ mod path_scopes;
 pub mod paths;
 mod permit;
 mod pipeline;
+mod plan;
 pub mod policy;
 mod profile;
 mod question;
@@ -74,6 +81,7 @@ mod supposed;
 mod survey;
 mod target;
 mod web;
+mod yaml;
 
 pub use call_request::CallRequest;
 pub use declared::draw;
@@ -84,11 +92,12 @@ pub use permit::{Permit, Receipt};
 pub use pinfold_paths::Ambient;
 pub use pinfold_policy::{RawCall, ToolCall};
 pub use pipeline::Decided;
+pub use plan::{ExecutedBy, Plan};
 pub use profile::{Profile, ProfileError};
 pub use question::Question;
 pub use refusal::{Refusal, RefusalCode};
 pub use ruling::Ruling;
-pub use session::{ExecutedBy, Plan, Session, SessionError, WeakSession};
+pub use session::{Session, SessionError, WeakSession};
 pub use shell::{AssumedShells, OWN_PLACES, ShellHost};
 pub use target::{LeftOut, ReadTarget, Targets, WriteTarget};
 pub use web::WebHost;

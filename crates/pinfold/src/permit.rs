@@ -10,8 +10,9 @@ use pinfold_policy::ToolCall;
 use crate::audit::{OutcomeEvent, RecordedHost, Secrets};
 use crate::denial::Denial;
 use crate::outcome::{Failure, Outcome};
+use crate::plan::ExecutedBy;
 use crate::recording::record_outcome;
-use crate::session::{ExecutedBy, Shared};
+use crate::session::Shared;
 use crate::target::Targets;
 
 /// The right to carry out one call, once. Only the gate mints it; it cannot be cloned.

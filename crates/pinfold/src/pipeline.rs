@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use pinfold_policy::settings::Change;
+use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{
     Access, BadCall, Decision, Declared, Effect, ForeignCall, HookWord, Interaction, PathText, RawCall, Rule,
     RuleSet, Source, SourcedRule, ToolCall, ToolName,
@@ -25,7 +25,7 @@ use crate::audit::Ruled;
 use crate::call_request::{CallContent, CallRequest, Caller};
 use crate::consent::answer::{Answer, By, Choice, RuleFile, Via};
 use crate::consent::answer_grants::AnswerGrants;
-use crate::consent::approver::{Approver, Asking, Heard};
+use crate::consent::approver::{Approver, ApproverResponse, Asking};
 use crate::consent::digest::digest;
 use crate::consent::hook_decisions::HookedCall;
 use crate::consent::hooks::{OnQuestion, PermittedCall, Update};
@@ -34,11 +34,12 @@ use crate::consent::request_of_call::{offer, request};
 use crate::judgement::{Considered, Judgement};
 use crate::parsed_call::ParsedCall;
 use crate::permit::{Permit, Receipt};
+use crate::plan::ExecutedBy;
 use crate::question::Question;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::refusal_writer::RefusalWriter;
 use crate::ruling::Ruling;
-use crate::session::{ExecutedBy, JudgedBy, Session};
+use crate::session::{JudgedBy, Session};
 use crate::submission::Submission;
 use crate::target::Targets;
 
@@ -433,8 +434,8 @@ impl Pipeline<'_> {
         let waits = || caller.is_waiting();
         let still_asked = || waits() && session.is_still_asked(&question);
         let ask = |approver: &dyn Approver| {
-            let nobody = Heard::Nobody("nobody was asked".to_owned());
-            caller.take_time(nobody, || approver.ask(&question.request, &still_asked))
+            let unasked = ApproverResponse::NoApprover("no approver was asked".to_owned());
+            caller.take_time(unasked, || approver.ask(&question.request, &still_asked))
         };
         let by_caller = caller.asks.and_then(|asks| asks.judged(&question.request));
         let by_judge = || caller.take_time(None, || asking.approver.judged(&question.request));
@@ -442,23 +443,25 @@ impl Pipeline<'_> {
             return session.answer(question, &answer);
         }
         let heard = match caller.asks.map(ask) {
-            None | Some(Heard::Nobody(_)) => ask(&*asking.approver),
+            None | Some(ApproverResponse::NoApprover(_)) => ask(&*asking.approver),
             Some(heard) => heard,
         };
-        if let Heard::Answer(answer) = &heard {
+        if let ApproverResponse::Answer(answer) = &heard {
             self.answered = Some(answer.clone());
         }
         match heard {
-            Heard::Answer(answer) if Timestamp::now() > question.request.deadline && answer.is_yes() => {
+            ApproverResponse::Answer(answer)
+                if Timestamp::now() > question.request.deadline && answer.is_yes() =>
+            {
                 let late = Answer::silence(&question.request.id, &question.request.digest);
                 session.answer(question, &late)
             }
-            Heard::Answer(answer) => session.answer(question, &answer),
-            Heard::NotAsked if !waits() => {
+            ApproverResponse::Answer(answer) => session.answer(question, &answer),
+            ApproverResponse::NotAsked if !waits() => {
                 Ruling::Refusal(session.declined(&question, Refusal::gone(question.refusal())))
             }
-            Heard::NotAsked => session.rule(&question.submission),
-            Heard::Nobody(why) => {
+            ApproverResponse::NotAsked => session.rule(&question.submission),
+            ApproverResponse::NoApprover(why) => {
                 let mut refusal = question.refusal().clone();
                 refusal.hint = format!("{} ({why})", refusal.hint);
                 Ruling::Refusal(session.declined(&question, refusal))
@@ -511,7 +514,7 @@ impl Session {
         let Some(locations) = locations.filter(|_| !rules.is_empty()) else { return Ok(()) };
         let ambient = pinfold_paths::Ambient::claim();
         for rule in rules {
-            let change = Change::Add(Effect::Allow, rule.clone());
+            let change = SettingsChange::Add(Effect::Allow, rule.clone());
             crate::settings::change(&ambient, locations, file.into(), &change).map_err(|e| e.to_string())?;
         }
         Ok(())

@@ -8,12 +8,13 @@ use std::path::Path;
 use pinfold_paths::Ambient;
 use pinfold_policy::declared::{BadScope, ToolScopes};
 use pinfold_policy::{Layer, Source};
-use serde_json::Value;
 
 use crate::settings::file;
+use crate::yaml::{self, YamlError};
 
-/// A profile, read.
+/// A profile, read from its file by [`Profile::load`].
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Profile {
     /// Its name.
     pub name: String,
@@ -26,6 +27,7 @@ pub struct Profile {
 /// Why a profile cannot be used. No session starts without the profile it was to have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{at}: {what}; {mend}")]
+#[non_exhaustive]
 pub struct ProfileError {
     /// Which file, or which name.
     pub at: String,
@@ -87,7 +89,7 @@ impl Profile {
             return Err(bad("it is longer than any profile".to_owned(), "keep only `tools` in it"));
         }
         let text = std::str::from_utf8(bytes).map_err(|e| bad(e.to_string(), "write it in UTF-8"))?;
-        let value: Value = serde_saphyr::from_str(text).map_err(|e| unreadable(shown, &e))?;
+        let value = yaml::parse(text).map_err(|error| unreadable(shown, error))?;
         let object =
             value.as_object().ok_or_else(|| bad("it holds no keys".to_owned(), "write `tools:` in it"))?;
         if let Some(key) =
@@ -108,19 +110,9 @@ fn in_section(shown: &str, bad: &BadScope) -> ProfileError {
     ProfileError::new(shown, bad.to_string(), bad.hint.clone())
 }
 
-fn unreadable(shown: &str, error: &serde_saphyr::Error) -> ProfileError {
-    let at = error
-        .location()
-        .map_or_else(|| shown.to_owned(), |at| format!("{shown}:{}:{}", at.line(), at.column()));
-    let what = error.to_string();
-    // The first line says it; a picture of the place follows, which the place itself replaces.
-    let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let star = text_has_alias(what).then_some("a bare `*` begins an alias in YAML: write it in quotes");
-    ProfileError::new(at, what, star.unwrap_or("mend the YAML there"))
-}
-
-fn text_has_alias(what: &str) -> bool {
-    what.contains("anchor or alias")
+fn unreadable(shown: &str, error: YamlError) -> ProfileError {
+    let at = error.at.map_or_else(|| shown.to_owned(), |(line, column)| format!("{shown}:{line}:{column}"));
+    ProfileError::new(at, error.what, error.mend)
 }
 
 #[cfg(test)]

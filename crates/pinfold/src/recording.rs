@@ -22,10 +22,11 @@ use crate::consent::request::ProcessShown;
 use crate::denial::{Denial, DeniedBy, Retry};
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
+use crate::plan::ExecutedBy;
 use crate::question::Question;
 use crate::recorded_folders::RecordedFolders;
 use crate::refusal::{Refusal, RefusalCode};
-use crate::session::{ExecutedBy, Session, Shared};
+use crate::session::{Session, Shared};
 
 /// The most paths, hosts, parts or commands of one call that are recorded one by one.
 const MOST: usize = 256;

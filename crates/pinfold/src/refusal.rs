@@ -148,7 +148,7 @@ pub struct Refusal {
 }
 
 /// The path that a refusal is about.
-pub(crate) struct About<'a> {
+pub(crate) struct RefusedPath<'a> {
     pub(crate) tool: &'a str,
     pub(crate) principal: &'a Principal,
     /// The path as the caller knows it.
@@ -160,7 +160,7 @@ pub(crate) struct About<'a> {
     pub(crate) roots: &'a [String],
 }
 
-impl About<'_> {
+impl RefusedPath<'_> {
     /// Writes the refusal. `approvable`: a person could still allow the call.
     pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
         let words = self.words(reason);
@@ -373,7 +373,7 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         }
         Reason::Barred(bar) => approval(format!("{}, so no rule can allow it", bar.why)),
         Reason::Mode(Mode::DontAsk) => denied(
-            "nothing allows it, and nobody is asked in the mode dontAsk".to_owned(),
+            "nothing allows it, and the mode dontAsk asks no approver".to_owned(),
             "Do without it, or report what you would have done",
         ),
         Reason::Mode(Mode::Explore) => {
@@ -567,7 +567,7 @@ impl Refusal {
     /// not the word of a person.
     pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
         let why = match via {
-            Via::Silence => "nobody answered in time, which is a no",
+            Via::Silence => "no answer in time, which is a no",
             Via::Client => "the question was declined at the client, by its person or by itself",
             Via::Judge => "the judge said no",
             Via::Terminal
@@ -605,7 +605,7 @@ impl Refusal {
 
     /// The client does not wait for the call any more.
     pub(crate) fn gone(asked: &Self) -> Self {
-        let why = "whoever wanted it does not wait any more";
+        let why = "the process that wanted it gave up";
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         Self { message: format!("{subject} was not done: {why}."), reason: why.to_owned(), ..asked.clone() }
     }

@@ -5,7 +5,7 @@ use pinfold_policy::{Claims, Facts, PartId, PathFact, Reason, ShellClaim, Verdic
 
 use crate::explain::shortened;
 use crate::judgement::Judgement;
-use crate::refusal::{About, Refusal};
+use crate::refusal::{Refusal, RefusedPath};
 use crate::session::Shared;
 
 /// Writes the refusal of a judged call.
@@ -78,9 +78,9 @@ impl<'a> RefusalWriter<'a> {
         }
     }
 
-    fn about<'b>(&'b self, fact: &'b PathFact) -> About<'b> {
+    fn about<'b>(&'b self, fact: &'b PathFact) -> RefusedPath<'b> {
         let shared = self.shared;
-        About {
+        RefusedPath {
             tool: self.tool,
             principal: &shared.identity.principal,
             shown: &fact.shown,

@@ -16,9 +16,9 @@ use pinfold_policy::{
 };
 use serde_json::{Value, json};
 
-use crate::audit::read::Call;
+use crate::audit::read::RecordedCall;
 use crate::audit::{DecisionEvent, RecordedHook};
-use crate::check::{Answer, BadLine, CheckService};
+use crate::check::{BadLine, CheckAnswer, CheckService};
 use crate::settings::project_root;
 
 /// The basis of the judgement, beside the settings.
@@ -56,7 +56,7 @@ pub enum ModeNow {
 #[derive(Debug, Clone)]
 pub struct Again {
     /// The answer now.
-    pub answer: Answer,
+    pub answer: CheckAnswer,
     /// The comparison with the decision then.
     pub compared: Compared,
     /// True if the call would touch another place than then.
@@ -152,7 +152,7 @@ impl Replay {
     ///
     /// # Errors
     /// [`NotAgain`].
-    pub fn judge(&mut self, call: &Call) -> Result<Again, NotAgain> {
+    pub fn judge(&mut self, call: &RecordedCall) -> Result<Again, NotAgain> {
         let line = self.line(call)?;
         let answer =
             self.service.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
@@ -160,7 +160,7 @@ impl Replay {
     }
 
     /// Passes over a call: what was granted with it counts for those that follow.
-    pub fn pass(&mut self, call: &Call) {
+    pub fn pass(&mut self, call: &RecordedCall) {
         if call.answers.iter().any(|answer| !answer.grants.is_empty()) {
             self.granted.insert(call.session.clone());
         }
@@ -170,14 +170,14 @@ impl Replay {
     ///
     /// # Errors
     /// [`NotAgain`].
-    pub fn judge_with_offer(&mut self, call: &Call) -> Result<(Again, Offer), NotAgain> {
+    pub fn judge_with_offer(&mut self, call: &RecordedCall) -> Result<(Again, Offer), NotAgain> {
         let line = self.line(call)?;
         let judged = self.service.answer_with_offer(line.as_bytes(), word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;
         Ok((self.compare(call, answer)?, offer))
     }
 
-    fn compare(&mut self, call: &Call, answer: Answer) -> Result<Again, NotAgain> {
+    fn compare(&mut self, call: &RecordedCall, answer: CheckAnswer) -> Result<Again, NotAgain> {
         let granted = self.granted.contains(&call.session);
         self.pass(call);
         let was = &call.judged;
@@ -203,7 +203,7 @@ impl Replay {
     }
 
     /// The call as a line for the service.
-    fn line(&mut self, call: &Call) -> Result<String, NotAgain> {
+    fn line(&mut self, call: &RecordedCall) -> Result<String, NotAgain> {
         let was = &call.judged;
         if call.agents.len() > 1 || was.enforce_write {
             return Err(NotAgain::OfAnAgent);
@@ -302,7 +302,7 @@ pub fn decided(was: &DecisionEvent) -> (&str, &str) {
 const GRANT: &str = "session-grant";
 
 /// Returns true if a grant would have spoken before the step that asks.
-fn after_grants(answer: &Answer) -> bool {
+fn after_grants(answer: &CheckAnswer) -> bool {
     let steps = pinfold_policy::judge::step_names(false);
     let at = |name: &str| steps.iter().position(|step| *step == name);
     at(answer.step).is_none_or(|step| Some(step) > at(GRANT))
@@ -318,7 +318,7 @@ fn word(was: &DecisionEvent) -> Option<HookWord> {
 }
 
 /// Returns true if the call would touch other places now.
-fn moved(was: &DecisionEvent, answer: &Answer) -> bool {
+fn moved(was: &DecisionEvent, answer: &CheckAnswer) -> bool {
     let Some(considered) = &answer.considered else { return false };
     let facts = &considered.facts.paths;
     if was.omitted_count > 0 || was.paths.len() != facts.len() {

@@ -18,101 +18,10 @@ use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::hooks::Hooks;
 use crate::consent::session_grants::{SessionGrant, SessionGrants};
 use crate::parsed_call::ParseCall;
+use crate::plan::{ExecutedBy, Plan};
 use crate::recorded_folders::RecordedFolders;
 use crate::shell::ShellHost;
 use crate::web::WebHost;
-
-/// The plan of a session, before any folder is opened.
-#[derive(Debug, Clone)]
-pub struct Plan {
-    /// A name for the record.
-    pub id: String,
-    /// The confinement.
-    pub scope: Scope,
-    /// More folders, or single files, that may be written.
-    pub also_writable: Vec<PathBuf>,
-    /// Which folders are no project, beside the home of the plan, and whether the person means one all the same.
-    pub folder_choice: FolderChoice,
-    /// The home directory, for `~`.
-    pub home: Option<PathBuf>,
-    /// The principal.
-    pub principal: Principal,
-    /// The access: read-only, the folder, or more.
-    pub access: Access,
-    /// The interaction: a person can be asked, or not.
-    pub interaction: Interaction,
-    /// The guarded places.
-    pub guards: Guards,
-    /// The host of shells; without it none can run.
-    pub shells: Option<Arc<dyn ShellHost>>,
-    /// The fetcher of pages; without it none is fetched.
-    pub web: Option<Arc<dyn WebHost>>,
-    /// Rules, mode and switches.
-    pub policy: Policy,
-    /// The folders that the patterns of grants are measured from.
-    pub bases: Bases,
-    /// The approver and how it is asked; without it a question is a refusal that says so.
-    pub asking: Option<Asking>,
-    /// Programs that are asked before, instead of and after a person.
-    pub hooks: Option<Arc<dyn Hooks>>,
-    /// The agents above this one, from the main loop down.
-    pub parents: Vec<String>,
-    /// `bypassPermissions` is locked: nothing can set it while the session runs.
-    pub bypass_locked: bool,
-    /// Allow rules are reserved to managed settings: hooks add none.
-    pub rules_locked: bool,
-    /// Hooks may answer questions although no person watches, and those of subagents.
-    pub headless_hooks: bool,
-    /// The side that executes permitted calls.
-    pub executed_by: ExecutedBy,
-}
-
-/// The side that executes permitted calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum ExecutedBy {
-    /// Pinfold or its embedder, by spending the permit.
-    #[default]
-    Pinfold,
-    /// The agent, with tools of its own: it is asked here before, and tells how it ended afterwards, if it does. What
-    /// it has read is its own to know, what it calls may be a tool that we do not have, texts that only the deed would
-    /// use may be missing, and its shell starts where the call says.
-    Agent,
-}
-
-impl Plan {
-    /// The plan of an agent that a person started in `folder`: it reads anywhere, writes there, and what lies
-    /// beyond is a question.
-    pub fn for_folder(folder: impl Into<PathBuf>) -> Self {
-        let folder = folder.into();
-        Self {
-            id: "main".to_owned(),
-            scope: Scope {
-                root: folder.clone(),
-                display_root: folder,
-                enforce_write: false,
-                allow_bash: true,
-            },
-            also_writable: Vec::new(),
-            folder_choice: FolderChoice::default(),
-            home: None,
-            principal: Principal::Main,
-            access: Access::ReadWrite,
-            interaction: Interaction::Interactive,
-            guards: Guards::default(),
-            shells: None,
-            web: None,
-            policy: Policy::folder_is_granted(),
-            bases: Bases::default(),
-            asking: None,
-            hooks: None,
-            parents: Vec::new(),
-            bypass_locked: false,
-            rules_locked: false,
-            headless_hooks: false,
-            executed_by: ExecutedBy::Pinfold,
-        }
-    }
-}
 
 /// Reason why a session cannot start.
 #[derive(Debug, thiserror::Error)]

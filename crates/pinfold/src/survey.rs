@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
-    Access, Claims, Disguise, Effect, Facts, GuardHit, Kind, McpClass, Operation, Origin, PathClaim,
-    PathFact, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
+    Access, Claims, Disguise, Effect, Facts, GuardHit, McpClass, Operation, Origin, PathClaim, PathFact,
+    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
 use crate::accounts;
@@ -17,7 +17,8 @@ use crate::foreign_cwd;
 use crate::guarded;
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
-use crate::session::{ExecutedBy, Shared};
+use crate::plan::ExecutedBy;
+use crate::session::Shared;
 use crate::supposed::{self, Weight};
 
 /// The result of one look at the world.
@@ -176,7 +177,7 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
     }
     if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {
         fact.guarded_below = guard_below(shared, start, written, fact);
-        if fact.kind == Kind::Folder && policy.rules(Effect::Deny).has_paths() {
+        if fact.kind == PathKind::Folder && policy.rules(Effect::Deny).has_paths() {
             let resolution = foreign_cwd::resolve(shared, start, written);
             let place = place(&resolution);
             fact.denied_below =
@@ -218,7 +219,7 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
 
 /// The guard that something below a folder meets of which a command reads everything.
 fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
-    let real = fact.real.as_deref().filter(|_| fact.kind != Kind::File)?;
+    let real = fact.real.as_deref().filter(|_| fact.kind != PathKind::File)?;
     let guard = shared.bounds.guards.read_below(real, shared.bounds.line.home()).map(guarded::hit);
     guard.or_else(|| {
         let resolution = foreign_cwd::resolve(shared, start, written);
@@ -377,7 +378,7 @@ fn unknown(shared: &Shared, operation: Operation) -> PathFact {
             reason: "it is not known where it leads".to_owned(),
             missing: false,
         }),
-        kind: Kind::Missing,
+        kind: PathKind::Missing,
         names: 0,
         guarded: None,
         declared: None,
@@ -396,13 +397,13 @@ fn disguise(disguise: paths::Disguise) -> Disguise {
     }
 }
 
-fn kind(kind: paths::Kind) -> (Kind, u64) {
+fn kind(kind: paths::Kind) -> (PathKind, u64) {
     match kind {
-        paths::Kind::Missing { .. } => (Kind::Missing, 0),
-        paths::Kind::File { links, .. } => (Kind::File, links),
-        paths::Kind::Directory => (Kind::Folder, 1),
-        paths::Kind::Link => (Kind::Link, 1),
-        paths::Kind::Special(special) => (Kind::Special(special_name(special)), 1),
+        paths::Kind::Missing { .. } => (PathKind::Missing, 0),
+        paths::Kind::File { links, .. } => (PathKind::File, links),
+        paths::Kind::Directory => (PathKind::Folder, 1),
+        paths::Kind::Link => (PathKind::Link, 1),
+        paths::Kind::Special(special) => (PathKind::Special(special_name(special)), 1),
     }
 }
 

@@ -122,10 +122,10 @@ impl Target {
                 Some(Self::Write(WriteTarget { place, inside: true, shared }))
             }
             (Resolution::Contained(place), false) => {
-                Some(Self::Read(ReadTarget { place: Held::Inside(place), shared }))
+                Some(Self::Read(ReadTarget { place: HeldTarget::Inside(place), shared }))
             }
             (Resolution::Outside(place), false) => {
-                Some(Self::Read(ReadTarget { place: Held::Outside(place), shared }))
+                Some(Self::Read(ReadTarget { place: HeldTarget::Outside(place), shared }))
             }
             // Judged and allowed all the same: by a rule that names it, by a mode, by a person.
             (Resolution::Outside(place), true) => {
@@ -136,18 +136,18 @@ impl Target {
     }
 }
 
-enum Held {
+enum HeldTarget {
     Inside(Contained),
     Outside(Outside),
 }
 
 /// A place that may be read.
 pub struct ReadTarget {
-    place: Held,
+    place: HeldTarget,
     shared: Arc<Shared>,
 }
 
-impl Deref for Held {
+impl Deref for HeldTarget {
     type Target = Place;
 
     fn deref(&self) -> &Place {
@@ -234,10 +234,10 @@ impl ReadTarget {
     }
 
     /// Reads range over everything, so that looking beside the target needs no further word.
-    fn elsewhere(&self, path: &Path) -> Option<Held> {
+    fn elsewhere(&self, path: &Path) -> Option<HeldTarget> {
         match self.shared.bounds.line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
-            Resolution::Contained(place) => Some(Held::Inside(place)),
-            Resolution::Outside(place) => Some(Held::Outside(place)),
+            Resolution::Contained(place) => Some(HeldTarget::Inside(place)),
+            Resolution::Outside(place) => Some(HeldTarget::Outside(place)),
             Resolution::Unresolved(_) => None,
         }
     }

@@ -98,7 +98,7 @@ impl Bed {
         };
         let mut policy = plan.policy.clone().with_rules(texts.iter().map(sourced), &plan.bases);
         policy.mode = mode;
-        Session::open(&Ambient::claim(), Plan { policy, ..plan }, Arc::new(Memory::default())).unwrap()
+        Session::open(&Ambient::claim(), plan.with_policy(policy), Arc::new(Memory::default())).unwrap()
     }
 }
 
@@ -145,7 +145,7 @@ fn the_mode_of_a_definition_reaches_commands() {
     let bed = Bed::new();
     let plan = Plan::for_folder(bed.top.path().join("project"));
     let open = |policy| {
-        let plan = Plan { policy, ..plan.clone() };
+        let plan = plan.clone().with_policy(policy);
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     };
     let granted = || Policy::folder_is_granted();

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold::audit::Memory;
-use pinfold::check::{Answer, CheckService};
+use pinfold::check::{CheckAnswer, CheckService};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
 use pinfold::settings::Situation;
@@ -21,7 +21,7 @@ fn desk() -> CheckService {
     CheckService::new(Ambient::claim(), PROJECT.into()).with_home(Some("/no-such-folder/u".into()))
 }
 
-fn answer(line: &Value) -> Result<Answer, String> {
+fn answer(line: &Value) -> Result<CheckAnswer, String> {
     desk().answer(line.to_string().as_bytes()).map_err(|bad| bad.to_string())
 }
 
@@ -466,7 +466,7 @@ fn a_line_and_a_session_decide_alike() {
     std::fs::hard_link(project.join("a"), project.join("b")).unwrap();
     let rules = json!({"allow": ["Write", "Read(~/.ssh/known_hosts)"], "ask": ["Edit(./src/**)"], "deny": ["Read(**/.env)"]});
     let settings = layered(Layer::User, &json!({"permissions": rules}), true);
-    let plan = Plan { home: Some(home.clone()), ..Plan::for_folder(&project) };
+    let plan = Plan::for_folder(&project).with_home(home.clone());
     let situation = Situation { project: project.clone(), ..Situation::default() };
     let plan = plan.with_settings(&Ambient::claim(), &merge(&[settings]), &situation).unwrap();
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Caller, Choice, Deed, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Caller, Choice, Deed, Request, Via};
 use pinfold::{Ambient, CallRequest, Decided, Plan, Question, RawCall, Ruling, Session};
 use serde_json::json;
 
@@ -129,10 +129,10 @@ impl pinfold::ShellHost for Held {
 struct Always(Choice, AtomicUsize);
 
 impl Approver for Always {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         assert!(still_asked());
         self.1.fetch_add(1, Ordering::Relaxed);
-        Heard::Answer(answer(request, self.0.clone()))
+        ApproverResponse::Answer(answer(request, self.0.clone()))
     }
 }
 
@@ -141,7 +141,7 @@ fn whoever_can_be_asked_is_asked_once_for_each_call() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(Always(Choice::Yes, AtomicUsize::new(0)));
     let asking = Asking { approver: approver.clone(), patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     for name in ["a", "b"] {
         let Decided { outcome, .. } = session.decide(&write(&outside.join(name)));
@@ -157,10 +157,10 @@ fn an_answer_after_the_deadline_is_silence() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(Always(Choice::Yes, AtomicUsize::new(0)));
     let asking = Asking { approver, patience: Duration::ZERO, locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     let refusal = session.decide(&write(&outside.join("a"))).outcome.err().unwrap();
-    assert!(refusal.message.contains("nobody answered in time"));
+    assert!(refusal.message.contains("no answer in time"));
 }
 
 #[test]
@@ -183,9 +183,13 @@ fn secrets_are_not_shown_and_count_all_the_same() {
 struct Counting(Choice, AtomicUsize);
 
 impl Approver for Counting {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.1.fetch_add(1, Ordering::Relaxed);
-        if still_asked() { Heard::Answer(answer(request, self.0.clone())) } else { Heard::NotAsked }
+        if still_asked() {
+            ApproverResponse::Answer(answer(request, self.0.clone()))
+        } else {
+            ApproverResponse::NotAsked
+        }
     }
 }
 
@@ -193,8 +197,8 @@ impl Approver for Counting {
 struct CannotAnswer;
 
 impl Approver for CannotAnswer {
-    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        Heard::Nobody("nobody is here".to_owned())
+    fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
+        ApproverResponse::NoApprover("nobody is here".to_owned())
     }
 }
 
@@ -203,7 +207,7 @@ fn a_caller_who_can_be_asked_is_asked_first_and_one_who_is_gone_gets_nothing() {
     let (_bed, inside, outside) = folders();
     let of_session = Arc::new(Counting(Choice::no(), AtomicUsize::new(0)));
     let asking = Asking { approver: of_session.clone(), patience: Duration::from_mins(1), locations: None };
-    let plan = Plan { asking: Some(asking), ..plan(&inside) };
+    let plan = plan(&inside).with_asking(asking);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     let of_caller = Counting(Choice::Yes, AtomicUsize::new(0));
     let raw = write(&outside.join("a"));

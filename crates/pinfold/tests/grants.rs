@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, GrantLifetime, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, GrantLifetime, Request, Via};
 use pinfold::policy::{Class, Effect, Grant, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::{Locations, Situation, load};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
@@ -22,12 +22,17 @@ struct Person {
 }
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.asked.lock().unwrap().push(request.clone());
         let mut answers = self.answers.lock().unwrap();
         let choice = if answers.is_empty() { Choice::no() } else { answers.remove(0) };
         let by = By { via: Via::Embedder, who: None };
-        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+        ApproverResponse::Answer(Answer {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+            choice,
+            by,
+        })
     }
 }
 
@@ -66,12 +71,10 @@ impl Bed {
         let situation = Situation { project: project.clone(), ..Situation::default() };
         let approver: Arc<dyn Approver> = self.person.clone();
         let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(self.locations()) };
-        let plan = Plan {
-            home: Some(self.at("home")),
-            asking: Some(asking),
-            shells: Some(Arc::new(Held(project.clone()))),
-            ..Plan::for_folder(&project)
-        };
+        let plan = Plan::for_folder(&project)
+            .with_home(self.at("home"))
+            .with_asking(asking)
+            .with_shells(Arc::new(Held(project.clone())));
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }

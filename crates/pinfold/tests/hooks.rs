@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use pinfold::audit::Memory;
 use pinfold::consent::{
-    Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
-    Request, Update, Via,
+    Afterwards, Answer, Approver, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
+    OnQuestion, Request, Update, Via,
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookEvent, HookWord, Interaction, Layer, Mode, Policy, Principal, Rule, RuleSet,
@@ -100,11 +100,11 @@ fn yes() -> OnQuestion {
 struct Person(AtomicUsize);
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.0.fetch_add(1, Ordering::Relaxed);
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::no(), by })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::no(), by })
     }
 }
 
@@ -125,14 +125,12 @@ fn bed(hooks: Says, change: impl FnOnce(&mut Plan)) -> Bed {
     let path = folder.path().canonicalize().unwrap();
     let (hooks, person) = (Arc::new(hooks), Arc::new(Person::default()));
     let asking = Asking { approver: person.clone(), patience: Duration::from_mins(1), locations: None };
-    let mut plan = Plan {
-        policy: Policy::default(),
-        shells: Some(Arc::new(AssumedShells::in_folder(path.clone()))),
-        hooks: Some(hooks.clone()),
-        asking: Some(asking),
-        bases: Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() },
-        ..Plan::for_folder(&path)
-    };
+    let mut plan = Plan::for_folder(&path)
+        .with_policy(Policy::default())
+        .with_shells(Arc::new(AssumedShells::in_folder(path.clone())))
+        .with_hooks(hooks.clone() as Arc<dyn Hooks>)
+        .with_asking(asking)
+        .with_bases(Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() });
     change(&mut plan);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     Bed { _folder: folder, session, hooks, person }
@@ -447,7 +445,7 @@ fn a_condition_is_asked_of_the_policy_itself() {
     ] {
         let set = RuleSet::compile([Arc::new(rule(Effect::Allow, text))], &bases);
         let hooks = Arc::new(Condition(set, Mutex::default()));
-        let plan = Plan { hooks: Some(hooks.clone()), ..Plan::for_folder(&path) };
+        let plan = Plan::for_folder(&path).with_hooks(hooks.clone() as Arc<dyn Hooks>);
         let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
         let _ = session.decide(&raw);
         assert_eq!(*hooks.1.lock().unwrap(), [expected], "{text}: {} {}", raw.tool, raw.input);

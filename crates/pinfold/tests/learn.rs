@@ -35,11 +35,9 @@ impl Bed {
     fn session(&self, rules: &[Rule]) -> Session {
         let merged = pinfold::policy::merge(&[]);
         let situation = Situation { project: self.project.clone(), ..Situation::default() };
-        let plan = Plan {
-            home: self.project.parent().map(Path::to_owned),
-            shells: Some(Arc::new(AssumedShells::in_folder(self.project.clone()))),
-            ..Plan::for_folder(&self.project)
-        };
+        let plan = Plan::for_folder(&self.project)
+            .with_home(self.project.parent().map(Path::to_owned))
+            .with_shells(Arc::new(AssumedShells::in_folder(self.project.clone())));
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
         let bases = plan.bases.clone();
         let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();

@@ -19,7 +19,7 @@ use pinfold::Ambient;
 use pinfold::audit::ledger::{files, opened};
 use pinfold::audit::read::Read;
 use pinfold::audit::{
-    AuditEvent, Hash, Journal as _, Ledger, Limits, OutcomeEvent, Reader, Record, Verified, verify,
+    AuditEvent, Hash, Journal as _, Ledger, Limits, LogReader, OutcomeEvent, Record, Verified, verify,
 };
 
 /// `DIRECTORY\nMAX_SIZE\nLINES\nNAME`: a process that does nothing but append.
@@ -158,7 +158,7 @@ fn whoever_looks_while_others_write_and_put_aside_sees_a_whole_chain() {
     let folder = tempfile::tempdir().unwrap();
     let mut children: Vec<Child> =
         (0..3).map(|i| start(folder.path(), 8 << 10, u64::MAX, &format!("w{i}"))).collect();
-    let (mut reader, mut seen, mut looks) = (Reader::of_record(&Ambient::claim(), folder.path()), 0, 0);
+    let (mut reader, mut seen, mut looks) = (LogReader::of_record(&Ambient::claim(), folder.path()), 0, 0);
     while files(folder.path()).unwrap().len() < 60 {
         // One of them is stopped in the middle now and then, and another goes on.
         if looks % 16 == 7 {

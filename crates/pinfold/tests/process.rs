@@ -50,7 +50,8 @@ impl Bed {
         };
         let mut policy = Policy::folder_is_granted().with_rules(rules.iter().map(sourced), &bases);
         policy.mode = mode;
-        let plan = Plan { policy, home: Some(self.home.clone()), bases, ..Plan::for_folder(&self.inside) };
+        let plan =
+            Plan::for_folder(&self.inside).with_policy(policy).with_home(self.home.clone()).with_bases(bases);
         Session::open(&Ambient::claim(), change(plan), Arc::new(Memory::default())).unwrap()
     }
 }
@@ -159,8 +160,8 @@ fn nobody_is_asked_where_nobody_is_there_or_may_be() {
     let place = bed.outside.join("f");
     let said = |change: fn(Plan) -> Plan| ruled(&bed.session_of(Mode::Default, &[], change), write(&place));
     assert_eq!(said(|plan| plan), "ask scope", "the control");
-    assert_eq!(said(|plan| Plan { interaction: Interaction::Headless, ..plan }), "deny RequiresApproval");
-    assert_eq!(said(|plan| Plan { access: Access::ReadOnly, ..plan }), "deny ReadOnly");
+    assert_eq!(said(|plan| plan.with_interaction(Interaction::Headless)), "deny RequiresApproval");
+    assert_eq!(said(|plan| plan.with_access(Access::ReadOnly)), "deny ReadOnly");
     assert_eq!(
         said(|mut plan| {
             plan.scope.enforce_write = true;

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use pinfold::audit::read::Read;
 use pinfold::audit::{
-    AuditEvent, EndEvent, Journal, Ledger, Limits, Memory, NotWrittenEvent, Reader, Record, RecordedHost,
+    AuditEvent, EndEvent, Journal, Ledger, Limits, LogReader, Memory, NotWrittenEvent, Record, RecordedHost,
     RefusalEvent, StartEvent, kept_text,
 };
 use pinfold::consent::{
-    Afterwards, Answer, Approver, Asking, Before, By, Choice, Heard, HookCall, HookMoment, Hooks, OnQuestion,
-    Request, Via,
+    Afterwards, Answer, Approver, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
+    OnQuestion, Request, Via,
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
@@ -30,18 +30,23 @@ use serde_json::{Value, json};
 struct Says(String);
 
 impl Says {
-    fn answer(&self, request: &Request, choice: Choice) -> Heard {
+    fn answer(&self, request: &Request, choice: Choice) -> ApproverResponse {
         let by = By { via: Via::Embedder, who: Some(self.0.clone()) };
-        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+        ApproverResponse::Answer(Answer {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+            choice,
+            by,
+        })
     }
 }
 
 impl Approver for Says {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let session = || Choice::session(0);
         match request.tool.as_str() {
             "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()), process: false }),
-            "Delete" => Heard::Nobody(self.0.clone()),
+            "Delete" => ApproverResponse::NoApprover(self.0.clone()),
             "Bash" => self.answer(request, session()),
             _ => self.answer(request, Choice::Yes),
         }
@@ -132,14 +137,12 @@ impl Bed {
             patience: std::time::Duration::from_mins(10),
             locations: None,
         };
-        let plan = Plan {
-            policy,
-            bases,
-            asking: Some(asking),
-            hooks: Some(Arc::new(says())),
-            shells: Some(Arc::new(AssumedShells::in_folder(inside.clone()))),
-            ..Plan::for_folder(inside)
-        };
+        let plan = Plan::for_folder(&inside)
+            .with_policy(policy)
+            .with_bases(bases)
+            .with_asking(asking)
+            .with_hooks(Arc::new(says()) as Arc<dyn Hooks>)
+            .with_shells(Arc::new(AssumedShells::in_folder(inside.clone())));
         let ledger = Ledger::open(&Ambient::claim(), self.directory(), Limits::default()).unwrap();
         let journal = Arc::new(Both(Arc::clone(&self.memory), ledger));
         Session::open(&Ambient::claim(), change(plan), journal).unwrap()
@@ -196,10 +199,8 @@ impl Bed {
             connects: None,
         };
         Self::end(session.decide(ToolCall::Process(process)), words);
-        let agent = |plan: Plan| Plan {
-            principal: Principal::Subagent(words.to_owned()),
-            parents: vec![words.to_owned()],
-            ..plan
+        let agent = |plan: Plan| {
+            plan.with_principal(Principal::Subagent(words.to_owned())).with_parents(vec![words.to_owned()])
         };
         let agent = self.session(words, &[], agent);
         Self::end(agent.decide(&RawCall::new("Read", json!({"file_path": "a.txt"}))), words);
@@ -312,7 +313,7 @@ fn schema() -> jsonschema::Validator {
 /// Every line of a record, none of which is damaged.
 fn lines(directory: &Path) -> Vec<(String, Value)> {
     let mut lines = Vec::new();
-    let mut reader = Reader::of_record(&Ambient::claim(), directory);
+    let mut reader = LogReader::of_record(&Ambient::claim(), directory);
     reader
         .each(|read| match read {
             Read::Line(line, text) => {

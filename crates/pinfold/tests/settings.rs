@@ -12,7 +12,7 @@ use std::thread;
 use pinfold::Ambient;
 use pinfold::policy::merge::WhyIgnored;
 use pinfold::policy::rule::{Effect, Rule};
-use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Layer, Mode};
 use pinfold::settings::{
     ChangeError, Loaded, Locations, SettingsError, Trust, TrustedFolder, Watched, Widening, change, load,
@@ -88,7 +88,7 @@ impl Bed {
     }
 
     fn add(&self, layer: Layer, effect: Effect, rule: &str) -> Result<bool, ChangeError> {
-        let rule = Change::Add(effect, Rule::parse(rule).unwrap());
+        let rule = SettingsChange::Add(effect, Rule::parse(rule).unwrap());
         change(&Ambient::claim(), &self.locations, layer, &rule).map(|done| done.changed)
     }
 
@@ -537,7 +537,7 @@ fn write_as_told(told: &str) {
     let (project, writer) = told.split_once('\n').unwrap();
     let locations = Locations { project: Some(project.into()), ..Locations::default() };
     for n in 0..12 {
-        let rule = Change::Add(Effect::Allow, Rule::parse(&format!("Bash(p{writer} {n})")).unwrap());
+        let rule = SettingsChange::Add(Effect::Allow, Rule::parse(&format!("Bash(p{writer} {n})")).unwrap());
         change(&Ambient::claim(), &locations, Layer::Local, &rule).unwrap();
     }
 }
@@ -589,7 +589,7 @@ fn write_without_end(project: &str) {
     let locations = Locations { project: Some(project.into()), ..Locations::default() };
     let file = Path::new(project).join(LOCAL);
     for number in fs::read_to_string(file).map_or(0, |text| text.matches("Bash(rule").count()).. {
-        let rule = Change::Add(Effect::Allow, Rule::parse(&format!("Bash(rule {number})")).unwrap());
+        let rule = SettingsChange::Add(Effect::Allow, Rule::parse(&format!("Bash(rule {number})")).unwrap());
         change(&Ambient::claim(), &locations, Layer::Local, &rule).unwrap();
         std::io::stdout().write_all(format!("\n{WRITTEN}\n").as_bytes()).unwrap();
     }

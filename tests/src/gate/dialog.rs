@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::audit::Discard;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::rule::Rule;
-use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Effect, Interaction, Layer, Principal};
 use pinfold::settings::{Locations, Situation, change, load};
 use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Ruling, Session};
@@ -150,7 +150,7 @@ fn another_process(case: &Case) -> Meanwhile {
     let at_work = std::thread::spawn(move || {
         for number in 0..MEANWHILE {
             let rule = Rule::parse(&format!("Bash(make step-{number})")).expect("a rule");
-            change(&Ambient::claim(), &theirs, Layer::Local, &Change::Add(Effect::Allow, rule))
+            change(&Ambient::claim(), &theirs, Layer::Local, &SettingsChange::Add(Effect::Allow, rule))
                 .expect("it is written");
         }
     });
@@ -174,7 +174,7 @@ impl Meanwhile {
 /// A person who gives one answer at a time.
 #[derive(Debug, Default)]
 struct Person {
-    next: Mutex<Option<Heard>>,
+    next: Mutex<Option<ApproverResponse>>,
     choice: Mutex<Option<Choice>>,
     asked: Mutex<Vec<Request>>,
 }
@@ -192,7 +192,7 @@ impl Person {
             "no" | "esc" | "timeout" => no(),
             "interrupt" => {
                 *self.next.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Some(Heard::Nobody("it was interrupted".to_owned()));
+                    Some(ApproverResponse::NoApprover("it was interrupted".to_owned()));
                 return Ok(());
             }
             other => return Err(format!("`answer`: {other}")),
@@ -208,7 +208,7 @@ impl Person {
 }
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
         if let Some(heard) = self.next.lock().unwrap_or_else(PoisonError::into_inner).take() {
             return heard;
@@ -216,7 +216,7 @@ impl Approver for Person {
         let choice = self.choice.lock().unwrap_or_else(PoisonError::into_inner).take();
         let by = By { via: Via::Terminal, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(choice.map_or_else(
+        ApproverResponse::Answer(choice.map_or_else(
             || Answer::silence(&request.id, &request.digest),
             |choice| Answer { id, digest, choice, by },
         ))
@@ -348,12 +348,10 @@ fn plan(case: &Case, person: &Arc<Person>, subagent: bool) -> Result<Plan, Strin
         load(&Ambient::claim(), &locations, &Flags::default()).map_err(|bad| bad.to_string())?.merged;
     let approver: Arc<dyn Approver> = person.clone();
     let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(locations) };
-    let mut plan = Plan {
-        home: Some(world::home(case).into()),
-        shells: Some(Arc::new(AssumedShells::in_folder(project.clone()))),
-        asking: Some(asking),
-        ..Plan::for_folder(&project)
-    };
+    let mut plan = Plan::for_folder(&project)
+        .with_home(PathBuf::from(world::home(case)))
+        .with_shells(Arc::new(AssumedShells::in_folder(project.clone())))
+        .with_asking(asking);
     if subagent {
         plan.principal = Principal::Subagent("sub".to_owned());
         plan.interaction = Interaction::Headless;

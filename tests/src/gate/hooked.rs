@@ -9,7 +9,7 @@ use pinfold::Ambient;
 use pinfold::check::CheckService;
 use pinfold::consent::Hooks;
 use pinfold::policy::Hook;
-use pinfold_hooks::{Came, Configured, Output, Runner, Surroundings};
+use pinfold_hooks::{Came, Configured, HookEnvironment, Output, Runner};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -49,7 +49,8 @@ pub fn run(case: &Case) -> Ran {
         .with_variables(variables)
         .backed_by(Box::new(move |_| Ok(layers.clone())))
         .with_hooks(Box::new(move |merged, plan| {
-            let around = Surroundings { bases: plan.bases.clone(), ..Surroundings::new(folder.clone()) };
+            let around =
+                HookEnvironment { bases: plan.bases.clone(), ..HookEnvironment::new(folder.clone()) };
             let hooks = Configured::new(merged, around, runner.clone()).expect("hooks of a case");
             Some(Arc::new(hooks) as Arc<dyn Hooks>)
         }));

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use pinfold::Ambient;
-use pinfold::check::{Answer, CheckService};
+use pinfold::check::{CheckAnswer, CheckService};
 use pinfold::policy::merge::Layered;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{Layer, Settings, ToolName};
@@ -67,7 +67,7 @@ pub(super) fn compare(case: &Case, decision: &str, trace: &str) -> Ran {
     Ran::Failed(text + trace)
 }
 
-fn trace(answer: &Answer) -> String {
+fn trace(answer: &CheckAnswer) -> String {
     let mut text = format!("        step {}: {}\n", answer.step, answer.reason);
     for part in answer.parts() {
         let mark = if part.decides { "=>" } else { "  " };
@@ -82,7 +82,7 @@ fn trace(answer: &Answer) -> String {
 }
 
 /// What a case expects beside the decision, where it is about the answer.
-fn detail(case: &Case, answer: &Answer) -> Result<(), String> {
+fn detail(case: &Case, answer: &CheckAnswer) -> Result<(), String> {
     let refusal = serde_json::to_value(&answer.refusal).unwrap_or_default();
     match &case.detail {
         Value::Object(expected) => {
@@ -106,7 +106,7 @@ fn detail(case: &Case, answer: &Answer) -> Result<(), String> {
 }
 
 /// A path and what is done to it.
-fn claimed(path: &Value, answer: &Answer) -> Result<(), String> {
+fn claimed(path: &Value, answer: &CheckAnswer) -> Result<(), String> {
     let (Some(path), Some(operation)) = (path[0].as_str(), path[1].as_str()) else { return Ok(()) };
     let told = if operation == "read" { &answer.claims.reads } else { &answer.claims.writes };
     let found = told.iter().any(|claimed| claimed == path);

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::{GuardKind, Guards, Held};
+use pinfold::policy::{GuardKind, Guards, KernelHold};
 
 use super::gits::{GitDir, GitDirs, Kind};
 use super::snapshot::Snapshot;
@@ -131,8 +131,8 @@ impl Roles {
             _ if of_repository => Role::Content,
             // No tool acts on a guarded name there.
             _ if has(&UNSEARCHED) => Role::Content,
-            Held::Asked => Role::Reported,
-            Held::WhenPresent | Held::EvenMissing => Role::Held(kind(guard.kind())),
+            KernelHold::Asked => Role::Reported,
+            KernelHold::WhenPresent | KernelHold::EvenMissing => Role::Held(kind(guard.kind())),
         }
     }
 
@@ -163,8 +163,10 @@ impl Roles {
     pub(super) fn guarded_names() -> Vec<String> {
         let of_repository = |pattern: &str| pattern == "**/.git" || pattern.starts_with("**/*.git/");
         let guards = Guards::default();
-        let names =
-            guards.write_list().iter().filter(|g| g.held() != Held::Asked && !of_repository(g.pattern()));
+        let names = guards
+            .write_list()
+            .iter()
+            .filter(|g| g.held() != KernelHold::Asked && !of_repository(g.pattern()));
         names.filter_map(|g| Some(g.pattern().strip_prefix("**/")?.replace('*', "local"))).collect()
     }
 }

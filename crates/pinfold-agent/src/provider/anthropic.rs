@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, How, Message, Offered, Turn, Usage, Wanted};
+use super::{Dialect, TurnStream, input, little, text, tokens};
+use crate::model::{CallOutcome, Message, ModelRequest, Offered, RequestedCall, Turn, Usage};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "anthropic",
@@ -17,13 +17,13 @@ pub(crate) const DIALECT: Dialect = Dialect {
     url: |base, _| format!("{base}/v1/messages"),
     headers: |key| vec![("x-api-key", key.to_owned()), ("anthropic-version", "2023-06-01".to_owned())],
     body,
-    reading: || Box::<Read>::default(),
+    reading: || Box::<AnthropicTurn>::default(),
 };
 
 /// The longest answer that is asked for.
 const MOST_TOKENS: u64 = 16_000;
 
-fn body(asked: &Asked<'_>, model: &str) -> Value {
+fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
     let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     json!({
         "model": model,
@@ -54,7 +54,7 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
     match message {
         Message::User { text: said } => ("user", text(said).into_iter().collect()),
         Message::Model(turn) => {
-            let call = |call: &Wanted| {
+            let call = |call: &RequestedCall| {
                 let input = if call.input.is_object() { call.input.clone() } else { json!({}) };
                 json!({"type": "tool_use", "id": call.id, "name": call.tool, "input": input})
             };
@@ -62,7 +62,7 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
         }
         Message::Results { results } => {
             let result = |result: &crate::model::Answered| {
-                let wrong = result.how != How::Allowed;
+                let wrong = result.how != CallOutcome::Allowed;
                 json!({"type": "tool_result", "tool_use_id": result.id, "content": result.text, "is_error": wrong})
             };
             ("user", results.iter().map(result).collect())
@@ -71,14 +71,14 @@ fn blocks(message: &Message) -> (&'static str, Vec<Value>) {
 }
 
 #[derive(Default)]
-struct Read {
+struct AnthropicTurn {
     turn: Turn,
     /// Calls by their place in the answer: identifier, name and input as it comes in.
     calls: BTreeMap<u64, (String, String, String)>,
     ended: bool,
 }
 
-impl Reading for Read {
+impl TurnStream for AnthropicTurn {
     fn event(&mut self, data: &Value, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
         let at = tokens(data, "/index").unwrap_or_default();
         match text(data, "/type") {
@@ -110,13 +110,13 @@ impl Reading for Read {
     }
 
     fn done(mut self: Box<Self>) -> Option<Turn> {
-        let call = |(id, tool, text): (String, String, String)| Wanted::new(id, tool, input(&text));
+        let call = |(id, tool, text): (String, String, String)| RequestedCall::new(id, tool, input(&text));
         self.turn.calls = self.calls.into_values().map(call).collect();
         self.ended.then_some(self.turn)
     }
 }
 
-impl Read {
+impl AnthropicTurn {
     fn usage(&mut self, data: &Value, path: &str) {
         let get = |name: &str| tokens(data, &format!("{path}/{name}"));
         let Usage { input, output, .. } = &mut self.turn.usage;

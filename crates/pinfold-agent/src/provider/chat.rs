@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, Message, Offered, Turn, Wanted};
+use super::{Dialect, TurnStream, input, little, text, tokens};
+use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "chat",
@@ -18,10 +18,10 @@ pub(crate) const DIALECT: Dialect = Dialect {
     url: |base, _| format!("{base}/chat/completions"),
     headers: |key| vec![("authorization", format!("Bearer {key}"))],
     body,
-    reading: || Box::<Read>::default(),
+    reading: || Box::<ChatTurn>::default(),
 };
 
-fn body(asked: &Asked<'_>, model: &str) -> Value {
+fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
     let tool = |tool: &Arc<Offered>| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
         json!({"type": "function", "function": function})
@@ -50,7 +50,7 @@ fn messages(message: &Message) -> Vec<Value> {
     match message {
         Message::User { text } => vec![json!({"role": "user", "content": text})],
         Message::Model(turn) => {
-            let call = |call: &Wanted| {
+            let call = |call: &RequestedCall| {
                 let function = json!({"name": call.tool, "arguments": call.input.to_string()});
                 json!({"id": call.id, "type": "function", "function": function})
             };
@@ -68,14 +68,14 @@ fn messages(message: &Message) -> Vec<Value> {
 }
 
 #[derive(Default)]
-struct Read {
+struct ChatTurn {
     turn: Turn,
     /// Calls by their place: identifier, name and input as they come in.
     calls: BTreeMap<u64, (String, String, String)>,
     ended: bool,
 }
 
-impl Reading for Read {
+impl TurnStream for ChatTurn {
     fn event(&mut self, data: &Value, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
         if let Some(error) = data.get("error").filter(|error| !error.is_null()) {
             return Err(text(error, "/message").unwrap_or("an error without words").to_owned());
@@ -105,7 +105,7 @@ impl Reading for Read {
         for (at, (id, tool, text)) in self.calls {
             // Some servers name no calls.
             let id = if id.is_empty() { format!("call-{at}") } else { id };
-            self.turn.calls.push(Wanted::new(id, tool, input(&text)));
+            self.turn.calls.push(RequestedCall::new(id, tool, input(&text)));
         }
         self.ended.then_some(self.turn)
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, little, text, tokens};
-use crate::model::{Asked, Message, Offered, Turn, Wanted};
+use super::{Dialect, TurnStream, little, text, tokens};
+use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "gemini",
@@ -16,10 +16,10 @@ pub(crate) const DIALECT: Dialect = Dialect {
     url: |base, model| format!("{base}/v1beta/models/{model}:streamGenerateContent?alt=sse"),
     headers: |key| vec![("x-goog-api-key", key.to_owned())],
     body,
-    reading: || Box::<Read>::default(),
+    reading: || Box::<GeminiTurn>::default(),
 };
 
-fn body(asked: &Asked<'_>, _: &str) -> Value {
+fn body(asked: &ModelRequest<'_>, _: &str) -> Value {
     let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema});
     let tools: Vec<Value> = asked.tools.iter().map(tool).collect();
     let mut body = json!({
@@ -37,7 +37,7 @@ fn body(asked: &Asked<'_>, _: &str) -> Value {
 }
 
 fn contents(messages: &[Message]) -> Vec<Value> {
-    let mut calls: &[Wanted] = &[];
+    let mut calls: &[RequestedCall] = &[];
     let mut contents = Vec::with_capacity(messages.len());
     for message in messages {
         let (role, parts) = match message {
@@ -63,7 +63,7 @@ fn contents(messages: &[Message]) -> Vec<Value> {
     contents
 }
 
-fn part(call: &Wanted) -> Value {
+fn part(call: &RequestedCall) -> Value {
     let args = if call.input.is_object() { call.input.clone() } else { json!({}) };
     let mut part = json!({"functionCall": {"name": call.tool, "args": args}});
     // What the model thought comes back with the call, or it is not taken.
@@ -74,12 +74,12 @@ fn part(call: &Wanted) -> Value {
 }
 
 #[derive(Default)]
-struct Read {
+struct GeminiTurn {
     turn: Turn,
     ended: bool,
 }
 
-impl Reading for Read {
+impl TurnStream for GeminiTurn {
     fn event(&mut self, data: &Value, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
         if let Some(why) = text(data, "/error/message") {
             return Err(why.to_owned());
@@ -99,7 +99,7 @@ impl Reading for Read {
                 let id = format!("call-{}-{}", self.turn.calls.len(), tokens_of(data));
                 let input = part.pointer("/functionCall/args").cloned().unwrap_or_else(|| json!({}));
                 let echo = part.get("thoughtSignature").cloned();
-                self.turn.calls.push(Wanted { echo, ..Wanted::new(id, tool, input) });
+                self.turn.calls.push(RequestedCall { echo, ..RequestedCall::new(id, tool, input) });
             }
         }
         if let Some(input) = tokens(data, "/usageMetadata/promptTokenCount") {

@@ -13,7 +13,7 @@ use pinfold_net::{BlockingClient, ClientLimits, EventReader, HttpError};
 use pinfold_scrub::Scrubber;
 use serde_json::Value;
 
-use super::Reading;
+use super::TurnStream;
 use crate::model::{ModelError, Turn};
 
 /// The connections of a run.
@@ -58,7 +58,7 @@ const LONGEST_EVENT: usize = 16 << 20;
 const MOST_ANSWER: u64 = 32 << 20;
 
 /// Reason why a try came to nothing.
-enum Failed {
+enum AttemptError {
     /// Another one can help, after so long at least.
     Again(String, Option<Duration>),
     /// None can.
@@ -70,7 +70,7 @@ impl Post {
     pub(crate) fn turn(
         &self,
         body: &str,
-        reading: fn() -> Box<dyn Reading>,
+        reading: fn() -> Box<dyn TurnStream>,
         is_awaited: &(dyn Fn() -> bool + Sync),
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, ModelError> {
@@ -79,8 +79,8 @@ impl Post {
         for attempt in 1..=TRIES {
             match self.once(body, reading(), is_awaited, heard) {
                 Ok(turn) => return Ok(turn),
-                Err(Failed::ForGood(error)) => return Err(error),
-                Err(Failed::Again(why, at_least)) => {
+                Err(AttemptError::ForGood(error)) => return Err(error),
+                Err(AttemptError::Again(why, at_least)) => {
                     last = why;
                     if attempt < TRIES {
                         rest(at_least.unwrap_or(wait).min(LONGEST_WAIT), is_awaited)?;
@@ -96,19 +96,21 @@ impl Post {
     fn once(
         &self,
         body: &str,
-        mut reading: Box<dyn Reading>,
+        mut reading: Box<dyn TurnStream>,
         is_awaited: &(dyn Fn() -> bool + Sync),
         heard: &mut dyn FnMut(&str),
-    ) -> Result<Turn, Failed> {
+    ) -> Result<Turn, AttemptError> {
         let headers: Vec<(&str, &str)> =
             self.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
         let sent = self.wire.0.post_json(&self.url, &headers, body.as_bytes(), None);
         let response = sent.map_err(|error| match error {
-            HttpError::NoTrustRoots(why) => Failed::ForGood(ModelError::new(
+            HttpError::NoTrustRoots(why) => AttemptError::ForGood(ModelError::new(
                 why,
                 "set SSL_CERT_FILE, or an address that begins with http://",
             )),
-            error => Failed::Again(format!("it cannot be reached: {}", shown(&error.to_string())), None),
+            error => {
+                AttemptError::Again(format!("it cannot be reached: {}", shown(&error.to_string())), None)
+            }
         })?;
         let status = response.status();
         if status != 200 {
@@ -120,25 +122,28 @@ impl Post {
         let stream = BufReader::new(response.into_reader()).take(MOST_ANSWER);
         let mut events = EventReader::new(stream, LONGEST_EVENT);
         loop {
-            let broke_off = |e: std::io::Error| Failed::Again(format!("the answer broke off: {e}"), None);
+            let broke_off =
+                |e: std::io::Error| AttemptError::Again(format!("the answer broke off: {e}"), None);
             let Some(data) = events.next_event().map_err(broke_off)? else { break };
             let data = String::from_utf8_lossy(&data).into_owned();
             if !is_awaited() {
-                return Err(Failed::ForGood(given_up()));
+                return Err(AttemptError::ForGood(given_up()));
             }
             if data.trim() == "[DONE]" {
                 break;
             }
             let Ok(value) = serde_json::from_str::<Value>(&self.without_key(data)) else {
-                return Err(Failed::Again("the answer is no JSON".to_owned(), None));
+                return Err(AttemptError::Again("the answer is no JSON".to_owned(), None));
             };
-            reading.event(&value, heard).map_err(|why| Failed::Again(shown(&why), None))?;
+            reading.event(&value, heard).map_err(|why| AttemptError::Again(shown(&why), None))?;
         }
         if events.into_inner().limit() == 0 {
             let what = format!("the answer has more than {} MiB", MOST_ANSWER >> 20);
-            return Err(Failed::ForGood(ModelError::new(what, "look at the provider")));
+            return Err(AttemptError::ForGood(ModelError::new(what, "look at the provider")));
         }
-        reading.done().ok_or_else(|| Failed::Again("the answer broke off before its end".to_owned(), None))
+        reading
+            .done()
+            .ok_or_else(|| AttemptError::Again("the answer broke off before its end".to_owned(), None))
     }
 
     /// A provider may say the key again.
@@ -152,21 +157,23 @@ impl Post {
     }
 
     /// An answer that is no stream.
-    fn refused(&self, status: u16, body: &str, after: Option<Duration>) -> Failed {
+    fn refused(&self, status: u16, body: &str, after: Option<Duration>) -> AttemptError {
         let said = told(body);
         let what = format!("the provider answers {status}: {said}");
         match status {
-            408 | 409 | 429 | 500..=599 => Failed::Again(what, after),
+            408 | 409 | 429 | 500..=599 => AttemptError::Again(what, after),
             401 | 403 => {
-                Failed::ForGood(ModelError::new(what, format!("look at the key in {}", self.variable)))
+                AttemptError::ForGood(ModelError::new(what, format!("look at the key in {}", self.variable)))
             }
-            404 => Failed::ForGood(ModelError::new(what, "look at the name of the model and the address")),
+            404 => {
+                AttemptError::ForGood(ModelError::new(what, "look at the name of the model and the address"))
+            }
             300..=399 => {
                 let what =
                     format!("the provider answers {status}, which leads elsewhere; that is not followed");
-                Failed::ForGood(ModelError::new(what, "set the address that is meant"))
+                AttemptError::ForGood(ModelError::new(what, "set the address that is meant"))
             }
-            _ => Failed::ForGood(ModelError::new(
+            _ => AttemptError::ForGood(ModelError::new(
                 what,
                 "this is no fault of the connection: mend what it names",
             )),
@@ -190,7 +197,7 @@ fn rest(time: Duration, is_awaited: &(dyn Fn() -> bool + Sync)) -> Result<(), Mo
 }
 
 fn given_up() -> ModelError {
-    ModelError::new("nobody waits for the answer any more", "go on with --resume")
+    ModelError::new("the caller gave up", "go on with --resume")
 }
 
 /// Returns a provider's error message: short, without secrets and control characters.

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::model::{Asked, Model, ModelError, Models, Turn, Usage, Who};
+use crate::model::{Model, ModelError, ModelRequest, Models, Turn, Usage, Who};
 use http::{Post, Wire};
 
 /// Models over HTTP.
@@ -77,15 +77,15 @@ pub(crate) struct Dialect {
     url: fn(&str, &str) -> String,
     /// The header lines with the key.
     headers: fn(&str) -> Vec<(&'static str, String)>,
-    body: fn(&Asked<'_>, &str) -> Value,
-    reading: fn() -> Box<dyn Reading>,
+    body: fn(&ModelRequest<'_>, &str) -> Value,
+    reading: fn() -> Box<dyn TurnStream>,
 }
 
 /// All of them.
 const DIALECTS: [Dialect; 4] = [anthropic::DIALECT, responses::DIALECT, chat::DIALECT, gemini::DIALECT];
 
 /// A turn as it comes in.
-pub(crate) trait Reading {
+pub(crate) trait TurnStream {
     /// One event of the stream. Words are handed to `heard`.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ struct Remote {
 }
 
 impl Model for Remote {
-    fn answer(&mut self, asked: &Asked<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
+    fn answer(&mut self, asked: &ModelRequest<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         let body = (self.dialect.body)(asked, &self.model).to_string();
         let mut turn = self.post.turn(&body, self.dialect.reading, asked.is_awaited, heard)?;
         if let Some(price) = self.price {
@@ -176,7 +176,7 @@ pub(crate) fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
 }
 
 /// Returns the most tokens of an answer, where few are left. Never more than every model can answer with.
-pub(crate) fn little(asked: &Asked<'_>) -> Option<u64> {
+pub(crate) fn little(asked: &ModelRequest<'_>) -> Option<u64> {
     const LITTLE: u64 = 4_096;
     // What providers take at least.
     const LEAST: u64 = 16;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Dialect, Reading, input, little, text, tokens};
-use crate::model::{Asked, Message, Offered, Turn, Wanted};
+use super::{Dialect, TurnStream, input, little, text, tokens};
+use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "openai",
@@ -16,10 +16,10 @@ pub(crate) const DIALECT: Dialect = Dialect {
     url: |base, _| format!("{base}/responses"),
     headers: |key| vec![("authorization", format!("Bearer {key}"))],
     body,
-    reading: || Box::<Read>::default(),
+    reading: || Box::<ResponsesTurn>::default(),
 };
 
-fn body(asked: &Asked<'_>, model: &str) -> Value {
+fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
     let tool = |tool: &Arc<Offered>| {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema,
                "strict": false})
@@ -44,7 +44,7 @@ fn items(message: &Message) -> Vec<Value> {
         Message::User { text } => vec![json!({"role": "user", "content": text})],
         Message::Model(turn) => {
             let said = (!turn.text.is_empty()).then(|| json!({"role": "assistant", "content": turn.text}));
-            let call = |call: &Wanted| {
+            let call = |call: &RequestedCall| {
                 json!({"type": "function_call", "call_id": call.id, "name": call.tool,
                        "arguments": call.input.to_string()})
             };
@@ -60,12 +60,12 @@ fn items(message: &Message) -> Vec<Value> {
 }
 
 #[derive(Default)]
-struct Read {
+struct ResponsesTurn {
     turn: Turn,
     ended: bool,
 }
 
-impl Reading for Read {
+impl TurnStream for ResponsesTurn {
     fn event(&mut self, data: &Value, heard: &mut dyn FnMut(&str)) -> Result<(), String> {
         match text(data, "/type") {
             Some("response.output_text.delta") => {
@@ -76,7 +76,7 @@ impl Reading for Read {
             Some("response.output_item.done") if text(data, "/item/type") == Some("function_call") => {
                 let field = |name: &str| text(data, name).unwrap_or_default();
                 let (id, tool) = (field("/item/call_id"), field("/item/name"));
-                self.turn.calls.push(Wanted::new(id, tool, input(field("/item/arguments"))));
+                self.turn.calls.push(RequestedCall::new(id, tool, input(field("/item/arguments"))));
             }
             Some("response.completed" | "response.incomplete") => {
                 let get = |name: &str| tokens(data, &format!("/response/usage/{name}")).unwrap_or_default();

@@ -11,12 +11,12 @@ use std::time::Duration;
 /// The leases of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Leases {
-    held: Mutex<Vec<Held>>,
+    held: Mutex<Vec<LeasedFolder>>,
     freed: Condvar,
 }
 
 #[derive(Debug)]
-struct Held {
+struct LeasedFolder {
     folder: PathBuf,
     by: String,
 }
@@ -45,10 +45,11 @@ impl Leases {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let mut told = String::new();
         loop {
-            let overlaps = |one: &&Held| one.folder.starts_with(folder) || folder.starts_with(&one.folder);
-            let strange = |one: &&Held| !above.contains(&one.by);
+            let overlaps =
+                |one: &&LeasedFolder| one.folder.starts_with(folder) || folder.starts_with(&one.folder);
+            let strange = |one: &&LeasedFolder| !above.contains(&one.by);
             let Some(holder) = held.iter().filter(overlaps).find(strange).map(|one| one.by.clone()) else {
-                held.push(Held { folder: folder.to_owned(), by: by.to_owned() });
+                held.push(LeasedFolder { folder: folder.to_owned(), by: by.to_owned() });
                 return Some(Lease { leases: Arc::clone(self), by: by.to_owned() });
             };
             if holder != told {

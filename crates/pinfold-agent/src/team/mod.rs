@@ -22,7 +22,7 @@ use crate::judge::Judge;
 use crate::model::{Message, Models, Offered, Who};
 use crate::parking::Parking;
 use lease::Leases;
-use places::Places;
+use places::AgentSlots;
 
 /// A factory for the shells of an agent, implemented by a crate that knows the kernel.
 pub trait MakeShells: Send + Sync {
@@ -45,14 +45,14 @@ impl MakeShells for NoShells {
 
 /// Limits of the spread of a run.
 #[derive(Debug, Clone, Copy)]
-pub struct Reach {
+pub struct SpawnLimits {
     /// Deepest nesting of agents below the first.
     pub depth: u32,
     /// Most agents that work at one time.
     pub parallel: usize,
 }
 
-impl Default for Reach {
+impl Default for SpawnLimits {
     /// Three below one another, eight at one time: what a person can follow, and a machine carry.
     fn default() -> Self {
         Self { depth: 3, parallel: 8 }
@@ -70,7 +70,7 @@ pub struct Parts {
     /// Observers of the run.
     pub listeners: Vec<Arc<dyn Listener>>,
     /// Limits of its spread.
-    pub reach: Reach,
+    pub reach: SpawnLimits,
     /// Judge of routine questions of agents in the mode `auto`.
     pub judge: Option<Arc<dyn Judge>>,
     /// Slot for a question of the first agent that has no approver; then the run ends.
@@ -122,7 +122,7 @@ pub struct Resumed {
 pub struct Team {
     pub(crate) parts: Parts,
     pub(crate) leases: Arc<Leases>,
-    pub(crate) places: Arc<Places>,
+    pub(crate) places: Arc<AgentSlots>,
     /// All tools that a model could be shown, made once for all agents.
     offered: OnceLock<Vec<Arc<Offered>>>,
     /// Denials in the whole run.
@@ -134,7 +134,7 @@ pub struct Team {
 impl Team {
     /// A run that has not begun.
     pub fn new(parts: Parts) -> Arc<Self> {
-        let places = Places::new(parts.reach.parallel);
+        let places = AgentSlots::new(parts.reach.parallel);
         Arc::new(Self {
             parts,
             leases: Arc::default(),

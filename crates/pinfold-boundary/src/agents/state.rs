@@ -16,7 +16,7 @@ pub(crate) struct States {
     pub(crate) layers: Vec<Layer>,
     /// Directly below the layers: cannot be written.
     pub(crate) fixed: Vec<PathBuf>,
-    /// The same for links, with what they lead to.
+    /// Links of the layer, with their targets.
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) notes: Vec<String>,
@@ -80,8 +80,8 @@ impl States {
         }
         for one in held {
             match one {
-                Name::There(at) => self.fixed.push(at),
-                Name::Link(at, to) => self.links.push((at, to)),
+                LayerName::There(at) => self.fixed.push(at),
+                LayerName::Link(at, to) => self.links.push((at, to)),
             }
         }
         self.layers.push(layer);
@@ -90,14 +90,14 @@ impl States {
 }
 
 /// A name that is held in a layer.
-enum Name {
+enum LayerName {
     There(PathBuf),
     /// A link, and where it leads.
     Link(PathBuf, PathBuf),
 }
 
 /// Sees to it that something can be held at a fixed name: what is there outside, or what stands in for it.
-fn hold(fixed: &Fixed, layer: &Layer) -> io::Result<Name> {
+fn hold(fixed: &Fixed, layer: &Layer) -> io::Result<LayerName> {
     if let Some(there) = uncover(fixed.name, layer)? {
         return Ok(there);
     }
@@ -115,19 +115,19 @@ fn hold(fixed: &Fixed, layer: &Layer) -> io::Result<Name> {
                 .write_all(content.as_bytes())?;
         }
     }
-    Ok(Name::There(layer.shared.join(fixed.name)))
+    Ok(LayerName::There(layer.shared.join(fixed.name)))
 }
 
 /// The name as it is outside, with nothing of an older layer over it; `None` where there is none.
-fn uncover(name: &str, layer: &Layer) -> io::Result<Option<Name>> {
+fn uncover(name: &str, layer: &Layer) -> io::Result<Option<LayerName>> {
     let outside = layer.shared.join(name);
     let Ok(found) = fs::symlink_metadata(&outside) else { return Ok(None) };
     clear(&layer.private.join(name))?;
     if found.is_symlink() {
         let to = fs::canonicalize(&outside).or_else(|_| fs::read_link(&outside))?;
-        return Ok(Some(Name::Link(outside, to)));
+        return Ok(Some(LayerName::Link(outside, to)));
     }
-    Ok(Some(Name::There(outside)))
+    Ok(Some(LayerName::There(outside)))
 }
 
 /// Takes away what an earlier run left at a place in our own layer.

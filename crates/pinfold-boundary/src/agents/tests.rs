@@ -11,7 +11,11 @@ fn the_table_says_what_can_be_meant() {
     let names: BTreeSet<_> = AGENTS.iter().map(|agent| agent.name).collect();
     assert_eq!(names.len(), AGENTS.len());
     let programs: Vec<_> = AGENTS.iter().flat_map(|agent| agent.programs).collect();
-    assert_eq!(programs.iter().collect::<BTreeSet<_>>().len(), programs.len(), "whose a program is is known");
+    assert_eq!(
+        programs.iter().collect::<BTreeSet<_>>().len(),
+        programs.len(),
+        "a program belongs to one agent"
+    );
     for agent in AGENTS {
         let hosts = agent.hosts.iter().chain(agent.keys.iter().flat_map(|key| key.hosts));
         for host in hosts {
@@ -49,7 +53,7 @@ fn every_login_and_key_of_an_agent_is_closed_to_other_runs() {
 
 #[test]
 fn logins_of_a_state_that_was_moved_are_found_where_they_are() {
-    let bed = Bed::new(&[("work/codex/auth.json", "token"), (".gemini/oauth_creds.json", "token")]);
+    let bed = LayerBed::new(&[("work/codex/auth.json", "token"), (".gemini/oauth_creds.json", "token")]);
     let moved = bed.home.join("work/codex");
     let request = SandboxRequest {
         environment: vec![("CODEX_HOME".into(), moved.clone().into())],
@@ -78,13 +82,13 @@ fn a_key_opens_its_host_only_where_it_is_set() {
 }
 
 /// A home with state, and a layer drawn over it.
-struct Bed {
+struct LayerBed {
     _there: tempfile::TempDir,
     home: PathBuf,
     slot: PathBuf,
 }
 
-impl Bed {
+impl LayerBed {
     fn new(files: &[(&str, &str)]) -> Self {
         let bed = tempfile::tempdir().unwrap();
         let at = fs::canonicalize(bed.path()).unwrap();
@@ -107,7 +111,8 @@ impl Bed {
 
 #[test]
 fn what_is_there_outside_is_held_and_what_is_not_stood_in_for() {
-    let bed = Bed::new(&[(".claude/settings.json", "{\"a\": 1}"), (".claude/.credentials.json", "secret")]);
+    let bed =
+        LayerBed::new(&[(".claude/settings.json", "{\"a\": 1}"), (".claude/.credentials.json", "secret")]);
     let states = bed.arranged("claude", &[]);
     assert!(states.notes.is_empty(), "{:?}", states.notes);
     let [layer] = states.layers.as_slice() else { panic!("one layer") };
@@ -123,7 +128,7 @@ fn what_is_there_outside_is_held_and_what_is_not_stood_in_for() {
 
 #[test]
 fn what_appears_outside_later_is_what_counts() {
-    let bed = Bed::new(&[]);
+    let bed = LayerBed::new(&[]);
     let layer = bed.arranged("claude", &[]).layers.remove(0);
     assert!(layer.private.join("settings.json").is_file() && layer.private.join("hooks").is_dir());
     fs::write(layer.shared.join("settings.json"), "{\"a\": 1}").unwrap();
@@ -141,7 +146,7 @@ fn what_appears_outside_later_is_what_counts() {
 
 #[test]
 fn links_stay_links() {
-    let bed = Bed::new(&[("dotfiles/claude.json", "{}"), (".claude/x", "")]);
+    let bed = LayerBed::new(&[("dotfiles/claude.json", "{}"), (".claude/x", "")]);
     let link = bed.home.join(".claude/settings.json");
     std::os::unix::fs::symlink("../dotfiles/claude.json", &link).unwrap();
     let states = bed.arranged("claude", &[]);
@@ -150,7 +155,7 @@ fn links_stay_links() {
 
 #[test]
 fn a_file_of_home_is_brought_and_the_younger_one_stays() {
-    let bed = Bed::new(&[(".claude.json", "first")]);
+    let bed = LayerBed::new(&[(".claude.json", "first")]);
     let states = bed.arranged("claude", &[]);
     let copy = states.layers[0].private.join(".claude.json");
     assert_eq!(fs::read_to_string(&copy).unwrap(), "first");
@@ -167,7 +172,7 @@ fn a_file_of_home_is_brought_and_the_younger_one_stays() {
 
 #[test]
 fn a_person_who_moved_the_state_finds_it_there() {
-    let bed = Bed::new(&[(".claude.json", "not of this state")]);
+    let bed = LayerBed::new(&[(".claude.json", "not of this state")]);
     let elsewhere = bed.home.join("elsewhere");
     let set = vec![("CLAUDE_CONFIG_DIR".into(), elsewhere.clone().into())];
     let states = bed.arranged("claude", &set);
@@ -180,7 +185,7 @@ fn a_person_who_moved_the_state_finds_it_there() {
 
 #[test]
 fn a_login_is_read_where_it_stands_and_not_where_somebody_led_it() {
-    let bed = Bed::new(&[(".codex/auth.json", "mine"), (".ssh/id", "key"), ("work/codex/x", "")]);
+    let bed = LayerBed::new(&[(".codex/auth.json", "mine"), (".ssh/id", "key"), ("work/codex/x", "")]);
     let (folder, codex) = (bed.home.join("work"), AgentProfile::named("codex"));
     let request = |environment| SandboxRequest { agent: codex, environment, ..SandboxRequest::default() };
     let read = |environment| logins(&request(environment), Some(&bed.home), std::slice::from_ref(&folder));

@@ -1,4 +1,4 @@
-//! Hosts that no rule speaks of: connections to them wait here until somebody has decided.
+//! Hosts that no rule names: connections to them wait here until an approver has decided.
 //!
 //! All that waits for one host at one port waits together, and a thread of its own asks for it, one program after the
 //! other. A yes is for what waits, and for what the same process connects to there later: a program that opens a hundred
@@ -19,9 +19,9 @@ use pinfold_sandbox::Caller;
 
 use super::program::{self, Who};
 
-/// Whoever decides about hosts that the list leaves open.
+/// An approver for hosts that the list does not name.
 pub trait HostApprover: Debug + Send + Sync {
-    /// Returns whether a process may connect. Waits for an answer as long as `waits` says that somebody still wants it.
+    /// Returns whether a process may connect. Waits for an answer as long as `waits` returns true.
     ///
     /// # Errors
     /// Why not: one clause.
@@ -31,7 +31,7 @@ pub trait HostApprover: Debug + Send + Sync {
     fn denies(&self, request: &HostRequest) -> Option<String>;
 }
 
-/// A connection that somebody is asked about.
+/// A connection that an approver is asked about.
 #[derive(Debug, Clone)]
 pub struct HostRequest {
     /// The host.
@@ -65,11 +65,11 @@ pub(super) struct PendingHosts {
     decides: Arc<dyn HostApprover>,
     /// The first process inside.
     init: i32,
-    state: Mutex<State>,
+    state: Mutex<AskedHosts>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct AskedHosts {
     waiting: BTreeMap<String, Vec<Waiter>>,
     answered: BTreeMap<(Process, String), Result<(), String>>,
 }
@@ -89,8 +89,8 @@ impl PendingHosts {
         Self { decides, init, state: Mutex::default() }
     }
 
-    /// Returns whether somebody can be asked about a host. Addresses on this machine and beside it are for rules alone: whoever
-    /// says yes to a host means none of those.
+    /// Returns whether an approver can be asked about a host. Addresses on this machine and its networks are for rules alone: a
+    /// yes to a host means none of those.
     pub(super) fn could_be(host: &Host) -> bool {
         match host {
             Host::Name(_) => true,
@@ -98,7 +98,7 @@ impl PendingHosts {
         }
     }
 
-    /// Returns whether somebody can be asked about a name. Those that stand for no host anywhere are not worth it.
+    /// Returns whether an approver can be asked about a name. Reserved names without a host are not worth it.
     pub(super) fn could_be_named(name: &str) -> bool {
         const NOWHERE: [&str; 5] = ["arpa", "invalid", "local", "onion", "alt"];
         name.rsplit_once('.').is_some_and(|(_, last)| !NOWHERE.contains(&last))
@@ -151,8 +151,8 @@ impl PendingHosts {
         }
     }
 
-    /// Returns what is said to a wish, and whether everybody had given up: then nobody has answered, and whoever tries again is asked
-    /// about again, even while the question is being taken back.
+    /// Asks about a connection. Returns the answer, and whether every waiting connection had given up: then there was no answer,
+    /// and a later connection is asked about again, even while the question is being withdrawn.
     fn decide(&self, key: &str, request: &HostRequest) -> (Result<(), String>, bool) {
         let process = request.caller.as_ref().and_then(process);
         let before =
@@ -213,7 +213,7 @@ impl PendingHosts {
         }
     }
 
-    /// The caller of the first that waits; when there is none nobody decides about the host any more.
+    /// Returns the port of the first waiting connection; when there is none, the host is released.
     fn first(&self, key: &str) -> Option<u16> {
         let mut state = self.state();
         let waiting = state.waiting.get_mut(key)?;
@@ -225,7 +225,7 @@ impl PendingHosts {
         first
     }
 
-    /// Returns whether anybody still waits for a host.
+    /// Returns whether a connection still waits for a host.
     fn is_awaited(&self, key: &str) -> bool {
         let callers: Vec<u16> = match self.state().waiting.get(key) {
             Some(waiting) => waiting.iter().filter(|w| w.answer.is_awaited()).map(|w| w.from).collect(),
@@ -234,7 +234,7 @@ impl PendingHosts {
         program::any_is_open(self.init, &callers)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, AskedHosts> {
         // Whatever the lock holds is whole between any two of its users' steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -260,7 +260,7 @@ fn process(caller: &Caller) -> Option<Process> {
     Some((caller.process, started))
 }
 
-/// Nobody waits for an answer that nobody gives: what is left when a thread is lost is refused.
+/// Refusal of the waiting connections of a thread that panics.
 struct Leaving<'a> {
     asked: &'a PendingHosts,
     key: &'a str,

@@ -70,8 +70,8 @@ impl HostContacts {
         *known = known.saturating_add(times);
     }
 
-    /// Adds those that were refused, whoever refused them. What names no host (a socket of this machine, a broken request)
-    /// is a refusal and nothing more.
+    /// Adds refused contacts of any source. A refusal without a host (a socket of this machine, a broken request) is not a
+    /// contact.
     pub fn add_refused(&mut self, refused: &[Refused]) {
         const OF_HOSTS: [&str; 4] = ["connect", "look up", "reach", "send"];
         for one in refused.iter().filter(|one| OF_HOSTS.contains(&one.tried)) {
@@ -94,7 +94,7 @@ impl HostContacts {
         self.found.iter().filter(move |(key, _)| shown(key)).map(contact)
     }
 
-    /// Returns how many contacts are not in the list.
+    /// Returns the number of contacts that the list left out.
     pub fn more(&self) -> u64 {
         self.more
     }

@@ -10,7 +10,7 @@ use pinfold_egress::{
 };
 use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
-use pinfold_policy::hosts::{Hosts, Reach};
+use pinfold_policy::hosts::{HostMatch, Hosts};
 use pinfold_policy::source::Located;
 
 use super::asked::{HostApprover, PendingHosts, Refuse};
@@ -20,7 +20,7 @@ use super::refusals::{Refusals, Unreached};
 use crate::hosts::HostList;
 use crate::outcome::Refused;
 
-/// `HostApprover` by the list, and has somebody asked where the list says nothing.
+/// Egress policy of a run: the list of hosts, and an approver for hosts that it does not name.
 #[derive(Debug)]
 pub(super) struct HostPolicy {
     hosts: HostList,
@@ -60,12 +60,12 @@ impl HostPolicy {
         now
     }
 
-    /// The list that held when somebody asked last: for what belongs to that.
+    /// Returns the list of the last decision, for the steps that belong to it.
     fn last(&self) -> Arc<Hosts> {
         Arc::clone(&self.last.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same, which has somebody asked.
+    /// Adds an approver.
     pub(super) fn asking(self, decides: Arc<dyn HostApprover>) -> Self {
         Self { asked: Some(Arc::new(PendingHosts::new(decides, self.init))), ..self }
     }
@@ -89,7 +89,7 @@ impl HostPolicy {
         if self.last().is_usual(port) { host.to_string() } else { named(host, port) }
     }
 
-    /// Returns how a connection is refused that somebody was asked about: as without a person, for the reason that they gave.
+    /// Returns the refusal of a connection that an approver was asked about: as without one, for the reason that was given.
     fn refusing(&self, place: String, unasked: Unreached) -> Box<Refuse> {
         let refusals = Arc::clone(&self.refusals);
         let Unreached { rule, to_allow, .. } = unasked;
@@ -105,22 +105,22 @@ fn named(host: &Host, port: u16) -> String {
 }
 
 /// Why a host is not reached of which the list says this; `unnamed` where it says nothing.
-fn why(reach: Reach<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> {
+fn why(reach: HostMatch<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> {
     let ruled = |why: &'static str, rule: &Located<HostRule>, to_allow: &'static str| Unreached {
         why: why.into(),
         rule: Some(rule.clone()),
         to_allow: to_allow.into(),
     };
     match reach {
-        Reach::Allowed(_) => None,
-        Reach::Denied(rule) => {
+        HostMatch::Allowed(_) => None,
+        HostMatch::Denied(rule) => {
             Some(ruled("a rule denies it", rule, "take that rule away if it should be reached"))
         }
-        Reach::Asked(rule) => {
+        HostMatch::Asked(rule) => {
             let to_allow = "take that rule away if it needs no question";
-            Some(ruled("a rule wants it asked about, and nobody can be asked here", rule, to_allow))
+            Some(ruled("a rule wants it asked about, and no approver can be asked here", rule, to_allow))
         }
-        Reach::Unnamed => Some(Unreached {
+        HostMatch::Unnamed => Some(Unreached {
             why: unnamed.into(),
             rule: None,
             to_allow: format!("start with --allow-host {add}").into(),
@@ -151,12 +151,12 @@ impl EgressPolicy for HostPolicy {
             let ports = hosts.reachable_ports().into_iter().chain(hosts.usual_ports());
             ports.map(|port| hosts.name(name, port))
         };
-        let is_open = || all().any(|reach| matches!(reach, Reach::Unnamed | Reach::Asked(_)));
+        let is_open = || all().any(|reach| matches!(reach, HostMatch::Unnamed | HostMatch::Asked(_)));
         if self.asked.is_some() && PendingHosts::could_be_named(name.as_str()) && is_open() {
             self.contacts.looked_up(name);
             return true;
         }
-        let worst = all().find(|reach| *reach != Reach::Unnamed).unwrap_or(Reach::Unnamed);
+        let worst = all().find(|reach| *reach != HostMatch::Unnamed).unwrap_or(HostMatch::Unnamed);
         if let Some(why) = why(worst, name.as_str(), self.unnamed).filter(|_| !is_reverse) {
             let who = match asker {
                 DnsClient::Udp(port) => Who::Asking(port),
@@ -173,7 +173,7 @@ impl EgressPolicy for HostPolicy {
         let rule = self.rule_for(&ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
         let could_be_asked =
-            matches!(reach, Reach::Unnamed | Reach::Asked(_)) && PendingHosts::could_be(&ask.host);
+            matches!(reach, HostMatch::Unnamed | HostMatch::Asked(_)) && PendingHosts::could_be(&ask.host);
         let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
         match &self.asked {
             Some(asked) if could_be_asked => {
@@ -189,8 +189,8 @@ impl EgressPolicy for HostPolicy {
         let place = named(&ask.host, ask.port);
         let hosts = self.last();
         let rule_of = |address: &IpAddr| match hosts.address(*address, ask.port) {
-            Reach::Denied(rule) | Reach::Asked(rule) => Some(rule.clone()),
-            Reach::Allowed(_) | Reach::Unnamed => None,
+            HostMatch::Denied(rule) | HostMatch::Asked(rule) => Some(rule.clone()),
+            HostMatch::Allowed(_) | HostMatch::Unnamed => None,
         };
         let (why, rule, to_allow): (_, _, Cow<'static, str>) = match mismatch {
             HostMismatch::ServerName(Some(host)) => {
@@ -238,7 +238,7 @@ impl EgressPolicy for HostPolicy {
 
     fn report_datagram(&self, host: &Host, port: u16, from: u16) {
         let no = Unreached {
-            why: "datagrams reach nobody but the name service".into(),
+            why: "datagrams reach only the DNS server".into(),
             rule: None,
             to_allow: "nothing allows that: use TCP, as HTTP/3 does by itself".into(),
         };
@@ -273,7 +273,7 @@ impl EgressPolicy for HostPolicy {
     }
 
     fn is_denied(&self, ask: &ConnectRequest) -> bool {
-        matches!(self.last().host(&ask.host, ask.port), Reach::Denied(_))
+        matches!(self.last().host(&ask.host, ask.port), HostMatch::Denied(_))
     }
 
     fn report_connected(&self, ask: &ConnectRequest, is_made: bool) {

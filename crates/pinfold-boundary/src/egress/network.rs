@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use pinfold_policy::hosts::{Hosts, MOST_PORTS};
 use pinfold_sandbox::{Entrances, Network};
 
-/// Ports on which the relay is asked as a proxy, the first that no rule names. Nobody inside may listen below 1024, so
-/// that none of them is in anybody's way.
+/// Ports for the proxy, of which the first is taken that no rule names. No process inside may listen below 1024, so that
+/// none of them is in the way.
 const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
 
-/// Returns what is listened on inside so that these hosts can be reached, and others asked about.
+/// Returns the listeners inside for these hosts, and for questions about others.
 pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
     let mut ports = hosts.reachable_ports();
     let room = MOST_PORTS.saturating_sub(ports.len());
@@ -34,13 +34,13 @@ pub(crate) fn reaches_hosts(network: &Network) -> bool {
     }
 }
 
-/// Returns what programs are told that use a proxy. One by HTTP for all of it: some cannot even start where a proxy of another
-/// kind is named.
+/// Returns the proxy variables for programs. All of them name the HTTP proxy: some programs cannot even start with one of
+/// another kind.
 pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> {
     const PROXIED: [&str; 6] =
         ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"];
     const DIRECT: [&str; 2] = ["NO_PROXY", "no_proxy"];
-    /// Without it node asks no proxy.
+    /// Variable without which Node.js ignores proxy variables.
     const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
     let (proxy, direct, more) = match network {
         Network::Relayed(Entrances { proxy: Some(proxy), .. }) => (*proxy, "localhost,127.0.0.1,::1", None),

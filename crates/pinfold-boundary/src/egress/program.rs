@@ -1,4 +1,4 @@
-//! Which program a connection belongs to, as the kernel has it.
+//! The program of a connection, by the socket tables of the kernel.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -14,9 +14,9 @@ const DATAGRAMS: [&str; 2] = ["udp", "udp6"];
 /// Process that wanted a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Who<'a> {
-    /// Whoever has this port inside, if that can be seen.
+    /// The owner of this TCP port inside.
     At(u16),
-    /// The same of those who ask by datagrams.
+    /// The owner of this UDP port inside.
     Asking(u16),
     /// This program.
     Program(&'a str),
@@ -39,8 +39,8 @@ pub(super) fn name(caller: Option<&Caller>) -> String {
     shown_program(caller.map_or(OsStr::new(UNSEEN_PROGRAM), |caller| &caller.program))
 }
 
-/// Returns who inside owns the connection from this port; `None` where that cannot be seen. `init` is the first process inside.
-/// Looks at every process of the run, to be asked away from where others wait.
+/// Returns the process inside that owns the connection from this port; `None` where that cannot be seen. `init` is the first
+/// process inside. Reads every process of the run, so it must not run on a thread that others wait for.
 pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
     owner(init, port, CONNECTIONS)
 }

@@ -115,7 +115,7 @@ impl Refusals {
     }
 }
 
-/// For whoever runs inside: never how the line is widened.
+/// Returns the message for processes inside, which never says how the boundary is widened.
 pub(super) fn message(place: &str, why: &str, rule: Option<&Located<HostRule>>) -> String {
     let rule = rule.map(|rule| format!(" (`{}`, {})", rule.value, rule.source)).unwrap_or_default();
     format!("{place} is not reached: {why}{rule}; {INSTEAD}")

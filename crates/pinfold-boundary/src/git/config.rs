@@ -14,10 +14,10 @@ pub(crate) const MAX_SIZE: u64 = 1 << 20;
 
 /// One `name = value` with its section.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct ConfigEntry {
     /// Lower case.
     pub(crate) section: String,
-    /// As written; case counts.
+    /// Subsection as written; case counts.
     pub(crate) subsection: Option<String>,
     /// Lower case.
     pub(crate) key: String,
@@ -26,7 +26,7 @@ pub(crate) struct Entry {
     lines: (usize, usize),
 }
 
-impl Entry {
+impl ConfigEntry {
     /// `section.subsection.key`.
     pub(crate) fn name(&self) -> String {
         match &self.subsection {
@@ -50,7 +50,7 @@ struct Section {
 pub(crate) struct Config {
     text: Vec<String>,
     sections: Vec<Section>,
-    entries: Vec<Entry>,
+    entries: Vec<ConfigEntry>,
 }
 
 impl Config {
@@ -158,7 +158,7 @@ impl Config {
         };
         // git takes those before any section too.
         let section = self.sections.last();
-        self.entries.push(Entry {
+        self.entries.push(ConfigEntry {
             section: section.map(|section| section.name.clone()).unwrap_or_default(),
             subsection: section.and_then(|section| section.subsection.clone()),
             key: key.to_ascii_lowercase(),
@@ -205,26 +205,26 @@ impl Config {
             }
         }
         value.truncate(blanks.unwrap_or(value.len()));
-        // Whoever reads it takes it for a text that ends there.
+        // C programs take it for a text that ends there.
         value.truncate(value.find('\0').unwrap_or(value.len()));
         (!quoted).then_some((value, at))
     }
 
     /// Every entry in order.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[ConfigEntry] {
         &self.entries
     }
 
     /// The last value of a key, which is the one that counts.
     pub(crate) fn last(&self, section: &str, subsection: Option<&str>, key: &str) -> Option<&str> {
         let wanted =
-            |e: &&Entry| e.section == section && e.subsection.as_deref() == subsection && e.key == key;
+            |e: &&ConfigEntry| e.section == section && e.subsection.as_deref() == subsection && e.key == key;
         self.entries.iter().rev().find(wanted)?.value.as_deref()
     }
 
     /// Returns whether a switch is on: a key alone turns it on, and so does every number but 0.
     pub(crate) fn is_on(&self, section: &str, key: &str) -> bool {
-        let here = |e: &&Entry| e.section == section && e.subsection.is_none() && e.key == key;
+        let here = |e: &&ConfigEntry| e.section == section && e.subsection.is_none() && e.key == key;
         let off =
             |value: &str| ["false", "no", "off", "0", ""].iter().any(|off| value.eq_ignore_ascii_case(off));
         self.entries.iter().rev().find(here).is_some_and(|e| !e.value.as_deref().is_some_and(off))
@@ -248,7 +248,7 @@ impl Config {
         keys: &[&str],
         values: &[(&str, &str)],
     ) -> String {
-        let ours = |e: &Entry| {
+        let ours = |e: &ConfigEntry| {
             e.section == section
                 && e.subsection.as_deref() == Some(subsection)
                 && keys.contains(&e.key.as_str())
@@ -315,7 +315,7 @@ impl Config {
     }
 }
 
-/// What git takes for a blank.
+/// Returns whether git takes a character for a blank.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
@@ -452,7 +452,7 @@ mod tests {
         }
     }
 
-    /// What git lists, where it takes the text.
+    /// Returns the entries that git lists, where it accepts the text.
     fn by_git(text: &str) -> Option<Vec<String>> {
         let file = tempfile::NamedTempFile::new().unwrap();
         fs::write(file.path(), text).unwrap();
@@ -506,7 +506,7 @@ mod tests {
     ];
 
     proptest::proptest! {
-        /// What git takes is taken, and read the same.
+        /// A text that git accepts is accepted, and read the same.
         #[test]
         fn git_reads_the_same(pieces in proptest::collection::vec(proptest::sample::select(PIECES), 0..14), begun: bool) {
             let text = format!("{}{}", if begun { "[a]\n" } else { "" }, pieces.concat());

@@ -1,8 +1,8 @@
-//! Which directories belong to a repository.
+//! Directories that belong to a repository.
 //!
 //! Nothing of the repository is run, and nothing in it is believed alone: a `.git` file is content of the
 //! folder, so it may name any directory. It counts only when that directory names this place in turn, which
-//! nobody can arrange who could not write there before.
+//! needs write access there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -25,7 +25,7 @@ pub(crate) const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "seque
 /// Prefix of the names with which git remembers a bisection that is not finished.
 pub(crate) const BISECT: &[u8] = b"BISECT_";
 
-/// How a working tree is tied to its repository.
+/// Connection of a working tree to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tie {
     /// `.git` is the git directory.
@@ -50,9 +50,9 @@ pub(crate) struct Repository {
     pub(crate) common: PathBuf,
 }
 
-/// What was found at a directory.
+/// Git layout of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum GitLayout {
     Nothing,
     Repository(Repository),
     /// A `.git` file that names a place which does not point back. Held in place, otherwise not followed.
@@ -65,24 +65,26 @@ pub(crate) enum Found {
 }
 
 /// Looks at `top/.git`.
-pub(crate) fn at(top: &Path) -> Found {
+pub(crate) fn at(top: &Path) -> GitLayout {
     let dot_git = top.join(".git");
-    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return Found::Nothing };
+    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return GitLayout::Nothing };
     if meta.is_dir() {
-        return Found::Repository(Repository {
+        return GitLayout::Repository(Repository {
             tie: Tie::Plain,
             top: top.to_owned(),
             git_dir: dot_git.clone(),
             common: dot_git,
         });
     }
-    let Some(named) = read_pointer(&dot_git, b"gitdir:") else { return Found::Odd(dot_git) };
+    let Some(named) = read_pointer(&dot_git, b"gitdir:") else { return GitLayout::Odd(dot_git) };
     let Ok(git_dir) = fs::canonicalize(top.join(&named)) else {
-        return Found::Unproven { pointer: dot_git, named };
+        return GitLayout::Unproven { pointer: dot_git, named };
     };
     match tied(top, &dot_git, &git_dir) {
-        Some((tie, common)) => Found::Repository(Repository { tie, top: top.to_owned(), git_dir, common }),
-        None => Found::Unproven { pointer: dot_git, named: git_dir },
+        Some((tie, common)) => {
+            GitLayout::Repository(Repository { tie, top: top.to_owned(), git_dir, common })
+        }
+        None => GitLayout::Unproven { pointer: dot_git, named: git_dir },
     }
 }
 
@@ -107,7 +109,7 @@ pub(crate) fn is_repository(place: &Path) -> bool {
     if is_named { fs::symlink_metadata(place).is_ok() } else { serves_as_git_dir(place) }
 }
 
-/// The same, where what cannot be looked at counts as one.
+/// Returns whether a directory may be a repository: one that cannot be read counts.
 pub(crate) fn may_be_repository(place: &Path) -> bool {
     let looked = fs::symlink_metadata(place.join("HEAD"));
     let absent =
@@ -193,17 +195,17 @@ pub(crate) fn worktrees(common: &Path) -> impl Iterator<Item = PathBuf> + use<> 
     directories(&common.join("worktrees"))
 }
 
-/// How many worktrees are asked while a process waits for the answer.
+/// Most worktrees that are read while a process waits for the answer.
 const MOST_ASKED: usize = 256;
 
-/// Returns whether a repository has written down that a working tree of its own is about to have this `.git` file. git does so
-/// before it makes the file; so can anybody who may write in the repository: what the file says is another question.
+/// Returns whether a repository registered a worktree with this `.git` file. git does so before it creates the file; so can
+/// any process that may write in the repository: the content of the file is checked apart.
 pub(crate) fn expects_worktree(common: &Path, dot_git: &Path) -> bool {
     let linked: Vec<PathBuf> = worktrees(common).take(MOST_ASKED).collect();
     is_expected_by(&linked, dot_git)
 }
 
-/// The same for the git directories of linked worktrees.
+/// Returns whether one of these git directories of linked worktrees names this `.git` file.
 pub(crate) fn is_expected_by(linked: &[PathBuf], dot_git: &Path) -> bool {
     linked.iter().any(|git_dir| linked_dot_git(git_dir).as_deref() == Some(dot_git))
 }
@@ -246,7 +248,7 @@ pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
 /// of [`at`], and nothing in what is the worktree's own that git would run or that leads it out.
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
     let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));
-    let Some(Found::Repository(found)) = parent.map(at) else { return false };
+    let Some(GitLayout::Repository(found)) = parent.map(at) else { return false };
     found.tie == Tie::Worktree
         && repositories.contains(&found.common)
         && UNFINISHED

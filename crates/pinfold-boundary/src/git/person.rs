@@ -6,9 +6,9 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, Entry};
+use super::config::{Config, ConfigEntry};
 
-/// More files than anybody includes.
+/// Most included files.
 const MOST_FILES: usize = 64;
 
 /// Files of the person's configuration, each with its directory.
@@ -35,13 +35,13 @@ impl Person {
         Self(read)
     }
 
-    /// What it says, and relative to which directory it names other files.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Path, &Entry)> {
+    /// Returns its entries, each with the directory to which its paths are relative.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Path, &ConfigEntry)> {
         self.0.iter().flat_map(|(at, config)| config.entries().iter().map(move |entry| (at.as_path(), entry)))
     }
 }
 
-fn included(entry: &Entry) -> Option<&str> {
+fn included(entry: &ConfigEntry) -> Option<&str> {
     let includes = matches!(entry.section.as_str(), "include" | "includeif") && entry.key == "path";
     entry.value.as_deref().filter(|_| includes)
 }

@@ -1,12 +1,12 @@
-//! What is held of a repository, so that git's commands work and nothing is planted for git outside.
+//! Protection of a repository: git's commands work inside, and nothing is planted for git outside.
 //!
 //! A git directory stays writable, since nearly every command renames something in it, but it is pinned in its
-//! place, and what names programs in it is held: `hooks`, `config`, `info`, `config.worktree`, `commondir`
+//! place, and the files in it that name programs are held: `hooks`, `config`, `info`, `config.worktree`, `commondir`
 //! (which would lead git to another configuration), `objects/info/alternates` (to other objects). Held means
 //! read-only, also when missing. The person's `config` is covered by a private copy, so that commands which
 //! store a key go through; [`super::settle`] brings the harmless keys back.
 //!
-//! What stays possible: a running rebase's list may hold `exec` lines. It has to be writable for a rebase to
+//! Not covered: a running rebase's list may hold `exec` lines. It has to be writable for a rebase to
 //! work; one that is left behind is reported.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, Entry};
+use super::config::{Config, ConfigEntry};
 use super::layout::{self, Repository, Tie};
 use super::person::{Person, expanded};
 pub(crate) use super::settle::PrivateConfig;
@@ -23,33 +23,38 @@ use crate::private::Private;
 
 /// A git directory whose configuration is covered by a private copy, and those that are held at all.
 #[derive(Debug, Default)]
-pub(crate) struct Held {
+pub(crate) struct ProtectedGitDir {
     pub(crate) configs: Vec<PrivateConfig>,
     pub(crate) git_dirs: Vec<PathBuf>,
 }
 
-impl Held {
+impl ProtectedGitDir {
     /// Directories of private copies.
     pub(crate) fn copies(&self) -> Vec<PathBuf> {
         self.configs.iter().map(|copy| copy.directory().to_owned()).collect()
     }
 }
 
-/// What is known beside a repository.
+/// Context of the protection.
 pub(crate) struct Known<'a> {
-    /// Whether a path lies in what the person granted.
+    /// Test whether a path lies in a granted folder.
     pub(crate) inside: &'a dyn Fn(&Path) -> bool,
-    /// Where copies of configurations are kept, if the kernel can lead git there.
+    /// Directory of the copies of configurations, if the kernel can mount them.
     pub(crate) private: Option<&'a Private>,
     pub(crate) home: Option<&'a Path>,
     /// The person's own configuration.
     pub(crate) person: &'a Person,
-    /// What changes in the repository is judged when it is tried.
+    /// System calls are mediated: changes in the repository are judged when they are tried.
     pub(crate) mediated: bool,
 }
 
 /// Writes down what is held of one repository.
-pub(crate) fn protect(repository: &Repository, known: &Known<'_>, places: &mut Places, held: &mut Held) {
+pub(crate) fn protect(
+    repository: &Repository,
+    known: &Known<'_>,
+    places: &mut Places,
+    held: &mut ProtectedGitDir,
+) {
     let inside = known.inside;
     let Repository { tie, top, git_dir, common } = repository;
     if *tie != Tie::Bare && *tie != Tie::Plain {
@@ -87,7 +92,13 @@ fn own_modules(git_dir: &Path, common: &Path) -> Vec<PathBuf> {
     if git_dir == common { Vec::new() } else { layout::modules(git_dir) }
 }
 
-fn git_directory(dir: &Path, is_folder: bool, known: &Known<'_>, places: &mut Places, held: &mut Held) {
+fn git_directory(
+    dir: &Path,
+    is_folder: bool,
+    known: &Known<'_>,
+    places: &mut Places,
+    held: &mut ProtectedGitDir,
+) {
     if held.git_dirs.iter().any(|d| d == dir) {
         return;
     }
@@ -133,7 +144,7 @@ fn hold_config(
     config: Option<&Config>,
     private: Option<&Private>,
     places: &mut Places,
-    held: &mut Held,
+    held: &mut ProtectedGitDir,
 ) {
     let path = dir.join("config");
     let why = "git runs programs that are named there";
@@ -178,7 +189,7 @@ fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut Places) 
     }
 }
 
-/// What a working tree has checked out.
+/// Holds `HEAD` and the index of a working tree.
 fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
     for name in ["HEAD", "index"] {
         let path = git_dir.join(name);
@@ -199,7 +210,7 @@ fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places:
 pub(crate) const NAMED: &str = "git's configuration names it";
 pub(crate) const NAMED_BY_PERSON: &str = "your configuration of git names it";
 
-/// What the configuration of a git directory names for git to run or read, resolved.
+/// Returns the paths in the configuration of a git directory that git runs or reads, resolved.
 pub(crate) fn config_names(
     (git_dir, worktree): (&Path, &Path),
     config: &Config,
@@ -214,14 +225,14 @@ pub(crate) fn config_names(
     named.flat_map(|(named, missing)| held_for(&named, missing)).filter(|place| !is_around(place)).collect()
 }
 
-/// The same for what the person's own configuration names in this repository.
+/// Holds the paths that the user's own configuration names in this repository.
 fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut Places) {
     for place in person_names(repository, known.person, known.home).filter(|place| (known.inside)(place)) {
         hold(&place, NAMED_BY_PERSON, places);
     }
 }
 
-/// What the person's own configuration names in a repository, resolved.
+/// Returns the paths in a repository that the user's own configuration names, resolved.
 pub(crate) fn person_names(
     repository: &Repository,
     person: &Person,
@@ -234,7 +245,7 @@ pub(crate) fn person_names(
         .filter(move |real| !top.starts_with(real) && !git_dir.starts_with(real))
 }
 
-/// Where it really is, so that it is held there. One that is missing cannot be made, and neither can a directory above it
+/// Returns the real paths to hold. One that is missing cannot be made, and neither can a directory above it
 /// that is missing.
 fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> + use<> {
     let real = fs::canonicalize(named).ok();
@@ -249,7 +260,7 @@ fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> + use<
 
 /// The paths that an entry names, each with whether it counts when it is missing. `at`: relative to what it names
 /// configurations.
-fn names(entry: &Entry, at: &Path, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
+fn names(entry: &ConfigEntry, at: &Path, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
     let Some(value) = entry.value.as_deref().filter(|value| !value.is_empty()) else { return Vec::new() };
     match (entry.section.as_str(), entry.key.as_str()) {
         ("core", "hookspath" | "attributesfile") => vec![(expanded(top, value, home), true)],

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, statat, unlinkat};
 use serde::Serialize;
 
-use super::config::{Config, Entry};
+use super::config::{Config, ConfigEntry};
 
 /// Keys of a `branch` section that come back.
 const HARMLESS: [&str; 5] = ["remote", "pushremote", "merge", "rebase", "description"];
@@ -23,7 +23,7 @@ const HARMLESS: [&str; 5] = ["remote", "pushremote", "merge", "rebase", "descrip
 /// Branches whose keys are brought back after one run.
 const MAX_BRANCHES: usize = 1_024;
 
-/// Keys named in the report: whoever stores more has made the point.
+/// Most keys that the report names.
 const MAX_LEFT_OUT: usize = 256;
 
 /// One configuration with its private copy.
@@ -35,7 +35,7 @@ pub(crate) struct PrivateConfig {
     directory: PathBuf,
 }
 
-/// What became of the keys that a run stored in one repository.
+/// Result for the keys that a run stored in the configuration of one repository.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ConfigOutcome {
     /// The git directory.
@@ -98,7 +98,7 @@ impl PrivateConfig {
         }
     }
 
-    /// Sets the branches' keys in the real file as it is now: somebody outside may have changed it meanwhile.
+    /// Sets the branches' keys in the real file as it is now: a process outside may have changed it meanwhile.
     fn edit(&self, after: &Config, branches: &[String]) -> io::Result<()> {
         let lock = Lock::take(&self.held)?;
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -161,12 +161,12 @@ pub(crate) fn differs_harmlessly(before: &Config, after: &Config) -> bool {
 }
 
 /// Names of entries that differ and for which `counts` holds, each once.
-fn changed(before: &Config, after: &Config, counts: impl Fn(&Entry) -> bool) -> Vec<String> {
-    let same = |a: &Entry, b: &Entry| a.name() == b.name() && a.value == b.value;
-    let lacks = |config: &Config, e: &Entry| !config.entries().iter().any(|other| same(other, e));
+fn changed(before: &Config, after: &Config, counts: impl Fn(&ConfigEntry) -> bool) -> Vec<String> {
+    let same = |a: &ConfigEntry, b: &ConfigEntry| a.name() == b.name() && a.value == b.value;
+    let lacks = |config: &Config, e: &ConfigEntry| !config.entries().iter().any(|other| same(other, e));
     let new = after.entries().iter().filter(|e| lacks(before, e));
     let gone = before.entries().iter().filter(|e| lacks(after, e));
-    let mut names: Vec<String> = new.chain(gone).filter(|e| counts(e)).map(Entry::name).collect();
+    let mut names: Vec<String> = new.chain(gone).filter(|e| counts(e)).map(ConfigEntry::name).collect();
     names.sort();
     names.dedup();
     names
@@ -187,7 +187,7 @@ fn changed_branches(before: &Config, after: &Config) -> Vec<String> {
 
 /// A key that says which branch follows which, with a value of the plain kind. A remote has to be one that the
 /// person knows already: a URL in its place would be followed by the next `git pull`.
-fn harmless(entry: &Entry, known: &Config) -> bool {
+fn harmless(entry: &ConfigEntry, known: &Config) -> bool {
     let (Some(branch), Some(value)) = (entry.subsection.as_deref(), entry.value.as_deref()) else {
         return false;
     };

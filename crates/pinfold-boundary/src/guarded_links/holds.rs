@@ -9,7 +9,7 @@ use super::{Linked, Reason, follow};
 use crate::git::protect::pin_between;
 use crate::place::{Hold, Places, Standing};
 
-/// Holds it where nobody judges calls: a missing place by the first missing directory on the way to it.
+/// Holds the targets where system calls are not mediated: a missing one by the first missing directory on the way to it.
 pub(crate) fn wall(linked: &[Linked], granted: &[PathBuf], places: &mut Places) {
     for Linked { place, why, .. } in linked {
         if places.standing(place) != Standing::Writable {
@@ -43,7 +43,7 @@ pub(crate) fn judge(linked: &[Linked], own: &[PathBuf], places: &mut Places) {
     }
 }
 
-/// The same for the file tools: what needs a person at the name needs one at what it leads to.
+/// Adds guards for the file tools: a target needs an approver as its guarded name does.
 pub(crate) fn with(linked: &[Linked], guards: Guards) -> Guards {
     let sensitive = linked.iter().filter(|linked| linked.kind.is_sensitive());
     sensitive.fold(guards, |guards, linked| guards.with_run(&linked.place, &linked.why))

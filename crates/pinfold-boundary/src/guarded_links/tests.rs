@@ -4,12 +4,12 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 
-struct Bed {
+struct LinkBed {
     _place: tempfile::TempDir,
     top: PathBuf,
 }
 
-impl Bed {
+impl LinkBed {
     /// Directories and files (`NAME`), and links (`NAME -> TEXT`).
     fn new(names: &[&str]) -> Self {
         let place = tempfile::tempdir().unwrap();
@@ -29,10 +29,10 @@ impl Bed {
 
     fn held(&self) -> BTreeSet<String> {
         let guards = Guards::default();
-        let mut look = Look::new(&guards, None);
+        let mut look = LinkSearch::new(&guards, None);
         look.around(&self.top);
         let (found, reach) = look.finish();
-        assert_eq!(reach, Reach::Everything);
+        assert_eq!(reach, Coverage::Everything);
         let name = |linked: &Linked| linked.place.strip_prefix(&self.top).unwrap().display().to_string();
         found.iter().map(name).collect()
     }
@@ -68,7 +68,7 @@ fn what_guarded_names_lead_to_is_held() {
         // What others publish is not acted on.
         (&["node_modules/p/.vscode -> ../../x"], &[]),
     ] {
-        let held = Bed::new(names).held();
+        let held = LinkBed::new(names).held();
         let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
         let is_right =
             if names[0].starts_with(".config") { expected.is_subset(&held) } else { expected == held };
@@ -78,9 +78,9 @@ fn what_guarded_names_lead_to_is_held() {
 
 #[test]
 fn one_directory_is_looked_at_with_what_is_guarded_in_it() {
-    let bed = Bed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
+    let bed = LinkBed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
     let guards = Guards::default();
-    let mut look = Look::new(&guards, None);
+    let mut look = LinkSearch::new(&guards, None);
     look.directly_in(&bed.top);
     let (found, _) = look.finish();
     let places: BTreeSet<&Path> =

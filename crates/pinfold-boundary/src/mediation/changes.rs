@@ -1,7 +1,7 @@
-//! What a run changed that runs or is acted on later, noted as it happens.
+//! Changes of a run to files that run or are acted on later, noted as they happen.
 //!
-//! A file is looked at before its first change and once more at the end: one that ends as it was is no change. What other
-//! runs or a person did meanwhile is theirs, and not noted.
+//! A file is looked at before its first change and once more at the end: one that ends as it was is no change. Changes by other
+//! runs or by a person meanwhile are not noted.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,22 +20,22 @@ const MAX_COMPARED: u64 = 1 << 20;
 /// Noted places.
 #[derive(Debug, Default)]
 pub(crate) struct Changes {
-    files: BTreeMap<PathBuf, State>,
-    /// What may have become a repository.
+    files: BTreeMap<PathBuf, PriorState>,
+    /// Directories that may have become repositories.
     repositories: BTreeSet<PathBuf>,
     /// Directories that were moved, with all that was in them.
     moved: BTreeSet<PathBuf>,
     /// Operations of git that were begun.
     begun: BTreeSet<PathBuf>,
     /// Files by which git goes on with an operation that was begun before.
-    continued: BTreeMap<PathBuf, State>,
-    /// How many were not noted.
+    continued: BTreeMap<PathBuf, PriorState>,
+    /// Number of changes that were not noted.
     more: u64,
 }
 
-/// What stood at a place.
+/// State of a path before its first change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum State {
+enum PriorState {
     Nothing,
     Directory,
     File {
@@ -45,11 +45,11 @@ enum State {
     },
     Link(PathBuf),
     Other,
-    /// It cannot be looked at, and may be anything.
+    /// A path that cannot be read, and may be anything.
     Unseen,
 }
 
-impl State {
+impl PriorState {
     fn of(place: &Path) -> Self {
         let found = match fs::symlink_metadata(place) {
             Ok(found) => found,
@@ -93,13 +93,13 @@ fn content(place: &Path) -> Option<u64> {
 }
 
 /// Adds what stands at a place, unless that was noted before. Returns how many were left out.
-fn add(files: &mut BTreeMap<PathBuf, State>, place: &Path) -> u64 {
+fn add(files: &mut BTreeMap<PathBuf, PriorState>, place: &Path) -> u64 {
     let is_full = files.len() >= MOST;
     match files.entry(place.to_owned()) {
         Entry::Occupied(_) => 0,
         Entry::Vacant(_) if is_full => 1,
         Entry::Vacant(free) => {
-            free.insert(State::of(place));
+            free.insert(PriorState::of(place));
             0
         }
     }
@@ -133,7 +133,7 @@ impl Changes {
         let at = |place: &Path| place.strip_prefix(from).ok().map(|below| to.join(below));
         let inside: Vec<PathBuf> = self.files.keys().filter_map(|place| at(place)).collect();
         for place in inside {
-            self.files.entry(place).or_insert(State::Nothing);
+            self.files.entry(place).or_insert(PriorState::Nothing);
         }
         for list in [&mut self.repositories, &mut self.moved, &mut self.begun] {
             let moved: Vec<PathBuf> = list.iter().filter_map(|place| at(place)).collect();
@@ -147,11 +147,11 @@ impl Changes {
     pub(crate) fn changed(&self) -> impl Iterator<Item = &PathBuf> {
         self.files
             .iter()
-            .filter(|(place, before)| !before.is_still(&State::of(place)))
+            .filter(|(place, before)| !before.is_still(&PriorState::of(place)))
             .map(|(place, _)| place)
     }
 
-    /// What may be a repository.
+    /// Returns the directories that may be repositories.
     pub(crate) fn repositories(&self) -> impl Iterator<Item = &PathBuf> {
         self.repositories.iter()
     }
@@ -163,16 +163,16 @@ impl Changes {
 
     /// Operations that were begun and not ended, and the changed files of earlier ones.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &PathBuf> {
-        let is_there = |now: &State| *now != State::Nothing;
-        let begun = self.begun.iter().filter(move |state| is_there(&State::of(state)));
+        let is_there = |now: &PriorState| *now != PriorState::Nothing;
+        let begun = self.begun.iter().filter(move |state| is_there(&PriorState::of(state)));
         let continued = self.continued.iter().filter(move |(place, before)| {
-            let now = State::of(place);
+            let now = PriorState::of(place);
             is_there(&now) && !before.is_still(&now)
         });
         begun.chain(continued.map(|(place, _)| place))
     }
 
-    /// How many changes were not noted.
+    /// Returns the number of changes that were not noted.
     pub(crate) fn more(&self) -> u64 {
         self.more
     }

@@ -8,16 +8,16 @@ use std::path::Path;
 
 use crate::git::layout;
 
-/// How a path in a git directory may change.
+/// Permitted changes of a path in a git directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GitPart {
-    /// As any file.
+    /// Changes as any file.
     Free,
     /// Not at all.
     Held(&'static str),
-    /// It may be written beneath, but stays where it is.
+    /// Can be written beneath, but not moved.
     Pinned(&'static str),
-    /// It may be replaced by another file, and is never missing.
+    /// Can be replaced by another file, but not removed.
     Kept(&'static str),
     /// The configuration: replaced by one that differs in harmless keys alone.
     Config,

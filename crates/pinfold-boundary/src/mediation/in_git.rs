@@ -212,7 +212,7 @@ impl Mediator {
         self.git_dir_around(boundary, place, place)
     }
 
-    /// The same, where a git directory without a telling name is looked for from `innermost` outwards.
+    /// Searches for a git directory without a telling name, from `innermost` outwards.
     pub(super) fn git_dir_around(
         &self,
         boundary: &Boundary,

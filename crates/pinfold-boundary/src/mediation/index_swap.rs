@@ -21,7 +21,8 @@ const INDEX: &str = "index";
 /// Bytes of an index. A million files take some 100 MiB.
 const MAX_SIZE: u64 = 1 << 28;
 
-const LEADS_OUT: &str = "git writes where the paths in it lead: it is replaced as a whole, by one whose paths stay in the working tree";
+const LEADS_OUT: &str =
+    "git writes to the paths in it: it is replaced as a whole, by one whose paths stay in the working tree";
 
 /// Returns whether git looks for an index at `below` in a git directory: at its top, or at that of a worktree or submodule.
 /// A name that merely looks so in the directory of a submodule counts unless it surely is a part of a reference or log.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::git::layout;
 
-/// How long an answer is believed: what others change outside is noticed after that.
+/// Lifetime of an answer: changes from outside are noticed after that.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// Answers that are kept; then all are dropped.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::is_among_dependencies;
 use super::made::Made;
 use crate::boundary::Boundary;
-use crate::guarded_links::{Linked, Look};
+use crate::guarded_links::{LinkSearch, Linked};
 
 /// Directories that are remembered before all are looked at anew.
 const MOST: usize = 100_000;
@@ -20,8 +20,8 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Looks at a directory and those above it, each once. What stands in one that this run made is the run's, and what
-    /// stands among dependencies other people's: nobody acts on it.
+    /// Looks at a directory and those above it, each once. Directories that this run made, and those of dependencies, are
+    /// skipped: no tool acts on guarded names there.
     pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) {
         let above = nearest.into_iter().flat_map(Path::ancestors);
         for directory in above.take_while(|at| boundary.is_within_granted(at)) {
@@ -36,7 +36,7 @@ impl Links {
             if is_others || made.is_new_project(directory) || made.is_in_new_tree(directory) {
                 continue;
             }
-            let mut look = Look::new(boundary.guards_by_name(), boundary.home());
+            let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home());
             look.directly_in(directory);
             let (found, _) = look.finish();
             let found = found.into_iter().filter(|linked| boundary.minds_link_to(&linked.place));
@@ -44,7 +44,7 @@ impl Links {
         }
     }
 
-    /// What leads to a place, or to a directory above it.
+    /// Returns the link that leads to a path, or to a directory above it.
     pub(super) fn at(&self, place: &Path) -> Option<&Linked> {
         if self.held.is_empty() { None } else { place.ancestors().find_map(|at| self.held.get(at)) }
     }

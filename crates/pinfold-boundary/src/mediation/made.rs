@@ -9,13 +9,13 @@ use pinfold_sandbox::FileIdentity;
 /// Directories that are remembered. Further ones count as if they had been there before.
 const MOST: usize = 1 << 21;
 
-/// What this run made.
+/// Directories and files that this run made.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     directories: HashSet<FileIdentity>,
     /// Granted folders in which nothing was at the start.
     empty: Vec<PathBuf>,
-    /// Whether a `.git` directory was among them.
+    /// A `.git` directory was among them.
     repositories: bool,
     /// Git directories of linked worktrees.
     worktrees: Vec<PathBuf>,
@@ -94,7 +94,7 @@ mod tests {
             if is_told {
                 made.forget(&at, first);
             } else {
-                // Somebody else removed it: the clock of a file system goes in steps.
+                // Another process removed it: the clock of a file system goes in steps.
                 sleep(Duration::from_millis(20));
             }
             fs::create_dir(&at).unwrap();

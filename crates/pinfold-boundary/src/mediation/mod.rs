@@ -1,6 +1,6 @@
-//! What processes of a mediated run may change inside the folder.
+//! Changes inside the folder by processes of a mediated run.
 //!
-//! The supervisor carries every such call out, so that this is the wall itself: whatever is refused here does not happen,
+//! The supervisor executes every such call, so that this is the enforcement itself: a call refused here has no effect,
 //! whether the name existed at the start or not, however it is spelled, and whatever else runs. Nothing is searched for
 //! beforehand: a place is judged when it is named.
 
@@ -26,7 +26,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, Held};
+use pinfold_policy::{Guard, GuardKind, KernelHold};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent};
 
 use crate::boundary::Boundary;
@@ -72,7 +72,7 @@ impl Mediator {
         Self { made: Made::new(boundary.granted()), ..Self::default() }
     }
 
-    /// What is put in place of a file that is renamed.
+    /// Returns the content in place of that of a renamed file.
     pub(crate) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.swap.content_for(attempts)
     }
@@ -226,13 +226,13 @@ impl Mediator {
         self.holds(boundary, place, guard, directory).then(|| guard.why().to_owned())
     }
 
-    /// Returns whether a guarded place is held, whose name stands in `directory`.
+    /// Returns whether a guarded path is held. `directory`: the one with the guarded name.
     fn holds(&self, boundary: &Boundary, place: &Path, guard: &Guard, directory: &Path) -> bool {
         let in_new_tree = || self.made.is_in_new_tree(directory);
         match guard.kind() {
             GuardKind::Policy => !in_new_tree(),
             GuardKind::Build => false,
-            _ if guard.held() == Held::Asked || is_among_dependencies(boundary, place) => false,
+            _ if guard.held() == KernelHold::Asked || is_among_dependencies(boundary, place) => false,
             GuardKind::Autorun => !self.made.is_new_project(directory) && !in_new_tree(),
             GuardKind::Git
             | GuardKind::ShellStartup
@@ -397,7 +397,7 @@ fn link_text(attempt: &Attempt) -> Option<PathBuf> {
 
 /// Returns whether a guard of git is about the person's own configuration, which lies in no git directory.
 pub(crate) fn is_of_person(guard: &Guard) -> bool {
-    !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != Held::Asked
+    !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != KernelHold::Asked
 }
 
 /// The guard of a place by its name, with the directory in which that stands. What belongs to a git directory is no such name.

@@ -13,15 +13,15 @@ use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::Why;
 use super::made::Made;
-use crate::git::config::{Config, Entry};
+use crate::git::config::{Config, ConfigEntry};
 
 const RUNS: &str =
     "git outside would run what a repository inside another one names there; it is for the person to set up";
 
-/// What a place in the git directory of such a repository is.
+/// Class of a path in the git directory of such a repository.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
-    /// It leads to no program.
+enum NestedPart {
+    /// Names no program.
     Free,
     /// A hook, or another way to a configuration.
     Closed,
@@ -29,9 +29,9 @@ enum Part {
     Config,
 }
 
-/// What becomes of a change in the git directory of a repository that this run made.
+/// Decision about a change in the git directory of a repository that this run made.
 pub(super) enum Nested {
-    /// It is judged by nothing else.
+    /// Allowed without another check.
     Free,
     Refused(Why),
     /// A configuration takes the place of another, if it [is plain](is_plain).
@@ -49,12 +49,12 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
         && !is_data(below)
         && source(attempt).is_some_and(|from| fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()));
     let makes_directory = attempt.intent == Intent::MakeDir;
-    let minds = changes && (moves_directory || part != Part::Free && !makes_directory);
+    let minds = changes && (moves_directory || part != NestedPart::Free && !makes_directory);
     if !minds || !is_nested(made, git_dir) {
         return Nested::Free;
     }
     let replaces = matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
-    if part == Part::Config && replaces && !moves_directory {
+    if part == NestedPart::Config && replaces && !moves_directory {
         return Nested::Config;
     }
     Nested::Refused(RUNS.to_owned())
@@ -71,7 +71,7 @@ pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
     above.into_iter().any(|above| is_there(&above))
 }
 
-/// Where what is moved comes from.
+/// Returns the source of a move.
 fn source(attempt: &Attempt) -> Option<&Path> {
     match &attempt.detail {
         Detail::From(from) | Detail::SecondNameOf(from) | Detail::Exchange(from) => Some(from),
@@ -86,18 +86,18 @@ pub(super) fn is_data(below: &Path) -> bool {
     })
 }
 
-fn part(below: &Path) -> Part {
+fn part(below: &Path) -> NestedPart {
     if is_data(below) {
-        return Part::Free;
+        return NestedPart::Free;
     }
     let name = below.file_name().unwrap_or_default();
     let is_sample = Path::new(name).extension() == Some(OsStr::new("sample"));
     let hook = below.components().any(|component| component == Component::Normal(OsStr::new("hooks")));
     match name.to_str() {
-        Some("config") => Part::Config,
-        Some("config.worktree" | "commondir") => Part::Closed,
-        _ if hook && !is_sample => Part::Closed,
-        _ => Part::Free,
+        Some("config") => NestedPart::Config,
+        Some("config.worktree" | "commondir") => NestedPart::Closed,
+        _ if hook && !is_sample => NestedPart::Closed,
+        _ => NestedPart::Free,
     }
 }
 
@@ -109,7 +109,7 @@ pub(super) fn is_plain(config: &Config) -> bool {
     config.entries().iter().all(is_plain_entry)
 }
 
-fn is_plain_entry(entry: &Entry) -> bool {
+fn is_plain_entry(entry: &ConfigEntry) -> bool {
     let keys: &[&str] = match (entry.section.as_str(), entry.subsection.is_some()) {
         ("core", false) => &[
             "autocrlf",
@@ -173,19 +173,19 @@ mod tests {
     #[test]
     fn a_part_is_told_by_its_name() {
         for (path, expected) in [
-            ("config", Part::Config),
-            ("config.lock", Part::Free),
-            ("config.worktree", Part::Closed),
-            ("commondir", Part::Closed),
-            ("hooks", Part::Closed),
-            ("hooks/post-checkout", Part::Closed),
-            ("hooks/post-checkout.sample", Part::Free),
-            ("index", Part::Free),
-            ("refs/heads/config", Part::Free),
-            ("refs/heads/hooks/x", Part::Free),
-            ("modules/refs/config", Part::Config),
-            ("modules/a/hooks/x", Part::Closed),
-            ("worktrees/w/config.worktree", Part::Closed),
+            ("config", NestedPart::Config),
+            ("config.lock", NestedPart::Free),
+            ("config.worktree", NestedPart::Closed),
+            ("commondir", NestedPart::Closed),
+            ("hooks", NestedPart::Closed),
+            ("hooks/post-checkout", NestedPart::Closed),
+            ("hooks/post-checkout.sample", NestedPart::Free),
+            ("index", NestedPart::Free),
+            ("refs/heads/config", NestedPart::Free),
+            ("refs/heads/hooks/x", NestedPart::Free),
+            ("modules/refs/config", NestedPart::Config),
+            ("modules/a/hooks/x", NestedPart::Closed),
+            ("worktrees/w/config.worktree", NestedPart::Closed),
         ] {
             assert_eq!(part(Path::new(path)), expected, "{path}");
         }

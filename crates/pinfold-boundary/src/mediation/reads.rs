@@ -1,11 +1,11 @@
-//! Which opens for reading are looked at: those whose path names something that may not be read.
+//! Selection of the opens for reading that are observed: those whose path names something that may not be read.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use pinfold_policy::{DeniedPattern, Guards, Held};
+use pinfold_policy::{DeniedPattern, Guards, KernelHold};
 
 /// Names by which a path is worth a look. Most paths have none of them, and nothing else is asked about those.
 #[derive(Debug, Default)]
@@ -15,7 +15,7 @@ pub(crate) struct ReadNames {
     suffixes: Vec<Vec<u8>>,
     /// A pattern is too wide to be told by names.
     any: bool,
-    /// What a pattern matches may be named from within a directory that it matches.
+    /// A match of a pattern may be named relative to a directory that the pattern matches.
     relative: bool,
 }
 
@@ -27,7 +27,7 @@ impl ReadNames {
         denied: impl Iterator<Item = DeniedPattern<'p>>,
     ) -> Self {
         let mut all = Self::default();
-        for guard in guards.read_list().iter().filter(|guard| guard.held() != Held::Asked) {
+        for guard in guards.read_list().iter().filter(|guard| guard.held() != KernelHold::Asked) {
             all.add_pattern(guard.pattern().as_bytes());
         }
         denied.for_each(|pattern| all.add_denied(&pattern));
@@ -44,7 +44,7 @@ impl ReadNames {
     fn add_denied(&mut self, pattern: &DeniedPattern<'_>) {
         let text = pattern.text();
         self.add_pattern(&text);
-        // What is there now is hidden, and nobody works in it.
+        // An existing directory is hidden, and no process works in it.
         let appears_later = || !pattern.is_whole() || pattern.place().symlink_metadata().is_err();
         self.relative |= text.ends_with(b"*") && appears_later();
     }

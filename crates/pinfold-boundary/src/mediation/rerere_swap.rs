@@ -16,7 +16,7 @@ use crate::git::index::is_safe_path;
 /// Bytes of the list.
 const MAX_SIZE: u64 = 1 << 24;
 
-const LEADS_OUT: &str = "git reads and writes where the paths in it lead: it is replaced as a whole, by one whose paths stay in the working tree";
+const LEADS_OUT: &str = "git reads and writes the paths in it: it is replaced as a whole, by one whose paths stay in the working tree";
 
 /// Returns whether git looks for the list at `below` in a git directory.
 pub(super) fn is_merge_rr(git_dir: &Path, below: &Path) -> bool {

@@ -1,4 +1,4 @@
-//! What lies in a directory that is about to be moved as a whole, or has been.
+//! Walk through a directory that is about to be moved as a whole, or has been.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// Entries that are looked at. A larger directory is not moved as a whole: programs then copy it, file by file.
 const MOST: usize = 200_000;
 
-/// What to do with an entry of a walk.
+/// Decision about an entry of a walk.
 pub(crate) enum Visit {
     /// Look inside, if it is a directory.
     Enter,
@@ -16,12 +16,12 @@ pub(crate) enum Visit {
     Found,
 }
 
-/// How a walk ended.
+/// The end of a walk.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Walked {
     Everything,
     Found(PathBuf),
-    /// It is too large, or a part of it cannot be looked at.
+    /// The tree is too large, or a part of it cannot be read.
     InPart,
 }
 

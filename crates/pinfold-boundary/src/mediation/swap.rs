@@ -40,7 +40,7 @@ impl Swap {
     }
 
     /// Returns whether a change of a file that is only replaced as a whole is allowed: by a renamed file whose content is
-    /// accepted. Without the file git does nothing by it; one that is moved away comes back only as any other file does.
+    /// accepted. Removing the file is harmless; one that is moved away comes back only as any other file does.
     pub(super) fn replaces_whole(
         &mut self,
         attempt: &Attempt,

@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::made::Made;
 use crate::git::config::Config;
-use crate::git::layout::{self, Found, Repository, Tie};
+use crate::git::layout::{self, GitLayout, Repository, Tie};
 use crate::git::person::Person;
 use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
 
@@ -29,14 +29,14 @@ pub(crate) struct Trees {
     person: Option<Person>,
 }
 
-/// How many directories are remembered before all are looked at anew.
+/// Most directories that are remembered before all are read anew.
 const MOST: usize = 100_000;
 
 const UNREADABLE: &str =
-    "the configuration of its repository cannot be read, so that nobody can tell what git runs there";
+    "the configuration of its repository cannot be read, so it is unknown what git runs there";
 
 impl Trees {
-    /// The tree whose top is this directory, unless this run made it.
+    /// Returns the working tree with this top directory, unless this run made it.
     pub(crate) fn at(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
         if let Some(known) = self.known.get(top) {
             return known.clone();
@@ -55,14 +55,14 @@ impl Trees {
     fn look(&mut self, top: &Path, home: Option<&Path>) -> Tree {
         let closed = || Tree { closed: Some(UNREADABLE), ..Tree::default() };
         let repository = match layout::at(top) {
-            Found::Repository(repository) => repository,
+            GitLayout::Repository(repository) => repository,
             // Nothing is granted for it, but git acts by what is written there.
-            Found::Unproven { named, .. } if layout::serves_as_git_dir(&named) => {
+            GitLayout::Unproven { named, .. } if layout::serves_as_git_dir(&named) => {
                 let Some(common) = layout::common_dir(&named) else { return closed() };
                 Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named, common }
             }
             // What `.git` leads to is not read by git either.
-            Found::Nothing | Found::Unproven { .. } | Found::Odd(_) => return Tree::default(),
+            GitLayout::Nothing | GitLayout::Unproven { .. } | GitLayout::Odd(_) => return Tree::default(),
         };
         let mut held = Vec::new();
         for git_dir in git_dirs(&repository) {

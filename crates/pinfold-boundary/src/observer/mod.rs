@@ -17,7 +17,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_policy::{GuardKind, Held, SourcedRule};
+use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
 use pinfold_sandbox::{
     self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, Profile, Reply, Temp, Tier, Turn,
     Turns, Watcher,
@@ -39,8 +39,8 @@ pub trait Observer: Watcher + Debug {
     /// Returns the approver of hosts that no rule allows, where the run asks about them.
     fn host_approver(&self) -> Option<Arc<dyn HostApprover>>;
 
-    /// Returns what was tried, once no process of the run lives any more. Beside it: changes of files that run later, where
-    /// every change was observed.
+    /// Returns the escalations, once no process of the run is left, and the changes of files that run later, where every
+    /// change was observed.
     fn finish(self: Box<Self>) -> (EscalationOutcome, Option<AutorunChanges>);
 }
 
@@ -88,8 +88,8 @@ impl<'a> DenialObserver<'a> {
         }
     }
 
-    /// The same, which holds what lies outside the folder and could be let through. What is held inside, credentials,
-    /// and places of the run's own or of the kernel are walls as ever.
+    /// Suspends attempts outside the folder that an approver could allow. Held places inside, credentials, and places of the
+    /// run's own or of the kernel stay denied.
     #[must_use]
     pub fn negotiating(self) -> Self {
         Self { negotiates: true, ..self }
@@ -100,7 +100,7 @@ impl<'a> DenialObserver<'a> {
         self.limits.all()
     }
 
-    /// Returns what was refused, how many further ones are not in the list, and what was changed.
+    /// Returns the refusals, the number of those that the list left out, and the changes.
     pub fn finish(self) -> (Vec<Refused>, u64, Option<AutorunChanges>) {
         (
             self.refused.into_values().collect(),
@@ -333,16 +333,16 @@ impl<'a> DenialObserver<'a> {
                 return None;
             }
             return Some(Denial::watched(
-                "a `.git` file or link points git at configuration of somebody's making",
+                "a `.git` file or link points git at a configuration of unknown origin",
             ));
         }
         if layout::completes_a_bare_repository(name, parent) {
             return Some(Denial::watched(
-                "with it the directory would be a repository that nobody made with git",
+                "with it the directory would be a repository that was not made with git",
             ));
         }
         let guard = self.boundary.guard(place)?;
-        let held = guard.held() == Held::EvenMissing && guard.kind() != GuardKind::Git
+        let held = guard.held() == KernelHold::EvenMissing && guard.kind() != GuardKind::Git
             || self.boundary.would_appear(place);
         let fresh = makes || attempt.intent == Intent::MakeDir;
         (held && fresh).then(|| Denial::watched(guard.why()))
@@ -351,7 +351,7 @@ impl<'a> DenialObserver<'a> {
 
 /// Ruling about an attempt.
 enum AttemptRuling {
-    /// No wall is known to stand there, or it is the run's own.
+    /// No limit is known there, or the path is the run's own.
     Free,
     /// The supervisor carries it out.
     Allowed,
@@ -397,7 +397,7 @@ impl Watcher for DenialObserver<'_> {
             AttemptRuling::Allowed => Reply::CarryOut,
             AttemptRuling::Apart => Reply::Apart,
             AttemptRuling::Refused(no) if no.negotiable => Reply::Hold,
-            // Whoever only asks has tried nothing; the walls answer.
+            // `access` changes nothing; the sandbox answers.
             AttemptRuling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,
             // Nothing is lost by that: what is not written needs no lock.
             AttemptRuling::Refused(_) if attempt.intent == Intent::Lock => Reply::Refuse,
@@ -464,8 +464,8 @@ impl Watcher for DenialObserver<'_> {
     }
 }
 
-/// Returns whether somebody may let an attempt outside pass: not what is the kernel's own, nor a second name inside for a file that
-/// lies outside.
+/// Returns whether an approver may allow an attempt outside: not in the kernel's own places, nor a second name inside for a
+/// file that lies outside.
 fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
     let names_inside = match (attempt.intent, &attempt.detail) {
         (Intent::LinkFrom, sandbox::Detail::To(to)) => boundary.standing(to) != Standing::Outside,

@@ -26,9 +26,9 @@ pub(super) struct Denial {
     pub(super) why: String,
     pub(super) instead: &'static str,
     pub(super) to_allow: Cow<'static, str>,
-    /// No wall stands there: the watch itself has to say no.
+    /// The kernel does not deny it: the supervisor has to.
     pub(super) by_us: bool,
-    /// Somebody may let it pass.
+    /// An approver may allow it.
     pub(super) negotiable: bool,
     /// The rule that says so, and where it stands.
     pub(super) rule: Option<(String, String)>,
@@ -64,11 +64,11 @@ impl Denial {
         Self {
             to_allow: "set it yourself outside the run".into(),
             by_us: true,
-            ..Self::held("everybody on this machine who runs it would have the rights of its owner or group")
+            ..Self::held("every user of this machine who runs it would have the rights of its owner or group")
         }
     }
 
-    /// A file that is known by names elsewhere, where it would change too.
+    /// Returns the refusal for a file with other names, under which it would change too.
     pub(super) fn linked() -> Self {
         Self {
             why: "it has other names (hard links), and not all of them are known to lie in the folder".into(),
@@ -80,7 +80,7 @@ impl Denial {
         }
     }
 
-    /// By a deny rule.
+    /// Returns the refusal by a deny rule.
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {
             why: format!("{} denies it", crate::denied::named(rule)),
@@ -114,7 +114,7 @@ impl Denial {
         }
     }
 
-    /// At a port that no rule names.
+    /// Returns the refusal at a port that no rule names.
     pub(super) fn port() -> Self {
         Self {
             why: "no rule allows any host at this port".into(),
@@ -137,7 +137,7 @@ impl Denial {
         }
     }
 
-    /// On the Landlock tier, where there are hosts to be reached.
+    /// Returns the refusal on the Landlock tier, where there are hosts to be reached.
     pub(super) fn unproxied() -> Self {
         Self {
             why: "without a network of its own a run reaches hosts by the proxy alone".into(),
@@ -188,7 +188,7 @@ fn allow_socket(place: &Path) -> Cow<'static, str> {
     }
 }
 
-/// Returns what an intent is called in reports.
+/// Returns the name of an intent in reports.
 pub fn word(intent: Intent) -> &'static str {
     match intent {
         Intent::Read => "read",

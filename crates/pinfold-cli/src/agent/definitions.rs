@@ -106,7 +106,7 @@ pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> 
     add("file", &output::visible(&definition.source.to_string()));
     add("mode", definition.mode.map_or("that of who starts it", Mode::word));
     if !definition.trusted {
-        add("trust", "nobody trusts it: what it lists is not allowed by that (pinfold trust)");
+        add("trust", "not trusted: its list allows nothing by itself (pinfold trust)");
     }
     match &definition.allow_tools {
         None => add("tools", "all that its mode lets it use"),

@@ -2,18 +2,18 @@
 
 use std::io::Write as _;
 
-use pinfold_agent::{Event, How, Listener};
+use pinfold_agent::{CallOutcome, Event, Listener};
 
 use crate::output;
 
 /// Tells each event in a line or two, on standard error.
 #[derive(Debug)]
-pub(super) struct Told;
+pub(super) struct EventPrinter;
 
-impl Listener for Told {
+impl Listener for EventPrinter {
     fn tell(&self, event: &Event) {
         if let Some(text) = words(event) {
-            // In one piece, so that agents that work side by side do not mix; there is nobody to tell when that fails.
+            // In one write, so that lines of concurrent agents do not mix. A failed write cannot be reported.
             let _ = std::io::stderr().write_all((output::lines(&text) + "\n").as_bytes());
         }
     }
@@ -30,10 +30,10 @@ fn words(event: &Event) -> Option<String> {
             let line = format!("{agent}: {} -> {}", result.short, result.how.words());
             match result.how {
                 // The words that the model got, which say what to do instead.
-                How::Denied { .. } => {
+                CallOutcome::Denied { .. } => {
                     format!("{line}\n  {}", result.text.lines().next().unwrap_or_default())
                 }
-                How::Allowed | How::Failed { .. } => line,
+                CallOutcome::Allowed | CallOutcome::Failed { .. } => line,
             }
         }
         Event::Parked { short, why, .. } => format!("{agent}: {short} waits for a person: {why}"),
@@ -55,7 +55,7 @@ pub(super) struct AsJson;
 
 impl Listener for AsJson {
     fn tell(&self, event: &Event) {
-        // Whoever read it has read enough.
+        // A closed pipe ends the output, not the run.
         let _ = output::out(&format!("{}\n", event.clean()));
     }
 }

@@ -12,20 +12,20 @@ use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
     End, Ending, First, Follow, Holder, Judge, Listener, MakeShells, ModelError, ModelJudge, Models,
-    NotLeased, Parking, Parts, Providers, Reach, RunLease, RunLeases, Script, Store, Task, Team,
+    NotLeased, Parking, Parts, Providers, RunLease, RunLeases, Script, SpawnLimits, Store, Task, Team,
     asking_below, may_write, resumed,
 };
 use pinfold_terminal::ExclusiveTty;
 use serde_json::json;
 
 use super::definitions::{named, usable};
-use super::follow::{AsJson, Told};
+use super::follow::{AsJson, EventPrinter};
 use super::runs;
 use crate::args::AgentRun;
 use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
-use crate::record::span::Span;
+use crate::record::span::SessionSpan;
 use crate::session::{self, JudgeOf, SessionOptions, ShellMaker};
 use crate::{env, output, record, settings};
 
@@ -42,7 +42,7 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
     let of_settings = session::judging(&wish)?;
     let judge = judge(wanted, &*models, of_settings)?;
     runs::made()?;
-    let opened = Opened::open(wanted, wish, definition.as_ref(), judge.as_ref())?;
+    let opened = RunSessions::open(wanted, wish, definition.as_ref(), judge.as_ref())?;
     // A run that is at work is not gone on with; of a new one nothing is kept before it may begin.
     let at_work = wanted.resume.is_some().then(|| runs::opened(&name)).transpose()?;
     // Held until the run has ended.
@@ -154,8 +154,8 @@ struct Speakers {
     judge: Option<Arc<dyn Judge>>,
 }
 
-/// The sessions of a run, and who is asked.
-struct Opened {
+/// The sessions of a run, with its approver.
+struct RunSessions {
     /// The person's own.
     main: Session,
     /// Session of the agent: the same, or one below it.
@@ -164,11 +164,11 @@ struct Opened {
     follow: Follow,
     parking: Option<Arc<Parking>>,
     attended: bool,
-    /// In the record from its beginning to its end.
-    span: Span,
+    /// Span of the run in the audit log.
+    span: SessionSpan,
 }
 
-impl Opened {
+impl RunSessions {
     fn open(
         wanted: &AgentRun,
         wish: SessionOptions,
@@ -187,7 +187,7 @@ impl Opened {
                 parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
             Ok(asker.as_ref().map(Asker::asking).or(parked))
         })?;
-        let session::Opened { session: main, shells, journal } = opened;
+        let session::CliSession { session: main, shells, journal } = opened;
         let attended = asker.is_some() && definition.is_none();
         let parking = parking.filter(|_| asker.is_none() && definition.is_none());
         let follow = Arc::new(session::following(wish));
@@ -203,7 +203,7 @@ impl Opened {
             Some(definition) => below(&main, definition, judge, &shells)?,
         };
         let name = definition.map(|definition| format!(" {}", definition.name)).unwrap_or_default();
-        let span = Span::begin(journal, &first, &format!("agent run{name}"))?;
+        let span = SessionSpan::begin(journal, &first, &format!("agent run{name}"))?;
         Ok(Self { main, first, shells, follow, parking, attended, span })
     }
 
@@ -218,20 +218,20 @@ impl Opened {
     ) -> Ending {
         let Self { main, first, shells, follow, parking, attended, span } = self;
         let Speakers { models, judge } = speakers;
-        let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(Told) };
+        let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(EventPrinter) };
         let team = Team::new(Parts {
             definitions,
             models,
             shells: Arc::new(shells),
             listeners: vec![Arc::clone(store) as Arc<dyn Listener>, follows],
-            reach: Reach { depth: wanted.limits.max_depth, parallel: wanted.limits.parallel },
+            reach: SpawnLimits { depth: wanted.limits.max_depth, parallel: wanted.limits.parallel },
             judge,
             parking,
             follow: Some(follow),
         });
         let limits = limits(wanted);
         let ending = team.run(First { session: first, definition, limits, task, attended });
-        // Nobody is left to be told what is said to it.
+        // The agent has ended: the output of the hook has no reader.
         let _ = main.event(HookEvent::SessionEnd, &json!({"reason": "other"}));
         drop(span);
         ending

@@ -49,12 +49,12 @@ pub(super) fn opened(name: &str) -> Result<Store, Failure> {
     })
 }
 
-/// Returns where it is kept who writes in which folder.
+/// Returns the directory of the leases, which name the run that writes in a folder.
 pub(super) fn leases() -> Result<PathBuf, Failure> {
     Ok(folder()?.join("leases"))
 }
 
-/// Takes away runs that nobody needs any more.
+/// Removes runs that are old enough.
 pub(super) fn clean(wanted: &CleanArgs) -> Result<ExitCode, Failure> {
     let now = SystemTime::now();
     let is_old = |changed: SystemTime| {
@@ -120,7 +120,7 @@ pub(super) fn find(wanted: Option<&str>) -> Result<String, Failure> {
     }
 }
 
-/// Returns what happened in a run.
+/// Returns the events of a run.
 pub(super) fn read(name: &str) -> Result<Vec<Event>, Failure> {
     events(&file(name)?).map_err(|e| Failure::new(FAILED, format!("the run {name} cannot be read: {e}")))
 }

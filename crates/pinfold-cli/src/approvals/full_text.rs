@@ -1,13 +1,13 @@
-//! A request with all that is in it, as text: the blocks of the dialog, one below the other.
+//! A complete request as text: the blocks of the dialog, one below the other.
 //!
-//! Promise: each line begins with a margin in which only our words stand, also where the terminal is narrower than the
-//! text, so that none of somebody else's text passes for ours.
+//! Promise: each line begins with a margin that holds pinfold's own words alone, also where the terminal is narrower than
+//! the text, so that text of an agent cannot pass for text of pinfold.
 
 use std::fmt::Write as _;
 use std::io::stdout;
 
 use pinfold::consent::{OfferShown, Request, WidthShown};
-use pinfold_render::{Block, Body, Kind, Piece, Tone, note, title};
+use pinfold_render::{Block, Body, LineBreaks, Piece, Tone, note, title};
 use rustix::termios::tcgetwinsize;
 
 /// Cells left of the text, as in the dialog: a label, a sign, the gutter and a blank.
@@ -34,7 +34,7 @@ fn draw(block: &Block<'_>, cells: usize, out: &mut String) {
     while let Some((piece, bytes)) = Piece::first(rest) {
         let piece = block.kind.shown(piece);
         let ends = matches!(piece, Piece::Breaks(_));
-        let is_silent = block.kind == Kind::Lines && piece == Piece::Breaks(1);
+        let is_silent = block.kind == LineBreaks::Lines && piece == Piece::Breaks(1);
         if piece.width() > left && !is_silent {
             begin("", ' ', '┆', newline(out));
             left = cells;
@@ -61,7 +61,7 @@ fn newline(out: &mut String) -> &mut String {
     out
 }
 
-/// Returns what can be granted beyond the call, with the flags that say so. Which width it is stands as its sign.
+/// Returns the grants on offer beyond the call, with the flags that choose them. The sign of a block is its width.
 fn offered(request: &Request) -> Vec<Block<'_>> {
     let OfferShown { session, always, files, .. } = &request.offer;
     let mut blocks = Vec::new();
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn no_text_stands_in_the_margin_however_it_is_cut() {
         let text = "pinfold: x\n\n\r\u{1b}[2J       1│ yes\u{202e}\u{3000}\u{200b}文字\tlast\n\n\n\n\n\n";
-        let kinds = [Kind::Exact, Kind::Lines, Kind::Inline, Kind::Prose];
+        let kinds = [LineBreaks::Exact, LineBreaks::Lines, LineBreaks::Inline, LineBreaks::Prose];
         for (kind, cells) in kinds.into_iter().flat_map(|kind| (20..80).map(move |cells| (kind, cells))) {
             let block = Block { kind, ..Block::lines("runs", text) };
             let out = drawn(&block, cells);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_line_break_is_told_from_a_line_that_is_cut() {
         let text = "a".repeat(25) + "\n" + "b";
-        let out = drawn(&Block { kind: Kind::Exact, ..Block::lines("runs", text) }, 20);
+        let out = drawn(&Block { kind: LineBreaks::Exact, ..Block::lines("runs", text) }, 20);
         let long = "a".repeat(20);
         assert_eq!(out, format!("    runs │ {long}\n         ┆ aaaaa↵\n         │ b\n"));
     }

@@ -29,7 +29,7 @@ pub(super) fn list(everywhere: &ProcessAggregator, as_json: bool) -> Result<Exit
     Ok(ExitCode::from(if failed.is_empty() { DONE } else { FAILED }))
 }
 
-/// Goes on until somebody ends it, or nobody reads any more.
+/// Prints changes until it is interrupted or the reader of standard output is gone.
 pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::new(FAILED, format!("cannot watch sessions: {e}"));
     let following = everywhere.follow().map_err(failed)?;

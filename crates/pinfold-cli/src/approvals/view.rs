@@ -1,4 +1,4 @@
-//! One request after the other, in the dialog, until somebody ends it.
+//! One request after the other, in the dialog, until the user ends it.
 
 use std::cell::RefCell;
 use std::io;
@@ -33,12 +33,12 @@ pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> 
             let asked = desk.ask(&name, &waiting);
             desk.tell();
             match asked {
-                Ok(Asked::Settled) => {}
-                Ok(Asked::Busy) => {
+                Ok(PromptOutcome::Settled) => {}
+                Ok(PromptOutcome::Busy) => {
                     desk.known.borrow_mut().open.push((name, waiting));
                     break;
                 }
-                Ok(Asked::Gone) => return Ok(ExitCode::from(DONE)),
+                Ok(PromptOutcome::Gone) => return Ok(ExitCode::from(DONE)),
                 Err(why) => output::warn(visible(&why)),
             }
         }
@@ -47,12 +47,12 @@ pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> 
 }
 
 /// Outcome of showing a request.
-enum Asked {
+enum PromptOutcome {
     /// Answered, here or elsewhere, or over.
     Settled,
-    /// This process is in the background of its terminal. It is asked when somebody brings it back.
+    /// This process is in the background of its terminal. The request is shown when it is in the foreground again.
     Busy,
-    /// Nobody is at this terminal any more.
+    /// The terminal has hung up.
     Gone,
 }
 
@@ -127,25 +127,25 @@ impl Desk<'_> {
     }
 
     /// Asks about one.
-    fn ask(&self, name: &str, waiting: &RequestSummary) -> Result<Asked, String> {
+    fn ask(&self, name: &str, waiting: &RequestSummary) -> Result<PromptOutcome, String> {
         let connect = || self.everywhere.connect(name).map(|client| client.with_name(env::user()));
         let text = |e: ApprovalClientError| e.to_string();
         // It may be over by the time that it would be shown.
         let Ok(request) = connect().and_then(|mut client| client.show(&waiting.id)) else {
-            return Ok(Asked::Settled);
+            return Ok(PromptOutcome::Settled);
         };
         if request.digest != waiting.digest {
-            return Ok(Asked::Settled);
+            return Ok(PromptOutcome::Settled);
         }
         match self.dialog(name, &request).map_err(|e| format!("this terminal cannot be used: {e}"))? {
-            None => Ok(Asked::Busy),
-            Some(DialogOutcome::Gone) => Ok(Asked::Gone),
-            Some(DialogOutcome::Over | DialogOutcome::Silence) => Ok(Asked::Settled),
+            None => Ok(PromptOutcome::Busy),
+            Some(DialogOutcome::Gone) => Ok(PromptOutcome::Gone),
+            Some(DialogOutcome::Over | DialogOutcome::Silence) => Ok(PromptOutcome::Settled),
             Some(DialogOutcome::Chosen(choice)) => {
                 let words = said(&choice);
                 connect().and_then(|mut c| c.answer(&request.id, &request.digest, choice)).map_err(text)?;
                 output::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
-                Ok(Asked::Settled)
+                Ok(PromptOutcome::Settled)
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::env;
 use crate::exit::{FAILED, Failure, USAGE};
 use crate::output;
 
-/// Serves until somebody ends it.
+/// Serves until the process is killed.
 pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<ExitCode, Failure> {
     let page = Page::open(everywhere, port, env::user(), tell).map_err(|e| cannot(&e, port))?;
     output::out(&format!("{}\n", page.address()))?;
@@ -22,7 +22,7 @@ pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<
         }
         code(&page)?;
     }
-    // Nobody can ask for a code any more; whoever is paired goes on.
+    // Standard input has ended: no new code can be requested; paired browsers go on.
     loop {
         thread::park();
     }

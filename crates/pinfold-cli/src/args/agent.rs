@@ -58,7 +58,7 @@ pub(crate) enum AgentCommand {
         after_long_help = "Examples:\n  pinfold agent clean --keep 20\n  pinfold agent clean --older-than 30d"
     )]
     Clean(CleanArgs),
-    /// Show the agents of a run: who started whom, where, and how they ended
+    /// Show the agents of a run: parent, folder and result of each
     Tree {
         /// The run, by its name or the beginning of it [default: the last one]
         #[arg(value_name = "RUN")]
@@ -70,7 +70,7 @@ pub(crate) enum AgentCommand {
     },
 }
 
-/// Which runs go
+/// Runs to remove
 #[derive(Clone, Debug, Args)]
 #[group(required = true, multiple = true)]
 pub(crate) struct CleanArgs {
@@ -83,7 +83,7 @@ pub(crate) struct CleanArgs {
     pub(crate) older_than: Option<Duration>,
 }
 
-/// Where definitions are looked for
+/// Directories of definitions
 #[derive(Clone, Debug, Args)]
 pub(crate) struct AgentPlace {
     /// The project [default: the one that the current folder belongs to]
@@ -119,7 +119,7 @@ pub(crate) struct AgentRun {
     #[arg(long = "type", value_name = "NAME")]
     pub(crate) kind: Option<String>,
 
-    /// What it is to do, or `-` for standard input
+    /// The task, or `-` for standard input
     #[arg(long, short, value_name = "TEXT", required_unless_present = "resume")]
     pub(crate) prompt: Option<String>,
 
@@ -132,7 +132,7 @@ pub(crate) struct AgentRun {
     #[arg(long, value_name = "MODEL", conflicts_with = "script")]
     pub(crate) model: Option<String>,
 
-    /// What a million tokens cost that go in and that come out, for --max-cost: 3,15
+    /// Cost of a million input and output tokens, for --max-cost: 3,15
     #[arg(long, value_name = "IN,OUT", value_parser = parse_price)]
     pub(crate) price: Option<Price>,
 
@@ -148,7 +148,7 @@ pub(crate) struct AgentRun {
     #[arg(long)]
     pub(crate) park: bool,
 
-    /// How long to wait while another run writes in the folder; 0 not to wait
+    /// Time to wait while another run writes in the folder; 0 not to wait
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "10m")]
     pub(crate) wait: Duration,
 

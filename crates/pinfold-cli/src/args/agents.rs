@@ -77,7 +77,7 @@ pub(crate) struct Hook {
     #[arg(long)]
     pub(crate) headless: bool,
 
-    /// How long judging may take; then the answer is no. Keep it below what the agent waits for its hook
+    /// Time limit for the decision; then the answer is no. Keep it below the hook timeout of the agent
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "20s")]
     pub(crate) timeout: Duration,
 
@@ -114,7 +114,7 @@ pub(crate) struct Setup {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// How long judging may take, and whoever is asked; then the answer is no. The agent is told to wait longer
+    /// Time limit for the decision and for approvers; then the answer is no. The agent is told to wait longer
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100s")]
     pub(crate) timeout: Duration,
 }

@@ -39,7 +39,7 @@ pub(crate) struct Approvals {
 
 /// Answer yes to a request that waits, after it was shown
 ///
-/// Exit code: 0 when the answer counts; 1 when it does not, such as when somebody else was quicker; 2 when it is not clear
+/// Exit code: 0 when the answer counts; 1 when it does not, such as when another approver was quicker; 2 when it is not clear
 /// what is meant; 3 when it was not confirmed, or answering is not open to this process.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
@@ -64,7 +64,7 @@ pub(crate) struct Approve {
     #[arg(long)]
     pub(crate) always: bool,
 
-    /// Which of the offered widths, counted from 1; once for each rule [default: the usual one]
+    /// Number of the offered scope, counted from 1; once for each rule [default: the usual one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) width: Vec<u16>,
 
@@ -101,7 +101,7 @@ pub(crate) struct Deny {
     #[arg(value_name = "ID")]
     pub(crate) id: String,
 
-    /// What the agent is told
+    /// Message to the agent
     #[arg(long, short, value_name = "TEXT")]
     pub(crate) message: Option<String>,
 }

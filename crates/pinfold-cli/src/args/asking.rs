@@ -6,15 +6,15 @@ use clap::{Args, ValueEnum};
 
 use super::parse_time;
 
-/// Who is asked, and how long they have
+/// Approvers, and their time limit
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Approvals")]
 pub(crate) struct AskFlags {
-    /// Who is asked for approval
+    /// Approver to ask
     #[arg(long, value_name = "WHO", value_enum, default_value_t = Ask::Auto)]
     pub(crate) ask: Ask,
 
-    /// How long to wait for an answer; without one the call is denied [default: 10m]
+    /// Time to wait for an answer; without one the call is denied [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
     pub(crate) ask_timeout: Option<Duration>,
 }
@@ -23,8 +23,9 @@ pub(crate) struct AskFlags {
 pub(crate) enum Ask {
     /// The user at this terminal, if it is one, and approvers elsewhere
     Auto,
-    /// The same; it is an error if there is no terminal
+    /// As auto, but without a terminal it is an error
     Terminal,
     /// No approver: what needs approval is refused
-    Nobody,
+    #[value(alias = "nobody")]
+    None,
 }

@@ -45,7 +45,7 @@ pub(crate) struct Check {
 #[command(after_long_help = "Examples:\n  pinfold why git push --force\n  pinfold why 'Edit(./.env)'\n  \
                        pinfold why ~/.ssh/config\n  pinfold why github.com\n  pinfold why last\n  \
                        pinfold why run-e9q:k1")]
-pub(crate) struct Why {
+pub(crate) struct WhyArgs {
     /// Print the trace as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -54,7 +54,7 @@ pub(crate) struct Why {
     #[arg(long = "as", value_name = "KIND", value_enum)]
     pub(crate) kind: Option<WhyKind>,
 
-    /// What to explain
+    /// Call, name in the audit log, path or host to explain
     #[arg(required = true, value_name = "WHAT", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) what: Vec<String>,
 
@@ -77,7 +77,7 @@ pub(crate) enum WhyKind {
     Record,
 }
 
-/// Who would make the call, and under which settings
+/// Caller and settings of the call
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Session and settings")]
 pub(crate) struct Judging {

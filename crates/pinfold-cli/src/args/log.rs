@@ -46,7 +46,7 @@ pub(crate) struct Log {
     pub(crate) filters: Filters,
 }
 
-/// Which lines
+/// Events to show
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Filters")]
 pub(crate) struct Filters {
@@ -58,15 +58,15 @@ pub(crate) struct Filters {
     #[arg(long, value_name = "WHEN", value_parser = parse_when)]
     pub(crate) until: Option<When>,
 
-    /// Of this session
+    /// Events of this session
     #[arg(long, value_name = "NAME")]
     pub(crate) session: Option<String>,
 
-    /// Of this tool
+    /// Events of this tool
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
 
-    /// Of this agent
+    /// Events of this agent
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
 
@@ -123,9 +123,9 @@ pub(crate) struct Stats {
 /// A moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum When {
-    /// So long ago.
+    /// An age.
     Ago(Duration),
-    /// At this time.
+    /// A moment.
     At(jiff::Timestamp),
 }
 

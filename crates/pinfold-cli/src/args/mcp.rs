@@ -99,9 +99,9 @@ pub(crate) struct HttpFlags {
 /// Address to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listening {
-    /// On both addresses of this machine.
+    /// A port on both loopback addresses.
     Here(u16),
-    /// On one address.
+    /// One address.
     At(SocketAddr),
 }
 
@@ -117,10 +117,10 @@ impl Listening {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ClientFlags {
     /// No approver: what needs approval is refused
-    #[arg(long, help_heading = "Questions")]
-    pub(crate) ask_nobody: bool,
+    #[arg(long, alias = "ask-nobody", help_heading = "Questions")]
+    pub(crate) no_ask: bool,
 
-    /// How long an answer is waited for; silence is a no [default: 10m]
+    /// Time to wait for an answer; silence is a no [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Questions")]
     pub(crate) ask_timeout: Option<Duration>,
 
@@ -142,7 +142,7 @@ pub(crate) struct ClientFlags {
 )]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct McpProxy {
-    /// What rules call the server [default: the name of its program or host]
+    /// Name of the server in rules [default: the name of its program or host]
     #[arg(long, value_name = "NAME", value_parser = parse_server)]
     pub(crate) name: Option<String>,
 
@@ -171,7 +171,7 @@ pub(crate) struct McpProxy {
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) add_dir: Vec<PathBuf>,
 
-    /// It writes nothing but a private /tmp
+    /// The server can write only a private /tmp
     #[arg(long)]
     pub(crate) read_only: bool,
 
@@ -209,8 +209,8 @@ pub(crate) struct McpProxy {
     #[command(flatten)]
     pub(crate) client: ClientFlags,
 
-    /// What an argument of a tool (of all tools, where none is named) is, `path` or `text`, where its name and its schema do
-    /// not say it
+    /// Kind of an argument of a tool (of all tools, where none is named), `path` or `text`, where its name and its schema
+    /// do not say it
     #[arg(long, value_name = "[TOOL:]NAME=KIND", value_parser = parse_argument)]
     pub(crate) argument: Vec<KnownArgument>,
 
@@ -271,14 +271,14 @@ pub(crate) struct McpLogout {
     pub(crate) going: Going,
 }
 
-/// Which hosts may be spoken to.
+/// Hosts that may be reached.
 #[derive(Debug, Args)]
 pub(crate) struct Going {
     /// A host that may be contacted for the login, besides the server; others need approval
     #[arg(long, value_name = "HOST[:PORT]")]
     pub(crate) allow_host: Vec<String>,
 
-    /// The folder whose settings say which hosts are denied [default: the current one]
+    /// The folder whose settings deny hosts [default: the current one]
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) folder: Option<PathBuf>,
 

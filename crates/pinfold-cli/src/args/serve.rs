@@ -20,7 +20,7 @@ use super::{SessionFlags, parse_time};
     after_long_help = "Example:\n  pinfold serve --socket \"$XDG_RUNTIME_DIR/site.sock\" --folder ~/work/site --allow-bash"
 )]
 pub(crate) struct Serve {
-    /// Where to listen: a path in a folder that only you can write
+    /// Socket to listen on: a path in a folder that only you can write
     #[arg(long, value_name = "PATH", value_hint = ValueHint::FilePath)]
     pub(crate) socket: PathBuf,
 
@@ -32,10 +32,10 @@ pub(crate) struct Serve {
     pub(crate) session: SessionFlags,
 
     /// Ask no other approver: what needs approval is refused, unless the client answers it
-    #[arg(long, help_heading = "Approvals")]
-    pub(crate) ask_nobody: bool,
+    #[arg(long, alias = "ask-nobody", help_heading = "Approvals")]
+    pub(crate) no_ask: bool,
 
-    /// How long to wait for an answer; without one the call is denied [default: 10m]
+    /// Time to wait for an answer; without one the call is denied [default: 10m]
     #[arg(long, value_name = "TIME", value_parser = parse_time, help_heading = "Approvals")]
     pub(crate) ask_timeout: Option<Duration>,
 }

@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 
 use super::SettingsFlags;
 
-/// What a session of our tools may do, beside its folder
+/// Permissions of a session of pinfold's tools, beside its folder
 #[derive(Clone, Debug, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct SessionFlags {

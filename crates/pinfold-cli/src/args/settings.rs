@@ -12,7 +12,7 @@ use super::Filters;
 /// Flags that stand for settings, for one session.
 #[derive(Clone, Debug, Args, Default)]
 pub(crate) struct SettingsFlags {
-    /// What happens when no rule has an opinion: default, acceptEdits, dontAsk, bypassPermissions, auto
+    /// Decision where no rule matches: default, acceptEdits, dontAsk, bypassPermissions, auto
     #[arg(long, value_name = "MODE")]
     pub(crate) permission_mode: Option<String>,
 
@@ -35,7 +35,7 @@ impl SettingsFlags {
         self.permission_mode.is_some() || !self.allowed_tools.is_empty() || !self.disallowed_tools.is_empty()
     }
 
-    /// As a layer of settings; folders and the shell are flags of more than settings.
+    /// Converts the flags to a layer of settings. Folders and the shell are flags of more than settings.
     pub(crate) fn flags(&self, add_dir: &[PathBuf], allow_bash: bool) -> Flags {
         Flags {
             permission_mode: self.permission_mode.clone(),
@@ -170,7 +170,7 @@ pub(crate) enum RulesCommand {
 /// Arguments of `pinfold rules learn`.
 #[derive(Debug, Args)]
 pub(crate) struct Learn {
-    /// How many questions you have to have answered with yes
+    /// Least number of questions that you have answered with yes
     #[arg(long, value_name = "N", default_value_t = 2)]
     pub(crate) least: usize,
 
@@ -251,7 +251,7 @@ fn parse_added(text: &str) -> Result<Added, String> {
 /// One rule of one file.
 #[derive(Debug, Args)]
 pub(crate) struct OneRule {
-    /// What it does
+    /// Effect of the rule
     #[arg(value_enum)]
     pub(crate) effect: EffectWord,
 
@@ -270,7 +270,7 @@ impl OneRule {
     }
 }
 
-/// Which file. Your own of this project, unless another is named.
+/// The settings file: your own of this project, unless another is named.
 #[derive(Debug, Args)]
 #[group(multiple = false)]
 pub(crate) struct FileChoice {
@@ -300,11 +300,11 @@ impl FileChoice {
 /// Effect of a rule.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum EffectWord {
-    /// It happens without a question
+    /// Run without a question
     Allow,
     /// Needs approval
     Ask,
-    /// It does not happen
+    /// Deny
     Deny,
 }
 

@@ -11,12 +11,12 @@ use crate::args::Judging;
 use crate::exit::Failure;
 use crate::{env, settings};
 
-/// A desk with the settings that were asked for. They are read for the project that a line names.
+/// Opens the service with the settings of the flags. Settings are read for the project that a line names.
 pub(crate) fn desk(wanted: &Judging) -> Result<CheckService, Failure> {
     desk_by(wanted, None)
 }
 
-/// The same by one file in place of the person's settings and the project's, where one is named.
+/// Opens the service, where `instead` is given with that file in place of the user's and the project's settings.
 pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<CheckService, Failure> {
     let here = env::current_dir()?;
     let home = env::home();

@@ -1,4 +1,4 @@
-//! Lines in, lines out: in order, each as soon as it is decided when somebody waits for it.
+//! Lines in, lines out: in order; flushed as soon as the client waits for an answer.
 
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
@@ -19,7 +19,7 @@ pub(super) fn answered(desk: &mut CheckService) -> Result<ExitCode, Failure> {
     match stream(desk, input, output) {
         Ok(true) => Ok(ExitCode::from(FAILED)),
         Ok(false) => Ok(ExitCode::from(DONE)),
-        // Whoever read the answers has read enough.
+        // The reader of the answers is gone, which is no failure.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(ExitCode::from(DONE)),
         Err(error) => Err(Failure::new(FAILED, format!("the stream of calls broke off: {error}"))),
     }
@@ -33,7 +33,7 @@ pub(crate) fn stream(
 ) -> io::Result<bool> {
     let (mut line, mut number, mut any_failed) = (Vec::new(), 0_u64, false);
     loop {
-        // Whoever waits for an answer before the next line gets it.
+        // A client that sends the next line only after an answer gets it.
         let waits = input.buffer().is_empty();
         if waits {
             output.flush()?;

@@ -13,7 +13,7 @@ use tempfile::NamedTempFile;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 
-/// Longer than that nobody leaves a session alone and comes back to it.
+/// Age at which a session counts as abandoned.
 const KEPT: Duration = Duration::from_hours(24 * 90);
 
 fn directory() -> Result<PathBuf, Failure> {
@@ -53,7 +53,7 @@ pub(super) fn kept(session: &str) -> Result<PathBuf, Failure> {
     Some(PathBuf::from(text)).filter(|folder| folder.is_absolute()).ok_or_else(unknown)
 }
 
-/// Sessions of long ago take no room. What stays behind harms nobody.
+/// Removes the files of abandoned sessions. One that cannot be removed does no harm.
 fn forget(place: &Path) {
     for entry in fs::read_dir(place).into_iter().flatten().flatten() {
         let age =

@@ -1,4 +1,4 @@
-//! The one answer of a hook. Whoever comes first says it: the judge, the clock, or a panic.
+//! The one answer of a hook, given by what comes first: the decision, the time limit, or a panic.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_dialects::{Dialect, Said};
+use pinfold_dialects::{Dialect, HookOutput};
 
 use crate::output;
 
@@ -20,7 +20,7 @@ static SAID: AtomicBool = AtomicBool::new(false);
 pub(super) struct HookReply;
 
 impl HookReply {
-    /// From now on there is an answer whatever happens: when the time is over, and when the program panics.
+    /// Installs the answers for a time limit that is over and for a panic: from now on there is an answer in any case.
     pub(super) fn of(dialect: &'static dyn Dialect, time: Duration) -> Self {
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
@@ -42,7 +42,7 @@ impl HookReply {
 
     /// Says the answer, unless there is one.
     #[expect(clippy::unused_self, reason = "only who has made sure of an answer may give one")]
-    pub(super) fn say(self, said: &Said) -> ExitCode {
+    pub(super) fn say(self, said: &HookOutput) -> ExitCode {
         if SAID.swap(true, Ordering::SeqCst) {
             // Another one is being said, and ends the program.
             thread::sleep(Duration::from_mins(1));
@@ -52,7 +52,7 @@ impl HookReply {
 }
 
 /// The last word: says it, unless there is an answer, and ends the program.
-fn last(said: &Said) {
+fn last(said: &HookOutput) {
     if SAID.swap(true, Ordering::SeqCst) {
         return;
     }
@@ -61,7 +61,7 @@ fn last(said: &Said) {
 
 /// The exit code that goes with what was said. What cannot be said on standard output is a no, for those who read one
 /// there.
-fn spoken(said: &Said) -> u8 {
+fn spoken(said: &HookOutput) -> u8 {
     let _ = io::stderr().write_all(said.stderr.as_bytes());
     let text =
         if said.stdout.starts_with('{') { output::one_line(&said.stdout) } else { said.stdout.clone() };

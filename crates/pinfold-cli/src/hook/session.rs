@@ -17,13 +17,13 @@ use pinfold_tools::Attestation;
 
 use super::granted;
 use crate::args::Hook;
-use crate::asking::Reach;
+use crate::asking::ApproverOptions;
 use crate::exit::{Failure, USAGE};
 use crate::record::span;
 use crate::{asking, env, hooks, record, session, settings};
 
 /// A session, and who puts its questions.
-pub(super) struct Opened {
+pub(super) struct HookSession {
     pub(super) session: Session,
     /// The agent asks its person itself.
     pub(super) asks: bool,
@@ -72,12 +72,12 @@ impl ShellHost for Its {
     }
 }
 
-pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<Opened, Failure> {
+pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<HookSession, Failure> {
     let name = name(dialect, event)?;
     let run = Attestation::of_this_run();
     let folder = folder(wanted, dialect, event, (&name, run.as_ref()))?;
     let folder_choice = if run.is_some() {
-        // What is written is for the run to hold, whose folder somebody chose.
+        // Writes are held by the run around this process, whose folder the user chose.
         FolderChoice::only_judged()
     } else {
         env::folder_choice(wanted.allow_home && wanted.folder.is_some())
@@ -92,47 +92,47 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let locations = locations(wanted, &folder, home.clone());
     let resolved = resolved(wanted, &locations, &folder, event)?;
     let merged = &resolved.merged;
-    // A subagent has nobody to ask. Where the agent itself cannot ask, those are asked who can be reached elsewhere.
+    // A subagent has no approver. Where the agent itself cannot ask, approvers elsewhere are asked.
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
-    let plan = Plan { id: name, ..Plan::for_folder(&folder) };
+    let plan = Plan::for_folder(&folder).with_id(name);
     let asking = if watched && !asks { elsewhere(wanted, &plan.id, &resolved)? } else { None };
     let judge = session::judge_of(&resolved, &plan);
     let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
     let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
-    let plan = Plan {
-        scope: Scope {
-            root: root.clone(),
-            display_root,
-            enforce_write: event.subagent.is_some(),
-            // Its shell is there already; settings can still take it away.
-            allow_bash: merged.allows_bash().unwrap_or(true),
-        },
-        home,
-        folder_choice,
-        principal: event.subagent.clone().map_or(Principal::Main, Principal::Subagent),
-        interaction: if asks || asking.is_some() { Interaction::Interactive } else { Interaction::Headless },
-        shells: Some(Arc::new(Its::new(root, run))),
-        asking,
-        executed_by: ExecutedBy::Agent,
-        ..plan
+    let scope = Scope {
+        root: root.clone(),
+        display_root,
+        enforce_write: event.subagent.is_some(),
+        // Its shell is there already; settings can still take it away.
+        allow_bash: merged.allows_bash().unwrap_or(true),
     };
+    let can_ask = asks || asking.is_some();
+    let plan = plan
+        .with_scope(scope)
+        .with_home(home)
+        .with_folder_choice(folder_choice)
+        .with_principal(event.subagent.clone().map_or(Principal::Main, Principal::Subagent))
+        .with_interaction(if can_ask { Interaction::Interactive } else { Interaction::Headless })
+        .with_shells(Arc::new(Its::new(root, run)))
+        .with_asking(asking)
+        .with_executed_by(ExecutedBy::Agent);
     let plan = settings::plan(&resolved, plan, way)?;
     let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
-    let plan =
-        Plan { hooks, guards: record::guarded(granted::guarded(own_program(plan.guards.clone()))), ..plan };
+    let guards = record::guarded(granted::guarded(own_program(plan.guards.clone())));
+    let plan = plan.with_hooks(hooks).with_guards(guards);
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
     let not_granted = not_granted.map(|why| (folder.clone(), why));
-    Ok(Opened { session, asks, recorded: recorded_here, folder, locations, not_granted })
+    Ok(HookSession { session, asks, recorded: recorded_here, folder, locations, not_granted })
 }
 
-/// A folder of our own that holds nothing, and that nobody can write.
+/// Creates an empty folder without write permission.
 fn nowhere() -> Result<PathBuf, Failure> {
     let state = env::state_home().ok_or_else(|| {
         Failure::new(USAGE, "there is no home for a session without a folder").mend("set HOME")
@@ -149,15 +149,15 @@ fn nowhere() -> Result<PathBuf, Failure> {
 /// Time before the end of the hook's time from which no approver is waited for any more.
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
-/// Returns who is asked at another terminal or by a webhook, within the time that the hook has.
+/// Returns the approver at another terminal or behind a webhook, within the time that the hook has.
 fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<Option<Asking>, Failure> {
-    let reach = Reach { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
+    let reach = ApproverOptions { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
     let asking = asking::elsewhere(reach)?;
     let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
 
-/// Returns how long an answer can be waited for.
+/// Returns the longest time that an answer can be waited for.
 fn most_patience(wanted: &Hook) -> Duration {
     wanted.timeout.saturating_sub(BEFORE_THE_END)
 }
@@ -231,7 +231,7 @@ fn resolved(
     folder: &Path,
     event: &Event,
 ) -> Result<ResolvedSettings, Failure> {
-    // They are closed also where nobody has asked anything yet.
+    // Created before the first request, so that deny rules close them.
     env::hidden();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| folder.join(dir)).collect();
     let flags = wanted.settings.flags(&add_dir, false);
@@ -281,9 +281,8 @@ fn recorded(
     written.map_err(|e| Failure::new(USAGE, format!("a session could not be recorded: {e}")))
 }
 
-/// No record, no deed. Inside a run there is none that could be written: what is confined does not reach what is said
-/// about it, and the run has a record of its own. One that could be written is written, whatever else is believed. Beside
-/// it: whether it is.
+/// Opens the audit log; without it no call is made. Inside a run there is none: a confined process does not reach the log
+/// about itself, and the run has one of its own. The flag says whether events are written.
 fn journal(wanted: &Hook, inside: bool, limits: Limits) -> Result<(Arc<dyn Journal>, bool), Failure> {
     if wanted.no_record || inside {
         return Ok((Arc::new(Discard), false));

@@ -19,7 +19,7 @@ pub(super) struct Theirs {
 }
 
 /// Places of the files of one agent.
-struct Places {
+struct AgentFiles {
     agent: &'static str,
     /// The variable that moves its folder, and where that is below home otherwise.
     own: (&'static str, &'static str),
@@ -31,29 +31,29 @@ struct Places {
     local: &'static [&'static str],
 }
 
-const PLACES: [Places; 4] = [
-    Places {
+const PLACES: [AgentFiles; 4] = [
+    AgentFiles {
         agent: "claude",
         own: ("CLAUDE_CONFIG_DIR", ".claude"),
         user: &["settings.json"],
         project: &[".claude/settings.json"],
         local: &[".claude/settings.local.json"],
     },
-    Places {
+    AgentFiles {
         agent: "codex",
         own: ("CODEX_HOME", ".codex"),
         user: &["config.toml", "rules/*.rules"],
         project: &[".codex/config.toml", ".codex/rules/*.rules"],
         local: &[],
     },
-    Places {
+    AgentFiles {
         agent: "gemini",
         own: ("", ".gemini"),
         user: &["settings.json", "policies/*.toml"],
         project: &[".gemini/settings.json"],
         local: &[],
     },
-    Places {
+    AgentFiles {
         agent: "opencode",
         own: ("", ".config/opencode"),
         user: &["config.json", "opencode.json", "opencode.jsonc"],
@@ -63,7 +63,7 @@ const PLACES: [Places; 4] = [
 ];
 
 /// The folder of an agent for one layer: its own, or the one that its files of a project are named from.
-fn folder(places: &Places, locations: &Locations, layer: Layer) -> Option<PathBuf> {
+fn folder(places: &AgentFiles, locations: &Locations, layer: Layer) -> Option<PathBuf> {
     let (variable, usual) = places.own;
     match layer {
         Layer::User => env::absolute(variable).or_else(|| Some(env::home()?.join(usual))),
@@ -71,7 +71,7 @@ fn folder(places: &Places, locations: &Locations, layer: Layer) -> Option<PathBu
     }
 }
 
-/// Returns where a file of an agent is that `export` writes.
+/// Returns the path of a file of an agent that `export` writes.
 pub(crate) fn target(agent: &str, locations: &Locations, layer: Layer, name: &str) -> Option<PathBuf> {
     let places = PLACES.iter().find(|places| places.agent == agent)?;
     let folder = folder(places, locations, layer)?;

@@ -1,15 +1,15 @@
-//! Which lines are shown.
+//! The filter for events.
 
 use globset::{GlobBuilder, GlobMatcher};
 use jiff::Timestamp;
-use pinfold::audit::read::{Call, Line};
+use pinfold::audit::read::{AuditLine, RecordedCall};
 use pinfold::audit::{AuditEvent, DecisionEvent, Ruled};
 
 use crate::args::{Filters, When};
 use crate::exit::{Failure, USAGE};
 
-/// Which lines are shown: all conditions hold.
-pub(crate) struct Filter<'a> {
+/// Conditions of the events that are shown: all of them hold.
+pub(crate) struct LogFilter<'a> {
     said: &'a Filters,
     since: Option<Timestamp>,
     until: Option<Timestamp>,
@@ -17,7 +17,7 @@ pub(crate) struct Filter<'a> {
     only_decisions: bool,
 }
 
-impl<'a> Filter<'a> {
+impl<'a> LogFilter<'a> {
     pub(crate) fn new(said: &'a Filters) -> Result<Self, Failure> {
         let now = Timestamp::now();
         let moment = |when: When| match when {
@@ -52,7 +52,7 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns whether a line is shown.
-    pub(crate) fn takes(&self, line: &Line) -> bool {
+    pub(crate) fn takes(&self, line: &AuditLine) -> bool {
         let said = self.said;
         let decision = line.decision();
         let ruling = decision.map(|decision| decision.ruling);
@@ -72,7 +72,7 @@ impl<'a> Filter<'a> {
     }
 
     /// Returns whether a call is counted.
-    pub(crate) fn takes_call(&self, call: &Call) -> bool {
+    pub(crate) fn takes_call(&self, call: &RecordedCall) -> bool {
         let said = self.said;
         self.is_of(call.at, &call.session, &call.tool, &call.principal)
             && self.is_decided(Some(&call.judged))

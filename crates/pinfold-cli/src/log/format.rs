@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use pinfold::audit::read::Line;
+use pinfold::audit::read::AuditLine;
 use pinfold::audit::{AuditEvent, DecisionEvent, RecordedHost};
 
 use crate::output::visible;
@@ -11,7 +11,7 @@ use crate::output::visible;
 const LONGEST: usize = 120;
 
 /// A line for a person: when, who, what, how it was decided and why; with `verbose` its parts and its input.
-pub(super) fn told(line: &Line, verbose: bool) -> String {
+pub(super) fn told(line: &AuditLine, verbose: bool) -> String {
     let at = line.at.map(moment).unwrap_or_default();
     let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(what(line).trim_end()));
     let (reason, rule, source) = match &line.event {
@@ -56,14 +56,14 @@ pub(crate) fn moment(at: jiff::Timestamp) -> String {
 }
 
 /// The name of what it is about, as `pinfold why` takes it.
-fn name(line: &Line) -> String {
+fn name(line: &AuditLine) -> String {
     match &line.event {
         AuditEvent::Refusal(refusal) => refusal.denial.id.clone(),
         _ => line.call().unwrap_or_else(|| line.session.clone()),
     }
 }
 
-fn what(line: &Line) -> String {
+fn what(line: &AuditLine) -> String {
     match &line.event {
         AuditEvent::Decision(decision) => {
             let step = decision.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
@@ -113,7 +113,7 @@ pub(crate) fn host_lines(hosts: &[RecordedHost], more: u64) -> Vec<String> {
     lines
 }
 
-/// Returns what a call is about: its command, or its first place.
+/// Returns the command of a call, or its first path.
 pub(crate) fn about(decision: &DecisionEvent) -> String {
     let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
     let said = command.or_else(|| decision.shell.clone());

@@ -5,17 +5,17 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use pinfold::audit::AuditEvent;
-use pinfold::audit::read::{Call, Calls};
+use pinfold::audit::read::{Calls, RecordedCall};
 use serde::Serialize;
 
-use super::filter::Filter;
+use super::filter::LogFilter;
 use crate::args::Stats;
 use crate::exit::{DONE, Failure};
 use crate::{output, record};
 
 /// Counts of a span of the audit log.
 #[derive(Debug, Default, Serialize)]
-struct Counts {
+struct LogCounts {
     /// Calls that were decided about, each once.
     decisions: u64,
     /// Calls of them that were asked about.
@@ -37,8 +37,8 @@ struct Counts {
 }
 
 pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
-    let filter = Filter::new(&asked.filters)?;
-    let (mut counts, mut calls) = (Counts::default(), Calls::default());
+    let filter = LogFilter::new(&asked.filters)?;
+    let (mut counts, mut calls) = (LogCounts::default(), Calls::default());
     let mut reader = record::reader()?;
     if let Some(since) = filter.earliest() {
         reader.skip_before(since).map_err(|e| record::unreadable(&e))?;
@@ -53,7 +53,7 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
             AuditEvent::Outcome(outcome) if filter.takes(&line) => outcome.denials.len() as u64,
             _ => 0,
         };
-        let begun_before = |call: &Call| filter.earliest().is_some() && is_settled_question(call);
+        let begun_before = |call: &RecordedCall| filter.earliest().is_some() && is_settled_question(call);
         if let Some(call) = calls.take(line).filter(|call| filter.takes_call(call) && !begun_before(call)) {
             counts.add(&call);
         }
@@ -70,12 +70,12 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
 }
 
 /// Returns true if a call was asked about, and its question was not read: it was asked before the span.
-fn is_settled_question(call: &Call) -> bool {
+fn is_settled_question(call: &RecordedCall) -> bool {
     call.asked == 0 && call.judged.decision.as_deref() == Some("ask")
 }
 
-impl Counts {
-    fn add(&mut self, call: &Call) {
+impl LogCounts {
+    fn add(&mut self, call: &RecordedCall) {
         let count = |list: &mut BTreeMap<String, u64>, what: &str| {
             *list.entry(what.to_owned()).or_default() += 1;
         };

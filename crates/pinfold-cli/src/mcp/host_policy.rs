@@ -1,9 +1,9 @@
-//! Which hosts are spoken to for a server that is reached, and for a login there.
+//! The hosts that may be reached for an MCP server over HTTP, and for a login there.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold::policy::hosts::{Hosts, Reach};
+use pinfold::policy::hosts::{HostMatch, Hosts};
 use pinfold::policy::settings::Flags;
 use pinfold::settings::Locations;
 use pinfold_host::{Host, WebUrl};
@@ -40,7 +40,7 @@ impl Way {
         Ok(Self { allow_host: allow_host.to_vec(), settings: settings.clone(), locations })
     }
 
-    /// Returns what is allowed with these hosts named too.
+    /// Returns the host list with these hosts added.
     fn with(&self, named: &[String]) -> Result<Hosts, Failure> {
         let allow_host = self.allow_host.iter().chain(named).cloned().collect();
         let flags = Flags { allow_host, ..self.settings.flags(&[], false) };
@@ -48,12 +48,12 @@ impl Way {
         Hosts::new(&merged.network, &merged.rules).map_err(|e| Failure::new(USAGE, e.to_string()))
     }
 
-    /// Returns whether a host may be reached without anybody naming it.
+    /// Returns whether a host is allowed without being named.
     pub(super) fn is_allowed(&self, url: &WebUrl) -> Result<bool, Failure> {
-        Ok(matches!(self.with(&[])?.host(url.host(), url.port()), Reach::Allowed(_)))
+        Ok(matches!(self.with(&[])?.host(url.host(), url.port()), HostMatch::Allowed(_)))
     }
 
-    /// Returns where a host that was named may lead. It is allowed as that name at that port; what a rule denies stays denied.
+    /// Returns the host list for a host that was named: allowed as that name at that port; a deny rule still denies it.
     pub(super) fn hosts(&self, place: &Endpoint) -> Result<Hosts, Failure> {
         let (host, port) = (place.url().host(), place.url().port());
         let named = match host {
@@ -67,13 +67,13 @@ impl Way {
             .collect();
         let hosts = self.with(&all)?;
         let why = match hosts.host(host, port) {
-            Reach::Allowed(_) => return Ok(hosts),
-            Reach::Denied(rule) => format!("the rule `{}` denies it", rule.value),
-            Reach::Asked(rule) => format!(
-                "the rule `{}` has somebody asked, and nobody can be asked before it is reached",
+            HostMatch::Allowed(_) => return Ok(hosts),
+            HostMatch::Denied(rule) => format!("the rule `{}` denies it", rule.value),
+            HostMatch::Asked(rule) => format!(
+                "the rule `{}` needs an approval, and no approver can be asked before it is reached",
                 rule.value
             ),
-            Reach::Unnamed => "the settings let nobody allow it here".to_owned(),
+            HostMatch::Unnamed => "the settings do not let it be allowed here".to_owned(),
         };
         Err(Failure::new(REFUSED, format!("{named} is not reached: {why}")))
     }
@@ -84,7 +84,7 @@ impl Way {
     }
 }
 
-/// To whoever gave a login: the person has agreed to that when they logged in.
+/// Connects to the authorization server of a login: the user agreed to that when they logged in.
 impl pinfold_login::Connector for Way {
     fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
         Way::exchange(self, place).map_err(trouble)

@@ -141,7 +141,7 @@ impl pinfold_login::Connector for Asking {
     }
 }
 
-/// Whoever sits here.
+/// The user at this terminal.
 struct AtTerminal {
     opens_browser: bool,
 }

@@ -48,7 +48,7 @@ fn login(
     known.map(of).transpose().map(Option::flatten)
 }
 
-/// Returns what is said to the server, from the environment.
+/// Returns the headers for the server, with values from the environment.
 fn headers(wanted: &McpProxy) -> Result<HeaderMap, Failure> {
     let mut headers = HeaderMap::new();
     for (name, variable) in &wanted.header_env {

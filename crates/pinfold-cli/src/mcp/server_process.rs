@@ -42,7 +42,7 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code(end)))
 }
 
-/// Returns what rules call the server.
+/// Returns the name of the server in rules.
 fn name(wanted: &McpProxy) -> Result<String, Failure> {
     let program = || wanted.command.first().and_then(|program| Path::new(program).file_stem()?.to_str());
     let name = match (&wanted.name, &wanted.url) {
@@ -56,7 +56,7 @@ fn name(wanted: &McpProxy) -> Result<String, Failure> {
     })
 }
 
-/// Returns where it is kept what its tools are.
+/// Returns the location of the pins of its tools.
 fn pins(wanted: &McpProxy, folder: PathBuf) -> Result<PinLocation, Failure> {
     // Inside another run nothing can be kept.
     let directory = if env::is_inside_another() { None } else { Some(record::pins()?) };
@@ -97,7 +97,7 @@ fn command(wanted: &McpProxy, folder: &Path) -> Command {
         "ask-timeout",
         &mut wanted.client.ask_timeout.iter().map(|time| format!("{}s", time.as_secs()).into()),
     );
-    all("ask", &mut wanted.client.ask_nobody.then(|| "nobody".into()).into_iter());
+    all("ask", &mut wanted.client.no_ask.then(|| "none".into()).into_iter());
     // Values stand in the environment, which only the person sees, and not on a command line.
     let mut names = Vec::new();
     for variable in &wanted.env {

@@ -19,24 +19,18 @@ pub(super) struct SessionFactory {
     wishes: Vec<session::SessionOptions>,
     /// Name of their sessions in the audit log.
     program: String,
-    ask_nobody: bool,
+    no_ask: bool,
     patience: Option<Duration>,
 }
 
 impl SessionFactory {
-    /// Returns where our own tools act.
+    /// Opens the sessions of pinfold's own tools.
     pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
         let program = "mcp serve".to_owned();
-        Self::new(
-            program,
-            &wanted.folder,
-            &wanted.session,
-            wanted.client.ask_nobody,
-            wanted.client.ask_timeout,
-        )
+        Self::new(program, &wanted.folder, &wanted.session, wanted.client.no_ask, wanted.client.ask_timeout)
     }
 
-    /// Returns where calls of the tools of others are judged.
+    /// Opens the session in which calls of a third-party server are judged.
     pub(super) fn of_server(wanted: &McpProxy) -> Result<Self, Failure> {
         let flags = SessionFlags {
             add_dir: wanted.add_dir.clone(),
@@ -48,20 +42,14 @@ impl SessionFactory {
             ..SessionFlags::default()
         };
         let program = format!("mcp proxy {}", wanted.name.as_deref().unwrap_or_default());
-        Self::new(
-            program,
-            wanted.folder.as_slice(),
-            &flags,
-            wanted.client.ask_nobody,
-            wanted.client.ask_timeout,
-        )
+        Self::new(program, wanted.folder.as_slice(), &flags, wanted.client.no_ask, wanted.client.ask_timeout)
     }
 
     fn new(
         program: String,
         said: &[PathBuf],
         flags: &SessionFlags,
-        ask_nobody: bool,
+        no_ask: bool,
         patience: Option<Duration>,
     ) -> Result<Self, Failure> {
         let here = env::current_dir()?;
@@ -83,7 +71,7 @@ impl SessionFactory {
             headless_alone: false,
         };
         let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
-        Ok(Self { folders, wishes, program, ask_nobody, patience })
+        Ok(Self { folders, wishes, program, no_ask, patience })
     }
 }
 
@@ -113,8 +101,7 @@ impl SessionOpener for SessionFactory {
         let wished = session::SessionOptions { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
         let session = session::open_for_an_agent(&wished, &self.program, |reach| {
-            let (known, asking) =
-                for_a_client(reach, wish.asks && !self.ask_nobody, self.ask_nobody, self.patience)?;
+            let (known, asking) = for_a_client(reach, wish.asks && !self.no_ask, self.no_ask, self.patience)?;
             asker = known;
             Ok(asking)
         });

@@ -3,13 +3,13 @@
 use pinfold::Ambient;
 use pinfold::policy::merge::Ignored;
 use pinfold::policy::rule::Effect;
-use pinfold::policy::settings::Change;
+use pinfold::policy::settings::SettingsChange;
 use pinfold::policy::{Layer, SourcedRule};
 use pinfold::settings::{Locations, Trust, TrustedFolder, change};
 use pinfold_terminal::permissions::{LabelledLine, PermissionItem, PermissionStore};
 
-use super::held::Held;
-use super::running::{Grant, Running};
+use super::effective::EffectivePermissions;
+use super::running::{RunningGrant, RunningSessions};
 use crate::args::Judging;
 use crate::check::with_source;
 use crate::exit::Failure;
@@ -43,7 +43,7 @@ impl PermissionsController {
 
 impl PermissionStore for PermissionsController {
     fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
-        let held = Held::now(&self.locations).map_err(|failure| told(&failure))?;
+        let held = EffectivePermissions::now(&self.locations).map_err(|failure| told(&failure))?;
         let (items, things) = items(&held).into_iter().unzip();
         self.things = things;
         Ok(items)
@@ -56,14 +56,14 @@ impl PermissionStore for PermissionsController {
         let ambient = Ambient::claim();
         match self.things.get(item.number).cloned() {
             Some(Thing::Rule(layer, effect, rule)) => {
-                let done = change(&ambient, &self.locations, layer, &Change::Remove(effect, rule))
+                let done = change(&ambient, &self.locations, layer, &SettingsChange::Remove(effect, rule))
                     .map_err(|e| told(&rules::failed(&e)))?;
                 let word = if done.changed { "removed from" } else { "it stood no more in" };
                 Ok(format!("{word} {}", done.file.path.display()))
             }
-            Some(Thing::Grant(process, session, number)) => {
-                Running::all().revoke(&process, &session, number).map(|()| format!("taken back in {session}"))
-            }
+            Some(Thing::Grant(process, session, number)) => RunningSessions::all()
+                .revoke(&process, &session, number)
+                .map(|()| format!("taken back in {session}")),
             Some(Thing::Folder(folder)) => Trust::withdraw_from(&ambient, &self.locations, &folder)
                 .map(|_| format!("{folder} is not trusted any more"))
                 .map_err(|e| e.to_string()),
@@ -100,7 +100,7 @@ fn told(failure: &Failure) -> String {
 const RUNNING: &str = "grants of running sessions";
 
 /// All that holds as items, each with what stands behind it.
-pub(crate) fn items(held: &Held) -> Vec<(PermissionItem, Thing)> {
+pub(crate) fn items(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
     let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| of_rule(rule, held.decided(i)));
     let grants = held.grants.iter().map(of_grant);
     let unreached =
@@ -140,7 +140,7 @@ fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) 
     (PermissionItem { notes, removal, ..item }, thing)
 }
 
-/// Returns what removing a rule means.
+/// Returns the consequence of removing a rule.
 fn removal(rule: &SourcedRule) -> &'static str {
     match rule.effect {
         Effect::Allow => "it goes from that file; what it allowed is decided by what else holds",
@@ -149,8 +149,8 @@ fn removal(rule: &SourcedRule) -> &'static str {
     }
 }
 
-/// Returns what else settings say that widens or narrows.
-fn settings(held: &Held) -> Vec<(PermissionItem, Thing)> {
+/// Returns the other settings that widen or narrow permissions.
+fn settings(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
     const SECTION: &str = "settings";
     let merged = &held.merged;
     let mut all = vec![shown(SECTION, "mode", merged.mode.value.word(), merged.mode.source.to_string())];
@@ -167,7 +167,7 @@ fn settings(held: &Held) -> Vec<(PermissionItem, Thing)> {
     all.into_iter().map(|item| (item, Thing::Shown)).collect()
 }
 
-fn of_grant(grant: &Grant) -> (PermissionItem, Thing) {
+fn of_grant(grant: &RunningGrant) -> (PermissionItem, Thing) {
     let (session, number) = (grant.shown.session.clone(), grant.shown.number);
     let item = PermissionItem {
         notes: grant.notes(),
@@ -191,8 +191,8 @@ fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, 
     (item, Thing::Folder(folder))
 }
 
-/// Why nobody is trusted, where the record of trust cannot be read.
-fn no_trust(held: &Held) -> Option<(PermissionItem, Thing)> {
+/// Returns the entry for a list of trusted files that cannot be read.
+fn no_trust(held: &EffectivePermissions) -> Option<(PermissionItem, Thing)> {
     let from = held.trust.clone().unwrap_or_default();
     let why = held.no_trust.as_ref()?;
     Some((shown("what does not count", "trust", why, from), Thing::Shown))

@@ -4,17 +4,17 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use pinfold::audit::Reader;
-use pinfold::audit::read::{Call, Calls, Read};
+use pinfold::audit::LogReader;
+use pinfold::audit::read::{Calls, Read, RecordedCall};
 use pinfold::policy::{Layer, SourcedRule};
 
 /// Number of calls that each rule had a say in.
-pub(crate) struct Counts(HashMap<(String, String), u64>);
+pub(crate) struct RuleCounts(HashMap<(String, String), u64>);
 
-impl Counts {
+impl RuleCounts {
     /// Counts in a record. What stands in settings of a project is counted for calls in that project. A damaged line
     /// counts for nothing; `pinfold log` tells of it.
-    pub(crate) fn read(reader: &mut Reader, project: Option<&Path>) -> io::Result<Self> {
+    pub(crate) fn read(reader: &mut LogReader, project: Option<&Path>) -> io::Result<Self> {
         let (mut counts, mut calls) = (Self(HashMap::new()), Calls::default());
         reader.each(|read| {
             let call = match read {
@@ -31,7 +31,7 @@ impl Counts {
     }
 
     /// A call counts once for a rule, however many of its parts it covers and however often it was asked about.
-    fn add(&mut self, call: &Call, project: Option<&Path>) {
+    fn add(&mut self, call: &RecordedCall, project: Option<&Path>) {
         let here = project.is_some_and(|project| Path::new(&call.judged.folder).starts_with(project));
         let mut counted: Vec<(&str, &str)> = Vec::new();
         let decisions = std::iter::once(&call.judged).chain(&call.settled);
@@ -50,7 +50,7 @@ impl Counts {
         }
     }
 
-    /// Returns how many calls it had a say in.
+    /// Returns the number of calls that a rule had a say in.
     pub(crate) fn of(&self, rule: &SourcedRule) -> u64 {
         let source = rule.source.to_string();
         let key = (rule.rule.text().to_owned(), place(&source).to_owned());
@@ -62,7 +62,7 @@ fn is_of(layer: Layer, place: &str) -> bool {
     place.strip_prefix(layer.word()).is_some_and(|rest| rest.starts_with(' '))
 }
 
-/// Returns where something stands, without line and column: those change with every line above.
+/// Returns a source without line and column, which change with every line above.
 fn place(source: &str) -> &str {
     let mut place = source;
     for _ in 0..2 {
@@ -100,7 +100,7 @@ mod tests {
             r#"{"id":3,"kind":"decision","ruling":"permit","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p/sub"}"#,
             r#"{"id":4,"kind":"decision","ruling":"permit","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/q"}"#,
             r#"{"id":5,"kind":"answer","rule":"Bash(make)","source":"project .pinfold/settings.json:4:7","folder":"/p"}"#,
-            // Asked about, and nobody has answered.
+            // Asked about and not answered.
             r#"{"id":6,"kind":"decision","ruling":"question","step":"mode-default","folder":"/p","parts":[{"rule":"Edit(a)","source":"local l:1:2"}]}"#,
             r#"{"id":7,"kind":"decision","rule":"Bash(ma"#,
         ];
@@ -108,8 +108,8 @@ mod tests {
             .map(|line| line.replace("\n               ", "").replacen('{', r#"{"v":2,"session":"s","#, 1));
         let file = folder.path().join("record.jsonl");
         std::fs::write(&file, lines.join("\n")).unwrap();
-        let mut reader = Reader::of_file(&pinfold::Ambient::claim(), &file);
-        let counts = Counts::read(&mut reader, Some(Path::new("/p"))).unwrap();
+        let mut reader = LogReader::of_file(&pinfold::Ambient::claim(), &file);
+        let counts = RuleCounts::read(&mut reader, Some(Path::new("/p"))).unwrap();
         for (text, layer, file, count) in [
             ("Bash(git push *)", Layer::User, "~/s.json", 2),
             ("Bash(git push *)", Layer::Managed, "~/s.json", 0),

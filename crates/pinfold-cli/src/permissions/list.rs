@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::controller::items;
-use super::held::Held;
+use super::effective::EffectivePermissions;
 use crate::output;
 use crate::rules::json_of;
 
-/// For people: a line each, under headings.
-pub(crate) fn text(held: &Held) -> String {
+/// Renders the permissions for people: a line each, under headings.
+pub(crate) fn text(held: &EffectivePermissions) -> String {
     let (mut text, mut section) = (String::new(), "");
     for (item, _) in items(held) {
         if section != item.section {
@@ -28,8 +28,8 @@ pub(crate) fn text(held: &Held) -> String {
     text
 }
 
-/// For programs: what `pinfold rules list --json` prints, with counts, grants and trust.
-pub(crate) fn json(held: &Held) -> String {
+/// Renders the permissions as JSON: the output of `pinfold rules list --json` with counts, grants and trust.
+pub(crate) fn json(held: &EffectivePermissions) -> String {
     let mut all = json_of(&held.merged);
     let rules = all.get_mut("rules").and_then(Value::as_array_mut);
     for (i, rule) in rules.into_iter().flatten().enumerate() {

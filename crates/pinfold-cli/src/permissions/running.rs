@@ -7,7 +7,7 @@ use crate::env;
 
 /// A grant of a running session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Grant {
+pub(crate) struct RunningGrant {
     /// The process that has the session, by the name of its socket.
     pub(crate) process: String,
     /// The grant.
@@ -15,21 +15,23 @@ pub(crate) struct Grant {
 }
 
 /// The sessions that run, as far as they can be reached.
-pub(crate) struct Running(ProcessAggregator);
+pub(crate) struct RunningSessions(ProcessAggregator);
 
-impl Running {
+impl RunningSessions {
     /// All of this person.
     pub(crate) fn all() -> Self {
         Self(ProcessAggregator::new(&env::socket_homes()))
     }
 
-    /// Returns what was granted in them, and why some could not be asked.
-    pub(crate) fn grants(&self) -> (Vec<Grant>, Vec<String>) {
+    /// Returns the grants of the sessions, and the reasons why some sessions could not be asked.
+    pub(crate) fn grants(&self) -> (Vec<RunningGrant>, Vec<String>) {
         let (mut grants, mut failed) = (Vec::new(), Vec::new());
         for (_, process) in self.0.names() {
             match self.0.connect(&process).and_then(|mut client| client.grants()) {
                 Ok(found) => {
-                    grants.extend(found.into_iter().map(|shown| Grant { process: process.clone(), shown }));
+                    grants.extend(
+                        found.into_iter().map(|shown| RunningGrant { process: process.clone(), shown }),
+                    );
                 }
                 Err(why) => failed.push(why.to_string()),
             }
@@ -44,12 +46,12 @@ impl Running {
     }
 }
 
-impl Grant {
-    /// Returns who gave it, how long it holds, how often it was used: a clause each.
+impl RunningGrant {
+    /// Returns notes on the approver, the end and the use of the grant: a clause each.
     pub(crate) fn notes(&self) -> Vec<String> {
         let shown = &self.shown;
         let way = match shown.by.via {
-            Via::Silence => "nobody",
+            Via::Silence => "by a timeout",
             Via::Terminal => "at the terminal",
             Via::Socket => "from another terminal",
             Via::Web => "on the page",
@@ -104,7 +106,7 @@ mod tests {
         let broker = Arc::new(Broker::default());
         let _listening = broker.listen(&place, "one", &sessions).unwrap();
 
-        let running = Running(ProcessAggregator::from_dirs(vec![place]));
+        let running = RunningSessions(ProcessAggregator::from_dirs(vec![place]));
         let (grants, failed) = running.grants();
         assert!(failed.is_empty(), "{failed:?}");
         let [grant] = &grants[..] else { panic!("{grants:?}") };

@@ -1,4 +1,4 @@
-//! From when to when a session of an agent was: in the record, as runs are.
+//! Beginning and end of a session of an agent in the audit log, as those of runs.
 
 use std::io;
 use std::path::Path;
@@ -17,14 +17,14 @@ const LONGEST: usize = 80;
 
 /// A session that was recorded to have begun. That it ends is recorded when this is dropped; when the process is killed
 /// that is not in the record.
-pub(crate) struct Span {
+pub(crate) struct SessionSpan {
     journal: Arc<dyn Journal>,
     session: Arc<str>,
     began: Instant,
 }
 
-impl Span {
-    /// No record, no session.
+impl SessionSpan {
+    /// Records the beginning; without that there is no session.
     pub(crate) fn begin(
         journal: Arc<dyn Journal>,
         session: &Session,
@@ -38,7 +38,7 @@ impl Span {
     }
 }
 
-impl Drop for Span {
+impl Drop for SessionSpan {
     fn drop(&mut self) {
         if let Err(error) = ends(&*self.journal, &self.session, None, Some(self.began.elapsed())) {
             warn(format_args!("that a session ended could not be recorded: {error}"));

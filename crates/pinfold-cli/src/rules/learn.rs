@@ -1,4 +1,4 @@
-//! `pinfold rules learn`: rules that past answers speak for. Written is only what somebody confirms, one by one.
+//! `pinfold rules learn`: rules that past answers speak for. Each is written only after the user confirmed it.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, IsTerminal};
@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::audit::{Discard, Reader, ledger, verify};
+use pinfold::audit::{Discard, LogReader, ledger, verify};
 use pinfold::learn::past::Questions;
 use pinfold::learn::{Learned, Proposal, learn};
-use pinfold::policy::settings::{Change, Flags};
+use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Effect, FolderChoice, Rule, WayIn};
 use pinfold::settings::{Locations, change};
 use pinfold::{Ambient, AssumedShells, Plan, Session, ShellHost};
@@ -25,7 +25,7 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
         return Err(Failure::new(REFUSED, "rules are not changed from inside a run").mend("do it outside"));
     }
     if wanted.apply && !io::stdin().is_terminal() {
-        return Err(Failure::new(USAGE, "nobody can be asked here")
+        return Err(Failure::new(USAGE, "cannot ask without a terminal")
             .mend("look at the list, then add each rule with `pinfold rules add`"));
     }
     let project = locations.project.clone().unwrap_or_default();
@@ -50,8 +50,8 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
     Ok(ExitCode::from(DONE))
 }
 
-/// The record: the one that is named, else the machine's, if nobody has changed it.
-fn reader(named: Option<&Path>) -> Result<Reader, Failure> {
+/// Opens the audit log: the one that is named, else the machine's, if it verifies.
+fn reader(named: Option<&Path>) -> Result<LogReader, Failure> {
     if let Some(named) = named {
         return record::named_reader(named);
     }
@@ -70,12 +70,10 @@ fn sessions(locations: &Locations, project: &Path) -> Result<[Session; 2], Failu
     project.clone_into(&mut setup.situation.project);
     let resolved = settings::resolved(&setup)?;
     let shells: Arc<dyn ShellHost> = Arc::new(AssumedShells::in_folder(project.to_owned()));
-    let plan = Plan {
-        home: env::home(),
-        folder_choice: FolderChoice::only_judged(),
-        shells: Some(shells),
-        ..Plan::for_folder(project)
-    };
+    let plan = Plan::for_folder(project)
+        .with_home(env::home())
+        .with_folder_choice(FolderChoice::only_judged())
+        .with_shells(shells);
     let open = |plan: Plan| {
         let opened = Session::open(&Ambient::claim(), plan, Arc::new(Discard));
         opened.map_err(|e| Failure::new(FAILED, output::lines(&e.to_string())))
@@ -146,7 +144,7 @@ fn apply(locations: &Locations, wanted: &Learn, learned: &Learned) -> Result<Exi
 }
 
 fn add(locations: &Locations, wanted: &Learn, rule: &Rule) -> Result<(), Failure> {
-    let what = Change::Add(Effect::Allow, rule.clone());
+    let what = SettingsChange::Add(Effect::Allow, rule.clone());
     let done = change(&Ambient::claim(), locations, wanted.file.layer(), &what).map_err(|e| failed(&e))?;
     output::out(&format!("added to {}\n", output::visible(&done.file.path.display().to_string())))
 }

@@ -1,11 +1,11 @@
-//! `pinfold rules replay`: calls of the record, judged once more. Nothing is done, and nobody is asked.
+//! `pinfold rules replay`: recorded calls, judged once more. Nothing is executed, and no approver is asked.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use pinfold::audit::read::{Call, Calls};
+use pinfold::audit::read::{Calls, RecordedCall};
 use pinfold::policy::Effect;
 use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay, decided};
 use pinfold::settings::Locations;
@@ -15,16 +15,16 @@ use crate::args::{self, Judging};
 use crate::check::desk::desk_by;
 use crate::check::with_source;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::log::filter::Filter;
+use crate::log::filter::LogFilter;
 use crate::log::format::about;
 use crate::{env, output, record, why};
 
 pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCode, Failure> {
     let project = locations.project.clone().unwrap_or_default();
     let project = project.canonicalize().unwrap_or(project);
-    let filter = Filter::new(&wanted.filters)?;
+    let filter = LogFilter::new(&wanted.filters)?;
     let mut found = Replayed { replay: replay(&project, wanted)?, told: ReplayOutcome::default() };
-    let is_meant = |call: &Call| {
+    let is_meant = |call: &RecordedCall| {
         (wanted.everywhere || Path::new(&call.judged.folder).starts_with(&project)) && filter.takes_call(call)
     };
     let mut reader = match &wanted.record {
@@ -43,7 +43,7 @@ pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCo
     Ok(ExitCode::from(if told.differs.is_empty() { DONE } else { FAILED }))
 }
 
-/// Returns what calls are judged by.
+/// Opens the service that judges the calls.
 fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
     let judging = Judging { settings: wanted.flags.clone(), ..Judging::default() };
     let rules = |effect: Effect| {
@@ -81,15 +81,15 @@ struct Replayed {
 /// Outcome of all calls.
 #[derive(Default)]
 struct ReplayOutcome {
-    differs: Vec<(Call, Again)>,
-    otherwise: Vec<(Call, Again)>,
+    differs: Vec<(RecordedCall, Again)>,
+    otherwise: Vec<(RecordedCall, Again)>,
     same: usize,
     not_judged: Vec<(String, NotAgain)>,
 }
 
 impl Replayed {
     /// Judges a call. One that is not meant counts for what it granted in its session alone.
-    fn take(&mut self, call: &Call, is_meant: bool) {
+    fn take(&mut self, call: &RecordedCall, is_meant: bool) {
         if !is_meant {
             return self.replay.pass(call);
         }
@@ -110,7 +110,7 @@ impl ReplayOutcome {
         self.differs.len() + self.otherwise.len() + self.same
     }
 
-    /// Returns how often each change of a decision is made.
+    /// Counts each change of a decision.
     fn changes(&self) -> BTreeMap<String, usize> {
         let mut changes = BTreeMap::new();
         for (call, again) in &self.differs {
@@ -158,7 +158,7 @@ impl ReplayOutcome {
     }
 
     fn as_json(&self) -> Value {
-        let each = |list: &[(Call, Again)]| {
+        let each = |list: &[(RecordedCall, Again)]| {
             list.iter().map(|(call, again)| as_json(call, again)).collect::<Vec<_>>()
         };
         let not = |(name, why): &(String, NotAgain)| json!({"name": name, "kind": why.word(), "why": why.to_string()});
@@ -174,7 +174,7 @@ impl ReplayOutcome {
 }
 
 /// A call that is decided otherwise: what it is, how it was and how it would be.
-fn in_words(call: &Call, again: &Again) -> String {
+fn in_words(call: &RecordedCall, again: &Again) -> String {
     let was = &call.judged;
     let (decision, step) = decided(was);
     let mode = was.mode.as_ref().map(|mode| format!(", mode {mode}")).unwrap_or_default();
@@ -198,7 +198,7 @@ fn in_words(call: &Call, again: &Again) -> String {
     text
 }
 
-fn as_json(call: &Call, again: &Again) -> Value {
+fn as_json(call: &RecordedCall, again: &Again) -> Value {
     let (was, answer) = (&call.judged, &again.answer);
     let (decision, step) = decided(was);
     json!({

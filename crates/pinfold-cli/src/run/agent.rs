@@ -1,7 +1,7 @@
-//! Which agent is run, and what that gives it.
+//! The agent profile of a run, and what it opens.
 //!
 //! A profile opens hosts, logins and keys, so it is never given to what the folder brought along: a program is known by
-//! its name only where it lies outside of everything that the run can write. Who means another one says `--agent`.
+//! its name only where it lies outside of everything that the run can write. `--agent` names any other.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -9,12 +9,12 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::hosts::Reach;
+use pinfold::policy::hosts::HostMatch;
 use pinfold_boundary::{AgentProfile, Network, SandboxRequest, State};
 use pinfold_host::Name;
 use serde::Serialize;
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::env;
 use crate::output::{visible, warn};
 
@@ -24,7 +24,7 @@ pub(crate) const NONE: &str = "none";
 /// The agent of a run, as far as the command line says.
 #[derive(Clone, Copy)]
 pub(super) enum Choice {
-    /// Somebody named it.
+    /// Named on the command line.
     Named(&'static AgentProfile),
     /// Known by the name of its program.
     Known(&'static AgentProfile),
@@ -37,8 +37,8 @@ impl Choice {
         }
     }
 
-    /// Returns who is chosen by the command line. `writable`: what the run can write.
-    pub(super) fn of(run: &Run, writable: &[PathBuf]) -> Option<Self> {
+    /// Returns the profile that the command line chooses. `writable`: places that the run can write.
+    pub(super) fn of(run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
         match run.agent.as_deref() {
             Some(NONE) => None,
             Some(name) => AgentProfile::named(name).map(Self::Named),
@@ -59,8 +59,8 @@ impl Choice {
         }
     }
 
-    /// The same, once more places are known that the run can write.
-    pub(super) fn unless_within(self, run: &Run, writable: &[PathBuf]) -> Option<Self> {
+    /// Checks the choice again once more writable places are known.
+    pub(super) fn unless_within(self, run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
         match self {
             Self::Named(_) => Some(self),
             Self::Known(_) => Self::of(run, writable),
@@ -148,8 +148,7 @@ fn reaches(request: &SandboxRequest, host: &str) -> bool {
     match &request.network {
         Network::Off => false,
         Network::Host => true,
-        Network::Hosts(hosts) => {
-            Name::parse(host).is_some_and(|name| matches!(hosts.said().name(&name, HTTPS), Reach::Allowed(_)))
-        }
+        Network::Hosts(hosts) => Name::parse(host)
+            .is_some_and(|name| matches!(hosts.said().name(&name, HTTPS), HostMatch::Allowed(_))),
     }
 }

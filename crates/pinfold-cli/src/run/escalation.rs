@@ -2,14 +2,14 @@
 //! asked about at the terminal that the run was started on.
 
 use pinfold::policy::{Access, Interaction};
-use pinfold::{Ambient, Plan, Session, WeakSession};
+use pinfold::{Ambient, Session, WeakSession};
 use pinfold_boundary::{Network, SandboxMode, SandboxRequest};
 use pinfold_terminal::PtySession;
 
 use super::options::Judged;
 use super::run_record::RunRecord;
-use crate::args::Run;
-use crate::asking::{Asker, Reach, Tell};
+use crate::args::RunArgs;
+use crate::asking::{ApproverOptions, Asker, Tell};
 use crate::exit::{Failure, USAGE};
 
 /// The approver of a run, and the session by which its calls are judged.
@@ -20,27 +20,27 @@ pub(super) struct Escalation {
 
 impl Escalation {
     pub(super) fn new(
-        run: &Run,
+        run: &RunArgs,
         request: &SandboxRequest,
         judged: Judged,
         record: &RunRecord,
     ) -> Result<Self, Failure> {
         let Judged { plan, rules_to, approvals, .. } = judged;
-        let reach = Reach { settings: &approvals, name: record.session(), rules_to };
+        let reach = ApproverOptions { settings: &approvals, name: record.session(), rules_to };
         let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();
-        let plan = Plan {
-            id: record.session().to_owned(),
-            // What the kernel lets them write anyway is inside.
-            also_writable: request.add.iter().chain(&request.allow_write).filter(there).cloned().collect(),
-            access: match request.mode {
-                SandboxMode::ReadOnly => Access::ReadOnly,
-                SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
-            },
-            interaction: if asker.is_some() { Interaction::Interactive } else { Interaction::Headless },
-            asking: asker.as_ref().map(Asker::asking),
-            ..plan
+        let access = match request.mode {
+            SandboxMode::ReadOnly => Access::ReadOnly,
+            SandboxMode::WorkspaceWrite | SandboxMode::DefaultWrite => Access::ReadWrite,
         };
+        let interaction = if asker.is_some() { Interaction::Interactive } else { Interaction::Headless };
+        let plan = plan
+            .with_id(record.session())
+            // What the kernel lets them write anyway is inside.
+            .with_also_writable(request.add.iter().chain(&request.allow_write).filter(there).cloned())
+            .with_access(access)
+            .with_interaction(interaction)
+            .with_asking(asker.as_ref().map(Asker::asking));
         let session = Session::open(&Ambient::claim(), plan, record.journal())
             .map_err(|e| Failure::new(USAGE, e.to_string()).mend("choose another with --folder"))?;
         if let Some(asker) = &asker {

@@ -17,7 +17,7 @@ pub(super) struct Met {
 }
 
 impl Met {
-    fn new(limits: &args::Limits, reached: LimitReached) -> Self {
+    fn new(limits: &args::LimitFlags, reached: LimitReached) -> Self {
         let option = match reached.limit {
             LimitKind::Memory => "--max-memory",
             LimitKind::Processes => "--max-processes",
@@ -41,14 +41,14 @@ impl Met {
         self.reached.program()
     }
 
-    /// Returns how often it was met.
+    /// Returns the number of times that it was met.
     pub(super) fn times(&self) -> u64 {
         self.reached.times
     }
 }
 
 /// Returns all limits that were met: those of the run, and that of its output.
-pub(super) fn met(limits: &args::Limits, reached: &[LimitReached], too_much_output: bool) -> Vec<Met> {
+pub(super) fn met(limits: &args::LimitFlags, reached: &[LimitReached], too_much_output: bool) -> Vec<Met> {
     let printed = limits.max_output.filter(|_| too_much_output);
     let printed = printed.map(|bytes| LimitReached::once(LimitKind::Output, Amount::Bytes(bytes)));
     reached.iter().cloned().chain(printed).map(|reached| Met::new(limits, reached)).collect()

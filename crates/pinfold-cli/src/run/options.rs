@@ -1,4 +1,4 @@
-//! From the words of the command line to a grant.
+//! The sandbox request of a command line.
 
 use std::ffi::OsString;
 use std::fs;
@@ -17,7 +17,7 @@ use pinfold_sandbox::Openings;
 use pinfold_tools::{Purpose, TemporaryDirectory};
 
 use super::agent::Choice;
-use crate::args::{self, Feature, Run, Sandbox};
+use crate::args::{self, Feature, RunArgs, Sandbox};
 use crate::asking;
 use crate::env;
 use crate::exit::{Failure, USAGE};
@@ -46,7 +46,7 @@ pub(super) struct Judged {
 }
 
 /// Resolves the options of a run.
-pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
+pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     let here = env::current_dir()?;
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
@@ -102,7 +102,7 @@ pub(super) fn resolve(run: &Run) -> Result<RunOptions, Failure> {
     Ok(RunOptions { request: Some(request), guards: plan.guards.clone(), judged })
 }
 
-/// Returns what deny rules close, and what `--deny-read` names that is not there yet.
+/// Returns the paths that deny rules close, and those of `--deny-read` that are not there yet.
 fn denied(plan: &Plan, to_come: &[PathBuf]) -> Result<DeniedPaths, Failure> {
     let places: Vec<PathBuf> = to_come.iter().map(|place| real_name(place)).collect();
     plan.policy.denied_paths().and_places(&places, Layer::CommandLine).map_err(|place| {
@@ -127,9 +127,9 @@ struct ResolvedFlags {
     sockets: Vec<PathBuf>,
 }
 
-fn resolve_flags(run: &Run, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
+fn resolve_flags(run: &RunArgs, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
     let folder_choice = env::folder_choice(run.allow_home && run.folder.is_some());
-    let plan = Plan { home: env::home(), folder_choice, ..Plan::for_folder(folder) };
+    let plan = Plan::for_folder(folder).with_home(env::home()).with_folder_choice(folder_choice);
     let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?;
     let of_agent = choice.map(|choice| choice.agent().hosts_in(&env::environment()));
     let of_agent = of_agent.into_iter().flatten().map(str::to_owned);
@@ -168,8 +168,8 @@ fn not_held() -> Failure {
         .mend("choose another --sandbox, or leave the scopes out")
 }
 
-/// Returns how much may be written; `None` when nothing is to be held.
-fn mode(run: &Run, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
+/// Returns the write access; `None` without a sandbox.
+fn mode(run: &RunArgs, said: Option<settings::SandboxMode>) -> Option<SandboxMode> {
     use settings::SandboxMode as Said;
     if run.read_only {
         return Some(SandboxMode::ReadOnly);
@@ -199,7 +199,7 @@ fn caches(names: &[String]) -> CacheChoice {
     }
 }
 
-fn env_overrides(run: &Run) -> Result<Vec<EnvOverride>, Failure> {
+fn env_overrides(run: &RunArgs) -> Result<Vec<EnvOverride>, Failure> {
     let unset = run.unset_env.iter().map(|name| Ok(EnvOverride::Unset(name.clone())));
     let given = run.env.iter().map(|text| match text.as_bytes().iter().position(|b| *b == b'=') {
         Some(0) => {
@@ -228,12 +228,12 @@ fn openings(features: &[Feature]) -> Openings {
 }
 
 /// Warns of what flags expose: kernel features and sockets.
-pub(super) fn warn_of_exposure(run: &Run) {
+pub(super) fn warn_of_exposure(run: &RunArgs) {
     run.allow_feature.iter().for_each(|feature| warn(warning(*feature)));
     run.allow_socket.iter().for_each(|socket| warn(socket_warning(socket)));
 }
 
-/// Returns what allowing a kernel feature exposes.
+/// Returns the warning about an allowed kernel feature.
 fn warning(feature: Feature) -> &'static str {
     match feature {
         Feature::UnixSockets => {
@@ -266,7 +266,7 @@ const AS_GOOD_AS_ROOT: [&str; 7] = [
     "system_bus_socket",
 ];
 
-/// Returns what reaching a socket exposes.
+/// Returns the warning about a socket that is reached.
 fn socket_warning(socket: &Path) -> String {
     let place = socket.display();
     if socket.file_name().is_some_and(|name| AS_GOOD_AS_ROOT.iter().any(|known| name == *known)) {
@@ -277,7 +277,7 @@ fn socket_warning(socket: &Path) -> String {
     format!("--allow-socket {place}: the program behind it acts outside for every client")
 }
 
-fn limits(limits: &args::Limits) -> pinfold_sandbox::Limits {
+fn limits(limits: &args::LimitFlags) -> pinfold_sandbox::Limits {
     pinfold_sandbox::Limits {
         memory: limits.max_memory,
         processes: limits.max_processes,

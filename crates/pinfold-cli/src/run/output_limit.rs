@@ -72,7 +72,7 @@ fn pass_on(mut from: File, mut to: Box<dyn Write>, printed: &AtomicU64, limit: u
             return;
         }
         if written.is_err() {
-            // Nobody listens any more; the command learns it the same way when we stop reading.
+            // The reader is gone; the command gets a closed pipe in turn once this thread stops reading.
             return;
         }
     }

@@ -6,22 +6,22 @@ use pinfold_boundary::Run as SandboxedRun;
 use pinfold_sandbox::{Attendant, Tier};
 use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
 
-use crate::args::{Ask, Run};
+use crate::args::{Ask, RunArgs};
 use crate::exit::{Failure, NO_SANDBOX, USAGE};
 
 /// A terminal for the command, in the foreground of ours: where questions are asked there, and where a person uses the
 /// command. Else the command would share ours: its settings, its answers to escape sequences and its process group.
 ///
 /// One that only reads or only writes there may be part of a pipeline, whose other programs read what is typed.
-pub(super) fn open(run: &Run, asks: bool) -> Result<Option<(PtySession, Own)>, Failure> {
+pub(super) fn open(run: &RunArgs, asks: bool) -> Result<Option<(PtySession, Own)>, Failure> {
     let is_used_here = || io::stdin().is_terminal() && io::stdout().is_terminal();
     if !(asks || is_used_here()) {
         return Ok(None);
     }
     match PtySession::open() {
         Ok(None) if asks && run.asking.ask == Ask::Terminal => {
-            let message = "nobody can be asked at a terminal: there is none here";
-            Err(Failure::new(USAGE, message).mend("leave --ask away, or say --ask nobody"))
+            let message = "cannot ask at a terminal: there is none here";
+            Err(Failure::new(USAGE, message).mend("leave --ask out, or say --ask none"))
         }
         Ok(opened) => Ok(opened),
         Err(error) if asks => {

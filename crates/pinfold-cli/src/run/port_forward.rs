@@ -9,7 +9,7 @@ use pinfold_boundary::{Network, PortForward};
 use crate::args::Listen;
 use crate::exit::{Failure, USAGE};
 
-/// As many as one run can publish.
+/// Most ports that one run can publish.
 const MOST: usize = 16;
 
 /// Listens on this machine, at both of its own addresses and at no other.
@@ -35,7 +35,7 @@ fn bound(wish: Listen) -> Result<Vec<TcpListener>, Failure> {
     match at(Ipv6Addr::LOCALHOST.into()) {
         Ok(v6) => Ok(vec![v4, v6]),
         Err(error) if is_missing_family(&error) => Ok(vec![v4]),
-        // Whoever is there would answer some of those who mean `localhost`.
+        // The process that has the IPv6 port would answer some of the clients of `localhost`.
         Err(error) => Err(not_had(wish, &error)),
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::agent::AgentAccess;
 use super::limits::Met;
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::output::warn;
@@ -49,7 +49,7 @@ struct NamedRefusal {
 }
 
 /// Opens the file that `--report` names, where it names one.
-pub(super) fn file(run: &Run, request: &SandboxRequest) -> Result<Option<File>, Failure> {
+pub(super) fn file(run: &RunArgs, request: &SandboxRequest) -> Result<Option<File>, Failure> {
     let Some(file) = &run.report else { return Ok(None) };
     let granted = [&request.folder].into_iter().chain(&request.add).chain(&request.allow_write);
     let folders: Vec<_> = granted.cloned().collect();
@@ -63,7 +63,7 @@ pub(super) fn file(run: &Run, request: &SandboxRequest) -> Result<Option<File>, 
 /// Opens the file for the report. Before anything runs: at the end a name in the folder may lead elsewhere.
 ///
 /// `folders` are what is granted. A link that leads out of them, which an earlier run may have put there, is not
-/// followed, and a pipe that nobody reads is not waited for.
+/// followed, and a pipe without a reader is not waited for.
 fn open(file: &Path, folders: &[PathBuf]) -> io::Result<File> {
     let (Some(parent), Some(name)) = (file.parent(), file.file_name()) else {
         return Err(io::Error::from(io::ErrorKind::IsADirectory));
@@ -82,7 +82,7 @@ fn open(file: &Path, folders: &[PathBuf]) -> io::Result<File> {
     options.open(parent.join(name))
 }
 
-/// The path without `..`, as somebody means it who thinks of no links.
+/// Removes `..` from a path as text, without regard to links.
 fn plain(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -125,7 +125,7 @@ impl Report {
         }
     }
 
-    /// The same with the limits that were met.
+    /// Adds the limits that were met.
     pub(super) fn with_limits(self, limits: Vec<Met>) -> Self {
         Self { limits, ..self }
     }
@@ -135,7 +135,7 @@ impl Report {
     }
 
     /// Prints it, or writes it where the person wants it.
-    pub(super) fn tell(mut self, run: &Run, to: Option<File>) {
+    pub(super) fn tell(mut self, run: &RunArgs, to: Option<File>) {
         let text = if run.json {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {

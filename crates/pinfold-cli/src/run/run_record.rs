@@ -16,7 +16,7 @@ use pinfold_boundary::{RunReport, RunResult, SandboxRequest};
 use pinfold_sandbox::End;
 use pinfold_tools::{denial, quoted, recorded_hosts};
 
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::env;
 use crate::exit::{Failure, NO_SANDBOX};
 use crate::output::warn;
@@ -33,8 +33,8 @@ pub(super) struct RunRecord {
 }
 
 impl RunRecord {
-    /// Nothing is written yet, and no file opened.
-    pub(super) fn new(run: &Run, limits: Limits) -> Result<Self, Failure> {
+    /// Prepares the events of a run. No file is opened yet.
+    pub(super) fn new(run: &RunArgs, limits: Limits) -> Result<Self, Failure> {
         // Inside another run nothing can be written where the record is; the outer one has its own.
         let is_kept = !run.no_record && !env::is_inside_another();
         let journal: Arc<dyn Journal> = if is_kept {
@@ -46,17 +46,17 @@ impl RunRecord {
         Ok(Self { journal, is_kept, session, started: Instant::now(), unsaid: None })
     }
 
-    /// Returns where decisions about what its processes do are recorded.
+    /// Returns the journal of the decisions about its processes.
     pub(super) fn journal(&self) -> Arc<dyn Journal> {
         Arc::clone(&self.journal)
     }
 
-    /// Returns where it is kept: nothing inside reads or writes it.
+    /// Returns the directory of the log, which is hidden from the run.
     pub(super) fn place(&self) -> Option<PathBuf> {
         record::place().filter(|_| self.is_kept)
     }
 
-    /// Returns what the names begin with of what is refused to it on its way out.
+    /// Returns the prefix of the names of network refusals.
     pub(super) fn refusal_names(&self) -> Option<String> {
         self.name().map(|run| format!("{run}:n"))
     }
@@ -77,7 +77,7 @@ impl RunRecord {
     /// When nothing can be recorded: the command must not start then.
     pub(super) fn start(
         &mut self,
-        run: &Run,
+        run: &RunArgs,
         folder: &Path,
         request: Option<&SandboxRequest>,
     ) -> Result<(), Failure> {
@@ -173,7 +173,7 @@ fn digest(request: &SandboxRequest) -> Option<String> {
     Some(Hash::of(&form).to_string())
 }
 
-/// Returns what a person should look at, one by one.
+/// Returns the leftovers that the user should look at.
 fn left(report: &RunReport) -> Vec<String> {
     const MOST: usize = 256;
     let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
@@ -229,7 +229,7 @@ mod tests {
             ("npm test", true),
             ("cargo build --release", true),
             ("make -j 4", true),
-            ("/home/somebody/work/project/script.sh --quick", true),
+            ("/home/user/work/project/script.sh --quick", true),
             ("sh -c true", false),
             ("mysql -p hunter2", false),
             ("mysql --password hunter2", false),

@@ -7,7 +7,7 @@ use pinfold_terminal::PtySession;
 
 use super::output_limit::Relay;
 use super::own_terminal;
-use crate::args::Run;
+use crate::args::RunArgs;
 use crate::exit::{Failure, NO_SANDBOX, USAGE};
 use crate::output::{visible, warn};
 
@@ -22,8 +22,8 @@ pub(super) struct Started {
 
 /// Circumstances of the start of a run.
 #[derive(Clone, Copy)]
-pub(super) struct Start<'a> {
-    pub(super) args: &'a Run,
+pub(super) struct RunStart<'a> {
+    pub(super) args: &'a RunArgs,
     pub(super) request: &'a SandboxRequest,
     pub(super) guards: &'a Guards,
     /// Set inside another run.
@@ -32,7 +32,7 @@ pub(super) struct Start<'a> {
     pub(super) asks: bool,
 }
 
-impl Start<'_> {
+impl RunStart<'_> {
     /// Starts in the strongest tier that the user accepts.
     pub(super) fn start(self) -> Result<Started, Failure> {
         let Self { args, nested, .. } = self;
@@ -129,7 +129,7 @@ fn too_weak(error: &StartError) -> Failure {
     )
 }
 
-fn command(run: &Run) -> Command {
+fn command(run: &RunArgs) -> Command {
     let mut words = run.command.iter().cloned();
     Command::new(words.next().unwrap_or_default()).args(words)
 }

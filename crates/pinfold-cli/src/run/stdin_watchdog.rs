@@ -1,4 +1,4 @@
-//! A command that ends with its input: whoever wrote to it has ended, and be it that they were killed.
+//! A command that ends with its input: its client has ended, maybe because it was killed.
 
 use std::io;
 use std::thread;
@@ -13,7 +13,7 @@ const TERM: i32 = 15;
 /// Time that a command has to end after it was asked to.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Ends the command once nobody is left who could write to standard input: after `grace`, first politely, then not. The
+/// Ends the command once standard input has no writer left: `grace` later, first with `SIGTERM`, then with `SIGKILL`. The
 /// thread is not waited for: it ends with the process.
 pub(super) fn tie(command: Remote, grace: Duration) -> io::Result<()> {
     let leash = thread::Builder::new().name("leash".to_owned());

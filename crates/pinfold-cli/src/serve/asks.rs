@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Answer, Approver, By, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, By, Request, Via};
 use pinfold_approvals::socket::{ClientMessage, Peer};
 use serde_json::json;
 
@@ -34,7 +34,7 @@ impl Wire {
     }
 
     pub(super) fn of(wire: &Mutex<Self>) -> MutexGuard<'_, Self> {
-        // Whole lines are taken and put; nobody leaves one half.
+        // Lines are taken and put whole, so a poisoned lock guards no half line.
         wire.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -79,7 +79,7 @@ impl Wire {
     }
 }
 
-/// Asks whoever is connected.
+/// The connected client as an approver.
 pub(super) struct Asks<'a> {
     wire: &'a Mutex<Wire>,
     peer: Peer,
@@ -90,7 +90,7 @@ impl<'a> Asks<'a> {
         Self { wire, peer }
     }
 
-    /// Returns what an order says about a request; an answer that counts, or nothing after it was told what is wrong.
+    /// Returns the answer of a message, if it is one to this request; else reports to the client why it is not.
     fn taken(&self, wire: &mut Wire, order: ClientMessage, request: &Request) -> io::Result<Option<Answer>> {
         let ClientMessage::Answer { id, digest, answer: choice, who, .. } = order else {
             wire.say(&error("only an answer is understood here"))?;
@@ -106,8 +106,8 @@ impl<'a> Asks<'a> {
 }
 
 impl Approver for Asks<'_> {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
-        let gone = || Heard::Nobody("the client is gone".to_owned());
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
+        let gone = || ApproverResponse::NoApprover("the client is gone".to_owned());
         let mut wire = Wire::of(self.wire);
         if wire.say(&json!({"asked": request})).is_err() {
             return gone();
@@ -115,16 +115,16 @@ impl Approver for Asks<'_> {
         loop {
             match wire.answer(LOOK) {
                 Ok(Some(order)) => match self.taken(&mut wire, order, request) {
-                    Ok(Some(answer)) => return Heard::Answer(answer),
+                    Ok(Some(answer)) => return ApproverResponse::Answer(answer),
                     Ok(None) => {}
                     Err(_) => return gone(),
                 },
-                Ok(None) if !still_asked() => return Heard::NotAsked,
+                Ok(None) if !still_asked() => return ApproverResponse::NotAsked,
                 Ok(None) if Timestamp::now() >= request.deadline => {
-                    return Heard::Nobody("the client did not answer in time".to_owned());
+                    return ApproverResponse::NoApprover("the client did not answer in time".to_owned());
                 }
                 Ok(None) => {}
-                Err(why) => return Heard::Nobody(why.to_owned()),
+                Err(why) => return ApproverResponse::NoApprover(why.to_owned()),
             }
         }
     }

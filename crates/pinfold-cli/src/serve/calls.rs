@@ -16,9 +16,9 @@ use serde_json::{Value, json};
 use super::asks::{Asks, Wire};
 use super::{House, Role, error};
 use crate::asking::for_a_client;
-use crate::call::Line;
+use crate::call::CallLine;
 use crate::exit::Failure;
-use crate::record::span::Span;
+use crate::record::span::SessionSpan;
 use crate::session;
 
 impl House {
@@ -40,7 +40,7 @@ impl House {
         let waits = || !self.closing.load(Ordering::SeqCst) && is_there(stream);
         let mut number = 0_u64;
         loop {
-            // Whoever is asked takes the wire meanwhile, so it is let go at once.
+            // An approver takes the wire meanwhile, so it is released at once.
             let next = Wire::of(&wire).next()?;
             let Some(line) = next else { return Ok(()) };
             number += 1;
@@ -63,10 +63,10 @@ impl House {
         }
     }
 
-    fn session(&self, asks: bool) -> Result<(HookedSession, impl Fn(&Session), Span), Failure> {
+    fn session(&self, asks: bool) -> Result<(HookedSession, impl Fn(&Session), SessionSpan), Failure> {
         let mut asker = None;
         let (opened, span) = session::open_for_an_agent(&self.wish, "serve", |reach| {
-            let (known, asking) = for_a_client(reach, asks, self.ask_nobody, self.patience)?;
+            let (known, asking) = for_a_client(reach, asks, self.no_ask, self.patience)?;
             asker = known;
             Ok(asking)
         })?;
@@ -79,7 +79,7 @@ impl House {
     }
 }
 
-fn understood(line: &[u8]) -> Result<Line, String> {
+fn understood(line: &[u8]) -> Result<CallLine, String> {
     if line.len() > LONGEST_LINE {
         return Err(format!("the line is longer than {} MiB", LONGEST_LINE >> 20));
     }

@@ -15,11 +15,11 @@ pub(super) struct Agent {
     pub(super) dialect: &'static dyn Dialect,
     /// The file that its hooks stand in.
     pub(super) file: PathBuf,
-    pub(super) form: Form,
+    pub(super) form: HookForm,
     /// Content of a new settings file of the agent.
     pub(super) fresh: &'static str,
     /// The command that it runs before a call: by a shell, or its words by no shell.
-    pub(super) command: Run,
+    pub(super) command: HookCommand,
     /// Notes to the user about what else has to be done.
     pub(super) notes: &'static [&'static str],
     /// Check of other settings that decide whether hooks run at all: what is wrong, if something is.
@@ -27,9 +27,9 @@ pub(super) struct Agent {
 }
 
 /// Form in which a hook stands there.
-pub(super) enum Form {
+pub(super) enum HookForm {
     /// Entries in lists below `hooks`, in a file with other settings.
-    Lists(Vec<Entry>),
+    Lists(Vec<HookEntry>),
     /// A file of its own.
     Own(String),
     /// A block at the end of a file with other settings.
@@ -38,7 +38,7 @@ pub(super) enum Form {
 
 /// An entry of one list.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Entry {
+pub(super) struct HookEntry {
     /// The event, as the agent calls it.
     pub(super) event: &'static str,
     pub(super) value: Value,
@@ -46,7 +46,7 @@ pub(super) struct Entry {
 
 /// Way in which an agent starts its hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Run {
+pub(super) enum HookCommand {
     Shell(String),
     Words(Vec<String>),
 }
@@ -118,12 +118,12 @@ impl Builder {
         [self.program.as_str(), "hook", self.name, "--timeout", &time].map(str::to_owned).to_vec()
     }
 
-    /// For a shell; a no also when pinfold is not there, or is killed.
+    /// Returns the command line for a shell that denies also when pinfold is missing or killed.
     fn guarded(&self) -> String {
         format!("{} || {{ echo '{GONE}' >&2; exit 2; }}", self.plain())
     }
 
-    /// For a shell, where nothing depends on the answer.
+    /// Returns the command line for a shell where nothing depends on the answer.
     fn plain(&self) -> String {
         self.words().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
@@ -140,7 +140,7 @@ impl Builder {
         u64::try_from(self.waits().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn agent(self, file: PathBuf, form: Form, command: Run) -> Agent {
+    fn agent(self, file: PathBuf, form: HookForm, command: HookCommand) -> Agent {
         Agent {
             name: self.name,
             dialect: self.dialect,
@@ -160,7 +160,7 @@ impl Builder {
         gates: &[&'static str],
         rest: &[&'static str],
         more: &Value,
-    ) -> Vec<Entry> {
+    ) -> Vec<HookEntry> {
         let hook = |command: String, gate: bool| {
             let mut hook = json!({"type": "command", "command": command});
             if let (Some(hook), Some(more)) = (hook.as_object_mut(), more.as_object()) {
@@ -170,12 +170,12 @@ impl Builder {
             }
             hook
         };
-        let gate = |event: &&'static str| Entry {
+        let gate = |event: &&'static str| HookEntry {
             event,
             value: json!({"matcher": matcher, "hooks": [hook(self.guarded(), true)]}),
         };
         let told =
-            |event: &&'static str| Entry { event, value: json!({"hooks": [hook(self.plain(), false)]}) };
+            |event: &&'static str| HookEntry { event, value: json!({"hooks": [hook(self.plain(), false)]}) };
         gates.iter().map(gate).chain(rest.iter().map(told)).collect()
     }
 
@@ -189,7 +189,7 @@ impl Builder {
             stopped: |settings, _| {
                 is_true(settings, &["disableAllHooks"]).then(|| "`disableAllHooks` is set".into())
             },
-            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+            ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
         }
     }
 
@@ -206,7 +206,7 @@ impl Builder {
                 (!is_trusted(file))
                     .then(|| "Codex was not told to trust it: start codex and review its hooks".into())
             },
-            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+            ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
         }
     }
 
@@ -219,7 +219,7 @@ impl Builder {
                 let off = at(settings, &["hooksConfig", "enabled"]) == Some(&Value::Bool(false));
                 off.then(|| "`hooksConfig.enabled` is off".into())
             },
-            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+            ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
         }
     }
 
@@ -232,7 +232,7 @@ impl Builder {
             stopped: |settings, _| {
                 is_true(settings, &["disableAllHooks"]).then(|| "`disableAllHooks` is set".into())
             },
-            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+            ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
         }
     }
 
@@ -243,7 +243,7 @@ impl Builder {
             json!({"preToolUse": gate, "postToolUse": told, "sessionStart": told, "sessionEnd": told});
         let text = serde_json::to_string_pretty(&json!({"version": 1, "hooks": hooks})).unwrap_or_default();
         let (file, run) = (self.homes.home.join(".copilot/hooks/pinfold.json"), self.guarded());
-        self.agent(file, Form::Own(text + "\n"), Run::Shell(run))
+        self.agent(file, HookForm::Own(text + "\n"), HookCommand::Shell(run))
     }
 
     fn cursor(self) -> Agent {
@@ -266,14 +266,14 @@ impl Builder {
             "afterShellExecution",
             "afterMCPExecution",
         ];
-        let gates = gates.map(|event| Entry { event, value: hook(self.guarded(), true) });
-        let told = told.map(|event| Entry { event, value: hook(self.plain(), false) });
+        let gates = gates.map(|event| HookEntry { event, value: hook(self.guarded(), true) });
+        let told = told.map(|event| HookEntry { event, value: hook(self.plain(), false) });
         let entries = gates.into_iter().chain(told).collect();
         let (file, run) = (self.homes.home.join(".cursor/hooks.json"), self.guarded());
         Agent {
             fresh: "{\n  \"version\": 1\n}\n",
             notes: &["what is said here was read in Cursor's manual, and never tried with it"],
-            ..self.agent(file, Form::Lists(entries), Run::Shell(run))
+            ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
         }
     }
 
@@ -297,7 +297,7 @@ impl Builder {
         let file = self.homes.of("HERMES_HOME", ".hermes").join("config.yaml");
         Agent {
             notes: &["Hermes asks you about each hook once: start it at a terminal, and say yes"],
-            ..self.agent(file, Form::Block(block), Run::Words(words.to_vec()))
+            ..self.agent(file, HookForm::Block(block), HookCommand::Words(words.to_vec()))
         }
     }
 
@@ -314,7 +314,7 @@ impl Builder {
     fn shimmed(self, file: PathBuf) -> Agent {
         let words = self.words();
         let text = shim(self.name, &words, self.ms()).unwrap_or_default();
-        self.agent(file, Form::Own(text), Run::Words(words))
+        self.agent(file, HookForm::Own(text), HookCommand::Words(words))
     }
 }
 

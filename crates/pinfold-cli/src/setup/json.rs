@@ -4,14 +4,14 @@ use jsonc_parser::cst::CstNode;
 use pinfold_dialects::jsonc::{input, parsed};
 use serde_json::Value;
 
-use super::agents::Entry;
+use super::agents::HookEntry;
 
 /// The text with our entries at the end of their lists, each once. `fresh`: what a file begins as where there is none.
 pub(super) fn with(
     before: Option<&str>,
     agent: &str,
     fresh: &str,
-    entries: &[Entry],
+    entries: &[HookEntry],
 ) -> Result<String, String> {
     if let Some(text) = before
         && standing(text, agent)?
@@ -37,7 +37,7 @@ pub(super) fn with(
     // What the library wrote is believed when it can be read, and says what was meant.
     let stands = standing(&text, agent)?;
     let meant =
-        |entry: &Entry| stands.iter().any(|(event, value)| event == entry.event && *value == entry.value);
+        |entry: &HookEntry| stands.iter().any(|(event, value)| event == entry.event && *value == entry.value);
     if entries.iter().all(meant) {
         Ok(text)
     } else {
@@ -73,7 +73,7 @@ pub(super) fn without(text: &str, agent: &str, fresh: &str) -> Result<Option<Str
     Ok((!is_bare(&rest, fresh)).then_some(rest))
 }
 
-/// Returns whether nothing is left that anybody wrote.
+/// Returns whether a text has no more in it than a fresh file.
 fn is_bare(text: &str, fresh: &str) -> bool {
     let marks = |text: &str| text.chars().filter(|c| !c.is_whitespace() && *c != ',').collect::<String>();
     marks(text) == marks(fresh)
@@ -119,8 +119,8 @@ mod tests {
 
     use super::*;
 
-    fn entries() -> Vec<Entry> {
-        let entry = |event| Entry {
+    fn entries() -> Vec<HookEntry> {
+        let entry = |event| HookEntry {
             event,
             value: json!({"matcher": "*", "hooks": [{"type": "command", "command": "/bin/pinfold hook claude", "timeout": 9}]}),
         };
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn what_a_file_begins_as_goes_with_it() {
         let fresh = "{\n  \"version\": 1\n}\n";
-        let entry = Entry {
+        let entry = HookEntry {
             event: "preToolUse",
             value: json!({"command": "/bin/pinfold hook cursor", "failClosed": true}),
         };

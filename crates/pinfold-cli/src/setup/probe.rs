@@ -3,16 +3,16 @@
 use std::io::Write as _;
 use std::process::{Command, ExitCode, Stdio};
 
-use pinfold_dialects::{Answer, Folder, Moment, Said};
+use pinfold_dialects::{Answer, Folder, HookOutput, Moment};
 use serde_json::Value;
 
-use super::agents::{Agent, Form, Run};
+use super::agents::{Agent, HookCommand, HookForm};
 use super::{failure, file, json, yaml};
 use crate::env;
 use crate::exit::{DONE, FAILED, Failure};
 use crate::output;
 
-/// A place that nobody is ever let write to, whatever settings say.
+/// A path that is never writable, whatever settings say.
 const NEVER: &str = "/proc/self/root/pinfold-setup-check";
 
 pub(super) fn check(agent: &Agent) -> Result<ExitCode, Failure> {
@@ -44,12 +44,12 @@ fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
     };
     let mut settings = Value::Null;
     let same = match &agent.form {
-        Form::Own(ours) => text == *ours,
-        Form::Block(ours) => yaml::standing(&text) == Some(ours.as_str()),
-        Form::Lists(entries) => {
+        HookForm::Own(ours) => text == *ours,
+        HookForm::Block(ours) => yaml::standing(&text) == Some(ours.as_str()),
+        HookForm::Lists(entries) => {
             settings = json::value(&text).map_err(|e| failure(&agent.file, e))?;
             let stands = json::standing(&text, agent.name).map_err(|e| failure(&agent.file, e))?;
-            let all = |e: &super::agents::Entry| {
+            let all = |e: &super::agents::HookEntry| {
                 stands.iter().any(|(event, value)| event == e.event && *value == e.value)
             };
             entries.iter().all(all)
@@ -86,14 +86,14 @@ fn closes(agent: &Agent) -> Found {
 }
 
 /// Starts the hook as the agent does.
-fn asked(agent: &Agent, input: &str) -> Result<Said, String> {
+fn asked(agent: &Agent, input: &str) -> Result<HookOutput, String> {
     let mut command = match &agent.command {
-        Run::Shell(line) => {
+        HookCommand::Shell(line) => {
             let mut shell = Command::new("/bin/sh");
             shell.args(["-c", line]);
             shell
         }
-        Run::Words(words) => {
+        HookCommand::Words(words) => {
             let (program, rest) = words.split_first().ok_or("there is no command")?;
             let mut command = Command::new(program);
             command.args(rest);
@@ -114,5 +114,5 @@ fn asked(agent: &Agent, input: &str) -> Result<Said, String> {
     let output = child.wait_with_output().map_err(|e| e.to_string())?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
     let code = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX);
-    Ok(Said { stdout: text(output.stdout), stderr: text(output.stderr), code })
+    Ok(HookOutput { stdout: text(output.stdout), stderr: text(output.stderr), code })
 }

@@ -1,5 +1,5 @@
-//! A block at the end of a YAML file, between two comments that say whose it is. A file that has hooks of its own is not
-//! touched: they would have to be joined, and no part of the person's is written anew.
+//! A block at the end of a YAML file, between two comments that mark it as pinfold's. A file that has hooks of its own is not
+//! touched: they would have to be merged, and no part of the user's file is rewritten.
 
 const BEGIN: &str = "# >>> pinfold setup hermes";
 const END: &str = "# <<< pinfold setup hermes";

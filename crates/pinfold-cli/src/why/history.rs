@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use pinfold::Denial;
-use pinfold::audit::read::{Call, CallHistory, RunHistory};
+use pinfold::audit::read::{CallHistory, RecordedCall, RunHistory};
 use pinfold::audit::{AnswerEvent, DecisionEvent, OutcomeEvent, Ruled};
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::log::format::{host_lines, moment};
 use crate::output::visible;
 
 /// A call on one line.
-pub(super) fn call_line(call: &Call) -> String {
+pub(super) fn call_line(call: &RecordedCall) -> String {
     let said = call.judged.input_text().or_else(|| call.judged.shell.as_deref().map(Cow::Borrowed));
     let said = said.unwrap_or_default();
     format!("{}  {} {said}", call.name, call.tool).trim_end().to_owned()
@@ -62,7 +62,7 @@ pub(super) fn call_in_words(told: &CallHistory) -> String {
     text
 }
 
-/// Returns what was decided, by which step and rule, and where that stands.
+/// Renders the verdict with its step, its rule and the source of the rule.
 fn verdict(judged: &DecisionEvent) -> String {
     let Some(decision) = &judged.decision else {
         return format!("not understood: {}", judged.reason.as_deref().unwrap_or_default());
@@ -102,10 +102,10 @@ fn answer_in_words(answer: &AnswerEvent) -> String {
     text
 }
 
-fn end_in_words(call: &Call, outcome: Option<&OutcomeEvent>) -> String {
+fn end_in_words(call: &RecordedCall, outcome: Option<&OutcomeEvent>) -> String {
     let denial = call.settled.as_ref().unwrap_or(&call.judged).denial.as_ref();
     match (call.ruling, outcome, denial) {
-        (Ruled::Question, ..) => "  nobody has answered\n".to_owned(),
+        (Ruled::Question, ..) => "  no answer\n".to_owned(),
         (Ruled::Refusal, _, Some(denial)) => no_in_words(denial),
         (Ruled::Refusal, _, None) => "  refused\n".to_owned(),
         (Ruled::Permit | Ruled::Other, Some(outcome), _) => outcome_in_words(outcome),
@@ -146,7 +146,7 @@ fn no_in_words(denial: &Denial) -> String {
     }
     let retry = match denial.retry.as_str() {
         "never" => "the same will not work in that session",
-        "allowed" => "the same works once somebody allows it",
+        "allowed" => "the same works once it is approved",
         "after_fix" => "the same works once it is changed as said",
         other => other,
     };

@@ -40,7 +40,7 @@ impl Now {
     }
 }
 
-/// Returns what would come of what was refused, in a run in this folder.
+/// Returns the current outcome of a denied system call, in a run in this folder.
 pub(super) fn now(denial: &Denial, folder: &str) -> Now {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());

@@ -3,23 +3,23 @@
 use std::path::Path;
 
 use pinfold::RawCall;
-use pinfold::audit::read::Name;
+use pinfold::audit::read::RecordName;
 use serde_json::json;
 
 use super::recorded;
-use crate::args::{Why, WhyKind};
+use crate::args::{WhyArgs, WhyKind};
 use crate::exit::{Failure, USAGE};
 use crate::output;
 
 /// The name in the record that is meant, if it is one.
-pub(super) fn name(asked: &Why) -> Option<String> {
+pub(super) fn name(asked: &WhyArgs) -> Option<String> {
     let text = asked.what.join(" ");
     let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
     (kind == WhyKind::Record).then_some(text)
 }
 
 /// The calls that are meant.
-pub(super) fn calls(asked: &Why) -> Result<Vec<RawCall>, Failure> {
+pub(super) fn calls(asked: &WhyArgs) -> Result<Vec<RawCall>, Failure> {
     let text = asked.what.join(" ");
     let kind = asked.kind.unwrap_or_else(|| taken_for(&text, asked.what.len()));
     calls_of(&text, kind)
@@ -44,14 +44,14 @@ fn no_call(text: &str, mend: &str) -> Failure {
     Failure::new(USAGE, format!("`{}` is no call", output::visible(text))).mend(mend)
 }
 
-/// Returns what a text looks like. Several words are a command.
+/// Returns the kind of a query by its form. Several words are a command.
 fn taken_for(text: &str, words: usize) -> WhyKind {
     let is_call = || {
         let (tool, rest) = text.split_once('(')?;
         let named = !tool.is_empty() && tool.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
         (named && tool.starts_with(|c: char| c.is_ascii_uppercase()) && rest.ends_with(')')).then_some(())
     };
-    if words == 1 && (text == "last" || Name::parse(text).is_some_and(|name| name.is_plain())) {
+    if words == 1 && (text == "last" || RecordName::parse(text).is_some_and(|name| name.is_plain())) {
         WhyKind::Record
     } else if is_call().is_some() || text.starts_with("mcp__") {
         WhyKind::Call

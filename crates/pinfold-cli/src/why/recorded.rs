@@ -5,7 +5,9 @@ use std::process::ExitCode;
 
 use pinfold::Denial;
 use pinfold::audit::Ruled;
-use pinfold::audit::read::{Call, CallHistory, Found, Name, NotFound, RunHistory, last_no};
+use pinfold::audit::read::{
+    CallHistory, NamedRecord, NotFound, RecordName, RecordedCall, RunHistory, last_no,
+};
 use pinfold::policy::{Mode, Offer};
 use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
 use pinfold::{Ambient, RawCall};
@@ -14,16 +16,16 @@ use serde_json::{Value, json};
 use super::history;
 use super::kernel_denial::{self, Now};
 use super::{in_words, widths_as_json};
-use crate::args::{Judging, Why};
+use crate::args::{Judging, WhyArgs};
 use crate::check::code;
 use crate::check::desk::desk;
 use crate::exit::{ASKED, DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::{env, output, record};
 
-pub(super) fn why(asked: &Why, text: &str) -> Result<ExitCode, Failure> {
+pub(super) fn why(asked: &WhyArgs, text: &str) -> Result<ExitCode, Failure> {
     let told = match find(text)? {
-        Found::Call(told) => of_call(&asked.judging, &told)?,
-        Found::OfCall(denial, told) => {
+        NamedRecord::Call(told) => of_call(&asked.judging, &told)?,
+        NamedRecord::OfCall(denial, told) => {
             let judged = &told.call.judged;
             of_kernel(
                 &denial,
@@ -31,11 +33,11 @@ pub(super) fn why(asked: &Why, text: &str) -> Result<ExitCode, Failure> {
                 &history::call_line(&told.call),
             )
         }
-        Found::OfRun(denial, ran) => {
+        NamedRecord::OfRun(denial, ran) => {
             let folder = ran.start.as_ref().map(|start| start.folder.as_str());
             of_kernel(&denial, folder.unwrap_or_default(), &history::run_line(&ran))
         }
-        Found::Run(ran) => of_run(&ran),
+        NamedRecord::Run(ran) => of_run(&ran),
     };
     let text = if asked.json { format!("{}\n", json!([told.json])) } else { told.text };
     output::out(&text)?;
@@ -45,8 +47,8 @@ pub(super) fn why(asked: &Why, text: &str) -> Result<ExitCode, Failure> {
 /// The call of that name, as far as the record has it.
 pub(super) fn call(text: &str) -> Result<RawCall, Failure> {
     let told = match find(text)? {
-        Found::Call(told) | Found::OfCall(_, told) => told,
-        Found::OfRun(..) | Found::Run(_) => {
+        NamedRecord::Call(told) | NamedRecord::OfCall(_, told) => told,
+        NamedRecord::OfRun(..) | NamedRecord::Run(_) => {
             return Err(Failure::new(USAGE, format!("`{}` is no call", output::visible(text))));
         }
     };
@@ -56,7 +58,7 @@ pub(super) fn call(text: &str) -> Result<RawCall, Failure> {
     })
 }
 
-fn find(text: &str) -> Result<Found, Failure> {
+fn find(text: &str) -> Result<NamedRecord, Failure> {
     let name = match text {
         "last" => last_no(&mut record::reader()?)
             .map_err(|e| record::unreadable(&e))?
@@ -64,8 +66,8 @@ fn find(text: &str) -> Result<Found, Failure> {
         name => name.to_owned(),
     };
     let directory = record::directory()?;
-    let reader = || pinfold::audit::Reader::of_record(&Ambient::claim(), &directory);
-    let parsed = Name::parse(&name).ok_or_else(|| NotFound::NoName(name.clone()));
+    let reader = || pinfold::audit::LogReader::of_record(&Ambient::claim(), &directory);
+    let parsed = RecordName::parse(&name).ok_or_else(|| NotFound::NoName(name.clone()));
     parsed.and_then(|parsed| parsed.find(&name, reader)).map_err(|e| match e {
         NotFound::Unreadable(e) => record::unreadable(&e),
         NotFound::Several { .. } => {
@@ -141,8 +143,8 @@ fn compared(again: &Again) -> String {
     format!("{now}{moved}")
 }
 
-/// Returns what would be decided now; where that cannot be told, what was decided then.
-fn ended(call: &Call, again: &Result<(Again, Offer), NotAgain>) -> u8 {
+/// Returns the exit code of the current decision; where that is unknown, of the recorded one.
+fn ended(call: &RecordedCall, again: &Result<(Again, Offer), NotAgain>) -> u8 {
     match (again, call.ruling) {
         (Ok((again, _)), _) => code(again.answer.decision),
         (Err(_), Ruled::Permit) => DONE,

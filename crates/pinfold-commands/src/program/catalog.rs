@@ -136,11 +136,26 @@ pub(crate) fn kind(name: &str) -> Option<ProgramKind> {
     find(name).or_else(|| interpreter(name)).map(|program| program.kind)
 }
 
-/// The programs that run a program, a line or code that they are told.
-pub(crate) fn starters() -> impl Iterator<Item = &'static str> {
-    let starts =
-        |program: u16| PROGRAMS.get(usize::from(program)).is_some_and(|program| program.kind.starts_others());
-    BY_NAME.iter().filter(move |(_, program)| starts(*program)).map(|(name, _)| name.as_str())
+/// The programs that run a program, a line or code that they are told, and subcommands that do: `sudo`, `docker run`.
+pub(crate) fn starters() -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, program) in &BY_NAME {
+        if let Some(program) = PROGRAMS.get(usize::from(*program)) {
+            add_starters(program, name.as_str(), &mut found);
+        }
+    }
+    found
+}
+
+fn add_starters(program: &'static Program, words: &str, found: &mut Vec<String>) {
+    if program.kind.starts_others() {
+        found.push(words.to_owned());
+    }
+    for command in program.commands() {
+        for name in command.names.names() {
+            add_starters(command, &format!("{words} {name}"), found);
+        }
+    }
 }
 
 #[cfg(test)]

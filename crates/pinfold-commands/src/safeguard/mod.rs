@@ -336,15 +336,16 @@ fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<Safeg
         },
         None => None,
     };
-    let invoke = |name, program, args| Invoked { name, program, args, works_in, scanned: OnceCell::new() };
-    let (invoked, watching): (_, Vec<_>) = match of_git {
-        Some((name, args)) => {
-            let program = find("git").and_then(|git| command(git, name)).unwrap_or(&UNLISTED);
-            (invoke(name, program, args), INDEX.git(name).to_vec())
-        }
-        None => (invoke(program, find_or_unlisted(program), args), INDEX.program(program).collect()),
+    let (name, args) = of_git.unwrap_or((program, args));
+    let (program, watching) = if of_git.is_some() {
+        let program = find("git").and_then(|git| command(git, name)).unwrap_or(&UNLISTED);
+        (program, [INDEX.git(name), &[]])
+    } else {
+        let program = find_or_unlisted(name);
+        (program, [INDEX.program(name), INDEX.kind(program.kind)])
     };
-    for safeguard in watching {
+    let invoked = Invoked { name, program, args, works_in, scanned: OnceCell::new() };
+    for safeguard in watching.into_iter().flatten() {
         if safeguard.watch.is_hit_by(&invoked) {
             add(safeguard, hits);
         }
@@ -367,7 +368,7 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
 /// Returns whether a safeguard looks at programs of this name, wherever it lies.
 pub(crate) fn watches(program: &str) -> bool {
     let name = program.rsplit('/').next().unwrap_or(program);
-    name == "git" || INDEX.program(name).next().is_some()
+    name == "git" || !INDEX.program(name).is_empty() || kind(name) == Some(ProgramKind::Interpreter)
 }
 
 /// What a program with its arguments would do that needs a person.
@@ -472,11 +473,12 @@ impl Index {
         self.git.get(subcommand).map_or(&[], Vec::as_slice)
     }
 
-    fn program(&self, name: &str) -> impl Iterator<Item = &'static Safeguard> {
+    fn program(&self, name: &str) -> &[&'static Safeguard] {
         let family = || self.programs.get(name.get(..=name.find(['.', '_'])?)?);
-        let by_name = self.programs.get(name).or_else(family).into_iter().flatten();
-        let by_kind =
-            if kind(name) == Some(ProgramKind::Interpreter) { self.interpreters.as_slice() } else { &[] };
-        by_name.chain(by_kind).copied()
+        self.programs.get(name).or_else(family).map_or(&[], Vec::as_slice)
+    }
+
+    fn kind(&self, kind: ProgramKind) -> &[&'static Safeguard] {
+        if kind == ProgramKind::Interpreter { &self.interpreters } else { &[] }
     }
 }

@@ -213,7 +213,7 @@ fn is_builtin(program: &Word) -> bool {
         "printf",
     ];
     program.as_static().is_none_or(|name| {
-        builtins.contains(&name) || INDEX.program(name).any(|one| one.id == "zsh-builtin")
+        builtins.contains(&name) || INDEX.program(name).iter().any(|one| one.id == "zsh-builtin")
     })
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard};
 use crate::table::{Tool, tool};
 
@@ -106,12 +106,12 @@ impl Dialect for Claude {
         SHAPE.hear(input)
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         shaped::say(moment, answer)
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::exit_2(why)
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::exit_2(why)
     }
 
     fn asks(&self) -> bool {

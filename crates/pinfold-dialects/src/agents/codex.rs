@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, tool};
@@ -44,19 +44,19 @@ impl Dialect for Codex {
         SHAPE.event(&Sent::read(SHAPE.agent, input)?, |_, call| patch_in_a_shell(call))
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_) | Moment::Permission(_), Some(Decision::Ask | Decision::Deny)) => {
                 let no = Answer { decision: Some(Decision::Deny), context: None, ..answer.clone() };
                 shaped::say(moment, &no)
             }
             (Moment::Start(_), _) => shaped::say(moment, answer),
-            _ => Said::nothing(),
+            _ => HookOutput::nothing(),
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::exit_2(why)
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::exit_2(why)
     }
 
     fn asks(&self) -> bool {

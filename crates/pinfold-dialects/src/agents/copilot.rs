@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::shaped::{self, Shape, call_of};
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
-use crate::event::{Ended, Event, Moment, NotHeard};
+use crate::answer::{Answer, HookOutput};
+use crate::event::{CallEnd, Event, Moment, NotHeard};
 use crate::json::Sent;
 use crate::table::{Tool, key, one_of_a_list, tool};
 
@@ -62,22 +62,22 @@ impl Dialect for Copilot {
         if sent.has("hook_event_name") { SHAPE.event(&sent, |_, call| call) } else { own(&sent) }
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(decision)) => {
                 let word = decision.word();
                 let why = answer.why();
-                Said::json(&json!({"permissionDecision": word, "permissionDecisionReason": why}))
+                HookOutput::json(&json!({"permissionDecision": word, "permissionDecisionReason": why}))
             }
             (Moment::Permission(_), Some(Decision::Deny)) => shaped::say(moment, answer),
-            _ => Said::nothing(),
+            _ => HookOutput::nothing(),
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
+    fn closed(&self, why: &str) -> HookOutput {
         // The reason is lost with an exit code of 2, and the no with one of 0 where it is not read: both are said.
         let said = json!({"permissionDecision": "deny", "permissionDecisionReason": why});
-        Said { stderr: format!("{why}\n"), code: 2, ..Said::json(&said) }
+        HookOutput { stderr: format!("{why}\n"), code: 2, ..HookOutput::json(&said) }
     }
 
     fn asks(&self) -> bool {
@@ -127,9 +127,9 @@ fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
     }
 }
 
-fn ended(result: &Value) -> Ended {
+fn ended(result: &Value) -> CallEnd {
     let done = result.get("resultType").and_then(Value::as_str).is_none_or(|kind| kind == "success");
     let text = result.get("textResultForLlm").and_then(Value::as_str);
     let message = text.filter(|_| !done).map(str::to_owned);
-    Ended { done, took_ms: 0, message, result: result.clone() }
+    CallEnd { done, took_ms: 0, message, result: result.clone() }
 }

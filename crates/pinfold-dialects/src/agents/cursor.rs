@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::shaped::call_of;
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
-use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
+use crate::answer::{Answer, HookOutput};
+use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, key, tool, unknown};
 
@@ -123,19 +123,19 @@ impl Dialect for Cursor {
         Ok(Event { session, cwd, subagent: None, strict: false, moment })
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
-            (Moment::Before(_), Some(Decision::Allow)) => Said::json(&json!({"permission": "allow"})),
+            (Moment::Before(_), Some(Decision::Allow)) => HookOutput::json(&json!({"permission": "allow"})),
             (Moment::Before(_) | Moment::Permission(_), Some(_)) => no(answer.why()),
             (Moment::Start(_), _) => match &answer.context {
-                Some(context) => Said::json(&json!({"additional_context": context})),
-                None => Said::nothing(),
+                Some(context) => HookOutput::json(&json!({"additional_context": context})),
+                None => HookOutput::nothing(),
             },
-            _ => Said::nothing(),
+            _ => HookOutput::nothing(),
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
+    fn closed(&self, why: &str) -> HookOutput {
         no(why)
     }
 
@@ -161,9 +161,9 @@ impl Dialect for Cursor {
 }
 
 /// A no in both forms that it takes for one.
-fn no(why: &str) -> Said {
+fn no(why: &str) -> HookOutput {
     let said = json!({"permission": "deny", "user_message": why, "agent_message": why});
-    Said { stderr: format!("{why}\n"), code: 2, ..Said::json(&said) }
+    HookOutput { stderr: format!("{why}\n"), code: 2, ..HookOutput::json(&said) }
 }
 
 /// Returns the working directory, or the first of its folders.
@@ -221,8 +221,8 @@ fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
     }
 }
 
-fn ended(sent: &Sent, result: &str, done: bool) -> Ended {
+fn ended(sent: &Sent, result: &str, done: bool) -> CallEnd {
     let result = sent.get(result).cloned().unwrap_or_default();
     let message = (!done).then(|| result.as_str().unwrap_or("the agent says that it failed").to_owned());
-    Ended { done, took_ms: sent.ms("duration"), message, result }
+    CallEnd { done, took_ms: sent.ms("duration"), message, result }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::shaped::Shape;
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, tool};
@@ -75,23 +75,23 @@ impl Dialect for Gemini {
         SHAPE.event(&Sent::read(SHAPE.agent, input)?, |sent, call| of_a_prompt(of_a_server(sent, call)))
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => {
-                Said::json(&json!({"decision": "deny", "reason": answer.why()}))
+                HookOutput::json(&json!({"decision": "deny", "reason": answer.why()}))
             }
             (Moment::Start(_), _) => match &answer.context {
-                Some(context) => Said::json(
+                Some(context) => HookOutput::json(
                     &json!({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": context}}),
                 ),
-                None => Said::nothing(),
+                None => HookOutput::nothing(),
             },
-            _ => Said::nothing(),
+            _ => HookOutput::nothing(),
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::exit_2(why)
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::exit_2(why)
     }
 
     fn asks(&self) -> bool {

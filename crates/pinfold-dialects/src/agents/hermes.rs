@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::shaped::call_of;
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
-use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
+use crate::answer::{Answer, HookOutput};
+use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, key, one_of_a_list, tool};
 
@@ -70,15 +70,15 @@ impl Dialect for Hermes {
         Ok(Event { session, cwd: cwd.map(str::to_owned), subagent: None, strict: false, moment })
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => self.closed(answer.why()),
-            _ => Said::nothing(),
+            _ => HookOutput::nothing(),
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::json(&json!({"decision": "block", "reason": why}))
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::json(&json!({"decision": "block", "reason": why}))
     }
 
     fn asks(&self) -> bool {
@@ -112,11 +112,11 @@ fn was_refused(sent: &Sent) -> bool {
 }
 
 /// Returns the end of a call, which stands beside the other fields.
-fn ended(sent: &Sent) -> Ended {
+fn ended(sent: &Sent) -> CallEnd {
     let field =
         |name: &str| sent.get("extra").and_then(|extra| extra.get(name)).filter(|value| !value.is_null());
     let done = field("status").and_then(Value::as_str).is_none_or(|status| status == "ok");
     let message = field("error_message").and_then(Value::as_str).filter(|_| !done).map(str::to_owned);
     let took_ms = field("duration_ms").and_then(Value::as_u64).unwrap_or_default();
-    Ended { done, took_ms, message, result: field("result").cloned().unwrap_or_default() }
+    CallEnd { done, took_ms, message, result: field("result").cloned().unwrap_or_default() }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard};
 use crate::table::{Tool, tool};
 
@@ -70,14 +70,14 @@ impl Dialect for Qwen {
         SHAPE.hear(input)
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         // It was asked by its own rules before: there is nothing that a yes would save.
         let silent = answer.decision == Some(Decision::Allow) && answer.context.is_none();
-        if silent { Said::nothing() } else { shaped::say(moment, answer) }
+        if silent { HookOutput::nothing() } else { shaped::say(moment, answer) }
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::exit_2(why)
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::exit_2(why)
     }
 
     fn asks(&self) -> bool {

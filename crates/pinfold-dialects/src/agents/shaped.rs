@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::answer::{Answer, Said};
-use crate::event::{Ended, Event, Moment, NotHeard, TheirCall};
+use crate::answer::{Answer, HookOutput};
+use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, key, unknown};
 use pinfold_policy::Decision;
@@ -115,22 +115,22 @@ pub(super) fn call_of(
     }
 }
 
-fn ended(sent: &Sent, done: bool) -> Ended {
+fn ended(sent: &Sent, done: bool) -> CallEnd {
     let result = sent.get("tool_response").cloned().unwrap_or_default();
     let told = sent.get("error").or_else(|| result.get("error")).filter(|error| !error.is_null());
     let message = told.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));
-    Ended { done: done && message.is_none(), took_ms: sent.ms("duration_ms"), message, result }
+    CallEnd { done: done && message.is_none(), took_ms: sent.ms("duration_ms"), message, result }
 }
 
 /// An answer in the words that Claude Code made common. Nothing is in it but what has to be: others take a field too
 /// many for no answer at all.
-pub(super) fn say(moment: &Moment, answer: &Answer) -> Said {
+pub(super) fn say(moment: &Moment, answer: &Answer) -> HookOutput {
     let event = match moment {
         Moment::Before(_) => "PreToolUse",
         Moment::Permission(_) => "PermissionRequest",
         Moment::After(..) => "PostToolUse",
         Moment::Start(_) => "SessionStart",
-        Moment::End(_) | Moment::Other(_) => return Said::nothing(),
+        Moment::End(_) | Moment::Other(_) => return HookOutput::nothing(),
     };
     let mut said = Map::from_iter([("hookEventName".to_owned(), json!(event))]);
     let mut add = |name: &str, value: Value| drop(said.insert(name.to_owned(), value));
@@ -149,7 +149,7 @@ pub(super) fn say(moment: &Moment, answer: &Answer) -> Said {
         add("additionalContext", json!(context));
     }
     if said.len() == 1 {
-        return Said::nothing();
+        return HookOutput::nothing();
     }
-    Said::json(&json!({"hookSpecificOutput": said}))
+    HookOutput::json(&json!({"hookSpecificOutput": said}))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
-use crate::answer::{Answer, Said};
+use crate::answer::{Answer, HookOutput};
 use crate::event::{Event, Moment, NotHeard, TheirCall};
 use crate::json::Sent;
 use crate::table::{Tool, tool};
@@ -81,7 +81,7 @@ impl Dialect for Shimmed {
         Shape::usual(self.name, self.tools).event(&Sent::read(self.name, input)?, |_, call| several(call))
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> Said {
+    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Allow)) => shaped::say(moment, answer),
             // There the hook has no asker, and where our lines read nothing they let nothing run.
@@ -93,8 +93,8 @@ impl Dialect for Shimmed {
         }
     }
 
-    fn closed(&self, why: &str) -> Said {
-        Said::exit_2(why)
+    fn closed(&self, why: &str) -> HookOutput {
+        HookOutput::exit_2(why)
     }
 
     fn asks(&self) -> bool {

@@ -9,10 +9,10 @@ use pinfold_policy::settings::SandboxMode;
 use pinfold_policy::{Layer, Merged, Mode, Rule};
 use serde_json::Value;
 
-use super::command::{Form, Unsaid, is_allowed_bare};
-use super::place::{Deed, Place, hidden};
+use super::command::{PatternForm, Unsaid, is_allowed_bare};
+use super::place::{ExportedPathRule, PathOperation, hidden};
 use super::text::{Content, Edit};
-use super::{ASKED, BESIDE, Export, Held, Part, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
 
 /// Returns the lists of the agent that an effect belongs to.
 fn list(effect: Effect) -> &'static [&'static str] {
@@ -38,7 +38,7 @@ pub(super) fn export(ours: &Merged, layer: Layer) -> Export {
     made.places();
     made.hosts();
     let name = if layer == Layer::Local { "settings.local.json" } else { "settings.json" };
-    Export { rows: made.rows.0, parts: vec![Part { name, content: Content::Json(made.edits) }] }
+    Export { rows: made.rows.0, parts: vec![ExportedFile { name, content: Content::Json(made.edits) }] }
 }
 
 struct Claude<'a> {
@@ -81,12 +81,12 @@ impl Claude<'_> {
     }
 
     fn same(&mut self, ours: &str, effect: Effect, text: &str) {
-        self.rows.held(ours, Held::Gate, "");
+        self.rows.held(ours, EnforcedBy::Gate, "");
         self.include(list(effect), text);
     }
 
     fn command(&mut self, ours: &str, effect: Effect, rule: &Rule, unsaid: &Unsaid) {
-        let Some(form) = Form::of(rule) else {
+        let Some(form) = PatternForm::of(rule) else {
             let why = match effect {
                 Effect::Allow => ASKED,
                 Effect::Ask | Effect::Deny => "its words mean something else there",
@@ -97,30 +97,30 @@ impl Claude<'_> {
             return self.rows.nothing(ours, BESIDE);
         }
         match (&form, effect) {
-            (Form::Glob(_), Effect::Allow) => self.rows.nothing(ours, ASKED),
-            (Form::Exact(words), _) => self.same(ours, effect, &format!("Bash({words})")),
-            (Form::Any(words), _) => {
+            (PatternForm::Glob(_), Effect::Allow) => self.rows.nothing(ours, ASKED),
+            (PatternForm::Exact(words), _) => self.same(ours, effect, &format!("Bash({words})")),
+            (PatternForm::Any(words), _) => {
                 self.same(ours, effect, &format!("Bash({words} *)"));
                 self.include(list(effect), format!("Bash({words})"));
             }
-            (Form::More(words), Effect::Allow) => {
+            (PatternForm::More(words), Effect::Allow) => {
                 self.same(ours, effect, &format!("Bash({words} *)"));
                 if !is_allowed_bare(self.ours, words) {
                     // There the pattern is about the words alone, too.
                     self.include(list(Effect::Ask), format!("Bash({words})"));
                 }
             }
-            (Form::More(words), Effect::Ask | Effect::Deny) => {
+            (PatternForm::More(words), Effect::Ask | Effect::Deny) => {
                 self.same(ours, effect, &format!("Bash({words} *)"));
             }
-            (Form::Glob(text), Effect::Ask | Effect::Deny) => {
+            (PatternForm::Glob(text), Effect::Ask | Effect::Deny) => {
                 self.same(ours, effect, &format!("Bash({})", text.replace('?', "*")));
             }
         }
     }
 
     fn path(&mut self, ours: &str, effect: Effect, rule: &Rule) {
-        let Some(place) = Place::of(rule) else { return self.rows.nothing(ours, ASKED) };
+        let Some(place) = ExportedPathRule::of(rule) else { return self.rows.nothing(ours, ASKED) };
         let from_its_file = place.base == Base::Project && self.layer == Layer::User;
         if place.is_odd() || from_its_file {
             let why = if from_its_file {
@@ -142,10 +142,10 @@ impl Claude<'_> {
                 self.include(list(effect), format!("{}({pattern})", tool(deed)));
                 match place.absolute() {
                     None => {
-                        self.rows.held(ours, Held::Gate, "commands only as far as it understands them");
+                        self.rows.held(ours, EnforcedBy::Gate, "commands only as far as it understands them");
                     }
                     Some(at) => {
-                        self.rows.held(ours, Held::KernelAndGate, HOLDS).needs(SANDBOX, true);
+                        self.rows.held(ours, EnforcedBy::KernelAndGate, HOLDS).needs(SANDBOX, true);
                         self.include(denied(deed), at);
                     }
                 }
@@ -154,7 +154,7 @@ impl Claude<'_> {
     }
 
     /// There a name covers what lies beneath, and one rule is about all tools that change files.
-    fn allowed(&mut self, ours: &str, place: &Place<'_>, deed: Deed, pattern: &str) {
+    fn allowed(&mut self, ours: &str, place: &ExportedPathRule<'_>, deed: PathOperation, pattern: &str) {
         let fits = place.anchored && place.is_plain() && place.pattern.ends_with("/**");
         let has = |tool: &str| {
             let text = format!("{tool}({})", place.pattern);
@@ -162,14 +162,14 @@ impl Claude<'_> {
         };
         match deed {
             _ if !fits => self.rows.nothing(ours, ASKED),
-            Deed::Reads if place.tool.as_str() == "Read" => {
+            PathOperation::Reads if place.tool.as_str() == "Read" => {
                 self.same(ours, Effect::Allow, &format!("Read({pattern})"));
             }
-            Deed::Reads => self.rows.nothing(ours, ASKED),
-            Deed::Changes if has("Edit") && has("Write") => {
+            PathOperation::Reads => self.rows.nothing(ours, ASKED),
+            PathOperation::Changes if has("Edit") && has("Write") => {
                 self.same(ours, Effect::Allow, &format!("Edit({pattern})"));
             }
-            Deed::Changes => {
+            PathOperation::Changes => {
                 self.rows.nothing(
                     ours,
                     "there it would be about every tool that changes files; allow Edit and Write here",
@@ -198,10 +198,12 @@ impl Claude<'_> {
             SandboxMode::Off => {
                 return self.rows.nothing(told, "a line that is switched off is not handed on");
             }
-            SandboxMode::WorkspaceWrite => self.rows.held(told, Held::Kernel, HOLDS).needs(SANDBOX, true),
+            SandboxMode::WorkspaceWrite => {
+                self.rows.held(told, EnforcedBy::Kernel, HOLDS).needs(SANDBOX, true)
+            }
             SandboxMode::ReadOnly | SandboxMode::DefaultWrite => {
                 let why = "its sandbox lets commands write the folder and nothing else";
-                self.rows.held(told, Held::Kernel, why).needs(SANDBOX, true);
+                self.rows.held(told, EnforcedBy::Kernel, why).needs(SANDBOX, true);
             }
         }
         self.say(&["sandbox", "enabled"], true);
@@ -209,14 +211,16 @@ impl Claude<'_> {
         self.rows
             .held(
                 "commands need a rule or a question",
-                Held::Gate,
+                EnforcedBy::Gate,
                 "but for those that it knows to only read",
             )
             .needs("/sandbox/autoAllowBashIfSandboxed", false);
         for place in hidden() {
-            self.include(denied(Deed::Reads), place);
+            self.include(denied(PathOperation::Reads), place);
         }
-        self.rows.held("credentials are hidden from commands", Held::Kernel, HOLDS).needs(SANDBOX, true);
+        self.rows
+            .held("credentials are hidden from commands", EnforcedBy::Kernel, HOLDS)
+            .needs(SANDBOX, true);
     }
 
     fn mode(&mut self) {
@@ -224,19 +228,19 @@ impl Claude<'_> {
         let told = format!("defaultMode = {}", mode.value.word());
         match mode.value {
             _ if mode.source.layer == Layer::BuiltIn => {
-                self.rows.nothing(told, "nobody chose it here; what the agent does by itself holds");
+                self.rows.nothing(told, "not set here; the agent's own default applies");
             }
             Mode::BypassPermissions => {
                 self.rows.nothing(told, "a line that is switched off is not handed on");
             }
             Mode::Default | Mode::DontAsk => {
                 self.say(&["permissions", "defaultMode"], mode.value.word());
-                self.rows.held(told, Held::Gate, "").needs(MODE, mode.value.word());
+                self.rows.held(told, EnforcedBy::Gate, "").needs(MODE, mode.value.word());
             }
             Mode::AcceptEdits | Mode::Auto | Mode::Explore => {
                 self.say(&["permissions", "defaultMode"], "default");
                 let why = "as `default`: there it would let commands run, too";
-                self.rows.held(told, Held::Gate, why).needs(MODE, "default");
+                self.rows.held(told, EnforcedBy::Gate, why).needs(MODE, "default");
             }
         }
     }
@@ -247,7 +251,7 @@ impl Claude<'_> {
             if starts_somewhere(&folder.value) {
                 self.edits
                     .push(Edit::Include(&["permissions", "additionalDirectories"], folder.value.clone()));
-                self.rows.held(told, Held::Gate, "");
+                self.rows.held(told, EnforcedBy::Gate, "");
             } else {
                 self.rows.nothing(told, "there it would start elsewhere");
             }
@@ -261,17 +265,21 @@ impl Claude<'_> {
                     place.value.clone()
                 };
                 self.edits.push(Edit::Include(&["sandbox", "filesystem", "allowWrite"], said));
-                self.rows.held(told, Held::Kernel, HOLDS).needs(SANDBOX, true);
+                self.rows.held(told, EnforcedBy::Kernel, HOLDS).needs(SANDBOX, true);
             } else {
                 self.rows.nothing(told, "there it would start elsewhere");
             }
         }
-        for (deed, guards) in
-            [(Deed::Changes, &self.ours.guards.write), (Deed::Reads, &self.ours.guards.read)]
-        {
+        for (deed, guards) in [
+            (PathOperation::Changes, &self.ours.guards.write),
+            (PathOperation::Reads, &self.ours.guards.read),
+        ] {
             for guard in guards {
-                let told =
-                    format!("guards.{} {}", if deed == Deed::Reads { "read" } else { "write" }, guard.value);
+                let told = format!(
+                    "guards.{} {}",
+                    if deed == PathOperation::Reads { "read" } else { "write" },
+                    guard.value
+                );
                 let pattern = match guard.value.as_str() {
                     odd if odd.contains([' ', '!', '[', ']', '\\', '(', ')']) => None,
                     home if home.starts_with("~/") => Some(home.to_owned()),
@@ -283,7 +291,7 @@ impl Claude<'_> {
                     Some(pattern) => {
                         self.edits
                             .push(Edit::Include(list(Effect::Ask), format!("{}({pattern})", tool(deed))));
-                        self.rows.held(told, Held::Gate, "commands only as far as it understands them");
+                        self.rows.held(told, EnforcedBy::Gate, "commands only as far as it understands them");
                     }
                     None => self.rows.nothing(told, "its pattern means something else there"),
                 }
@@ -302,7 +310,7 @@ impl Claude<'_> {
                 let name = host.value.to_string();
                 self.edits.push(Edit::Include(list(Effect::Deny), format!("WebFetch(domain:{name})")));
                 self.edits.push(Edit::Include(&["sandbox", "network", "deniedDomains"], name));
-                self.rows.held(told, Held::KernelAndGate, HOLDS).needs(SANDBOX, true);
+                self.rows.held(told, EnforcedBy::KernelAndGate, HOLDS).needs(SANDBOX, true);
             } else {
                 self.rows.nothing(told, "there hosts are names, at every port");
             }
@@ -310,17 +318,17 @@ impl Claude<'_> {
     }
 }
 
-fn tool(deed: Deed) -> &'static str {
+fn tool(deed: PathOperation) -> &'static str {
     match deed {
-        Deed::Reads => "Read",
-        Deed::Changes => "Edit",
+        PathOperation::Reads => "Read",
+        PathOperation::Changes => "Edit",
     }
 }
 
-fn denied(deed: Deed) -> &'static [&'static str] {
+fn denied(deed: PathOperation) -> &'static [&'static str] {
     match deed {
-        Deed::Reads => &["sandbox", "filesystem", "denyRead"],
-        Deed::Changes => &["sandbox", "filesystem", "denyWrite"],
+        PathOperation::Reads => &["sandbox", "filesystem", "denyRead"],
+        PathOperation::Changes => &["sandbox", "filesystem", "denyWrite"],
     }
 }
 

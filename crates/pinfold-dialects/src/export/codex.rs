@@ -8,9 +8,9 @@ use pinfold_policy::settings::SandboxMode;
 use pinfold_policy::{Merged, Rule};
 use serde_json::{Value, json};
 
-use super::command::Form;
+use super::command::PatternForm;
 use super::text::{Content, header};
-use super::{Export, Held, Part, Rows, told};
+use super::{EnforcedBy, Export, ExportedFile, Rows, told};
 
 pub(super) fn export(ours: &Merged) -> Export {
     let mut rows = Rows::default();
@@ -34,20 +34,23 @@ pub(super) fn export(ours: &Merged) -> Export {
                 if !rules.contains(&line) {
                     rules.push_str(&line);
                 }
-                rows.held(told, Held::Gate, why);
+                rows.held(told, EnforcedBy::Gate, why);
             }
             None => rows.nothing(told, FIRST_WORDS),
         }
     }
     for host in &ours.network.deny {
         let why = "no host can be reached by commands";
-        rows.held(format!("network.deny {}", host.value), Held::Kernel, why).needs(MODE, mode(ours));
+        rows.held(format!("network.deny {}", host.value), EnforcedBy::Kernel, why).needs(MODE, mode(ours));
     }
     for guard in ours.guards.write.iter().chain(&ours.guards.read) {
         rows.nothing(format!("guards {}", guard.value), "it guards places of its own alone");
     }
-    let own = Part { name: "rules/pinfold.rules", content: Content::Own(rules) };
-    Export { rows: rows.0, parts: vec![Part { name: "config.toml", content: Content::Head(keys) }, own] }
+    let own = ExportedFile { name: "rules/pinfold.rules", content: Content::Own(rules) };
+    Export {
+        rows: rows.0,
+        parts: vec![ExportedFile { name: "config.toml", content: Content::Head(keys) }, own],
+    }
 }
 
 const MODE: &str = "/sandbox_mode";
@@ -66,7 +69,7 @@ fn sandbox(ours: &Merged, keys: &mut Vec<(&'static str, String)>, rows: &mut Row
         (mode(ours), ours.sandbox.mode.as_ref().map_or(SandboxMode::default(), |mode| mode.value));
     keys.push(("sandbox_mode", quoted(mode)));
     let why = if said.word() == mode { "" } else { "the nearest that there is, and no wider" };
-    rows.held(format!("sandbox.mode = {}", said.word()), Held::Kernel, why).needs(MODE, mode);
+    rows.held(format!("sandbox.mode = {}", said.word()), EnforcedBy::Kernel, why).needs(MODE, mode);
     if mode == "workspace-write" {
         keys.push(("sandbox_workspace_write.network_access", "false".to_owned()));
         let roots: Vec<&str> = ours.sandbox.writable.iter().map(|place| place.value.as_str()).collect();
@@ -76,13 +79,13 @@ fn sandbox(ours: &Merged, keys: &mut Vec<(&'static str, String)>, rows: &mut Row
             keys.push(("sandbox_workspace_write.writable_roots", json!(there).to_string()));
         }
         for root in &there {
-            rows.held(format!("sandbox.writable {root}"), Held::Kernel, "")
+            rows.held(format!("sandbox.writable {root}"), EnforcedBy::Kernel, "")
                 .needs("/sandbox_workspace_write/writable_roots", Value::from(there.clone()));
         }
         for root in elsewhere {
             rows.nothing(format!("sandbox.writable {root}"), "there places start at the root");
         }
-        rows.held("no host but those that are allowed", Held::Kernel, "none at all")
+        rows.held("no host but those that are allowed", EnforcedBy::Kernel, "none at all")
             .needs("/sandbox_workspace_write/network_access", false);
     }
     rows.nothing(
@@ -99,10 +102,10 @@ fn quoted(text: &str) -> String {
 fn prefix(rule: &Rule) -> Option<(Vec<String>, &'static str)> {
     let Covers::Command(_) = rule.covers() else { return None };
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
-    match Form::of(rule)? {
-        Form::Any(text) => Some((words(&text), "")),
-        Form::More(text) => Some((words(&text), "also with nothing behind the words")),
-        Form::Exact(text) => Some((words(&text), "also with more behind the words")),
-        Form::Glob(_) => None,
+    match PatternForm::of(rule)? {
+        PatternForm::Any(text) => Some((words(&text), "")),
+        PatternForm::More(text) => Some((words(&text), "also with nothing behind the words")),
+        PatternForm::Exact(text) => Some((words(&text), "also with more behind the words")),
+        PatternForm::Glob(_) => None,
     }
 }

@@ -5,7 +5,7 @@ use pinfold_policy::{Merged, Rule};
 
 /// The form of a pattern for commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum PatternForm {
     /// These words and no others.
     Exact(String),
     /// These words, and one or more behind them.
@@ -16,7 +16,7 @@ pub(super) enum Form {
     Glob(String),
 }
 
-impl Form {
+impl PatternForm {
     /// The form of a rule for commands. `None` where words mean something to a shell or to the patterns of others.
     pub(super) fn of(rule: &Rule) -> Option<Self> {
         let Covers::Command(pattern) = rule.covers() else { return None };
@@ -61,17 +61,17 @@ pub(super) struct Unsaid(Vec<String>);
 
 impl Unsaid {
     /// Collects the rules that `says` has no words for.
-    pub(super) fn of(ours: &Merged, says: impl Fn(&Form) -> bool) -> Self {
+    pub(super) fn of(ours: &Merged, says: impl Fn(&PatternForm) -> bool) -> Self {
         let narrowing = ours.rules.iter().filter(|rule| rule.effect != Effect::Allow);
         let unsaid = narrowing.filter(|rule| {
             matches!(rule.rule.covers(), Covers::Command(_))
-                && !Form::of(&rule.rule).is_some_and(|form| says(&form))
+                && !PatternForm::of(&rule.rule).is_some_and(|form| says(&form))
         });
         Self(unsaid.map(|rule| program(&rule.rule)).collect())
     }
 
     /// Returns `true` if an allow of this form could be about one of them.
-    pub(super) fn concerns(&self, allow: &Form) -> bool {
+    pub(super) fn concerns(&self, allow: &PatternForm) -> bool {
         let program = allow.words().split(' ').next().unwrap_or_default();
         self.0.iter().any(|unsaid| unsaid.is_empty() || unsaid == program)
     }

@@ -10,9 +10,9 @@ use pinfold_policy::rule::{Covers, Effect};
 use pinfold_policy::{Merged, Rule};
 use serde_json::json;
 
-use super::command::{Form, Unsaid};
+use super::command::{PatternForm, Unsaid};
 use super::text::{Content, header};
-use super::{ASKED, BESIDE, Export, Held, Part, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
 
 const SHELL: &str = "run_shell_command";
 /// Expression for the beginning of another word: nothing that ends a command or begins a comment.
@@ -37,7 +37,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     let mut rows = Rows::default();
     let around = "its sandbox is a container that has to be set up; `pinfold run -- gemini` is the line";
     rows.nothing("the folder, credentials and hosts", around);
-    rows.held("commands and edits need a rule or a question", Held::Gate, "as it does by itself");
+    rows.held("commands and edits need a rule or a question", EnforcedBy::Gate, "as it does by itself");
     let mut text = header("gemini");
     let unsaid = Unsaid::of(ours, |_| true);
     for rule in &ours.rules {
@@ -45,7 +45,7 @@ pub(super) fn export(ours: &Merged) -> Export {
         match said(rule.effect, &rule.rule, &unsaid) {
             Ok(said) => {
                 text.push_str(&said);
-                rows.held(told, Held::Gate, "");
+                rows.held(told, EnforcedBy::Gate, "");
             }
             Err(why) => rows.nothing(told, why),
         }
@@ -56,7 +56,10 @@ pub(super) fn export(ours: &Merged) -> Export {
     for host in ours.network.allow.iter().chain(&ours.network.deny) {
         rows.nothing(format!("network {}", host.value), around);
     }
-    Export { rows: rows.0, parts: vec![Part { name: "policies/pinfold.toml", content: Content::Own(text) }] }
+    Export {
+        rows: rows.0,
+        parts: vec![ExportedFile { name: "policies/pinfold.toml", content: Content::Own(text) }],
+    }
 }
 
 const COMPARES: &str = "it compares what the model writes, not where that leads";
@@ -77,7 +80,7 @@ fn said(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static
 }
 
 fn command(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
-    let form = Form::of(rule).ok_or("its words mean something else there")?;
+    let form = PatternForm::of(rule).ok_or("its words mean something else there")?;
     if effect == Effect::Allow && unsaid.concerns(&form) {
         return Err(BESIDE);
     }
@@ -87,16 +90,17 @@ fn command(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'sta
     let with_more = |words: &str| format!("commandRegex = {}", json!(format!("{} {MORE}", escaped(words))));
     let prefix = |words: &str| format!("commandPrefix = {}", json!(words));
     Ok(match (&form, effect) {
-        (Form::Glob(_), Effect::Allow) => return Err(ASKED),
-        (Form::Exact(words), Effect::Allow) => shell(effect, &exactly(words)),
-        (Form::More(words), Effect::Allow) => shell(effect, &with_more(words)),
-        (Form::Any(words), Effect::Allow) => {
+        (PatternForm::Glob(_), Effect::Allow) => return Err(ASKED),
+        (PatternForm::Exact(words), Effect::Allow) => shell(effect, &exactly(words)),
+        (PatternForm::More(words), Effect::Allow) => shell(effect, &with_more(words)),
+        (PatternForm::Any(words), Effect::Allow) => {
             shell(effect, &exactly(words)) + &shell(effect, &with_more(words))
         }
-        (Form::Any(words) | Form::Exact(words) | Form::More(words), Effect::Ask | Effect::Deny) => {
-            shell(effect, &prefix(words))
-        }
-        (Form::Glob(text), Effect::Ask | Effect::Deny) => shell(
+        (
+            PatternForm::Any(words) | PatternForm::Exact(words) | PatternForm::More(words),
+            Effect::Ask | Effect::Deny,
+        ) => shell(effect, &prefix(words)),
+        (PatternForm::Glob(text), Effect::Ask | Effect::Deny) => shell(
             effect,
             &format!("commandRegex = {}", json!(escaped(text).replace("\\*", ".*").replace("\\?", "."))),
         ),

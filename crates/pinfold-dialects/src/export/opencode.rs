@@ -7,10 +7,10 @@ use pinfold_policy::pattern::Base;
 use pinfold_policy::rule::{Covers, Effect};
 use pinfold_policy::{Merged, Mode, Rule};
 
-use super::command::{Form, Unsaid, is_allowed_bare};
-use super::place::{Deed, Place};
+use super::command::{PatternForm, Unsaid, is_allowed_bare};
+use super::place::{ExportedPathRule, PathOperation};
 use super::text::{Content, Edit, Order};
-use super::{ASKED, BESIDE, Export, Held, Part, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
 
 /// Its permissions that are objects of patterns here, in the order in which they are written.
 #[derive(Default)]
@@ -38,17 +38,17 @@ pub(super) fn export(ours: &Merged) -> Export {
         "the folder, credentials and hosts",
         "it has no sandbox; `pinfold run -- opencode` is the line",
     );
-    rows.held("commands need a rule or a question", Held::Gate, "").needs("/permission/bash/*", "ask");
+    rows.held("commands need a rule or a question", EnforcedBy::Gate, "").needs("/permission/bash/*", "ask");
     match edits {
         Mode::AcceptEdits => {
-            rows.held("defaultMode = acceptEdits", Held::Gate, "as it does by itself");
+            rows.held("defaultMode = acceptEdits", EnforcedBy::Gate, "as it does by itself");
         }
         mode => {
-            rows.held(format!("defaultMode = {}", mode.word()), Held::Gate, "")
+            rows.held(format!("defaultMode = {}", mode.word()), EnforcedBy::Gate, "")
                 .needs("/permission/edit/*", "ask");
         }
     }
-    rows.held("a place outside is asked about", Held::Gate, "for its file tools")
+    rows.held("a place outside is asked about", EnforcedBy::Gate, "for its file tools")
         .needs("/permission/external_directory", "ask");
     rows.nothing("tools of MCP servers need a rule or a question", "those that no rule names run there");
     let unsaid = Unsaid::of(ours, |_| true);
@@ -69,7 +69,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     }
     Export {
         rows: rows.0,
-        parts: vec![Part { name: "opencode.json", content: Content::Json(orders.edits()) }],
+        parts: vec![ExportedFile { name: "opencode.json", content: Content::Json(orders.edits()) }],
     }
 }
 
@@ -105,21 +105,22 @@ fn said(ours: &Merged, effect: Effect, rule: &Rule, unsaid: &Unsaid, orders: &mu
         Covers::Command(_) => match command(ours, effect, rule, unsaid, &mut orders.bash) {
             Ok(Some(allowed)) => {
                 let pointer = format!("/permission/bash/{}", allowed.replace('~', "~0").replace('/', "~1"));
-                rows.held(told, Held::Gate, "").needs(&pointer, "allow");
+                rows.held(told, EnforcedBy::Gate, "").needs(&pointer, "allow");
             }
             Ok(None) => {
-                rows.held(told, Held::Gate, "");
+                rows.held(told, EnforcedBy::Gate, "");
             }
             Err(why) => rows.nothing(told, why),
         },
         Covers::Path(..) => {
-            match Place::of(rule).and_then(|place| Some((place.deed, patterns(effect, &place)?))) {
+            match ExportedPathRule::of(rule).and_then(|place| Some((place.deed, patterns(effect, &place)?))) {
                 Some((deed, patterns)) => {
-                    let order = if deed == Deed::Reads { &mut orders.read } else { &mut orders.edit };
+                    let order =
+                        if deed == PathOperation::Reads { &mut orders.read } else { &mut orders.edit };
                     for pattern in patterns {
                         order.narrow(pattern, effect);
                     }
-                    rows.held(told, Held::Gate, "commands are not looked at");
+                    rows.held(told, EnforcedBy::Gate, "commands are not looked at");
                 }
                 None => rows.nothing(told, "patterns start at the folder there, and mean more"),
             }
@@ -130,13 +131,13 @@ fn said(ours: &Merged, effect: Effect, rule: &Rule, unsaid: &Unsaid, orders: &mu
             let order =
                 if matches!(rule.covers(), Covers::Agent(_)) { &mut orders.task } else { &mut orders.skill };
             order.narrow(name.replace(":*", "*"), effect);
-            rows.held(told, Held::Gate, "");
+            rows.held(told, EnforcedBy::Gate, "");
         }
         Covers::Mcp(_) if effect != Effect::Allow => match tool_name(rule.text()) {
             Some(name) => {
                 orders.servers.retain(|(there, _)| *there != name);
                 orders.servers.push((name, effect.word()));
-                rows.held(told, Held::Gate, "");
+                rows.held(told, EnforcedBy::Gate, "");
             }
             None => rows.nothing(told, "there names of tools do not tell the server"),
         },
@@ -153,21 +154,21 @@ fn command(
     unsaid: &Unsaid,
     order: &mut Order,
 ) -> Result<Option<String>, &'static str> {
-    let form = Form::of(rule).ok_or("its words mean something else there")?;
+    let form = PatternForm::of(rule).ok_or("its words mean something else there")?;
     if effect != Effect::Allow {
         let pattern = match form {
-            Form::Exact(words) | Form::Glob(words) => words,
-            Form::More(words) | Form::Any(words) => format!("{words} *"),
+            PatternForm::Exact(words) | PatternForm::Glob(words) => words,
+            PatternForm::More(words) | PatternForm::Any(words) => format!("{words} *"),
         };
         order.narrow(pattern, effect);
         return Ok(None);
     }
     let pattern = match &form {
         _ if unsaid.concerns(&form) => return Err(BESIDE),
-        Form::Glob(_) => return Err(ASKED),
-        Form::Exact(words) => words.clone(),
-        Form::Any(words) => format!("{words} *"),
-        Form::More(words) => {
+        PatternForm::Glob(_) => return Err(ASKED),
+        PatternForm::Exact(words) => words.clone(),
+        PatternForm::Any(words) => format!("{words} *"),
+        PatternForm::More(words) => {
             if !is_allowed_bare(ours, words) {
                 // There the pattern is about the words alone, too.
                 order.narrow(words.clone(), Effect::Ask);
@@ -192,7 +193,7 @@ impl Order {
 }
 
 /// Patterns start at the folder, and a `*` passes over slashes.
-fn patterns(effect: Effect, place: &Place<'_>) -> Option<Vec<String>> {
+fn patterns(effect: Effect, place: &ExportedPathRule<'_>) -> Option<Vec<String>> {
     let relative = matches!(place.base, Base::Cwd | Base::BelowCwd | Base::Project | Base::Anywhere);
     if effect == Effect::Allow || !relative || place.is_odd() {
         return None;
@@ -210,7 +211,7 @@ fn whole(told: String, effect: Effect, tool: &str, orders: &mut Orders, rows: &m
         "WebFetch" | "WebSearch" => {
             let said = if tool == "WebFetch" { &mut orders.webfetch } else { &mut orders.websearch };
             *said = Some(effect);
-            rows.held(told, Held::Gate, "");
+            rows.held(told, EnforcedBy::Gate, "");
             return;
         }
         "Bash" => &mut orders.bash,
@@ -226,7 +227,7 @@ fn whole(told: String, effect: Effect, tool: &str, orders: &mut Orders, rows: &m
         order.narrowed.clear();
     }
     order.narrow("*".to_owned(), effect);
-    rows.held(told, Held::Gate, "");
+    rows.held(told, EnforcedBy::Gate, "");
 }
 
 /// `mcp__server__tool` is `server_tool` there.

@@ -6,25 +6,25 @@ use pinfold_policy::{Guards, Level, Rule, ToolName};
 
 /// The operation that a rule for paths is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum PathOperation {
     Reads,
     Changes,
 }
 
 /// A rule for paths: its tool, what that does, where the pattern starts and how it is written.
-pub(super) struct Place<'a> {
+pub(super) struct ExportedPathRule<'a> {
     pub(super) tool: ToolName,
-    pub(super) deed: Deed,
+    pub(super) deed: PathOperation,
     pub(super) base: Base,
     pub(super) anchored: bool,
     pub(super) pattern: &'a str,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ExportedPathRule<'a> {
     pub(super) fn of(rule: &'a Rule) -> Option<Self> {
         let Covers::Path(tool, path) = rule.covers() else { return None };
         let pattern = rule.text().split_once('(')?.1.strip_suffix(')')?.trim();
-        let deed = if tool.level() == Level::Write { Deed::Changes } else { Deed::Reads };
+        let deed = if tool.level() == Level::Write { PathOperation::Changes } else { PathOperation::Reads };
         Some(Self { tool: *tool, deed, base: path.base(), anchored: path.is_anchored(), pattern })
     }
 

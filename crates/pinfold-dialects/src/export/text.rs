@@ -8,7 +8,7 @@ use crate::jsonc::{input, parsed};
 
 /// One file of an agent, and what is to stand in it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Part {
+pub struct ExportedFile {
     /// Its name below the agent's folder.
     pub name: &'static str,
     pub(super) content: Content,
@@ -50,7 +50,7 @@ pub(super) fn header(agent: &str) -> String {
     format!("# Written by `pinfold export {agent}`, and written anew by it: what is changed here is lost.\n")
 }
 
-impl Part {
+impl ExportedFile {
     /// Returns the text with every entry put in; entries of others are only narrowed. `None`: there is no file, and nothing to write in one.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 
 use pinfold_policy::Layer;
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::{Change, List, Word};
+use pinfold_policy::settings::{List, SettingsChange, Word};
 use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, entries, json, rules, shown, words};
@@ -120,7 +120,7 @@ fn mode(permissions: &Value, findings: &mut Findings) {
     match permissions.get("defaultMode").map(shown).as_deref() {
         None => {}
         Some(word @ ("default" | "acceptEdits" | "dontAsk")) => {
-            findings.taken(AT, word, vec![Change::Say(Word::DefaultMode, word.to_owned())]);
+            findings.taken(AT, word, vec![SettingsChange::Say(Word::DefaultMode, word.to_owned())]);
         }
         Some(word @ "bypassPermissions") => findings.left_out(AT, word, NEVER),
         Some(word @ "plan") => {
@@ -139,7 +139,11 @@ fn directories(permissions: &Value, layer: Layer, findings: &mut Findings) {
         } else if !starts && layer == Layer::User {
             findings.left_out(&at, text, "there it starts wherever the agent was started");
         } else {
-            findings.taken(&at, text, vec![Change::Include(List::AdditionalDirectories, text.to_owned())]);
+            findings.taken(
+                &at,
+                text,
+                vec![SettingsChange::Include(List::AdditionalDirectories, text.to_owned())],
+            );
         }
     }
 }
@@ -149,7 +153,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     let enabled = is("/enabled");
     match sandbox.get("enabled") {
         Some(Value::Bool(true)) => {
-            let change = Change::Say(Word::SandboxMode, "workspace-write".to_owned());
+            let change = SettingsChange::Say(Word::SandboxMode, "workspace-write".to_owned());
             findings.taken("sandbox.enabled", "true", vec![change]);
         }
         Some(other) => findings.left_out("sandbox.enabled", &shown(other), NEVER),
@@ -157,7 +161,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     }
     if is("/autoAllowBashIfSandboxed") && enabled {
         let why = "only for commands that the kernel holds in full and that hide no host";
-        let change = Change::Say(Word::Bash, "sandboxed".to_owned());
+        let change = SettingsChange::Say(Word::Bash, "sandboxed".to_owned());
         findings.narrowed("sandbox.autoAllowBashIfSandboxed", "true", why, vec![change]);
     }
     for (at, text) in listed(sandbox, "/excludedCommands", "sandbox.excludedCommands", findings) {
@@ -175,7 +179,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
     }
     for (at, text) in listed(sandbox, "/filesystem/allowWrite", "sandbox.filesystem.allowWrite", findings) {
         match place(&text, layer) {
-            Some(place) => findings.taken(&at, &text, vec![Change::Include(List::Writable, place)]),
+            Some(place) => findings.taken(&at, &text, vec![SettingsChange::Include(List::Writable, place)]),
             None => findings.left_out(&at, &text, "it is not certain where it starts"),
         }
     }
@@ -216,7 +220,7 @@ fn denied(sandbox: &Value, layer: Layer, findings: &mut Findings) {
                 let rules = rules(Effect::Deny, &[format!("{tool}({pattern})")])?;
                 // The place of a guard does not depend on a working directory.
                 let held = absolute || place.starts_with("~/");
-                Some((rules, held.then_some(Change::Include(guards, place))))
+                Some((rules, held.then_some(SettingsChange::Include(guards, place))))
             });
             match said {
                 Some((rules, guard)) => {
@@ -242,7 +246,7 @@ fn place(text: &str, layer: Layer) -> Option<String> {
 
 fn host(at: &str, text: &str, list: List, findings: &mut Findings) {
     if pinfold_host::HostRule::parse(text).is_ok() {
-        findings.taken(at, text, vec![Change::Include(list, text.to_owned())]);
+        findings.taken(at, text, vec![SettingsChange::Include(list, text.to_owned())]);
     } else {
         findings.left_out(at, text, "it names no host");
     }

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::{Change, List, Word};
+use pinfold_policy::settings::{List, SettingsChange, Word};
 use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, entries, rules, shown, words};
@@ -57,7 +57,7 @@ fn sandbox(all: &Value, findings: &mut Findings) -> bool {
     match mode.as_deref() {
         None => {}
         Some(word @ ("read-only" | "workspace-write")) => {
-            findings.taken(AT, word, vec![Change::Say(Word::SandboxMode, word.to_owned())]);
+            findings.taken(AT, word, vec![SettingsChange::Say(Word::SandboxMode, word.to_owned())]);
         }
         Some(word @ "danger-full-access") => findings.left_out(AT, word, NEVER),
         Some(word) => findings.left_out(AT, word, "it is not known"),
@@ -78,7 +78,7 @@ fn workspace(section: &Value, counts: bool, findings: &mut Findings) {
         if !counts {
             findings.left_out(&at, root, "it counts with `workspace-write` alone");
         } else if (root.starts_with('/') || root.starts_with("~/")) && root.trim_matches('/').len() > 1 {
-            findings.taken(&at, root, vec![Change::Include(List::Writable, root.to_owned())]);
+            findings.taken(&at, root, vec![SettingsChange::Include(List::Writable, root.to_owned())]);
         } else {
             findings.left_out(&at, root, "it is not certain where it starts, or it is everything");
         }
@@ -110,7 +110,7 @@ fn workspace(section: &Value, counts: bool, findings: &mut Findings) {
 
 fn approvals(all: &Value, sandboxed: bool, findings: &mut Findings) {
     const AT: &str = "approval_policy";
-    let say = |word: Word, said: &str| Change::Say(word, said.to_owned());
+    let say = |word: Word, said: &str| SettingsChange::Say(word, said.to_owned());
     match all.get(AT).map(shown).as_deref() {
         None => {}
         Some(word @ "untrusted") => {
@@ -124,7 +124,7 @@ fn approvals(all: &Value, sandboxed: bool, findings: &mut Findings) {
         Some(word @ "on-request") => findings.left_out(AT, word, "nothing held those commands there"),
         Some(word @ "never") => findings.left_out(AT, word, NEVER),
         Some(word @ "on-failure") => {
-            findings.left_out(AT, word, "nobody is asked afterwards here: what is refused was not done");
+            findings.left_out(AT, word, "there is no later approval here: what is refused was not done");
         }
         Some(word) => findings.left_out(AT, word, "it is not known"),
     }

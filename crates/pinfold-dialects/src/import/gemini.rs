@@ -8,7 +8,7 @@ use std::path::Path;
 
 use pinfold_policy::Layer;
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::{Change, List, Word};
+use pinfold_policy::settings::{List, SettingsChange, Word};
 use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, entries, json, rules, shown};
@@ -54,7 +54,7 @@ pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
             None => {}
             Some(Value::Bool(false)) => findings.left_out(at, "false", NEVER),
             Some(value) => {
-                let change = Change::Say(Word::SandboxMode, "workspace-write".to_owned());
+                let change = SettingsChange::Say(Word::SandboxMode, "workspace-write".to_owned());
                 findings.taken(at, &shown(value), vec![change]);
             }
         }
@@ -130,7 +130,7 @@ fn core(list: Option<&Value>, at: &str, findings: &mut Findings) {
 
 fn mode(all: &Value, findings: &mut Findings) {
     const AT: &str = "general.defaultApprovalMode";
-    let say = |word: &str| vec![Change::Say(Word::DefaultMode, word.to_owned())];
+    let say = |word: &str| vec![SettingsChange::Say(Word::DefaultMode, word.to_owned())];
     match all.pointer("/general/defaultApprovalMode").map(shown).as_deref() {
         None => {}
         Some(word @ "default") => findings.taken(AT, word, say("default")),
@@ -185,7 +185,11 @@ fn directories(all: &Value, layer: Layer, findings: &mut Findings) {
         } else if !starts && layer == Layer::User {
             findings.left_out(&at, text, "there it starts wherever the agent was started");
         } else {
-            findings.taken(&at, text, vec![Change::Include(List::AdditionalDirectories, text.to_owned())]);
+            findings.taken(
+                &at,
+                text,
+                vec![SettingsChange::Include(List::AdditionalDirectories, text.to_owned())],
+            );
         }
     }
 }

@@ -6,7 +6,7 @@
 //! Follows <https://opencode.ai/docs/permissions/>.
 
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::Change;
+use pinfold_policy::settings::SettingsChange;
 use serde_json::Value;
 
 use super::{File, Finding, Findings, NEVER, NotRead, Outcome, json, rules, shown};
@@ -79,7 +79,7 @@ pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
 
 /// Takes back what was allowed before a rule about everything asks or denies.
 fn take_back(findings: &mut Findings) {
-    let allows = |change: &Change| matches!(change, Change::Add(Effect::Allow, _));
+    let allows = |change: &SettingsChange| matches!(change, SettingsChange::Add(Effect::Allow, _));
     for finding in findings.0.iter_mut().filter(|finding| finding.changes.iter().any(allows)) {
         finding.outcome = Outcome::LeftOut;
         finding.why = "the entry about everything that follows takes it back".into();

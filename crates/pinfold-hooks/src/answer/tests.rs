@@ -24,7 +24,7 @@ fn came(case: &Value) -> Came {
 }
 
 /// Returns the fields of an answer that are not empty.
-fn shown(answer: &Answer) -> Map<String, Value> {
+fn shown(answer: &HookAnswer) -> Map<String, Value> {
     let mut shown = Map::new();
     let mut say = |name: &str, value: Value| {
         if !matches!(&value, Value::Null | Value::Bool(false)) && value != json!([]) {

@@ -13,11 +13,11 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, Asking, By, Choice, Heard, Request, Via};
+use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Layer, Policy, Settings};
 use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Session};
-use pinfold_hooks::{Notice, Surroundings, of_settings};
+use pinfold_hooks::{HookEnvironment, Notice, of_settings};
 use serde_json::{Value, json};
 
 pub(crate) struct Bed {
@@ -33,11 +33,11 @@ pub(crate) struct Bed {
 pub(crate) struct Person(AtomicUsize);
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.0.fetch_add(1, Ordering::Relaxed);
         let by = By { via: Via::Embedder, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::no(), by })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::no(), by })
     }
 }
 
@@ -73,21 +73,19 @@ impl Bed {
         let settings = settings.unwrap_or_else(|bad| panic!("{bad}"));
         let merged = merge(&[Layered { settings, trusted: true }]);
         let told = Arc::clone(&self.told);
-        let around = Surroundings {
+        let around = HookEnvironment {
             environment: self.environment.clone(),
             listener: Arc::new(move |notice| told.lock().unwrap().push(notice.clone())),
-            ..Surroundings::new(&self.folder)
+            ..HookEnvironment::new(&self.folder)
         };
         let hooks = of_settings(&merged, around).unwrap();
         let asking =
             Asking { approver: self.person.clone(), patience: Duration::from_mins(1), locations: None };
-        let mut plan = Plan {
-            policy: Policy::default(),
-            shells: Some(Arc::new(AssumedShells::in_folder(self.folder.clone()))),
-            hooks,
-            asking: Some(asking),
-            ..Plan::for_folder(&self.folder)
-        };
+        let mut plan = Plan::for_folder(&self.folder)
+            .with_policy(Policy::default())
+            .with_shells(Arc::new(AssumedShells::in_folder(self.folder.clone())))
+            .with_hooks(hooks)
+            .with_asking(asking);
         change(&mut plan);
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
     }

@@ -25,7 +25,7 @@ use super::errors::{SHOWN, send_error, tell, unexpected_response};
 use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest};
 use super::{failed, too_long};
 use crate::proxy::of_request;
-use crate::wire::frame::{self, Id, LONGEST, Message, Outcome};
+use crate::wire::frame::{self, Id, LONGEST, Message, ResponseOutcome};
 
 /// The time limit for accepting a message that needs no response.
 const HEARD: Duration = Duration::from_secs(30);
@@ -347,7 +347,7 @@ impl ServerConnection {
 
     async fn passes(&self, line: Vec<u8>, learns: LearnsFrom) {
         if learns != LearnsFrom::Nothing
-            && let Ok(Message::Answer { outcome: Outcome::Result(result), .. }) = frame::parse(&line)
+            && let Ok(Message::Answer { outcome: ResponseOutcome::Result(result), .. }) = frame::parse(&line)
             && let Ok(result) = serde_json::from_str::<Value>(result.get())
         {
             let mut heads = locked(&self.heads);

@@ -143,7 +143,7 @@ fn collect(
         if let Some(said) = schema.get(REPEATED) {
             let header = said.as_str().filter(|header| !header.is_empty());
             let header = header.and_then(|header| format!("{PARAM}{header}").parse::<HeaderName>().ok());
-            let header = header.ok_or("its definition has a header that nobody can say")?;
+            let header = header.ok_or("its definition has an invalid header name")?;
             if !matches!(schema.get("type").and_then(Value::as_str), Some("string" | "integer" | "boolean")) {
                 return Err("its definition has a header for what cannot stand in one");
             }
@@ -198,12 +198,12 @@ mod tests {
     #[test]
     fn a_tool_whose_headers_cannot_be_said_is_not_called() {
         for (properties, why) in [
-            (json!({"a": {"type": "string", "x-mcp-header": ""}}), "nobody can say"),
-            (json!({"a": {"type": "string", "x-mcp-header": "a b"}}), "nobody can say"),
-            (json!({"a": {"type": "string", "x-mcp-header": "a:b"}}), "nobody can say"),
-            (json!({"a": {"type": "string", "x-mcp-header": "é"}}), "nobody can say"),
-            (json!({"a": {"type": "string", "x-mcp-header": "a\r\nb"}}), "nobody can say"),
-            (json!({"a": {"type": "string", "x-mcp-header": 7}}), "nobody can say"),
+            (json!({"a": {"type": "string", "x-mcp-header": ""}}), "invalid header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a b"}}), "invalid header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a:b"}}), "invalid header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "é"}}), "invalid header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": "a\r\nb"}}), "invalid header name"),
+            (json!({"a": {"type": "string", "x-mcp-header": 7}}), "invalid header name"),
             (json!({"a": {"type": "object", "x-mcp-header": "A"}}), "cannot stand"),
             (json!({"a": {"type": "number", "x-mcp-header": "A"}}), "cannot stand"),
             (json!({"a": {"x-mcp-header": "A"}}), "cannot stand"),

@@ -18,7 +18,7 @@ use pinfold_egress::OriginClient;
 use pinfold_login::RefreshableLogin;
 use tokio::sync::mpsc::{self, Sender};
 
-use crate::wire::frame::{Id, LONGEST, Line, Lines};
+use crate::wire::frame::{Id, LONGEST, LineReader, WireLine};
 use connection::ServerConnection;
 
 /// Lines that may queue while one is sent.
@@ -61,8 +61,8 @@ pub fn run_http_client(
         loop {
             tokio::select! {
                 line = lines.recv() => match line {
-                    Some(Line::Whole(line)) => talk.handle_message(line).await,
-                    Some(Line::TooLong(id)) => talk.too_long(id).await,
+                    Some(WireLine::Whole(line)) => talk.handle_message(line).await,
+                    Some(WireLine::TooLong(id)) => talk.too_long(id).await,
                     None => break,
                 },
                 () = talk.gone() => return,
@@ -76,8 +76,8 @@ pub fn run_http_client(
 }
 
 /// Reads the input to its end.
-fn listen(to: &Sender<Line>) {
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, io::stdin()));
+fn listen(to: &Sender<WireLine>) {
+    let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, io::stdin()));
     loop {
         match lines.next() {
             Ok(Some(line)) => {

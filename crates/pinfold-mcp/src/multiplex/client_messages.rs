@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::merge::greeting;
 use super::names::{NameOwner, NameTable};
 use super::{JsonOutcome, MultiplexEvent, MultiplexState, OURS};
-use crate::wire::frame::{self, Id, Line, Lines, Message, with_id};
+use crate::wire::frame::{self, Id, LineReader, Message, WireLine, with_id};
 use crate::wire::strict;
 
 /// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
@@ -26,12 +26,12 @@ const MOST_PAGES: usize = 1000;
 
 /// Reads client messages to the end.
 pub(super) fn listen(shared: &Arc<MultiplexState>, input: impl Read) {
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, input));
+    let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, input));
     while let Ok(Some(line)) = lines.next() {
         match line {
-            Line::Whole(line) if line.trim_ascii().is_empty() => {}
-            Line::Whole(line) => handle_message(shared, line),
-            Line::TooLong(id) => shared.refuse(id.as_ref(), NO_REQUEST, "the message is too long"),
+            WireLine::Whole(line) if line.trim_ascii().is_empty() => {}
+            WireLine::Whole(line) => handle_message(shared, line),
+            WireLine::TooLong(id) => shared.refuse(id.as_ref(), NO_REQUEST, "the message is too long"),
         }
     }
     shared.notify(MultiplexEvent::ClientEnded);

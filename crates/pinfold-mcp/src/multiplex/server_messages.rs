@@ -8,21 +8,21 @@ use serde_json::Value;
 
 use super::{MultiplexEvent, MultiplexState, OURS};
 use crate::proxy::{Requests, of_request};
-use crate::wire::frame::{self, Id, Line, Lines, Message, Outcome, with_id};
+use crate::wire::frame::{self, Id, LineReader, Message, ResponseOutcome, WireLine, with_id};
 use crate::wire::strict;
 
 /// Reads a server's messages to the end.
 pub(super) fn listen(shared: &MultiplexState, at: usize, output: impl Read) {
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, output));
+    let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output));
     while let Ok(Some(line)) = lines.next() {
         match line {
-            Line::Whole(line) => {
+            WireLine::Whole(line) => {
                 // The server's proxy lets nothing else through.
                 if let Ok(message) = frame::parse(&line) {
                     handle_message(shared, at, &line, message);
                 }
             }
-            Line::TooLong(id) => too_long(shared, at, id.as_ref()),
+            WireLine::TooLong(id) => too_long(shared, at, id.as_ref()),
         }
     }
     has_ended(shared, at);
@@ -83,7 +83,7 @@ fn cancelled(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>
     Some(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#).into_bytes())
 }
 
-fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: Outcome<'_>, line: &[u8]) {
+fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: ResponseOutcome<'_>, line: &[u8]) {
     let mut asked = shared.asked();
     if asked.client.get(id) == Some(&at) {
         asked.client.remove(id);
@@ -96,8 +96,8 @@ fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: Outcome<'_>, l
         let parsed = |text: &str| strict::parse(text).unwrap_or_default();
         // The requester may have cancelled it.
         let _ = asker.send(match outcome {
-            Outcome::Result(result) => Ok(parsed(result.get())),
-            Outcome::Error(error) => Err(parsed(error.get())),
+            ResponseOutcome::Result(result) => Ok(parsed(result.get())),
+            ResponseOutcome::Error(error) => Err(parsed(error.get())),
         });
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Approver, Caller, Heard, Request};
+use pinfold::consent::{Approver, ApproverResponse, Caller, Request};
 use serde_json::{Value, json};
 
 use super::ProxyState;
@@ -65,9 +65,9 @@ impl ParkedForm {
 }
 
 impl Approver for ElicitationApprover<'_> {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let Some(form) = ElicitationForm::for_request(request) else {
-            return Heard::Nobody("it is too long for a form of the client".to_owned());
+            return ApproverResponse::NoApprover("it is too long for a form of the client".to_owned());
         };
         let waits = WaitConditions { request, still_asked };
         if self.call.is_newest() { self.by_answer(form, &waits) } else { self.by_request(&form, &waits) }
@@ -82,14 +82,16 @@ struct WaitConditions<'a> {
 
 impl WaitConditions<'_> {
     /// Waits for an answer, or returns why there is none.
-    fn on<T>(&self, answer: &Receiver<T>) -> Result<T, Heard> {
+    fn on<T>(&self, answer: &Receiver<T>) -> Result<T, ApproverResponse> {
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(said) => return Ok(said),
-                Err(RecvTimeoutError::Disconnected) => return Err(nobody("the client is gone")),
-                Err(RecvTimeoutError::Timeout) if !(self.still_asked)() => return Err(Heard::NotAsked),
+                Err(RecvTimeoutError::Disconnected) => return Err(no_approver("the client is gone")),
+                Err(RecvTimeoutError::Timeout) if !(self.still_asked)() => {
+                    return Err(ApproverResponse::NotAsked);
+                }
                 Err(RecvTimeoutError::Timeout) if Timestamp::now() >= self.request.deadline => {
-                    return Err(nobody("the client did not answer in time"));
+                    return Err(no_approver("the client did not answer in time"));
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -97,22 +99,22 @@ impl WaitConditions<'_> {
     }
 }
 
-fn nobody(why: &str) -> Heard {
-    Heard::Nobody(why.to_owned())
+fn no_approver(why: &str) -> ApproverResponse {
+    ApproverResponse::NoApprover(why.to_owned())
 }
 
-fn heard(said: FormResult) -> Heard {
+fn heard(said: FormResult) -> ApproverResponse {
     match said {
-        FormResult::Answer(answer) => Heard::Answer(answer),
-        FormResult::Nothing(why) => nobody(why),
+        FormResult::Answer(answer) => ApproverResponse::Answer(answer),
+        FormResult::Nothing(why) => no_approver(why),
     }
 }
 
 impl ElicitationApprover<'_> {
-    fn by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
+    fn by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
         let shared = self.shared;
         let Some(id) = Requests::our_id() else {
-            return nobody("there are no random numbers for a question");
+            return no_approver("there are no random numbers for a question");
         };
         let (answer, said) = channel();
         shared.requests.register_elicitation(&id, answer);
@@ -120,7 +122,7 @@ impl ElicitationApprover<'_> {
         let asked =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"elicitation/create","params":{params}}}"#);
         if shared.to_client.send(asked.into_bytes()).is_err() {
-            return nobody("the client is gone");
+            return no_approver("the client is gone");
         }
         let result = waits.on(&said);
         if shared.requests.take_elicitation(&id).is_some() {
@@ -133,13 +135,13 @@ impl ElicitationApprover<'_> {
         result.map_or_else(|over| over, |result| heard(form.read(&result, &self.client.name)))
     }
 
-    fn by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> Heard {
+    fn by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
         let params = form.params();
         let (answer, said) = channel();
         let alive = Arc::new(());
         let asked = ParkedForm { form, judged: self.judged.clone(), answer, waits: Arc::downgrade(&alive) };
         let Ok(state) = self.shared.parked.park(&self.call.about(), asked) else {
-            return nobody("too many questions wait for the client");
+            return no_approver("too many questions wait for the client");
         };
         let required = json!({
             "resultType": "input_required",
@@ -147,7 +149,7 @@ impl ElicitationApprover<'_> {
             "requestState": state,
         });
         if !self.call.is_answered_with(self.shared, &Caller::default(), &required) {
-            return nobody("the client is gone");
+            return no_approver("the client is gone");
         }
         let result = waits.on(&said);
         drop(alive);

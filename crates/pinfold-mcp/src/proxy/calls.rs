@@ -417,8 +417,8 @@ pub(crate) fn lost(waiting: PendingKind) {
 }
 
 /// Methods beside calls whose results can have secrets.
-pub(crate) fn later(shared: &ProxyState, id: &Id, line: &[u8], outcome: frame::Outcome<'_>) {
-    let (frame::Outcome::Result(part) | frame::Outcome::Error(part)) = outcome;
+pub(crate) fn later(shared: &ProxyState, id: &Id, line: &[u8], outcome: frame::ResponseOutcome<'_>) {
+    let (frame::ResponseOutcome::Result(part) | frame::ResponseOutcome::Error(part)) = outcome;
     let mut answer = match strict::parse(part.get()) {
         Ok(answer) => answer,
         Err(why) => return shared.not_understood(id, &why),

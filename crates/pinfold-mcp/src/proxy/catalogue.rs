@@ -26,11 +26,11 @@ const OF_PAGE: [&str; 5] = ["tools", "nextCursor", "resultType", "ttlMs", "cache
 /// The lists of a server.
 #[derive(Debug)]
 pub(crate) struct Catalogue {
-    inner: Mutex<Inner>,
+    inner: Mutex<CatalogueState>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct CatalogueState {
     pins: Pins,
     /// The user's declarations about arguments.
     told: Vec<KnownArgument>,
@@ -82,7 +82,7 @@ pub(crate) enum ListPage {
 impl Catalogue {
     pub(crate) fn new(pins: Pins, told: Vec<KnownArgument>) -> Self {
         let listed = BTreeMap::new();
-        let inner = Inner { pins, told, listed, unknown: Definitions::default(), is_current: false };
+        let inner = CatalogueState { pins, told, listed, unknown: Definitions::default(), is_current: false };
         Self { inner: Mutex::new(inner) }
     }
 
@@ -181,12 +181,12 @@ impl Catalogue {
         self.inner().pins.greeting(words)
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, CatalogueState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Inner {
+impl CatalogueState {
     /// Compares a definition with the pinned one. `None`: there are too many.
     fn take_in(&mut self, name: &str, tool: &Value) -> Option<PinComparison> {
         if self.listed.len() >= MOST && !self.listed.contains_key(name) {

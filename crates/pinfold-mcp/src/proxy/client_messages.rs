@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::calls::ProxiedCall;
 use super::requests::{JudgedCall, PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState};
-use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome};
+use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine};
 use crate::wire::strict::folded;
 
 /// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
@@ -46,24 +46,24 @@ pub(crate) struct ClientInfo {
 }
 
 /// The client's messages, as lines.
-pub(super) type ClientLines = Lines<BufReader<File>>;
+pub(super) type ClientLines = LineReader<BufReader<File>>;
 
 pub(super) fn said(input: OwnedFd) -> ClientLines {
-    Lines::new(BufReader::with_capacity(1 << 16, input.into()))
+    LineReader::new(BufReader::with_capacity(1 << 16, input.into()))
 }
 
 /// Reads client messages to the end, on threads of the pool.
 pub(super) fn listen(shared: &Arc<ProxyState>, mut said: ClientLines) {
     loop {
         match said.next() {
-            Ok(Some(Line::Whole(line))) => {
+            Ok(Some(WireLine::Whole(line))) => {
                 let Some((call, judged)) = handle_message(shared, line) else { continue };
                 match judge(shared, said, call, judged) {
                     Some(ours) => said = ours,
                     None => return,
                 }
             }
-            Ok(Some(Line::TooLong(id))) => {
+            Ok(Some(WireLine::TooLong(id))) => {
                 let why = format!("a message of more than {} MiB is not taken", LONGEST >> 20);
                 shared.refuse(id.as_ref(), NO_REQUEST, &why);
             }
@@ -146,8 +146,8 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) -> Option<(ProxiedCal
         }
         Ok(Message::Answer { id, outcome }) => {
             let result = match outcome {
-                Outcome::Result(result) => serde_json::from_str(result.get()).unwrap_or_default(),
-                Outcome::Error(_) => json!({}),
+                ResponseOutcome::Result(result) => serde_json::from_str(result.get()).unwrap_or_default(),
+                ResponseOutcome::Error(_) => json!({}),
             };
             answer(shared, &id, result, line);
         }

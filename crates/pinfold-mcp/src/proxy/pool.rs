@@ -15,12 +15,12 @@ type Job = Box<dyn FnOnce() + Send>;
 /// The threads, started when they are needed.
 #[derive(Default)]
 pub(crate) struct ThreadPool {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     jobs: VecDeque<Job>,
     idle: usize,
     threads: usize,
@@ -58,7 +58,7 @@ impl ThreadPool {
     }
 
     /// Returns whether there is a free thread; one is started where it can be.
-    fn has_free(self: &Arc<Self>, state: &mut State, most: usize) -> bool {
+    fn has_free(self: &Arc<Self>, state: &mut PoolState, most: usize) -> bool {
         if state.idle > state.jobs.len() {
             return true;
         }
@@ -69,7 +69,7 @@ impl ThreadPool {
         made
     }
 
-    fn push(&self, mut state: MutexGuard<'_, State>, job: Job) {
+    fn push(&self, mut state: MutexGuard<'_, PoolState>, job: Job) {
         state.jobs.push_back(job);
         drop(state);
         self.changed.notify_one();
@@ -90,7 +90,7 @@ impl ThreadPool {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

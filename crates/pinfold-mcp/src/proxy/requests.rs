@@ -17,11 +17,11 @@ const MOST: usize = 1024;
 /// All pending requests.
 #[derive(Default)]
 pub(crate) struct Requests {
-    inner: Mutex<Inner>,
+    inner: Mutex<RequestsState>,
 }
 
 #[derive(Default)]
-struct Inner {
+struct RequestsState {
     of_client: HashMap<Id, PendingKind>,
     of_server: HashSet<Id>,
     ours: HashMap<Id, Sender<Value>>,
@@ -162,7 +162,7 @@ impl Requests {
         std::mem::take(&mut self.inner().of_client).into_iter().collect()
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn inner(&self) -> MutexGuard<'_, RequestsState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

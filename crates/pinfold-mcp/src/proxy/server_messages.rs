@@ -10,7 +10,7 @@ use super::client_messages::{OURS, of_request};
 use super::labelled_forms::{FORM, mark};
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
-use crate::wire::frame::{self, Id, LONGEST, Line, Lines, Message, Outcome, spliced};
+use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, spliced};
 use crate::wire::strict;
 
 /// The notification that cancels a request.
@@ -18,11 +18,11 @@ const CANCELLED: &str = "notifications/cancelled";
 
 /// Reads server messages to the end.
 pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
-    let mut lines = Lines::new(BufReader::with_capacity(1 << 16, output));
+    let mut lines = LineReader::new(BufReader::with_capacity(1 << 16, output));
     loop {
         match lines.next() {
-            Ok(Some(Line::Whole(line))) => handle_message(shared, line),
-            Ok(Some(Line::TooLong(id))) => {
+            Ok(Some(WireLine::Whole(line))) => handle_message(shared, line),
+            Ok(Some(WireLine::TooLong(id))) => {
                 let why = format!("the answer has more than {} MiB", LONGEST >> 20);
                 shared.tell(&format!("a message of the server was not passed on: {why}"));
                 if let Some(id) = id {
@@ -117,7 +117,13 @@ fn broken(shared: &ProxyState, id: &Id, why: &str) {
     }
 }
 
-fn answered(shared: &Arc<ProxyState>, waiting: PendingKind, id: &Id, line: &[u8], outcome: Outcome<'_>) {
+fn answered(
+    shared: &Arc<ProxyState>,
+    waiting: PendingKind,
+    id: &Id,
+    line: &[u8],
+    outcome: ResponseOutcome<'_>,
+) {
     match (waiting, outcome) {
         (PendingKind::Call(sent), _) if sent.has_hooks() => {
             // Hooks are slow, so they run elsewhere: all server messages pass here.
@@ -132,13 +138,15 @@ fn answered(shared: &Arc<ProxyState>, waiting: PendingKind, id: &Id, line: &[u8]
             }
         }
         (PendingKind::Call(sent), outcome) => call_answered(shared, *sent, id, line, outcome),
-        (PendingKind::Handshake, Outcome::Result(result)) => handshake::greeted(shared, id, line, result),
-        (PendingKind::List, Outcome::Result(result)) => listing::listed(shared, id, line, result),
+        (PendingKind::Handshake, ResponseOutcome::Result(result)) => {
+            handshake::greeted(shared, id, line, result)
+        }
+        (PendingKind::List, ResponseOutcome::Result(result)) => listing::listed(shared, id, line, result),
         (PendingKind::Later, outcome) => later(shared, id, line, outcome),
         (PendingKind::Ours(asker), outcome) => {
             let said = match outcome {
-                Outcome::Result(result) => crate::wire::strict::parse(result.get()),
-                Outcome::Error(error) => Err(format!("the server says: {}", visible(error.get()))),
+                ResponseOutcome::Result(result) => crate::wire::strict::parse(result.get()),
+                ResponseOutcome::Error(error) => Err(format!("the server says: {}", visible(error.get()))),
             };
             // The requester may have cancelled it.
             let _ = asker.send(said);
@@ -154,11 +162,11 @@ fn call_answered(
     sent: super::calls::ForwardedCall,
     id: &Id,
     line: &[u8],
-    outcome: Outcome<'_>,
+    outcome: ResponseOutcome<'_>,
 ) {
     match outcome {
-        Outcome::Result(result) => sent.has_result(shared, id, line, result),
-        Outcome::Error(error) => sent.has_error(shared, id, line, error),
+        ResponseOutcome::Result(result) => sent.has_result(shared, id, line, result),
+        ResponseOutcome::Error(error) => sent.has_error(shared, id, line, error),
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Approver, Heard, Request};
+use pinfold::consent::{Approver, ApproverResponse, Request};
 use rmcp::model::CallToolResult;
 use tokio::sync::{mpsc, oneshot};
 
@@ -70,15 +70,21 @@ impl ElicitationApprover {
     }
 }
 
-fn wait(said: &Receiver<FormResult>, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+fn wait(
+    said: &Receiver<FormResult>,
+    request: &Request,
+    still_asked: &(dyn Fn() -> bool + Sync),
+) -> ApproverResponse {
     loop {
         match said.recv_timeout(LOOK) {
-            Ok(FormResult::Answer(answer)) => return Heard::Answer(answer),
-            Ok(FormResult::Nothing(why)) => return Heard::Nobody(why.to_owned()),
-            Err(RecvTimeoutError::Disconnected) => return Heard::Nobody("the client is gone".to_owned()),
-            Err(RecvTimeoutError::Timeout) if !still_asked() => return Heard::NotAsked,
+            Ok(FormResult::Answer(answer)) => return ApproverResponse::Answer(answer),
+            Ok(FormResult::Nothing(why)) => return ApproverResponse::NoApprover(why.to_owned()),
+            Err(RecvTimeoutError::Disconnected) => {
+                return ApproverResponse::NoApprover("the client is gone".to_owned());
+            }
+            Err(RecvTimeoutError::Timeout) if !still_asked() => return ApproverResponse::NotAsked,
             Err(RecvTimeoutError::Timeout) if Timestamp::now() >= request.deadline => {
-                return Heard::Nobody("the client did not answer in time".to_owned());
+                return ApproverResponse::NoApprover("the client did not answer in time".to_owned());
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -86,14 +92,14 @@ fn wait(said: &Receiver<FormResult>, request: &Request, still_asked: &(dyn Fn() 
 }
 
 impl Approver for ElicitationApprover {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let Some(form) = ElicitationForm::for_request(request) else {
-            return Heard::Nobody("it is too long for a form of the client".to_owned());
+            return ApproverResponse::NoApprover("it is too long for a form of the client".to_owned());
         };
         let ((to, said), (waits, _waiting)) = (channel(), oneshot::channel());
         match self.events.send(CallEvent::Ask(FormRequest { form, answer: AnswerSlot { to, waits } })) {
             Ok(()) => wait(&said, request, still_asked),
-            Err(_) => Heard::Nobody("the client is gone".to_owned()),
+            Err(_) => ApproverResponse::NoApprover("the client is gone".to_owned()),
         }
     }
 }

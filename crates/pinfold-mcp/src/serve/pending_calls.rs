@@ -33,10 +33,10 @@ pub(crate) struct InvalidState;
 
 /// All parked calls.
 pub(crate) struct PendingCalls<W> {
-    inner: Mutex<Inner<W>>,
+    inner: Mutex<PendingState<W>>,
 }
 
-struct Inner<W> {
+struct PendingState<W> {
     codec: Option<RequestStateCodec>,
     last: u64,
     waiting: HashMap<u64, W>,
@@ -44,7 +44,7 @@ struct Inner<W> {
 
 impl<W> Default for PendingCalls<W> {
     fn default() -> Self {
-        Self { inner: Mutex::new(Inner { codec: None, last: 0, waiting: HashMap::new() }) }
+        Self { inner: Mutex::new(PendingState { codec: None, last: 0, waiting: HashMap::new() }) }
     }
 }
 
@@ -84,12 +84,12 @@ impl<W: Parkable> PendingCalls<W> {
         drop(waiting);
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner<W>> {
+    fn inner(&self) -> MutexGuard<'_, PendingState<W>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl<W> Inner<W> {
+impl<W> PendingState<W> {
     /// Generated when it is first needed; `None` without randomness.
     fn codec(&mut self) -> Option<&RequestStateCodec> {
         if self.codec.is_none() {

@@ -18,7 +18,7 @@ const ENDLESS: u64 = 256 << 20;
 
 /// A line.
 #[derive(Debug)]
-pub(crate) enum Line {
+pub(crate) enum WireLine {
     /// The line without its line feed.
     Whole(Vec<u8>),
     /// A line that was too long and was skipped; with the identifier that it was about, as far as it is known.
@@ -26,14 +26,14 @@ pub(crate) enum Line {
 }
 
 /// Reads lines.
-pub(crate) struct Lines<R> {
+pub(crate) struct LineReader<R> {
     source: R,
     longest: usize,
     /// The longest line that is skipped, in bytes.
     endless: u64,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> LineReader<R> {
     pub(crate) fn new(source: R) -> Self {
         Self { source, longest: LONGEST, endless: ENDLESS }
     }
@@ -42,7 +42,7 @@ impl<R: BufRead> Lines<R> {
     ///
     /// # Errors
     /// When reading fails, or a line has no end.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Line>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<WireLine>> {
         let mut line = Vec::new();
         let most = self.longest as u64 + 1;
         if self.source.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
@@ -53,11 +53,11 @@ impl<R: BufRead> Lines<R> {
         } else if line.len() > self.longest {
             return self.rest(line).map(Some);
         }
-        Ok(Some(Line::Whole(line)))
+        Ok(Some(WireLine::Whole(line)))
     }
 
     /// Skips the rest of a line, and finds out its identifier, which may be at the end.
-    fn rest(&mut self, begun: Vec<u8>) -> io::Result<Line> {
+    fn rest(&mut self, begun: Vec<u8>) -> io::Result<WireLine> {
         let left = self.endless.saturating_sub(begun.len() as u64);
         let mut rest = Rest { source: &mut self.source, left, over: false };
         let line = BufReader::new(io::Cursor::new(begun).chain(&mut rest));
@@ -66,7 +66,7 @@ impl<R: BufRead> Lines<R> {
         if !rest.over {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line without an end"));
         }
-        Ok(Line::TooLong(seen.ok().and_then(|seen| seen.0)))
+        Ok(WireLine::TooLong(seen.ok().and_then(|seen| seen.0)))
     }
 }
 
@@ -103,8 +103,8 @@ struct Glimpse(Option<Id>);
 
 impl<'de> Deserialize<'de> for Glimpse {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Look;
-        impl<'de> Visitor<'de> for Look {
+        struct IdVisitor;
+        impl<'de> Visitor<'de> for IdVisitor {
             type Value = Option<Id>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Glimpse {
                 Ok(id)
             }
         }
-        deserializer.deserialize_map(Look).map(Glimpse)
+        deserializer.deserialize_map(IdVisitor).map(Glimpse)
     }
 }
 
@@ -155,12 +155,12 @@ impl fmt::Display for Id {
 pub(crate) enum Message<'a> {
     Request { id: Id, method: String, params: Option<&'a RawValue> },
     Notification { method: String, params: Option<&'a RawValue> },
-    Answer { id: Id, outcome: Outcome<'a> },
+    Answer { id: Id, outcome: ResponseOutcome<'a> },
 }
 
 /// The outcome of a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Outcome<'a> {
+pub(crate) enum ResponseOutcome<'a> {
     Result(&'a RawValue),
     Error(&'a RawValue),
 }
@@ -223,10 +223,10 @@ impl<'a> Envelope<'a> {
             (Some(Some(id)), Some(method), params, None, None) => Ok(Message::Request { id, method, params }),
             (None, Some(method), params, None, None) => Ok(Message::Notification { method, params }),
             (Some(Some(id)), None, None, Some(result), None) => {
-                Ok(Message::Answer { id, outcome: Outcome::Result(result) })
+                Ok(Message::Answer { id, outcome: ResponseOutcome::Result(result) })
             }
             (Some(Some(id)), None, None, None, Some(error)) => {
-                Ok(Message::Answer { id, outcome: Outcome::Error(error) })
+                Ok(Message::Answer { id, outcome: ResponseOutcome::Error(error) })
             }
             _ => Err("it is neither a request nor an answer"),
         }
@@ -290,15 +290,16 @@ mod tests {
     use super::*;
 
     fn lines(bytes: &[u8], longest: usize) -> Vec<Option<Id>> {
-        let mut lines = Lines { source: io::BufReader::with_capacity(7, bytes), longest, endless: ENDLESS };
+        let mut lines =
+            LineReader { source: io::BufReader::with_capacity(7, bytes), longest, endless: ENDLESS };
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             all.push(match line {
-                Line::Whole(line) => match parse(&line) {
+                WireLine::Whole(line) => match parse(&line) {
                     Ok(Message::Request { id, .. } | Message::Answer { id, .. }) => Some(id),
                     _ => None,
                 },
-                Line::TooLong(id) => id,
+                WireLine::TooLong(id) => id,
             });
         }
         all
@@ -337,13 +338,13 @@ mod tests {
             let text = format!("{}\nnext\n", "x".repeat(length));
             for capacity in [1, 7, 64, 4096] {
                 let source = io::BufReader::with_capacity(capacity, text.as_bytes());
-                let mut lines = Lines { source, longest, endless };
+                let mut lines = LineReader { source, longest, endless };
                 let first = lines.next();
                 assert_eq!(first.is_ok(), passes, "{length} {capacity}: {first:?}");
                 if passes {
                     let next = lines.next().unwrap();
                     assert!(
-                        matches!(next, Some(Line::Whole(line)) if line == b"next"),
+                        matches!(next, Some(WireLine::Whole(line)) if line == b"next"),
                         "{length} {capacity}"
                     );
                 }
@@ -391,7 +392,9 @@ mod tests {
             br#"{"a\u0062":1, "id" :7,"jsonrpc":"2.0","method":"a"}"#
         );
         let line = br#"{ "id":1, "jsonrpc":"2.0","result" : {"a" :1}  , "x":2}"#;
-        let Ok(Message::Answer { outcome: Outcome::Result(result), .. }) = parse(line) else { panic!() };
+        let Ok(Message::Answer { outcome: ResponseOutcome::Result(result), .. }) = parse(line) else {
+            panic!()
+        };
         assert_eq!(spliced(line, result, "{}"), br#"{ "id":1, "jsonrpc":"2.0","result" : {}  , "x":2}"#);
     }
 }

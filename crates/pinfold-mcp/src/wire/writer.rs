@@ -31,12 +31,12 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 /// The descriptor.
 #[derive(Debug)]
 pub(crate) struct LineWriter {
-    state: Mutex<State>,
+    state: Mutex<WriterState>,
     changed: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct WriterState {
     /// `None` while a sender writes, and once it is closed.
     end: Option<OwnedFd>,
     lines: VecDeque<Vec<u8>>,
@@ -60,7 +60,7 @@ pub(crate) struct Gone;
 impl LineWriter {
     /// Starts the thread that writes buffered lines. `gone` is called once, when the reader is gone.
     pub(crate) fn start(end: OwnedFd, gone: impl FnOnce() + Send + 'static) -> io::Result<Arc<Self>> {
-        let state = State { end: Some(end), lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
+        let state = WriterState { end: Some(end), lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
         let outlet = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
         let of_thread = Arc::clone(&outlet);
         thread::Builder::new().name("pinfold-outlet".into()).spawn(move || {
@@ -100,7 +100,7 @@ impl LineWriter {
         self.push(state, line)
     }
 
-    fn push<'a>(&'a self, mut state: MutexGuard<'a, State>, mut line: Vec<u8>) -> Result<(), Gone> {
+    fn push<'a>(&'a self, mut state: MutexGuard<'a, WriterState>, mut line: Vec<u8>) -> Result<(), Gone> {
         if state.stage != Stage::Open {
             return Err(Gone);
         }
@@ -212,7 +212,7 @@ impl LineWriter {
         self.changed.notify_all();
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

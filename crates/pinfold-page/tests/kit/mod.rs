@@ -9,7 +9,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use pinfold::consent::{Approver, Asker, Deed, Heard, OfferShown, PartShown, Request, WhyAsked, WidthShown};
+use pinfold::consent::{
+    Approver, ApproverResponse, Asker, Deed, OfferShown, PartShown, Request, WhyAsked, WidthShown,
+};
 use pinfold_approvals::Broker;
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_page::{Page, PageEvent};
@@ -40,7 +42,7 @@ pub(crate) fn house() -> House {
 }
 
 impl House {
-    pub(crate) fn ask(&self, request: &Request) -> thread::JoinHandle<Heard> {
+    pub(crate) fn ask(&self, request: &Request) -> thread::JoinHandle<ApproverResponse> {
         let (broker, request) = (Arc::clone(&self.broker), request.clone());
         thread::spawn(move || broker.ask(&request, &|| true))
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use pinfold_commands::Operation;
 
 use super::bad::BadScope;
-use super::entry::Entry;
-use super::expand::{self, Surroundings, tidy};
+use super::entry::ScopeEntry;
+use super::expand::{self, ExpandContext, tidy};
 use super::no::{DeclaredNo, DeclaredWhy};
 use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
 use super::terminal::Unauditable;
@@ -34,7 +34,7 @@ struct Drawn {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct DrawnList {
     kind: ListKind,
-    entries: Vec<Entry>,
+    entries: Vec<ScopeEntry>,
 }
 
 /// The tool of a call, as sections name them.
@@ -59,7 +59,7 @@ pub struct Touched<'a> {
     pub asked: &'a Path,
     /// The place that it leads to.
     pub leads: Leads<'a>,
-    /// Nothing is there.
+    /// The path does not exist.
     pub missing: bool,
     /// Upper and lower case are the same there.
     pub folds_case: bool,
@@ -74,7 +74,7 @@ pub struct Touched<'a> {
 pub enum Leads<'a> {
     /// Here, with every link followed; a dangling link leads to where it points.
     To(&'a Path),
-    /// Nothing can stand there: a name too long, a file where a folder would have to be.
+    /// The path cannot exist: a name is too long, or a file is where a folder would have to be.
     Nowhere,
     /// Not known: a loop of links, a link of `/proc`, a folder that may not be searched.
     Unknown,
@@ -100,7 +100,7 @@ impl ToolScopes {
     pub fn draw(
         &self,
         source: &Source,
-        around: &Surroundings,
+        around: &ExpandContext,
         resolve: &dyn Fn(&Path) -> Result<PathBuf, String>,
     ) -> Result<Declared, BadScope> {
         let scopes = self.scopes.iter().map(|scope| draw(scope, source, around, resolve));
@@ -111,7 +111,7 @@ impl ToolScopes {
 fn draw(
     scope: &ToolScope,
     source: &Source,
-    around: &Surroundings,
+    around: &ExpandContext,
     resolve: &dyn Fn(&Path) -> Result<PathBuf, String>,
 ) -> Result<Drawn, BadScope> {
     let list = |list: &List| {
@@ -122,7 +122,7 @@ fn draw(
             let real = resolve(&spelled).map_err(|why| {
                 bad((format!("`{written}` leads nowhere: {why}"), "name another place".to_owned()))
             })?;
-            Ok(Entry { written: written.clone(), spelled, real })
+            Ok(ScopeEntry { written: written.clone(), spelled, real })
         };
         let entries = list.entries.iter().enumerate().map(entry).collect::<Result<_, _>>()?;
         Ok(DrawnList { kind: list.kind, entries })
@@ -275,11 +275,11 @@ impl Drawn {
         self.speaking(operation).flat_map(|list| &list.entries).map(|entry| entry.written.clone()).collect()
     }
 
-    fn denied(&self, path: &Path, folds_case: bool) -> Option<&Entry> {
+    fn denied(&self, path: &Path, folds_case: bool) -> Option<&ScopeEntry> {
         self.first_denied(|entry| entry.covers(path, folds_case))
     }
 
-    fn first_denied(&self, wanted: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+    fn first_denied(&self, wanted: impl Fn(&ScopeEntry) -> bool) -> Option<&ScopeEntry> {
         self.lists(ListKind::Denied).flat_map(|list| &list.entries).find(|entry| wanted(entry))
     }
 
@@ -298,7 +298,7 @@ impl Drawn {
             let pattern = touched.pattern?;
             self.first_denied(|entry| paths().any(|folder| entry.meets(folder, pattern, fold)))
         };
-        let why = |entry: &Entry, why: fn(String) -> DeclaredWhy| why(entry.written.clone());
+        let why = |entry: &ScopeEntry, why: fn(String) -> DeclaredWhy| why(entry.written.clone());
         let why = under()
             .map(|entry| why(entry, DeclaredWhy::Denied))
             .or_else(|| inside().map(|entry| why(entry, DeclaredWhy::Holds)))

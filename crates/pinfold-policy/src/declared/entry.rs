@@ -8,13 +8,13 @@ use crate::pattern::Glob;
 
 /// A place: as the person wrote it, as it is spelled, and where that leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct ScopeEntry {
     pub(super) written: String,
     pub(super) spelled: PathBuf,
     pub(super) real: PathBuf,
 }
 
-impl Entry {
+impl ScopeEntry {
     /// Returns `true` if `path` is the place or lies below it, by either of its names.
     pub(super) fn covers(&self, path: &Path, folds_case: bool) -> bool {
         is_below(path, &self.spelled, folds_case) || is_below(path, &self.real, folds_case)

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// Values for the expansion of entries and words. Plain data: the caller that may read the environment fills it in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Surroundings {
+pub struct ExpandContext {
     /// Home directory that `~` stands for.
     pub home: Option<PathBuf>,
     /// The folder that relative entries start from; absolute.
@@ -16,7 +16,7 @@ pub struct Surroundings {
     pub variables: BTreeMap<String, String>,
 }
 
-impl Surroundings {
+impl ExpandContext {
     /// The value of a variable.
     pub(super) fn variable(&self, name: &str) -> Option<&str> {
         let home = || if name == "HOME" { self.home.as_deref()?.to_str() } else { None };
@@ -25,7 +25,7 @@ impl Surroundings {
 }
 
 /// An entry as an absolute path, spelled plainly. The error is a clause with its mend.
-pub(super) fn entry(text: &str, around: &Surroundings) -> Result<PathBuf, (String, String)> {
+pub(super) fn entry(text: &str, around: &ExpandContext) -> Result<PathBuf, (String, String)> {
     let text = variables(text, around)?;
     let path = match text.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
@@ -48,7 +48,7 @@ pub(super) fn entry(text: &str, around: &Surroundings) -> Result<PathBuf, (Strin
 }
 
 /// `text` with the values of its variables.
-fn variables(text: &str, around: &Surroundings) -> Result<String, (String, String)> {
+fn variables(text: &str, around: &ExpandContext) -> Result<String, (String, String)> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {

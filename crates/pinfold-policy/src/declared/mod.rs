@@ -19,7 +19,7 @@ pub mod terminal;
 pub use bad::BadScope;
 pub use drawn::{Declared, KernelLists, Leads, ScopedTool, Touch, Touched};
 pub use entry::may_fill_in;
-pub use expand::Surroundings;
+pub use expand::ExpandContext;
 pub use no::{DeclaredNo, DeclaredWhy};
 pub use section::{List, ListKind, McpEffect, ToolScope, ToolScopes};
 

@@ -9,9 +9,9 @@ use super::*;
 use crate::mcp::{McpCall, McpClass};
 use crate::source::{Layer, Source};
 
-fn around() -> Surroundings {
+fn around() -> ExpandContext {
     let variables = [("FZ", "/srv/fz"), ("EMPTY", ""), ("TILDE", "~/deep")];
-    Surroundings {
+    ExpandContext {
         home: Some("/home/u".into()),
         folder: "/home/u/proj".into(),
         variables: variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),

@@ -4,19 +4,24 @@
 //! last component pass. What lies beneath a match is guarded too. Only places whose change runs code, or whose
 //! content opens a door: names that merely sound secret (`*secret*`, `*.db`) would ask too often to be read.
 
-use super::{GuardKind, Held};
+use super::{GuardKind, KernelHold};
 
 /// Patterns that share a reason.
 pub(super) struct Group {
     pub(super) kind: GuardKind,
-    pub(super) held: Held,
+    pub(super) held: KernelHold,
     pub(super) why: &'static str,
     pub(super) patterns: &'static [&'static str],
     /// See [`super::Guard::markers`].
     pub(super) markers: &'static [&'static str],
 }
 
-const fn group(kind: GuardKind, held: Held, why: &'static str, patterns: &'static [&'static str]) -> Group {
+const fn group(
+    kind: GuardKind,
+    held: KernelHold,
+    why: &'static str,
+    patterns: &'static [&'static str],
+) -> Group {
     Group { kind, held, why, patterns, markers: &[] }
 }
 
@@ -25,38 +30,38 @@ const fn marked(
     patterns: &'static [&'static str],
     markers: &'static [&'static str],
 ) -> Group {
-    Group { kind: GuardKind::Credential, held: Held::WhenPresent, why, patterns, markers }
+    Group { kind: GuardKind::Credential, held: KernelHold::WhenPresent, why, patterns, markers }
 }
 
 /// Guarded for writing.
 pub(super) const WRITE: &[Group] = &[
     group(
         GuardKind::Git,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "git runs hooks and programs that are named in a repository's own directory",
         &["**/.git", "**/*.git/hooks", "**/*.git/config", "**/*.git/info"],
     ),
     group(
         GuardKind::Git,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "git's own settings name programs that every later git command runs",
         &["**/.gitconfig", "**/.config/git", "/etc/gitconfig"],
     ),
     group(
         GuardKind::Git,
-        Held::Asked,
+        KernelHold::Asked,
         "it names the repositories that git fetches and checks out into this folder",
         &["**/.gitmodules"],
     ),
     group(
         GuardKind::Policy,
-        Held::EvenMissing,
+        KernelHold::EvenMissing,
         "it is pinfold's own policy: an agent does not write its own limits",
         &["**/.pinfold"],
     ),
     group(
         GuardKind::Policy,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is pinfold's own policy and record",
         &[
             "/etc/pinfold",
@@ -70,7 +75,7 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::Autorun,
-        Held::EvenMissing,
+        KernelHold::EvenMissing,
         "agents, editors and shells act on it by themselves when they open this folder",
         &[
             "**/.claude",
@@ -89,7 +94,7 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::Autorun,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "agents, editors and debuggers act on it by themselves when they open this folder",
         &[
             "**/*.code-workspace",
@@ -141,7 +146,7 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::ShellStartup,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "a shell or interpreter runs it whenever it starts",
         &[
             "**/.bashrc",
@@ -202,14 +207,14 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::Secret,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds secrets and changes what programs started here do",
         &["**/.env", "**/.env.* !*.example !*.sample !*.template"],
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
-        "it decides who can log in and as whom this person's tools act",
+        KernelHold::WhenPresent,
+        "it decides who can log in and under which identity the user's tools act",
         &[
             "**/.ssh",
             "**/.aws",
@@ -248,7 +253,7 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::Persistence,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "the system or the desktop starts what stands there by itself",
         &[
             "**/Library/LaunchAgents",
@@ -283,7 +288,7 @@ pub(super) const WRITE: &[Group] = &[
     ),
     group(
         GuardKind::Build,
-        Held::Asked,
+        KernelHold::Asked,
         "the next build or installation runs programs that it names",
         &[
             "**/.cargo/config",
@@ -308,7 +313,7 @@ pub(super) const WRITE: &[Group] = &[
 pub(super) const READ: &[Group] = &[
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds private keys, and names the hosts that they open",
         &[
             "~/.ssh",
@@ -352,7 +357,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds logins of cloud services and clusters",
         &[
             "~/.aws",
@@ -434,7 +439,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds logins of registries, forges and databases",
         &[
             "~/.docker/config.json",
@@ -535,7 +540,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds the tokens with which an agent speaks for this person",
         &[
             "~/.claude/.credentials.json",
@@ -597,7 +602,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is a key ring or password store",
         &[
             "~/.local/share/keyrings",
@@ -631,7 +636,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is a browser or mail profile: cookies and saved passwords",
         &[
             "~/.mozilla",
@@ -690,7 +695,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is a wallet: its keys spend what it holds",
         &[
             "~/.aptos",
@@ -715,7 +720,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is a message store: what was written, and the session that reads on",
         &[
             "~/.config/BeeperTexts",
@@ -752,7 +757,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds logins of mail servers, shares and remote desktops",
         &[
             "~/.ICEauthority",
@@ -780,7 +785,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Secret,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it keeps what was typed, passwords and tokens included",
         &[
             "~/.bash_history",
@@ -814,13 +819,13 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Policy,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it is pinfold's own record: what every session did, and what would have let it pass",
         &["~/.local/state/pinfold/record"],
     ),
     group(
         GuardKind::Credential,
-        Held::WhenPresent,
+        KernelHold::WhenPresent,
         "it holds the password hashes of this machine",
         &[
             "/etc/shadow",
@@ -833,7 +838,7 @@ pub(super) const READ: &[Group] = &[
     ),
     group(
         GuardKind::Secret,
-        Held::Asked,
+        KernelHold::Asked,
         "it is the memory or the environment of a process",
         &[
             "/proc/*/environ",

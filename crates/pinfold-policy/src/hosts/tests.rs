@@ -1,4 +1,4 @@
-//! What rules about hosts mean, and what the list answers.
+//! Meaning of rules about hosts, and answers of the list.
 
 use std::sync::Arc;
 
@@ -30,10 +30,10 @@ fn answer(hosts: &Hosts, host: &str, port: u16) -> char {
         Host::Address(address) => hosts.address(address, port),
     };
     match reach {
-        Reach::Allowed(_) => '+',
-        Reach::Denied(_) => '-',
-        Reach::Asked(_) => '?',
-        Reach::Unnamed => '.',
+        HostMatch::Allowed(_) => '+',
+        HostMatch::Denied(_) => '-',
+        HostMatch::Asked(_) => '?',
+        HostMatch::Unnamed => '.',
     }
 }
 
@@ -127,6 +127,6 @@ fn a_closed_list_denies_every_host() {
     let hosts = Hosts::closed(&Source::plain(Layer::BuiltIn));
     for host in ["a.test", "localhost", "127.0.0.1", "8.8.8.8", "::1", "2606:4700::1"] {
         let reach = hosts.host(&Host::parse(host).unwrap(), 443);
-        assert!(matches!(reach, Reach::Denied(_)), "{host}: {reach:?}");
+        assert!(matches!(reach, HostMatch::Denied(_)), "{host}: {reach:?}");
     }
 }

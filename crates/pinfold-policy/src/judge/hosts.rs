@@ -5,7 +5,7 @@ use pinfold_host::{Host, near};
 
 use super::{Case, allow, deny};
 use crate::decision::{Opinion, Reason};
-use crate::hosts::Reach;
+use crate::hosts::HostMatch;
 
 /// Returns `true` if what the call does is to reach hosts, so that each host decides about it.
 pub(super) fn decide(case: &Case<'_>) -> bool {
@@ -16,8 +16,8 @@ pub(super) fn decide(case: &Case<'_>) -> bool {
 pub(super) fn allowed(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
-        Reach::Allowed(rule) => Some(allow(Reason::HostAllowed(rule.clone()))),
-        Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed => None,
+        HostMatch::Allowed(rule) => Some(allow(Reason::HostAllowed(rule.clone()))),
+        HostMatch::Denied(_) | HostMatch::Asked(_) | HostMatch::Unnamed => None,
     }
 }
 
@@ -25,9 +25,9 @@ pub(super) fn allowed(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
 pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
-        Reach::Denied(rule) => Some(deny(Reason::HostDenied(rule.clone()))),
-        Reach::Allowed(_) | Reach::Asked(_) => None,
-        Reach::Unnamed => match host {
+        HostMatch::Denied(rule) => Some(deny(Reason::HostDenied(rule.clone()))),
+        HostMatch::Allowed(_) | HostMatch::Asked(_) => None,
+        HostMatch::Unnamed => match host {
             Host::Address(address) => Some(deny(Reason::NearAddress(near(*address)?))),
             Host::Name(_) => None,
         },
@@ -42,9 +42,11 @@ pub(super) fn beyond(case: &Case<'_>, claim: &HostClaim) -> Option<Reason> {
     }
     let Some((host, port)) = claim.at.as_ref() else { return Some(Reason::UnknownHost) };
     match (case.policy.hosts.host(host, *port), host) {
-        (Reach::Allowed(_), _) => None,
-        (Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed, Host::Address(_)) => Some(Reason::BareAddress),
-        (Reach::Denied(_) | Reach::Asked(_) | Reach::Unnamed, Host::Name(_)) => {
+        (HostMatch::Allowed(_), _) => None,
+        (HostMatch::Denied(_) | HostMatch::Asked(_) | HostMatch::Unnamed, Host::Address(_)) => {
+            Some(Reason::BareAddress)
+        }
+        (HostMatch::Denied(_) | HostMatch::Asked(_) | HostMatch::Unnamed, Host::Name(_)) => {
             let usual = case.policy.hosts.is_usual(*port);
             Some(if usual { Reason::UnknownHost } else { Reason::UnusualPort(*port) })
         }

@@ -9,7 +9,7 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use crate::call::ToolCall;
 use crate::claim::ShellClaim;
 use crate::decision::Reason;
-use crate::fact::{CommandFact, Kind, PathFact, Standing};
+use crate::fact::{CommandFact, PathFact, PathKind, Standing};
 use crate::foreign::ForeignCall;
 use crate::judge::{Case, Part, hosts, steps};
 use crate::mcp::McpClass;
@@ -272,8 +272,8 @@ fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: 
         wild: claim.wild,
         below: match (claim.operation, fact.kind) {
             _ if fact.denied_below == Some(false) => Below::No,
-            (Operation::Search | Operation::CopyFrom, Kind::Folder) => Below::Yes,
-            (Operation::Search | Operation::CopyFrom, Kind::Missing) => Below::Anchored,
+            (Operation::Search | Operation::CopyFrom, PathKind::Folder) => Below::Yes,
+            (Operation::Search | Operation::CopyFrom, PathKind::Missing) => Below::Anchored,
             _ => Below::No,
         },
         visible: claim.visible,
@@ -290,7 +290,7 @@ pub(super) fn touches(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> bool 
     restricting(case, rules, part).is_some() || may_be_meant(case, rules, part).is_some()
 }
 
-/// A rule whose pattern holds an operator can only mean the line as it is written.
+/// Finds a rule whose pattern holds an operator: it can only mean the line as it is written.
 fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
     let said = case.claims.shell.as_ref()?.said()?;
     let spoken = |rule: &&Arc<SourcedRule>| match rule.rule.covers() {

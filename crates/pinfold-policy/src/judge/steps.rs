@@ -8,7 +8,7 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use super::{Case, Part, allow, ask, deny, hosts, matching};
 use crate::call::ToolCall;
 use crate::decision::{Decision, Opinion, Reason};
-use crate::fact::{CommandFact, DeclaredHit, Kind, PathFact, ShellFact, ShellHold, Standing};
+use crate::fact::{CommandFact, DeclaredHit, PathFact, PathKind, ShellFact, ShellHold, Standing};
 use crate::foreign::ForeignCall;
 use crate::grant::Grant;
 use crate::mode::{BashMode, Immune, Mode, Reads};
@@ -80,7 +80,7 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
 /// A child works in a folder that is there, inside its parent's.
 fn hand_over(fact: &PathFact) -> Option<Opinion> {
     match (&fact.standing, fact.kind) {
-        (Standing::Inside, Kind::Folder) => None,
+        (Standing::Inside, PathKind::Folder) => None,
         (Standing::Inside, _) => Some(deny(Reason::NoFolder)),
         (
             Standing::Outside { .. } | Standing::OfTheShell | Standing::Suspected | Standing::Unresolved(_),
@@ -123,8 +123,8 @@ fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
     }
     if !operation.writes() {
         return match fact.kind {
-            Kind::Special(kind) => Some(deny(Reason::Special(kind))),
-            Kind::Missing | Kind::File | Kind::Folder | Kind::Link => None,
+            PathKind::Special(kind) => Some(deny(Reason::Special(kind))),
+            PathKind::Missing | PathKind::File | PathKind::Folder | PathKind::Link => None,
         };
     }
     if let Standing::Outside { disguise: Some(disguise) } = fact.standing {
@@ -135,8 +135,8 @@ fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
     }
     match fact.kind {
         // A special file may be taken away by its name like any other; nothing may be sent into it.
-        Kind::Special(kind) if operation.replaces_content() => Some(deny(Reason::Special(kind))),
-        Kind::Special(_) | Kind::Missing | Kind::File | Kind::Folder | Kind::Link => None,
+        PathKind::Special(kind) if operation.replaces_content() => Some(deny(Reason::Special(kind))),
+        PathKind::Special(_) | PathKind::Missing | PathKind::File | PathKind::Folder | PathKind::Link => None,
     }
 }
 
@@ -333,7 +333,7 @@ pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
     if fact.other_mount {
         return Some(Reason::OtherMount);
     }
-    (operation.replaces_content() && fact.kind == Kind::File && fact.names > 1)
+    (operation.replaces_content() && fact.kind == PathKind::File && fact.names > 1)
         .then_some(Reason::OtherNames(fact.names))
 }
 

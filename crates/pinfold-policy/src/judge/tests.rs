@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::call::RawCall;
 use crate::claim::ShellClaim;
-use crate::fact::{Disguise, GuardHit, Kind, ShellHold, Standing, Why};
+use crate::fact::{Disguise, GuardHit, PathKind, ShellHold, Standing, Why};
 use crate::grant::Grant;
 use crate::mode::BashMode;
 use crate::pattern::Bases;
@@ -29,7 +29,7 @@ const OPERATIONS: [Operation; 13] = [
     Operation::CopyTo,
 ];
 
-struct World {
+struct JudgeWorld {
     fact: PathFact,
     scope: Scope,
     access: Access,
@@ -43,7 +43,7 @@ fn only_the_line() -> Policy {
     Policy::folder_is_granted()
 }
 
-fn every_combination() -> Vec<World> {
+fn every_combination() -> Vec<JudgeWorld> {
     let standings = [
         Standing::Inside,
         Standing::Outside { disguise: None },
@@ -51,7 +51,8 @@ fn every_combination() -> Vec<World> {
         Standing::Outside { disguise: Some(Disguise::DotDot) },
         Standing::Unresolved(Why { reason: "it is a loop of links".into(), missing: false }),
     ];
-    let kinds = [Kind::Missing, Kind::File, Kind::Folder, Kind::Link, Kind::Special("FIFO")];
+    let kinds =
+        [PathKind::Missing, PathKind::File, PathKind::Folder, PathKind::Link, PathKind::Special("FIFO")];
     let mut worlds = Vec::new();
     for operation in OPERATIONS {
         for standing in &standings {
@@ -59,7 +60,7 @@ fn every_combination() -> Vec<World> {
                 // guarded, two names, other mount, line itself, armed, read-only, headless
                 for bits in 0u8..128 {
                     let bit = |n: u8| bits & (1 << n) != 0;
-                    worlds.push(World {
+                    worlds.push(JudgeWorld {
                         fact: PathFact {
                             shown: "p".into(),
                             operation,
@@ -110,7 +111,7 @@ fn claims(facts: &Facts) -> Claims {
     Claims { paths: facts.paths.iter().map(claim).collect(), shell, ..Claims::default() }
 }
 
-fn with_case<T>(world: &World, facts: &Facts, look: impl FnOnce(&Case<'_>) -> T) -> T {
+fn with_case<T>(world: &JudgeWorld, facts: &Facts, look: impl FnOnce(&Case<'_>) -> T) -> T {
     let claims = claims(facts);
     look(&Case {
         call: &call(world.fact.operation),
@@ -125,11 +126,11 @@ fn with_case<T>(world: &World, facts: &Facts, look: impl FnOnce(&Case<'_>) -> T)
     })
 }
 
-fn verdict(world: &World, facts: &Facts) -> Verdict {
+fn verdict(world: &JudgeWorld, facts: &Facts) -> Verdict {
     with_case(world, facts, judge)
 }
 
-fn decide(world: &World) -> Decision {
+fn decide(world: &JudgeWorld) -> Decision {
     verdict(
         world,
         &Facts { paths: vec![world.fact.clone()], shell: None, commands: Vec::new(), declared: None },
@@ -138,12 +139,12 @@ fn decide(world: &World) -> Decision {
 }
 
 /// The specification: where the line is, as one expression.
-fn spec(w: &World) -> Decision {
+fn spec(w: &JudgeWorld) -> Decision {
     let f = &w.fact;
     let write = f.operation.writes();
     let outside = matches!(f.standing, Standing::Outside { .. });
     let disguised = matches!(f.standing, Standing::Outside { disguise: Some(_) });
-    let special = matches!(f.kind, Kind::Special(_));
+    let special = matches!(f.kind, PathKind::Special(_));
     let name_only = matches!(f.operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
     let new_bytes =
         matches!(f.operation, Operation::Write | Operation::Edit | Operation::Patch | Operation::CopyTo);
@@ -156,7 +157,7 @@ fn spec(w: &World) -> Decision {
         || name_only && f.line_itself;
     let asked = f.guarded.is_some()
         || write && (outside || f.other_mount)
-        || new_bytes && f.kind == Kind::File && f.names > 1;
+        || new_bytes && f.kind == PathKind::File && f.names > 1;
     if denied || asked && w.interaction == Interaction::Headless {
         Decision::Deny
     } else if asked {
@@ -229,7 +230,7 @@ fn the_strictest_part_stands_wherever_it_is() {
     let parts = [pick(Decision::Allow), pick(Decision::Ask), pick(Decision::Deny)];
     for a in &parts {
         for b in &parts {
-            let mut world = World {
+            let mut world = JudgeWorld {
                 fact: a.fact.clone(),
                 scope: a.scope.clone(),
                 access: a.access,
@@ -360,7 +361,7 @@ fn modes() -> [Mode; 6] {
     [Default, AcceptEdits, DontAsk, BypassPermissions, Auto, Explore]
 }
 
-fn seen_world(s: Seen) -> World {
+fn seen_world(s: Seen) -> JudgeWorld {
     let tool = if s.operation.writes() { "Write" } else { "Read" };
     let rules = [(s.denied, Effect::Deny), (s.asked, Effect::Ask), (s.allowed, Effect::Allow)];
     let rules = rules.into_iter().filter(|(given, _)| *given).map(|(_, effect)| rule(effect, tool));
@@ -369,14 +370,14 @@ fn seen_world(s: Seen) -> World {
     (policy.mode, policy.ask_rules_in_bypass) = (s.mode, s.held_asks);
     let grants = if s.granted { vec![rule(Effect::Allow, tool).into()] } else { Vec::new() };
     let guard = || GuardHit { pattern: ".git".into(), why: "hooks".into(), sensitive: true };
-    World {
+    JudgeWorld {
         fact: PathFact {
             shown: "p".into(),
             operation: s.operation,
             asked: "/w/a/p".into(),
             real: Some("/w/a/p".into()),
             standing: if s.outside { Standing::Outside { disguise: None } } else { Standing::Inside },
-            kind: Kind::File,
+            kind: PathKind::File,
             names: 1,
             guarded: s.sensitive.then(guard),
             other_mount: false,

@@ -10,7 +10,7 @@ use pinfold_commands::PathText;
 use pinfold_commands::Supposition;
 use serde_json::Value;
 
-use super::key::{Key, Role};
+use super::key::{ArgumentName, Role};
 use pinfold_host::file_url;
 
 use super::reading::{begins_as_path, can_be_path, is_remote_url, readings};
@@ -22,7 +22,7 @@ const MOST_TEXTS: usize = 50_000;
 
 /// One text that is a path, or could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Argument {
+pub(super) struct PathArgument {
     pub(super) path: PathText,
     pub(super) role: Role,
     /// Why it is taken for a path; `None`: its name says so.
@@ -38,7 +38,7 @@ fn begins_as_root(text: &str) -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Arguments {
     /// Paths by their names first, then what else they can be read as, then what may be a path.
-    pub(super) paths: Vec<Argument>,
+    pub(super) paths: Vec<PathArgument>,
     /// Arguments whose names may mean a path and whose values cannot.
     pub(super) odd: Vec<BadField>,
 }
@@ -46,7 +46,7 @@ pub(super) struct Arguments {
 /// A value that is still to be looked at.
 struct Pending<'a> {
     at: String,
-    key: Key,
+    key: ArgumentName,
     shape: Option<&'a Shape>,
     value: &'a Value,
 }
@@ -57,13 +57,14 @@ impl Arguments {
     /// # Errors
     /// When an argument that names a path is no path, or there are more texts than can be looked up.
     pub(super) fn read(input: &Value, shape: Option<&Shape>) -> Result<Self, BadField> {
-        let mut reader = Reader::default();
-        let mut waiting = vec![Pending { at: String::new(), key: Key::Other, shape, value: input }];
+        let mut reader = ArgumentReader::default();
+        let mut waiting = vec![Pending { at: String::new(), key: ArgumentName::Other, shape, value: input }];
         while let Some(Pending { at, key, shape, value }) = waiting.pop() {
             match value {
                 Value::Object(fields) => {
                     let inner = |name: &String| {
-                        Key::of(name).known_as(shape.and_then(|shape| shape.of(name)).and_then(Shape::kind))
+                        ArgumentName::of(name)
+                            .known_as(shape.and_then(|shape| shape.of(name)).and_then(Shape::kind))
                     };
                     let is_named = fields.keys().any(|name| inner(name).names_its_object(name));
                     for (name, value) in fields.iter().rev() {
@@ -71,7 +72,9 @@ impl Arguments {
                         let shape = shape.and_then(|shape| shape.of(name));
                         let own = inner(name);
                         let own = match is_named {
-                            true if own == Key::Other && name.eq_ignore_ascii_case("name") => own.within(key),
+                            true if own == ArgumentName::Other && name.eq_ignore_ascii_case("name") => {
+                                own.within(key)
+                            }
                             true => own,
                             false => own.within(key),
                         };
@@ -92,23 +95,23 @@ impl Arguments {
                 return Err(BadField::new("", expected, "more"));
             }
         }
-        let Reader { mut found, others, .. } = reader;
+        let ArgumentReader { mut found, others, .. } = reader;
         found.paths.extend(others);
         Ok(found)
     }
 }
 
 #[derive(Default)]
-struct Reader {
+struct ArgumentReader {
     found: Arguments,
     /// Arguments that are no paths by their names.
-    others: Vec<Argument>,
+    others: Vec<PathArgument>,
     known: HashSet<(String, Role, Supposition)>,
 }
 
-impl Reader {
-    fn text(&mut self, at: &str, key: Key, text: &str) -> Result<(), BadField> {
-        if let Key::Path(role, strict) = key
+impl ArgumentReader {
+    fn text(&mut self, at: &str, key: ArgumentName, text: &str) -> Result<(), BadField> {
+        if let ArgumentName::Path(role, strict) = key
             && text.is_empty()
         {
             let bad = BadField::new(at, "a path", "an empty string");
@@ -118,27 +121,29 @@ impl Reader {
             self.found.odd.push(bad);
             return Ok(());
         }
-        if text.is_empty() || key == Key::NoPath {
+        if text.is_empty() || key == ArgumentName::NoPath {
             return Ok(());
         }
         let begins = file_url(text).is_some() || begins_as_path(text);
         if text.contains('\0') {
-            let is_path = matches!(key, Key::Path(..)) || begins;
+            let is_path = matches!(key, ArgumentName::Path(..)) || begins;
             let bad = BadField::new(at, "a path without NUL bytes", "a NUL byte");
             return if is_path { Err(bad) } else { Ok(()) };
         }
         match key {
-            Key::NoPath => {}
-            Key::Path(role, _) => self.named(role, text),
-            Key::Within(role) if can_be_path(text) => self.named(role, text),
-            Key::Address if file_url(text).is_some() => self.local(text),
-            Key::Address if begins => self.named(Role::Plain, text),
-            Key::Address if is_remote_url(text) => self.supposed(Role::Plain, text, Supposition::Prose),
-            Key::ContentWithin(role) if begins => self.supposed(role, text, Supposition::Evident),
-            Key::ContentWithin(role) => self.supposed(role, text, Supposition::Text),
-            Key::Content => self.supposed(Role::Plain, text, Supposition::Prose),
-            Key::Other if begins => self.supposed(Role::Plain, text, Supposition::Evident),
-            Key::Address | Key::Within(_) | Key::Other => {
+            ArgumentName::NoPath => {}
+            ArgumentName::Path(role, _) => self.named(role, text),
+            ArgumentName::Within(role) if can_be_path(text) => self.named(role, text),
+            ArgumentName::Address if file_url(text).is_some() => self.local(text),
+            ArgumentName::Address if begins => self.named(Role::Plain, text),
+            ArgumentName::Address if is_remote_url(text) => {
+                self.supposed(Role::Plain, text, Supposition::Prose)
+            }
+            ArgumentName::ContentWithin(role) if begins => self.supposed(role, text, Supposition::Evident),
+            ArgumentName::ContentWithin(role) => self.supposed(role, text, Supposition::Text),
+            ArgumentName::Content => self.supposed(Role::Plain, text, Supposition::Prose),
+            ArgumentName::Other if begins => self.supposed(Role::Plain, text, Supposition::Evident),
+            ArgumentName::Address | ArgumentName::Within(_) | ArgumentName::Other => {
                 self.supposed(Role::Plain, text, Supposition::Text);
             }
         }
@@ -146,13 +151,21 @@ impl Reader {
     }
 
     /// Names of fields are texts like others: `{"contents": {"src/a.rs": "…"}}`.
-    fn field_name(&mut self, above: Key, name: &str) {
-        if above == Key::NoPath || name.is_empty() || name.contains('\0') || !name.contains(['/', '.', '~']) {
+    fn field_name(&mut self, above: ArgumentName, name: &str) {
+        if above == ArgumentName::NoPath
+            || name.is_empty()
+            || name.contains('\0')
+            || !name.contains(['/', '.', '~'])
+        {
             return;
         }
         let (role, is_path) = match above {
-            Key::Path(role, _) | Key::Within(role) | Key::ContentWithin(role) => (role, true),
-            Key::Address | Key::Content | Key::Other | Key::NoPath => (Role::Plain, false),
+            ArgumentName::Path(role, _) | ArgumentName::Within(role) | ArgumentName::ContentWithin(role) => {
+                (role, true)
+            }
+            ArgumentName::Address | ArgumentName::Content | ArgumentName::Other | ArgumentName::NoPath => {
+                (Role::Plain, false)
+            }
         };
         let supposed = match begins_as_path(name) {
             true if is_path => Supposition::Evident,
@@ -162,8 +175,8 @@ impl Reader {
         self.supposed(role, name, supposed);
     }
 
-    fn no_text(&mut self, at: &str, key: Key, value: &Value) -> Result<(), BadField> {
-        let Key::Path(_, strict) = key else { return Ok(()) };
+    fn no_text(&mut self, at: &str, key: ArgumentName, value: &Value) -> Result<(), BadField> {
+        let ArgumentName::Path(_, strict) = key else { return Ok(()) };
         let bad = BadField::new(at, "a path as a string", found(value));
         if strict {
             return Err(bad);
@@ -174,9 +187,9 @@ impl Reader {
 
     /// A path by its name: it is always what it says, and whatever else it can be read as.
     fn named(&mut self, role: Role, text: &str) {
-        self.found.paths.push(Argument { path: PathText::new(text), role, supposed: None });
+        self.found.paths.push(PathArgument { path: PathText::new(text), role, supposed: None });
         if let Some(local) = file_url(text).filter(|local| local != text && !local.is_empty()) {
-            self.found.paths.push(Argument { path: PathText::new(local), role, supposed: None });
+            self.found.paths.push(PathArgument { path: PathText::new(local), role, supposed: None });
         }
         self.readings(role, text, Supposition::Reading);
     }
@@ -184,7 +197,7 @@ impl Reader {
     /// A `file:` URL under the name of an address.
     fn local(&mut self, text: &str) {
         let local = file_url(text).filter(|local| !local.is_empty()).unwrap_or_else(|| "/".to_owned());
-        self.found.paths.push(Argument { path: PathText::new(local), role: Role::Plain, supposed: None });
+        self.found.paths.push(PathArgument { path: PathText::new(local), role: Role::Plain, supposed: None });
         self.supposed(Role::Plain, text, Supposition::Text);
     }
 
@@ -211,7 +224,7 @@ impl Reader {
 
     fn other(&mut self, role: Role, text: String, supposed: Supposition) {
         if self.known.insert((text.clone(), role, supposed)) {
-            self.others.push(Argument { path: PathText::new(text), role, supposed: Some(supposed) });
+            self.others.push(PathArgument { path: PathText::new(text), role, supposed: Some(supposed) });
         }
     }
 }

@@ -65,7 +65,7 @@ const OPERATIONS: &[(McpClass, &[&str])] = &[
     ),
 ];
 
-/// Returns what the name of an operation says that it does.
+/// Returns the class of an operation by its name.
 pub(super) fn class(tool: &str) -> McpClass {
     let words = words(tool);
     let has = |word: &str| words.iter().any(|own| own == word);

@@ -18,7 +18,7 @@ pub(super) enum Role {
 
 /// The meaning of the name of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum ArgumentName {
     /// A path; `strict`: nothing but a path has this name.
     Path(Role, bool),
     /// A name that says nothing, within an object whose name says that it is a path.
@@ -129,7 +129,7 @@ const CONTENTS: &[&str] = &[
 /// Last words of names that hold URLs.
 const ADDRESSES: &[&str] = &["href", "uri", "uris", "url", "urls"];
 
-impl Key {
+impl ArgumentName {
     pub(super) fn of(name: &str) -> Self {
         let words: Vec<String> = words(name).iter().filter_map(|word| without_number(word)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();

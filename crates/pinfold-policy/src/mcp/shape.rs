@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::key::Key;
+use super::key::ArgumentName;
 use super::words;
 use crate::form::{BadField, found};
 
@@ -97,7 +97,7 @@ impl Shape {
     /// Reads the schema of a tool's input: strings whose format is one of paths, and those whose description calls
     /// them one, unless their name says that they are text. `None`: nothing.
     pub fn of_schema(schema: &Value) -> Option<Self> {
-        let mut reader = Reader { root: schema, parts: 0, depth: 0, followed: Vec::new() };
+        let mut reader = SchemaReader { root: schema, parts: 0, depth: 0, followed: Vec::new() };
         let shape = reader.read(schema, None);
         // The rest of it is unknown.
         if reader.parts > MOST_PARTS { Some(Self::field(ANY, Self::Kind(ArgumentKind::Path))) } else { shape }
@@ -182,7 +182,7 @@ impl Shape {
 }
 
 /// Goes through a schema.
-struct Reader<'a> {
+struct SchemaReader<'a> {
     root: &'a Value,
     /// Number of parts looked at.
     parts: usize,
@@ -192,7 +192,7 @@ struct Reader<'a> {
     followed: Vec<&'a str>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> SchemaReader<'a> {
     /// `name`: of the argument that it is the schema of.
     fn read(&mut self, schema: &'a Value, name: Option<&str>) -> Option<Shape> {
         self.parts += if self.depth < DEEPEST { 1 } else { MOST_PARTS };
@@ -254,7 +254,7 @@ fn says_path(schema: &Map<String, Value>, name: Option<&str>) -> bool {
         let said = [text("title"), text("description")];
         said.into_iter().flatten().flat_map(words).any(|word| SAYING.contains(&word.as_str()))
     };
-    name.is_some_and(|name| Key::of(name) == Key::Other) && described()
+    name.is_some_and(|name| ArgumentName::of(name) == ArgumentName::Other) && described()
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! How much of a command a standing yes may leave open: data, and how it is read.
+//! Widest standing grant of a command: data, and its lookup.
 //!
-//! One table for all who give something standing: the dialog, hooks, rules that are learnt. A program that is not in it
+//! One table for every source of standing grants: the dialog, hooks, learnt rules. A program that is not in it
 //! may be granted as the very command it is, never wider.
 
 use std::collections::HashMap;
@@ -13,45 +13,46 @@ use crate::pattern::CommandPattern;
 
 const WORDS: &str = include_str!("words.txt");
 
-/// What a command is to a standing yes, the mildest first.
+/// Class of a command for standing grants, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
-    /// Nothing that matters here.
+pub(super) enum CommandBreadth {
+    /// No class of its own.
     Plain,
-    /// It runs what stands in files of the folder, or changes more than it says.
+    /// Runs code from files of the folder, or changes more than its words name.
     Exactly,
-    /// It talks to other machines.
+    /// Connects to other machines.
     Reaches,
-    /// What it takes away does not come back.
+    /// Destroys data for good.
     Destroys,
-    /// It starts whatever it is told to.
+    /// Starts any program that it is given.
     Anything,
 }
 
-impl Kind {
+impl CommandBreadth {
     /// Returns whether anything standing may be about it.
     pub(super) fn may_stand(self) -> bool {
         self < Self::Destroys
     }
 }
 
-/// How much may be left open.
+/// The widest standing grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Breadth {
-    pub(super) kind: Kind,
-    /// So many words at the start say what it does; the rest may be anything.
+    pub(super) kind: CommandBreadth,
+    /// Number of leading words that identify the operation; the rest may be anything.
     pub(super) prefix: Option<usize>,
     /// Any arguments of the program are fine.
     pub(super) open: bool,
-    /// It is listed as something that is done every day, with arguments that matter.
+    /// Listed as an everyday command whose arguments matter.
     ordinary: bool,
 }
 
-const NOTHING: Breadth = Breadth { kind: Kind::Anything, prefix: None, open: false, ordinary: false };
+const NOTHING: Breadth =
+    Breadth { kind: CommandBreadth::Anything, prefix: None, open: false, ordinary: false };
 
 struct Table {
-    kinds: HashMap<&'static str, Kind>,
-    /// By program: the words behind it, with `*` for any.
+    kinds: HashMap<&'static str, CommandBreadth>,
+    /// Prefixes by program: the words behind it, with `*` for any.
     prefixes: HashMap<&'static str, Vec<Vec<&'static str>>>,
     open: Vec<&'static str>,
     ordinary: Vec<&'static str>,
@@ -64,10 +65,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
         let mut words = line.split_whitespace();
         let Some(what) = words.next() else { continue };
         let kind = match what {
-            "anything" => Kind::Anything,
-            "destroys" => Kind::Destroys,
-            "reaches" => Kind::Reaches,
-            "exactly" => Kind::Exactly,
+            "anything" => CommandBreadth::Anything,
+            "destroys" => CommandBreadth::Destroys,
+            "reaches" => CommandBreadth::Reaches,
+            "exactly" => CommandBreadth::Exactly,
             "open" => {
                 table.open.extend(words);
                 continue;
@@ -88,39 +89,39 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// How much of a command may be left open, by its words; `None` stands for a word that is known only by running.
+/// Returns the widest standing grant of a command by its words; `None` stands for a word that is known only by running.
 pub(super) fn of(words: &[Option<&str>]) -> Breadth {
     let Some((Some(program), args)) = words.split_first() else { return NOTHING };
     let name = program.rsplit('/').next().unwrap_or(program);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     let plain = unversioned(name);
     let own = [name, plain].into_iter().filter_map(by_name).max();
-    let kind = own.unwrap_or(Kind::Plain).max(in_place(program));
-    if kind == Kind::Anything {
+    let kind = own.unwrap_or(CommandBreadth::Plain).max(in_place(program));
+    if kind == CommandBreadth::Anything {
         return NOTHING;
     }
     let below = [name, plain].into_iter().filter_map(|name| subcommand(name, args)).max();
     let prefix = [name, plain].into_iter().find_map(|name| prefix(name, args));
-    let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == Kind::Plain;
-    let ordinary = TABLE.ordinary.contains(&name) || below.or(own) == Some(Kind::Exactly);
+    let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == CommandBreadth::Plain;
+    let ordinary = TABLE.ordinary.contains(&name) || below.or(own) == Some(CommandBreadth::Exactly);
     Breadth { kind: below.unwrap_or(kind), prefix, open, ordinary }
 }
 
 /// What the table says about a program, or the catalog: what starts others by its words is of that kind.
-fn by_name(name: &str) -> Option<Kind> {
+fn by_name(name: &str) -> Option<CommandBreadth> {
     TABLE.kinds.get(name).copied().or_else(|| by_catalog(program_kind(name)))
 }
 
-fn by_catalog(kind: Option<ProgramKind>) -> Option<Kind> {
-    kind.filter(|kind| kind.starts_others()).map(|_| Kind::Anything)
+fn by_catalog(kind: Option<ProgramKind>) -> Option<CommandBreadth> {
+    kind.filter(|kind| kind.starts_others()).map(|_| CommandBreadth::Anything)
 }
 
 /// A program that is named by its place runs what stands in a file there.
-fn in_place(program: &str) -> Kind {
+fn in_place(program: &str) -> CommandBreadth {
     if program.contains('/') && !pinfold_commands::is_system_path(program) {
-        Kind::Exactly
+        CommandBreadth::Exactly
     } else {
-        Kind::Plain
+        CommandBreadth::Plain
     }
 }
 
@@ -130,7 +131,7 @@ fn unversioned(name: &str) -> &str {
 }
 
 /// What is said about a subcommand, by its nearest entry. Behind options of the program itself it may be any word.
-fn subcommand(name: &str, args: &[Option<&str>]) -> Option<Kind> {
+fn subcommand(name: &str, args: &[Option<&str>]) -> Option<CommandBreadth> {
     let entry = |words: &[&str]| {
         let words = [&[name], words].concat();
         TABLE.kinds.get(words.join("+").as_str()).copied().or_else(|| by_catalog(subcommand_kind(&words)))
@@ -144,12 +145,12 @@ fn subcommand(name: &str, args: &[Option<&str>]) -> Option<Kind> {
             let known: Vec<&str> = args.iter().flatten().copied().collect();
             known.windows(1).chain(known.windows(2)).filter_map(entry).max()
         }
-        Some(None) => TABLE.prefixes.contains_key(name).then_some(Kind::Anything),
+        Some(None) => TABLE.prefixes.contains_key(name).then_some(CommandBreadth::Anything),
         None => None,
     }
 }
 
-/// How many words say which subcommand it is.
+/// Returns the number of words that identify the subcommand.
 fn prefix(name: &str, args: &[Option<&str>]) -> Option<usize> {
     let takes = |wanted: &str, word: Option<&str>| match word {
         Some(word) => word == wanted || (wanted == "*" && !word.starts_with('-')),
@@ -166,7 +167,7 @@ pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
     invocation.words.iter().map(pinfold_shell::Word::as_static).collect()
 }
 
-/// How much of a command may be left open, all that it starts included.
+/// Returns the widest standing grant of a command with all that it starts.
 pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
     let breadth = of(&known(&claim.allowable));
     if claim.starts_others() { NOTHING } else { breadth }
@@ -178,7 +179,7 @@ pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
     let here = claim.allowable.program().is_some_and(|name| !name.contains('/'));
     let Breadth { kind, prefix, open, ordinary } = of_claim(claim);
     let listed = claim.read_only || prefix.is_some() || open || ordinary;
-    claim.bars.is_empty() && (claim.inert || here && listed && kind <= Kind::Exactly)
+    claim.bars.is_empty() && (claim.inert || here && listed && kind <= CommandBreadth::Exactly)
 }
 
 /// Returns whether a pattern leaves no more open than the table lets it.
@@ -186,16 +187,17 @@ pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
     let Breadth { kind, prefix, open, .. } = of(&words);
     match (kind, pattern.is_exact()) {
-        (Kind::Plain, false) => open || prefix.is_some(),
-        (Kind::Plain | Kind::Exactly | Kind::Reaches, true) => true,
-        (Kind::Exactly | Kind::Reaches, false) | (Kind::Destroys | Kind::Anything, _) => false,
+        (CommandBreadth::Plain, false) => open || prefix.is_some(),
+        (CommandBreadth::Plain | CommandBreadth::Exactly | CommandBreadth::Reaches, true) => true,
+        (CommandBreadth::Exactly | CommandBreadth::Reaches, false)
+        | (CommandBreadth::Destroys | CommandBreadth::Anything, _) => false,
     }
 }
 
 /// Returns whether what a pattern names talks to no other machine.
 pub(super) fn stays_here(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
-    of(&words).kind < Kind::Reaches
+    of(&words).kind < CommandBreadth::Reaches
 }
 
 #[cfg(test)]

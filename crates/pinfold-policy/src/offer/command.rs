@@ -1,23 +1,23 @@
-//! What can be granted for a simple command.
+//! Grants on offer for a simple command.
 
 use pinfold_commands::{CommandClaim, is_system_path};
 
-use super::breadth::{self, Breadth, Kind};
+use super::breadth::{self, Breadth, CommandBreadth};
 use super::trial::Trial;
-use super::{Asked, granting};
+use super::{AskedPart, granting};
 use crate::claim::ShellClaim;
 use crate::grant::Grant;
 use crate::rule::{Covers, Rule};
 
 /// The command with what could be granted for it.
-pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Asked<'a> {
+pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let Some(claim) = trial.case.claims.commands.get(at) else { return nothing };
     let said = trial.case.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default();
     let part = said.get(claim.span.clone()).unwrap_or(said).to_owned();
     let breadth = breadth::of_claim(claim);
     let barred = !claim.bars.is_empty() || !trial.case.claims.bars.is_empty();
     if barred || !breadth.kind.may_stand() {
-        return Asked { part, ..nothing };
+        return AskedPart { part, ..nothing };
     }
     let Rules { exact, open } = rules(claim, breadth);
     let usual = usize::from(exact.is_some() && !open.is_empty() && has_more(claim, breadth));
@@ -26,14 +26,14 @@ pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Ask
     // The usual rule first, then what is narrower.
     let narrower = rules.iter().take(usual + 1).rev().map(granting);
     let session = class.into_iter().chain(narrower).collect();
-    Asked { part, session, rules, usual, ..nothing }
+    AskedPart { part, session, rules, usual, ..nothing }
 }
 
 /// The rules that could be written for a command.
 struct Rules {
     /// This command and no other, where a rule can say it.
     exact: Option<Rule>,
-    /// With more left open, the narrowest first.
+    /// Wider rules, the narrowest first.
     open: Vec<Rule>,
 }
 
@@ -44,7 +44,7 @@ fn rules(claim: &CommandClaim, breadth: Breadth) -> Rules {
     let args = |words: &[&str]| [&[program], words.get(1..).unwrap_or_default()].concat().join(" ");
     let exact = words.as_deref().and_then(|words| exact(&args(words), words.len()));
     let mut open = Vec::new();
-    if breadth.kind == Kind::Plain {
+    if breadth.kind == CommandBreadth::Plain {
         let first = |count: usize| {
             let known = breadth::known(&claim.allowable);
             let words: Option<Vec<&str>> = known.get(..count)?.iter().copied().collect();

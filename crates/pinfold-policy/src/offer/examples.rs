@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use pinfold_commands::PathClaim;
 use pinfold_commands::PathText;
 
-use super::trial::{Granted, Trial};
+use super::trial::{GrantedCase, Trial};
 use crate::call::{RawCall, ToolCall};
 use crate::claim::Claims;
 use crate::decision::Decision;
 use crate::declared::ScopedTool;
-use crate::fact::{Facts, Kind, PathFact, Standing};
+use crate::fact::{Facts, PathFact, PathKind, Standing};
 use crate::grant::Grant;
 use crate::mcp::McpCall;
 use crate::rule::{Covers, Rule};
@@ -19,16 +19,16 @@ use crate::tool::ToolName;
 /// Commands as they are written every day.
 const EVERYDAY: &str = include_str!("examples.txt");
 
-/// What most people know to be something else again.
+/// Well-known commands that are something else again.
 const ELSEWHERE: [&str; 4] = ["git push", "python3 script.py", "curl https://example.com", "npm install"];
 
-/// How many of each are told.
+/// Most examples of each kind.
 const TOLD: usize = 3;
 
 /// Calls that would go through too, and calls near by that would still be asked about.
 pub(super) fn of(
     trial: &Trial<'_>,
-    granted: &Granted<'_>,
+    granted: &GrantedCase<'_>,
     grants: &[Grant],
     rule: Option<&Rule>,
 ) -> (Vec<String>, Vec<String>) {
@@ -52,7 +52,7 @@ pub(super) fn of(
         told
     };
     let also = told(&mut near.iter().chain(&known), Decision::Allow);
-    // What everybody knows to be something else says more than what is nearly the same.
+    // A well-known other command says more than one that is nearly the same.
     let still_asks = told(&mut known.iter().chain(near.iter().rev()), Decision::Ask);
     (also, still_asks)
 }
@@ -159,7 +159,7 @@ fn imagined(trial: &Trial<'_>, claim: &PathClaim) -> PathFact {
         asked: path.clone(),
         real: Some(path),
         standing,
-        kind: Kind::File,
+        kind: PathKind::File,
         names: 1,
         guarded: None,
         declared: None,

@@ -1,7 +1,7 @@
-//! What can be granted for tools of others: the tool, its server, a host, a skill, a kind of agent.
+//! Grants on offer for third-party tools: the tool, its server, a host, a skill, a kind of agent.
 
 use super::trial::Trial;
-use super::{Asked, granting};
+use super::{AskedPart, granting};
 use crate::call::ToolCall;
 use crate::foreign::ForeignCall;
 use crate::grant::Grant;
@@ -9,7 +9,7 @@ use crate::rule::Rule;
 use crate::tool::Level;
 
 /// A host that is asked about.
-pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Asked<'a> {
+pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let Some(claim) = trial.case.claims.hosts.get(at) else { return nothing };
     let Some(host) = claim.host.as_deref() else {
         return if claim.of_tool { unsaid_host(trial, &nothing) } else { nothing };
@@ -18,22 +18,22 @@ pub(super) fn host<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Aske
         && call.is_at_unusual_port()
     {
         // No rule names a port.
-        return Asked { part: host.to_owned(), session: vec![Grant::Host(host.to_owned())], ..nothing };
+        return AskedPart { part: host.to_owned(), session: vec![Grant::Host(host.to_owned())], ..nothing };
     }
     let rules: Vec<Rule> =
         plain(host).and_then(|host| parsed("WebFetch", &format!("domain:{host}"))).into_iter().collect();
-    Asked { part: host.to_owned(), session: rules.iter().map(granting).collect(), rules, ..nothing }
+    AskedPart { part: host.to_owned(), session: rules.iter().map(granting).collect(), rules, ..nothing }
 }
 
 /// A tool that reaches hosts which its calls do not name: a rule about it is one about all of them.
-fn unsaid_host<'a>(trial: &Trial<'_>, nothing: &Asked<'a>) -> Asked<'a> {
+fn unsaid_host<'a>(trial: &Trial<'_>, nothing: &AskedPart<'a>) -> AskedPart<'a> {
     let name = trial.case.call.name();
     let rules: Vec<Rule> = bare(name).into_iter().collect();
-    Asked { part: name.to_owned(), session: rules.iter().map(granting).collect(), rules, ..*nothing }
+    AskedPart { part: name.to_owned(), session: rules.iter().map(granting).collect(), rules, ..*nothing }
 }
 
-/// A tool that somebody else carries out.
-pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
+/// Grants for a tool that the agent or a server executes.
+pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let name = trial.case.call.name();
     let (rules, lasting) = match trial.case.call {
         // A name that a rule would read as more than itself, or that is none of a tool, stands for nothing but this call.
@@ -45,12 +45,12 @@ pub(super) fn tool<'a>(trial: &Trial<'_>, nothing: Asked<'a>) -> Asked<'a> {
         ToolCall::Foreign(foreign) => of_others(foreign, name),
         ToolCall::WebFetch(_) => (vec![bare(name)], false),
         // Other tools of ours have parts of their own.
-        own => return Asked { part: own.name().to_owned(), ..nothing },
+        own => return AskedPart { part: own.name().to_owned(), ..nothing },
     };
     let rules: Vec<Rule> = rules.into_iter().flatten().collect();
     let session = rules.iter().map(granting).collect();
     let rules = if lasting { rules } else { Vec::new() };
-    Asked { part: name.to_owned(), session, rules, ..nothing }
+    AskedPart { part: name.to_owned(), session, rules, ..nothing }
 }
 
 /// Returns whether a name of a server or a tool is written as

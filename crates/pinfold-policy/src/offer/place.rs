@@ -1,26 +1,26 @@
-//! What can be granted for a path: this place, its folder, all edits in the line.
+//! Grants on offer for a path: this path, its folder, all edits inside the boundary.
 
 use std::path::Path;
 
 use pinfold_commands::{Operation, Origin, PathClaim};
 
 use super::trial::Trial;
-use super::{Asked, granting};
+use super::{AskedPart, granting};
 use crate::decision::{PartId, Reason};
-use crate::fact::{Kind, PathFact, Standing};
+use crate::fact::{PathFact, PathKind, Standing};
 use crate::grant::{Class, Grant};
 use crate::rule::Rule;
 use crate::tool::ToolName;
 
 /// The path with what could be granted for it.
-pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: Asked<'a>) -> Asked<'a> {
+pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let (claims, facts) = (&trial.case.claims.paths, &trial.case.facts.paths);
     let (Some(claim), Some(fact)) = (claims.get(at), facts.get(at)) else { return nothing };
     let part = fact.shown.clone();
-    let Some(real) = fact.real.as_deref() else { return Asked { part, ..nothing } };
+    let Some(real) = fact.real.as_deref() else { return AskedPart { part, ..nothing } };
     let session = session(trial, claim, fact, real, &nothing.entry.opinion.reason);
     let (rules, usual) = rules(trial, claim, fact, real);
-    Asked { part, session, rules, usual, ..nothing }
+    AskedPart { part, session, rules, usual, ..nothing }
 }
 
 /// This very place, for a call that names it itself and may do the same there again.
@@ -101,7 +101,7 @@ fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> 
     let rule = |path: Option<String>| Rule::parse(&format!("{}({})", tool.as_str(), path?)).ok();
     let exact = rule(anchored(trial, real));
     let folder = real.parent().filter(|folder| is_some_folder(trial, fact, folder));
-    let folder = folder.filter(|_| fact.kind != Kind::Folder);
+    let folder = folder.filter(|_| fact.kind != PathKind::Folder);
     let within = |end: &str| {
         let folder = anchored(trial, folder?)?;
         rule(Some(format!("{}/{end}", folder.trim_end_matches('/'))))

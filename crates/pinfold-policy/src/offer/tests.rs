@@ -1,4 +1,4 @@
-//! What is offered for commands, as data, and what holds of every offer.
+//! Offers for commands, as data, and laws of every offer.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::call::{RawCall, ToolCall};
 use crate::claim::Claims;
-use crate::fact::{Facts, Kind, PathFact, ShellFact, ShellHold, Standing};
+use crate::fact::{Facts, PathFact, PathKind, ShellFact, ShellHold, Standing};
 use crate::grant::Grants;
 use crate::judge::judge;
 use crate::mode::Mode;
@@ -46,7 +46,7 @@ impl World {
                 asked: path.clone(),
                 standing,
                 real: Some(path),
-                kind: Kind::File,
+                kind: PathKind::File,
                 names: 1,
                 guarded: None,
                 declared: None,
@@ -89,7 +89,7 @@ impl World {
         Offer::of(&self.case(), &judge(&self.case()), &bases())
     }
 
-    /// What would be decided with more granted.
+    /// Decides with more granted.
     fn with(&self, grants: &[Grant], rules: &[Rule]) -> Decision {
         let grants = self.grants.and(grants, &bases());
         let local = |rule: &Rule| SourcedRule {
@@ -384,7 +384,7 @@ fn a_narrow_rule_names_what_it_is_about() {
     }
 }
 
-/// Where safeguards against it are switched off, a line of very many parts costs no more than reading it.
+/// With the safeguards against it switched off, a line of very many parts costs no more than reading it.
 #[test]
 fn very_many_parts_are_offered_little_and_fast() {
     let long: String = (0..900).map(|n| format!("make step-{n};")).collect();

@@ -20,35 +20,35 @@ pub(super) struct Trial<'a> {
 }
 
 /// The case with something granted.
-pub(super) struct Granted<'a> {
+pub(super) struct GrantedCase<'a> {
     case: &'a Case<'a>,
     policy: Cow<'a, Policy>,
     grants: Cow<'a, Grants>,
 }
 
 impl<'a> Trial<'a> {
-    /// As it is.
-    pub(super) fn without(&self) -> Granted<'a> {
+    /// The case without further grants.
+    pub(super) fn without(&self) -> GrantedCase<'a> {
         let Case { policy, grants, .. } = *self.case;
-        Granted { case: self.case, policy: Cow::Borrowed(policy), grants: Cow::Borrowed(grants) }
+        GrantedCase { case: self.case, policy: Cow::Borrowed(policy), grants: Cow::Borrowed(grants) }
     }
 
-    /// With these granted for the session.
-    pub(super) fn with_grants(&self, grants: &[Grant]) -> Granted<'a> {
+    /// The case with these grants for the session.
+    pub(super) fn with_grants(&self, grants: &[Grant]) -> GrantedCase<'a> {
         let more = self.case.grants.and(grants, self.bases);
-        Granted { grants: Cow::Owned(more), ..self.without() }
+        GrantedCase { grants: Cow::Owned(more), ..self.without() }
     }
 
-    /// With this rule in the settings.
-    pub(super) fn with_rule(&self, rule: &Rule) -> Granted<'a> {
+    /// The case with this rule in the settings.
+    pub(super) fn with_rule(&self, rule: &Rule) -> GrantedCase<'a> {
         let rule =
             SourcedRule { effect: Effect::Allow, rule: rule.clone(), source: Source::plain(Layer::Local) };
         let more = self.case.policy.and_allowing(rule, self.bases);
-        Granted { policy: Cow::Owned(more), ..self.without() }
+        GrantedCase { policy: Cow::Owned(more), ..self.without() }
     }
 }
 
-impl Granted<'_> {
+impl GrantedCase<'_> {
     fn case<'c>(&'c self, call: &'c ToolCall, claims: &'c Claims, facts: &'c Facts) -> Case<'c> {
         let Case { scope, access, interaction, hook, .. } = *self.case;
         let (policy, grants) = (&*self.policy, &*self.grants);
@@ -70,7 +70,7 @@ impl Granted<'_> {
         self.this().trail.iter().find(of_part).is_some_and(|entry| entry.opinion.decision == Decision::Allow)
     }
 
-    /// What would be decided about another call.
+    /// Decides about another call.
     pub(super) fn decides(&self, call: &ToolCall, claims: &Claims, facts: &Facts) -> Decision {
         judge(&self.case(call, claims, facts)).decision
     }

@@ -17,7 +17,7 @@ pub(super) fn looks_like(text: &str) -> bool {
 }
 
 pub(super) fn parse(text: &str) -> Result<Vec<FileChange>, BadPatch> {
-    let mut lines = Lines::new(text);
+    let mut lines = PatchLines::new(text);
     lines.skip_blank();
     lines.next(); // `looks_like` saw it
     let mut files = Vec::new();
@@ -37,7 +37,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<FileChange>, BadPatch> {
     }
 }
 
-fn section(number: usize, line: &str, lines: &mut Lines<'_>) -> Result<FileChange, BadPatch> {
+fn section(number: usize, line: &str, lines: &mut PatchLines<'_>) -> Result<FileChange, BadPatch> {
     if let Some(name) = line.strip_prefix(ADD) {
         Ok(FileChange::Add { path: path(number, name)?, content: added(lines)? })
     } else if let Some(name) = line.strip_prefix(DELETE) {
@@ -59,7 +59,7 @@ fn path(number: usize, name: &str) -> Result<PathText, BadPatch> {
 }
 
 /// The `+` lines of a new file.
-fn added(lines: &mut Lines<'_>) -> Result<String, BadPatch> {
+fn added(lines: &mut PatchLines<'_>) -> Result<String, BadPatch> {
     let mut content = String::new();
     while let Some((number, line)) = lines.next_unless_marker() {
         let text =
@@ -70,7 +70,7 @@ fn added(lines: &mut Lines<'_>) -> Result<String, BadPatch> {
     Ok(content)
 }
 
-fn update(number: usize, name: &str, lines: &mut Lines<'_>) -> Result<FileChange, BadPatch> {
+fn update(number: usize, name: &str, lines: &mut PatchLines<'_>) -> Result<FileChange, BadPatch> {
     let path_before = path(number, name)?;
     let mut move_to = None;
     if let Some(&(at, line)) = lines.peek()
@@ -135,12 +135,12 @@ fn hunk_line(number: usize, line: &str) -> Result<HunkLine, BadPatch> {
 }
 
 /// The lines of the patch with their numbers, one to look ahead.
-struct Lines<'a> {
+struct PatchLines<'a> {
     lines: std::iter::Peekable<std::iter::Zip<std::ops::RangeFrom<usize>, std::str::Split<'a, char>>>,
     last: usize,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> PatchLines<'a> {
     fn new(text: &'a str) -> Self {
         let text = text.strip_suffix('\n').unwrap_or(text);
         Self { lines: (1..).zip(text.split('\n')).peekable(), last: 1 }

@@ -8,7 +8,7 @@ use super::{BadPatch, FileChange, Hunk, HunkLine};
 const NOWHERE: &str = "/dev/null";
 
 pub(super) fn parse(text: &str) -> Result<Vec<FileChange>, BadPatch> {
-    let mut reader = Reader { lines: text.split_inclusive('\n').collect(), at: 0 };
+    let mut reader = DiffReader { lines: text.split_inclusive('\n').collect(), at: 0 };
     let mut files = Vec::new();
     while let Some(line) = reader.peek() {
         if line.starts_with("diff --git ") {
@@ -32,14 +32,14 @@ struct Names {
     new: Option<String>,
 }
 
-fn names(reader: &mut Reader<'_>) -> Result<Names, BadPatch> {
+fn names(reader: &mut DiffReader<'_>) -> Result<Names, BadPatch> {
     let line = reader.number();
     let old = name(reader, "--- ")?;
     let new = name(reader, "+++ ")?;
     Ok(strip_prefixes(Names { line, old, new }))
 }
 
-fn name(reader: &mut Reader<'_>, prefix: &str) -> Result<Option<String>, BadPatch> {
+fn name(reader: &mut DiffReader<'_>, prefix: &str) -> Result<Option<String>, BadPatch> {
     let line = reader.peek().unwrap_or("");
     let Some(rest) = line.strip_prefix(prefix) else {
         return Err(reader.bad(format!("`{}` and a file name", prefix.trim())));
@@ -67,7 +67,7 @@ fn strip_prefixes(names: Names) -> Names {
     Names { old: strip(names.old), new: strip(names.new), ..names }
 }
 
-fn plain_section(reader: &mut Reader<'_>, names: Names) -> Result<FileChange, BadPatch> {
+fn plain_section(reader: &mut DiffReader<'_>, names: Names) -> Result<FileChange, BadPatch> {
     let hunks = hunks(reader)?;
     let nothing = || BadPatch::new(names.line, "a hunk (`@@ -1,2 +1,3 @@`) below the file names");
     let path = |name: String| {
@@ -86,7 +86,7 @@ fn plain_section(reader: &mut Reader<'_>, names: Names) -> Result<FileChange, Ba
 }
 
 /// A section below `diff --git`: its extended header lines say what the `---` lines may leave out.
-fn git_section(reader: &mut Reader<'_>) -> Result<FileChange, BadPatch> {
+fn git_section(reader: &mut DiffReader<'_>) -> Result<FileChange, BadPatch> {
     let line = reader.number();
     let header = reader.peek().unwrap_or("").to_owned();
     reader.at += 1;
@@ -137,7 +137,7 @@ fn git_section(reader: &mut Reader<'_>) -> Result<FileChange, BadPatch> {
 }
 
 /// Links and submodules are files in a diff; applying them as text would write something else.
-fn regular(reader: &Reader<'_>, mode: &str) -> Result<(), BadPatch> {
+fn regular(reader: &DiffReader<'_>, mode: &str) -> Result<(), BadPatch> {
     if mode.trim_end() == "100644" { Ok(()) } else { Err(reader.bad("an ordinary file (mode 100644)")) }
 }
 
@@ -183,7 +183,7 @@ fn octal(digits: &[u8]) -> Option<u8> {
     u8::from_str_radix(std::str::from_utf8(digits).ok()?, 8).ok()
 }
 
-fn hunks(reader: &mut Reader<'_>) -> Result<Vec<Hunk>, BadPatch> {
+fn hunks(reader: &mut DiffReader<'_>) -> Result<Vec<Hunk>, BadPatch> {
     let mut hunks = Vec::new();
     while reader.peek().is_some_and(|line| line.starts_with("@@ ")) {
         hunks.push(hunk(reader)?);
@@ -191,7 +191,7 @@ fn hunks(reader: &mut Reader<'_>) -> Result<Vec<Hunk>, BadPatch> {
     Ok(hunks)
 }
 
-fn hunk(reader: &mut Reader<'_>) -> Result<Hunk, BadPatch> {
+fn hunk(reader: &mut DiffReader<'_>) -> Result<Hunk, BadPatch> {
     let (start, mut old_left, mut new_left) =
         header(reader.peek().unwrap_or("")).ok_or_else(|| reader.bad("`@@ -LINE,COUNT +LINE,COUNT @@`"))?;
     // An insertion into nothing stands behind the line it names; line 0 stands before the first.
@@ -274,12 +274,12 @@ fn content(hunks: &[Hunk], line: usize) -> Result<String, BadPatch> {
     Ok(content)
 }
 
-struct Reader<'a> {
+struct DiffReader<'a> {
     lines: Vec<&'a str>,
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DiffReader<'a> {
     /// The line at hand without its line break.
     fn peek(&self) -> Option<&'a str> {
         self.lines.get(self.at).map(|line| line.strip_suffix('\n').unwrap_or(line))

@@ -6,12 +6,12 @@ use pinfold_commands::wild::Token;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Glob {
     /// Pieces between the stars: the first is anchored at the start, the last at the end.
-    pieces: Vec<Piece>,
+    pieces: Vec<GlobPiece>,
 }
 
 /// A run without stars.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct GlobPiece {
     text: Box<[u8]>,
     /// Some of it is `?`.
     wild: bool,
@@ -22,10 +22,10 @@ impl Glob {
     pub(crate) fn new(pattern: &[u8]) -> Self {
         let pieces: Vec<_> = pattern
             .split(|&b| b == b'*')
-            .map(|text| Piece { text: text.into(), wild: text.contains(&b'?') })
+            .map(|text| GlobPiece { text: text.into(), wild: text.contains(&b'?') })
             .collect();
         let last = pieces.len().saturating_sub(1);
-        let inner_empty = |i: usize, piece: &Piece| i != 0 && i != last && piece.text.is_empty();
+        let inner_empty = |i: usize, piece: &GlobPiece| i != 0 && i != last && piece.text.is_empty();
         let pieces =
             pieces.into_iter().enumerate().filter(|(i, p)| !inner_empty(*i, p)).map(|(_, p)| p).collect();
         Self { pieces }
@@ -92,7 +92,7 @@ impl Glob {
     }
 }
 
-impl Piece {
+impl GlobPiece {
     /// Returns the text behind this piece at the start of `text`.
     fn strip<'t>(&self, text: &'t [u8]) -> Option<&'t [u8]> {
         if !self.wild {

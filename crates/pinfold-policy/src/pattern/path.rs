@@ -33,7 +33,7 @@ pub enum Segment {
     /// A name without wildcards.
     Name(Box<[u8]>),
     /// A name with wildcards.
-    #[expect(private_interfaces, reason = "how wildcards are compared is nobody else's business")]
+    #[expect(private_interfaces, reason = "the comparison of wildcards is an internal of this module")]
     Glob(Glob),
 }
 

@@ -6,7 +6,7 @@ use jsonc_parser::ast::Value;
 use serde::Serialize;
 use serde_json::json;
 
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::value::Setting;
 
 /// Time limit for an answer.
@@ -47,7 +47,7 @@ impl Serialize for Patience {
 }
 
 impl Setting for Patience {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         Self::parse(&text)
             .map_err(|mend| reader.tell(span(value), format!("{} is no time", quoted(&text)), mend))
@@ -102,7 +102,7 @@ impl WebhookUrl {
 }
 
 impl Setting for WebhookUrl {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         Self::parse(&text)
             .map_err(|why| {

@@ -11,7 +11,7 @@ use crate::source::Layer;
 
 /// A change of a settings file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum SettingsChange {
     /// A rule more, unless it stands there already.
     Add(Effect, Rule),
     /// A rule less, as it is written there: so one that cannot be read can go too.
@@ -22,7 +22,7 @@ pub enum Change {
     Say(Word, String),
 }
 
-impl std::fmt::Display for Change {
+impl std::fmt::Display for SettingsChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Add(effect, rule) => write!(f, "{} {rule}", effect.word()),
@@ -103,7 +103,7 @@ pub fn edited(
     before: Option<&[u8]>,
     layer: Layer,
     file: &Arc<str>,
-    changes: &[Change],
+    changes: &[SettingsChange],
 ) -> Result<Option<String>, BadSettings> {
     let bytes = before.unwrap_or(EMPTY.as_bytes());
     Settings::parse(bytes, layer, file)?;
@@ -123,13 +123,13 @@ pub fn edited(
 }
 
 /// The text was read before, so what is not there cannot be of another type.
-fn changed(text: &str, change: &Change) -> Option<String> {
+fn changed(text: &str, change: &SettingsChange) -> Option<String> {
     let root = CstRootNode::parse(text, &STRICT).ok()?;
     let top = root.object_value()?;
     match change {
-        Change::Add(effect, rule) => include(&top, ("permissions", effect.word()), rule.text())?,
-        Change::Include(list, entry) => include(&top, list.place(), entry)?,
-        Change::Say(word, said) => {
+        SettingsChange::Add(effect, rule) => include(&top, ("permissions", effect.word()), rule.text())?,
+        SettingsChange::Include(list, entry) => include(&top, list.place(), entry)?,
+        SettingsChange::Say(word, said) => {
             let (section, key) = word.place();
             let section = match section {
                 Some(section) => top.object_value_or_create(section)?,
@@ -140,7 +140,7 @@ fn changed(text: &str, change: &Change) -> Option<String> {
             }
             section.append(key, CstInputValue::String(said.clone()));
         }
-        Change::Remove(effect, rule) => {
+        SettingsChange::Remove(effect, rule) => {
             let list = top.object_value("permissions")?.array_value(effect.word())?;
             let standing: Vec<_> = standing(&list, rule.trim()).collect();
             if standing.is_empty() {
@@ -179,12 +179,12 @@ fn standing<'a>(list: &CstArray, rule: &'a str) -> impl Iterator<Item = CstNode>
 mod tests {
     use super::*;
 
-    fn edit(before: Option<&str>, change: &Change) -> Option<String> {
+    fn edit(before: Option<&str>, change: &SettingsChange) -> Option<String> {
         edited(before.map(str::as_bytes), Layer::User, &"f".into(), std::slice::from_ref(change)).unwrap()
     }
 
-    fn add(effect: Effect, rule: &str) -> Change {
-        Change::Add(effect, Rule::parse(rule).unwrap())
+    fn add(effect: Effect, rule: &str) -> SettingsChange {
+        SettingsChange::Add(effect, Rule::parse(rule).unwrap())
     }
 
     #[test]
@@ -216,15 +216,15 @@ mod tests {
     #[test]
     fn a_rule_goes_and_its_neighbours_stay() {
         let before = "{\n  \"permissions\": {\n    \"deny\": [\n      \"Read(./a)\", // one\n      \"Write\",\n      \"Edit\" // three\n    ]\n  }\n}";
-        let after = edit(Some(before), &Change::Remove(Effect::Deny, "Write".to_owned())).unwrap();
+        let after = edit(Some(before), &SettingsChange::Remove(Effect::Deny, "Write".to_owned())).unwrap();
         assert_eq!(after, before.replace("      \"Write\",\n", ""));
-        assert_eq!(edit(Some(before), &Change::Remove(Effect::Allow, "Write".to_owned())), None);
+        assert_eq!(edit(Some(before), &SettingsChange::Remove(Effect::Allow, "Write".to_owned())), None);
     }
 
     #[test]
     fn a_rule_that_cannot_be_read_can_be_removed() {
         let before = r#"{"permissions": {"allow": ["Read", "Bash(rm"]}}"#;
-        let after = edit(Some(before), &Change::Remove(Effect::Allow, "Bash(rm".to_owned())).unwrap();
+        let after = edit(Some(before), &SettingsChange::Remove(Effect::Allow, "Bash(rm".to_owned())).unwrap();
         assert_eq!(after, r#"{"permissions": {"allow": ["Read"]}}"#);
     }
 
@@ -245,10 +245,10 @@ mod tests {
     fn several_changes_come_in_at_once_and_a_word_that_stands_stays() {
         let changes = [
             add(Effect::Deny, "Write"),
-            Change::Include(List::NetworkAllow, "example.org".to_owned()),
-            Change::Include(List::NetworkAllow, "example.org".to_owned()),
-            Change::Say(Word::Bash, "sandboxed".to_owned()),
-            Change::Say(Word::SandboxMode, "read-only".to_owned()),
+            SettingsChange::Include(List::NetworkAllow, "example.org".to_owned()),
+            SettingsChange::Include(List::NetworkAllow, "example.org".to_owned()),
+            SettingsChange::Say(Word::Bash, "sandboxed".to_owned()),
+            SettingsChange::Say(Word::SandboxMode, "read-only".to_owned()),
         ];
         let before = "{\n  // mine\n  \"bash\": \"ask\"\n}\n";
         let after = edited(Some(before.as_bytes()), Layer::User, &"f".into(), &changes).unwrap().unwrap();
@@ -262,7 +262,7 @@ mod tests {
 
     #[test]
     fn an_entry_that_means_nothing_is_not_written() {
-        let change = Change::Include(List::NetworkAllow, "https://example.org/".to_owned());
+        let change = SettingsChange::Include(List::NetworkAllow, "https://example.org/".to_owned());
         assert!(edited(None, Layer::User, &"f".into(), &[change]).is_err());
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::network::NetworkSettings;
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::record::Size;
 use super::value::Setting;
 
@@ -45,7 +45,7 @@ pub struct Fetches(pub u32);
 pub struct FetchSize(pub u64);
 
 impl Setting for Fetches {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a whole number") };
         let fetches = number.value.parse().ok().map(Self);
         if fetches.is_none() {
@@ -61,7 +61,7 @@ impl Setting for Fetches {
 }
 
 impl Setting for FetchSize {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         let size = Size::parse(&text).map(|size| Self(size.0));
         if size.is_none() {

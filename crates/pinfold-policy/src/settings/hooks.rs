@@ -7,7 +7,7 @@ use std::time::Duration;
 use jsonc_parser::ast::{ObjectProp, Value};
 use serde_json::json;
 
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::section::section;
 use super::value::Setting;
 use crate::hook::{
@@ -98,7 +98,7 @@ pub struct PlainGroups(pub Vec<HookGroup>);
 macro_rules! groups {
     ($($name:ident = $about:expr, $definition:literal;)+) => { $(
         impl Setting for $name {
-            fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+            fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
                 let Value::Array(list) = value else {
                     return reader.wrong_type(value, "a list in square brackets");
                 };
@@ -127,7 +127,7 @@ groups! {
 /// The keys of a group.
 pub(super) const GROUP: &[&str] = &["matcher", "hooks"];
 
-fn group(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> HookGroup {
+fn group(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> HookGroup {
     let mut group = HookGroup { matcher: Matcher::default(), hooks: Vec::new() };
     reader.section(value, GROUP, |reader, key, value| match key {
         "matcher" => group.matcher = matcher(value, reader, about).unwrap_or_default(),
@@ -137,7 +137,7 @@ fn group(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> HookGroup 
     group
 }
 
-fn matcher(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Option<Matcher> {
+fn matcher(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> Option<Matcher> {
     let Value::StringLit(text) = value else { return reader.wrong_type(value, "a text in double quotes") };
     match Matcher::parse(&text.value) {
         Ok(matcher) if about == About::Nothing && !matcher.is_everything() => {
@@ -160,7 +160,7 @@ fn matcher(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Option<M
     }
 }
 
-fn hooks(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Vec<Located<Hook>> {
+fn hooks(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> Vec<Located<Hook>> {
     let Value::Array(list) = value else {
         reader.wrong_type::<()>(value, "a list in square brackets");
         return Vec::new();
@@ -257,7 +257,7 @@ fn entry<'e, 'v>(value: &'e Value<'v>, key: &str) -> Option<&'e ObjectProp<'v>> 
     object.properties.iter().find(|entry| entry.name.as_str() == key)
 }
 
-fn hook(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Option<Hook> {
+fn hook(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> Option<Hook> {
     if let (About::Kind(_) | About::Nothing, Some(entry)) = (about, entry(value, "if")) {
         reader.tell(span(&entry.name), "`if` is about calls, and this event is about none", "take it away");
     }
@@ -272,7 +272,7 @@ fn hook(value: &Value<'_>, reader: &mut Reader<'_>, about: About) -> Option<Hook
     }
 }
 
-fn command(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Hook> {
+fn command(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Hook> {
     let said = CommandHook::read(value, reader)?;
     if let (Some(_), Some(entry)) = (&said.args, entry(value, "shell")) {
         reader.tell(span(&entry.name), "with `args` no shell is started", "keep one of the two");
@@ -287,9 +287,9 @@ fn command(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Hook> {
     })
 }
 
-fn http(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Hook> {
+fn http(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Hook> {
     let said = HttpHook::read(value, reader)?;
-    let tell = |reader: &mut Reader<'_>, key, (what, mend): (String, &str)| {
+    let tell = |reader: &mut SettingsReader<'_>, key, (what, mend): (String, &str)| {
         if let Some(entry) = entry(value, key) {
             reader.tell(span(&entry.value), what, mend);
         }
@@ -366,7 +366,7 @@ impl Default for Seconds {
 }
 
 impl Setting for Seconds {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a number of seconds") };
         let seconds = number.value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -391,7 +391,7 @@ pub struct Headers(pub Vec<(String, String)>);
 const NOT_OURS: &[&str] = &["content-length", "content-type", "host", "transfer-encoding", "connection"];
 
 impl Setting for Headers {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::Object(object) = value else { return reader.wrong_type(value, "an object") };
         let mut headers = Vec::new();
         let mut seen = std::collections::HashSet::new();

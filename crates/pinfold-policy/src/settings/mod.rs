@@ -33,13 +33,13 @@ use serde_json::json;
 
 pub use approvals::{Patience, WebhookUrl};
 pub use bad::{BadSetting, BadSettings};
-pub use edit::{Change, List, Word, edited};
+pub use edit::{List, SettingsChange, Word, edited};
 pub use fetch::{FetchBudget, FetchSize, Fetches};
 pub use flags::{Flags, separate_rules};
 pub use hooks::HookSettings;
 pub use judge::JudgeSettings;
 pub use network::{NetworkSettings, Pins, Port, SocketPlace};
-use reader::Reader;
+use reader::SettingsReader;
 pub use record::{Count, RecordSettings, Size};
 pub use secrets::{SecretFrom, SecretHost, SecretSetting, Secrets};
 use section::section;
@@ -262,9 +262,9 @@ impl Settings {
     /// [`BadSettings`]: everything in it that cannot be meant.
     pub fn parse(bytes: &[u8], layer: Layer, file: &Arc<str>) -> Result<Self, BadSettings> {
         let text = text(bytes).map_err(|(what, mend)| whole_file(layer, file, what, mend))?;
-        let mut reader = Reader::new(text, layer, Arc::clone(file));
+        let mut reader = SettingsReader::new(text, layer, Arc::clone(file));
         let says = content(text, &mut reader);
-        let Reader { mut bad, mut without_effect, .. } = reader;
+        let SettingsReader { mut bad, mut without_effect, .. } = reader;
         if layer == Layer::Managed {
             bad.append(&mut without_effect);
         }
@@ -323,7 +323,7 @@ fn whole_file(layer: Layer, file: &Arc<str>, what: &str, mend: &str) -> BadSetti
 }
 
 /// The content; what is wrong with it is left with the reader.
-fn content(text: &str, reader: &mut Reader<'_>) -> Option<Content> {
+fn content(text: &str, reader: &mut SettingsReader<'_>) -> Option<Content> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &STRICT);
     let value = match parsed {
         Ok(parsed) => parsed.value,

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::fetch::{FetchSize, Fetches};
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::secrets::Secrets;
 use super::section::section;
 use super::value::Setting;
@@ -59,7 +59,7 @@ impl Serialize for Pins {
 }
 
 impl Setting for HostRule {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         let told = |bad: pinfold_host::BadHost| {
             reader.tell(span(value), format!("{} names no host: {}", quoted(&text), bad.why), bad.mend);
@@ -73,7 +73,7 @@ impl Setting for HostRule {
 }
 
 impl Setting for Port {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a port") };
         let port = number.value.parse().ok().filter(|port| ![0, 53].contains(port)).map(Self);
         if port.is_none() {
@@ -89,7 +89,7 @@ impl Setting for Port {
 }
 
 impl Setting for SocketPlace {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         if text.starts_with('/') || text.starts_with("~/") {
             return Some(Self(text.into()));
@@ -105,7 +105,7 @@ impl Setting for SocketPlace {
 }
 
 impl Setting for Pins {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
             return reader.wrong_type(value, "names with their addresses");
         };

@@ -15,11 +15,11 @@ use crate::tool::nearest_name;
 const MOST_TOLD: usize = 100;
 
 /// Reads one file.
-pub(super) struct Reader<'t> {
+pub(super) struct SettingsReader<'t> {
     text: &'t str,
     layer: Layer,
     file: Arc<str>,
-    at: Position,
+    at: TextPosition,
     pub(super) bad: Vec<BadSetting>,
     /// Errors that only fail to grant, and invalidate nothing.
     pub(super) without_effect: Vec<BadSetting>,
@@ -28,15 +28,15 @@ pub(super) struct Reader<'t> {
 /// Position of the last request. Positions are asked for from the front to the back, so that finding all of
 /// them takes one pass, however long a line is.
 #[derive(Clone, Copy)]
-struct Position {
+struct TextPosition {
     byte: usize,
     line: u32,
     column: u32,
 }
 
-const START: Position = Position { byte: 0, line: 1, column: 1 };
+const START: TextPosition = TextPosition { byte: 0, line: 1, column: 1 };
 
-impl<'t> Reader<'t> {
+impl<'t> SettingsReader<'t> {
     pub(super) fn new(text: &'t str, layer: Layer, file: Arc<str>) -> Self {
         Self { text, layer, file, at: START, bad: Vec::new(), without_effect: Vec::new() }
     }
@@ -66,7 +66,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// As [`Reader::tell`], for what can only fail to grant something.
+    /// Reports a mistake like [`SettingsReader::tell`], where it can only fail to grant something.
     pub(super) fn tell_without_effect(&mut self, bad: BadSetting) {
         if self.without_effect.len() < MOST_TOLD {
             self.without_effect.push(bad);
@@ -80,8 +80,8 @@ impl<'t> Reader<'t> {
         None
     }
 
-    /// Visits the entries of an object whose keys are `keys`. Whatever else stands there is told, and so is a key
-    /// that stands there twice: readers differ in which of the two they take.
+    /// Visits the entries of an object whose keys are `keys`. Other keys are reported, and so is a duplicate key:
+    /// parsers differ in which of the two they take.
     pub(super) fn section(
         &mut self,
         value: &Value<'_>,

@@ -4,7 +4,7 @@ use jsonc_parser::ast::Value;
 use serde::Serialize;
 use serde_json::json;
 
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::section::section;
 use super::value::Setting;
 use crate::source::Located;
@@ -43,7 +43,7 @@ impl Size {
 }
 
 impl Setting for Size {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         let size = Self::parse(&text);
         if size.is_none() {
@@ -67,7 +67,7 @@ impl Count {
 }
 
 impl Setting for Count {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a whole number") };
         let count = number.value.parse().ok().filter(|count| (1..=Self::MOST).contains(count)).map(Self);
         if count.is_none() {

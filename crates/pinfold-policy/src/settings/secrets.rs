@@ -8,7 +8,7 @@ use pinfold_host::{Name, Scheme};
 use serde::Serialize;
 use serde_json::json;
 
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use super::section::section;
 use super::value::Setting;
 
@@ -40,9 +40,9 @@ pub struct SecretHost {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SecretFrom {
-    /// In a variable of the environment outside.
+    /// A variable of the environment outside.
     Env(String),
-    /// In a file; blanks and line breaks around it do not count. `~/` is the home directory.
+    /// A file; blanks and line breaks around the secret do not count. `~/` is the home directory.
     File(PathBuf),
 }
 
@@ -145,7 +145,7 @@ impl SecretSection {
 }
 
 impl Setting for Secrets {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::Object(object) = value else {
             return reader.wrong_type(value, "names of variables with their secrets");
         };

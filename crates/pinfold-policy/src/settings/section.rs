@@ -3,14 +3,14 @@
 use serde_json::{Map, json};
 
 /// One setting as declared.
-pub(super) struct Key {
+pub(super) struct SettingKey {
     pub(super) name: &'static str,
     pub(super) about: &'static str,
     pub(super) schema: fn() -> serde_json::Value,
 }
 
 /// The JSON Schema of an object of settings.
-pub(super) fn object_schema(keys: &[Key], required: &[&str]) -> serde_json::Value {
+pub(super) fn object_schema(keys: &[SettingKey], required: &[&str]) -> serde_json::Value {
     let mut properties = Map::new();
     for key in keys {
         let mut schema = (key.schema)();
@@ -48,7 +48,7 @@ macro_rules! section {
         impl $crate::settings::value::Setting for $name {
             fn read(
                 value: &jsonc_parser::ast::Value<'_>,
-                reader: &mut $crate::settings::reader::Reader<'_>,
+                reader: &mut $crate::settings::reader::SettingsReader<'_>,
             ) -> Option<Self> {
                 let mut section = Self::default();
                 reader.section(value, Self::KEYS, |reader, key, value| match key {
@@ -57,7 +57,7 @@ macro_rules! section {
                             section.$field = read;
                         }
                     } )+
-                    // `Reader::section` visits declared keys only.
+                    // `SettingsReader::section` visits declared keys only.
                     _ => {}
                 });
                 $( reader.needs(value, &[$($needed),+]); )?
@@ -66,7 +66,7 @@ macro_rules! section {
 
             fn schema() -> serde_json::Value {
                 $crate::settings::section::object_schema(&[
-                    $( $crate::settings::section::Key {
+                    $( $crate::settings::section::SettingKey {
                         name: $key,
                         about: concat!($($doc),+),
                         schema: <$ty as $crate::settings::value::Setting>::schema,

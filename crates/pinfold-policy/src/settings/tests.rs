@@ -3,23 +3,23 @@ use proptest::prelude::*;
 use super::*;
 
 /// A case of the table: a sentence, the text of a file, what is wrong with it.
-struct Case {
+struct SettingsCase {
     name: &'static str,
     text: String,
     bad: Vec<&'static str>,
     without_effect: Vec<&'static str>,
 }
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<SettingsCase> {
     include_str!("cases.txt").split("## ").skip(1).map(case).collect()
 }
 
-fn case(block: &'static str) -> Case {
+fn case(block: &'static str) -> SettingsCase {
     let (name, rest) = block.split_once('\n').unwrap();
     let starting = |mark| rest.lines().filter_map(move |line| line.strip_prefix(mark)).collect();
     let is_text = |line: &&str| !line.starts_with("! ") && !line.starts_with("~ ");
     let text = rest.lines().filter(is_text).collect::<Vec<_>>().join("\n").replace("<BOM>", "\u{FEFF}");
-    Case {
+    SettingsCase {
         name,
         text: text.trim_end_matches('\n').to_owned(),
         bad: starting("! "),
@@ -39,7 +39,7 @@ fn told(bad: &[BadSetting]) -> Vec<String> {
 fn every_case_of_the_table_is_told_as_it_stands_there() {
     let cases = cases();
     assert!(cases.len() > 20, "{} cases", cases.len());
-    for Case { name, text, bad, without_effect } in cases {
+    for SettingsCase { name, text, bad, without_effect } in cases {
         match parse(&text) {
             Ok(settings) => {
                 assert!(bad.is_empty(), "{name}: was read");
@@ -52,7 +52,7 @@ fn every_case_of_the_table_is_told_as_it_stands_there() {
 
 #[test]
 fn every_place_is_one_of_the_text() {
-    for Case { name, text, .. } in cases() {
+    for SettingsCase { name, text, .. } in cases() {
         let Err(found) = parse(&text) else { continue };
         for bad in found.bad {
             assert!(found.text.get(bad.span.clone()).is_some(), "{name}: {:?}", bad.span);

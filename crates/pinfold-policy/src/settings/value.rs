@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::bad::BadSetting;
 use super::hooks::{HookType, OnFailure};
-use super::reader::{Reader, quoted, span};
+use super::reader::{SettingsReader, quoted, span};
 use crate::decision::Decision;
 use crate::hook::HookShell;
 use crate::mode::{BashMode, Immune, Mode, Reads};
@@ -17,14 +17,14 @@ use crate::source::Located;
 /// A type that a setting can have.
 pub(super) trait Setting: Sized {
     /// The value; `None` after what is wrong with it has been told.
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self>;
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self>;
 
     /// The JSON Schema of the value, without its description.
     fn schema() -> serde_json::Value;
 }
 
 impl Setting for bool {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::BooleanLit(truth) = value else { return reader.wrong_type(value, "`true` or `false`") };
         Some(truth.value)
     }
@@ -35,7 +35,7 @@ impl Setting for bool {
 }
 
 impl Setting for String {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         match value {
             Value::StringLit(text) if text.value.is_empty() => {
                 reader.tell(span(value), "an empty text stands here", "write what is meant, or take it away");
@@ -56,7 +56,7 @@ impl Setting for String {
 }
 
 impl<T: Setting> Setting for Vec<T> {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::Array(list) = value else { return reader.wrong_type(value, "a list in square brackets") };
         Some(list.elements.iter().filter_map(|value| T::read(value, reader)).collect())
     }
@@ -67,7 +67,7 @@ impl<T: Setting> Setting for Vec<T> {
 }
 
 impl<T: Setting> Setting for Option<T> {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         T::read(value, reader).map(Some)
     }
 
@@ -77,7 +77,7 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 impl<T: Setting> Setting for Located<T> {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let source = reader.source(span(value).start);
         Some(Self { value: T::read(value, reader)?, source })
     }
@@ -88,7 +88,7 @@ impl<T: Setting> Setting for Located<T> {
 }
 
 impl Setting for Rule {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         Self::parse_written(&text).map_err(|bad| reader.tell(span(value), no_rule(&bad), bad.mend)).ok()
     }
@@ -104,7 +104,7 @@ impl Setting for Rule {
 pub struct AllowRules(pub Vec<Located<Rule>>);
 
 impl Setting for AllowRules {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let texts = Vec::<Located<Spanned>>::read(value, reader)?;
         let mut rules = Vec::with_capacity(texts.len());
         for Located { value: Spanned(text, span), source } in texts {
@@ -133,7 +133,7 @@ fn no_rule(bad: &BadRule) -> String {
 struct Spanned(String, std::ops::Range<usize>);
 
 impl Setting for Spanned {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         Some(Self(String::read(value, reader)?, span(value)))
     }
 
@@ -144,7 +144,7 @@ impl Setting for Spanned {
 
 /// A value with a parser elsewhere: any JSON, in which no key stands twice.
 impl Setting for serde_json::Value {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         Some(match value {
             Value::StringLit(text) => Self::from(text.value.as_ref()),
             Value::NumberLit(number) => {
@@ -181,7 +181,7 @@ impl Setting for serde_json::Value {
 /// Reads one of a few words.
 fn choice<T, E: std::fmt::Display>(
     value: &Value<'_>,
-    reader: &mut Reader<'_>,
+    reader: &mut SettingsReader<'_>,
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Option<T> {
     let word = String::read(value, reader)?;
@@ -191,7 +191,7 @@ fn choice<T, E: std::fmt::Display>(
 macro_rules! choices {
     ($($name:ident)+) => { $(
         impl Setting for $name {
-            fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+            fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
                 choice(value, reader, Self::parse)
             }
 
@@ -205,7 +205,7 @@ macro_rules! choices {
 choices! { BashMode Immune Reads SandboxMode Network HookShell HookType OnFailure }
 
 impl Setting for Mode {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         choice(value, reader, Self::parse_chosen)
     }
 
@@ -215,7 +215,7 @@ impl Setting for Mode {
 }
 
 impl Setting for Decision {
-    fn read(value: &Value<'_>, reader: &mut Reader<'_>) -> Option<Self> {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         choice(value, reader, |word| match word {
             "allow" => Ok(Self::Allow),
             "ask" => Ok(Self::Ask),

@@ -2,7 +2,7 @@
 
 use pinfold_policy::merge::{Layered, merge};
 use pinfold_policy::rule::{Effect, Rule};
-use pinfold_policy::settings::{BadSettings, Change, edited};
+use pinfold_policy::settings::{BadSettings, SettingsChange, edited};
 use pinfold_policy::{Layer, Settings};
 
 /// A rule that no file has by chance.
@@ -40,7 +40,7 @@ fn widens_nothing_untrusted(settings: &Settings) {
 
 /// A rule comes in and goes out again, and every other rule stays.
 fn changes_and_comes_back(bytes: &[u8], layer: Layer, before: &Settings) {
-    let add = Change::Add(Effect::Deny, Rule::parse(ADDED).expect("a rule"));
+    let add = SettingsChange::Add(Effect::Deny, Rule::parse(ADDED).expect("a rule"));
     let with = edited(Some(bytes), layer, &"f".into(), std::slice::from_ref(&add))
         .expect("it was read")
         .expect("it is new");
@@ -50,7 +50,7 @@ fn changes_and_comes_back(bytes: &[u8], layer: Layer, before: &Settings) {
     expected.push(format!("deny {ADDED}"));
     expected.sort();
     assert_eq!(rules(&read(&with)), expected);
-    let remove = Change::Remove(Effect::Deny, ADDED.to_owned());
+    let remove = SettingsChange::Remove(Effect::Deny, ADDED.to_owned());
     let without = edited(Some(with.as_bytes()), layer, &"f".into(), std::slice::from_ref(&remove))
         .expect("it was read")
         .expect("it is there");

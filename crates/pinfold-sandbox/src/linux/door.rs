@@ -1,7 +1,7 @@
-//! The sockets through which a relay outside hears of everything that somebody inside connects to.
+//! Listening sockets inside, through which a relay outside gets every connection of a run.
 //!
 //! In a network of their own every address is made local. Sockets that listen there on all addresses are handed out
-//! before the command starts, so that whoever accepts on them needs no place inside.
+//! before the command starts, so that the relay needs no process inside.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
@@ -13,42 +13,42 @@ use crate::sys;
 /// The sockets inside, handed out.
 #[derive(Debug, Default)]
 pub struct Doors {
-    /// Where connections are taken, on every address.
+    /// Sockets that accept connections, on every address.
     pub ports: Vec<TcpListener>,
-    /// Where names are asked for, on every address. Each query says where it was sent to (`IP_PKTINFO`), and the answer
-    /// has to come from there.
+    /// DNS over UDP, on every address. Each query says where it was sent to (`IP_PKTINFO`), and the answer has to come from
+    /// there.
     pub names: Vec<UdpSocket>,
-    /// The same for those who ask by a connection.
+    /// DNS over TCP.
     pub names_by_connection: Vec<TcpListener>,
-    /// Where the relay is asked as a proxy, on loopback.
+    /// The HTTP proxy, on loopback.
     pub proxies: Vec<TcpListener>,
-    /// Where the kernel says which datagrams nobody took (ICMP of version 4, ICMP of version 6).
+    /// Raw ICMP sockets (version 4, version 6) that report datagrams without a receiver.
     pub unheard: Vec<UdpSocket>,
-    /// Sockets of the network inside that are not connected yet, of both versions, for whoever wants to reach a server there.
+    /// Sockets of the network inside that are not connected yet, of both versions, for connections to a server there.
     pub callers: Vec<OwnedFd>,
 }
 
 impl Doors {
-    pub(crate) fn add(&mut self, kind: Kind, socket: OwnedFd) {
+    pub(crate) fn add(&mut self, kind: SocketPurpose, socket: OwnedFd) {
         match kind {
-            Kind::Port => self.ports.push(socket.into()),
-            Kind::Names => self.names.push(socket.into()),
-            Kind::NamesByConnection => self.names_by_connection.push(socket.into()),
-            Kind::Proxy => self.proxies.push(socket.into()),
-            Kind::Unheard => self.unheard.push(socket.into()),
-            Kind::Caller => self.callers.push(socket),
+            SocketPurpose::Port => self.ports.push(socket.into()),
+            SocketPurpose::Names => self.names.push(socket.into()),
+            SocketPurpose::NamesByConnection => self.names_by_connection.push(socket.into()),
+            SocketPurpose::Proxy => self.proxies.push(socket.into()),
+            SocketPurpose::Unheard => self.unheard.push(socket.into()),
+            SocketPurpose::Caller => self.callers.push(socket),
         }
     }
 }
 
-/// What a socket is for.
+/// Purpose of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SocketPurpose {
     Port,
     Names,
     NamesByConnection,
     Proxy,
-    /// Hears of datagrams that nobody took. For the record alone: a run goes without.
+    /// Reports datagrams without a receiver. For the audit log alone: a run works without it.
     Unheard,
     /// Listens nowhere.
     Caller,
@@ -57,7 +57,7 @@ pub(crate) enum Kind {
 /// A socket to be made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Door {
-    pub(crate) kind: Kind,
+    pub(crate) kind: SocketPurpose,
     pub(crate) address: SocketAddr,
 }
 
@@ -65,15 +65,17 @@ impl Door {
     /// Makes the socket, in the network of this process.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         match self.kind {
-            Kind::Port | Kind::NamesByConnection | Kind::Proxy => sys::listen(self.address, true),
-            Kind::Names => sys::listen(self.address, false),
-            Kind::Unheard => sys::unreachable_datagrams(self.address.is_ipv6()),
-            Kind::Caller => sys::internet_socket(self.address, true),
+            SocketPurpose::Port | SocketPurpose::NamesByConnection | SocketPurpose::Proxy => {
+                sys::listen(self.address, true)
+            }
+            SocketPurpose::Names => sys::listen(self.address, false),
+            SocketPurpose::Unheard => sys::unreachable_datagrams(self.address.is_ipv6()),
+            SocketPurpose::Caller => sys::internet_socket(self.address, true),
         }
     }
 }
 
-/// What makes a network in which everything arrives here: written down before the fork.
+/// The plan of a network in which every connection arrives at the relay, allocated before the fork.
 pub(crate) struct Relayed {
     /// Requests that make every address local, of version 4 and 6.
     pub(crate) v4: Request,
@@ -103,12 +105,17 @@ impl Relayed {
         let of = |kind, port, addresses: [IpAddr; 2]| {
             addresses.map(|address| Door { kind, address: SocketAddr::new(address, port) })
         };
-        let doors =
-            [of(Kind::Names, NAMES, ANY), of(Kind::NamesByConnection, NAMES, ANY), of(Kind::Unheard, 0, ANY)];
-        let proxy = entrances.proxy.map(|port| of(Kind::Proxy, port, LOOPBACK));
-        let doors =
-            doors.into_iter().chain(proxy).chain(ports.into_iter().map(|port| of(Kind::Port, port, ANY)));
-        let callers = (0..entrances.callers).flat_map(|_| of(Kind::Caller, 0, ANY));
+        let doors = [
+            of(SocketPurpose::Names, NAMES, ANY),
+            of(SocketPurpose::NamesByConnection, NAMES, ANY),
+            of(SocketPurpose::Unheard, 0, ANY),
+        ];
+        let proxy = entrances.proxy.map(|port| of(SocketPurpose::Proxy, port, LOOPBACK));
+        let doors = doors
+            .into_iter()
+            .chain(proxy)
+            .chain(ports.into_iter().map(|port| of(SocketPurpose::Port, port, ANY)));
+        let callers = (0..entrances.callers).flat_map(|_| of(SocketPurpose::Caller, 0, ANY));
         Ok(Self {
             v4: all_local(libc::AF_INET),
             v6: all_local(libc::AF_INET6),

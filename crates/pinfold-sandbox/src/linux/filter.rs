@@ -11,13 +11,13 @@ use crate::profile::{Network, Profile, Writes};
 use crate::sys;
 use crate::watch::FCHMODAT2;
 
-/// What happens to a call.
+/// Result of the filter for a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
     Allow,
     /// Fails with this error number.
     Refuse(c_int),
-    /// The supervisor is told, and says whether the call goes on. The error number where nobody watches.
+    /// The supervisor is notified and decides. The error number applies without a supervisor.
     Watch {
         unwatched: Option<c_int>,
     },
@@ -42,7 +42,7 @@ struct Rule {
     otherwise: Action,
 }
 
-/// What the filter has to stand in for: the fewer walls, the more it closes.
+/// Limits that the filter has to stand in for: the fewer others there are, the more it closes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Backing {
     /// Namespaces and mounts stand.
@@ -51,7 +51,7 @@ pub(crate) enum Backing {
     Landlock,
 }
 
-/// Whether processes outside are in the process group of a run, and what keeps signals from them.
+/// Membership of outside processes in the process group of a run, and the protection of them from its signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Group {
     /// Every group that a process inside can be in is the run's own.
@@ -62,10 +62,10 @@ pub(crate) enum Group {
     Shared,
 }
 
-/// A program for the kernel, written for somebody who answers its questions.
+/// A BPF program, with user notifications for a supervisor.
 pub(crate) struct Filter {
     code: Vec<sock_filter>,
-    /// Where it asks, and what holds there when nobody answers.
+    /// Index of each instruction that notifies, with its action without a supervisor.
     questions: Vec<(usize, u32)>,
 }
 
@@ -80,8 +80,9 @@ impl Filter {
         filter
     }
 
-    /// Makes it one that asks nobody. Allocates nothing: whether somebody can answer is known after the fork only.
-    pub(crate) fn ask_nobody(&mut self) {
+    /// Replaces every notification by its action without a supervisor. Does not allocate: it is known only after the fork
+    /// whether notifications are available.
+    pub(crate) fn drop_notifications(&mut self) {
         for (at, answer) in self.questions.drain(..) {
             if let Some(question) = self.code.get_mut(at) {
                 question.k = answer;
@@ -144,7 +145,7 @@ impl Filter {
 
 const EPERM: Action = Action::Refuse(libc::EPERM);
 const EACCES: Action = Action::Refuse(libc::EACCES);
-/// For interfaces that programs probe for and live without.
+/// Action for interfaces that programs probe for and can do without.
 const ENOSYS: Action = Action::Refuse(libc::ENOSYS);
 const SEEN: Action = Action::Watch { unwatched: None };
 const SEEN_AND_REFUSED: Action = Action::Watch { unwatched: Some(libc::EACCES) };
@@ -181,7 +182,7 @@ fn rules(profile: &Profile, backing: Backing, group: Group) -> Vec<Rule> {
     rules
 }
 
-/// The same where mounts hold it. Times are shown to a watcher that may have them set outside; they are mostly set without a
+/// Rules for changes of attributes by path, where mounts hold them. Times are shown to a watcher that may have them set outside; they are mostly set without a
 /// path, on the file that was just written, and that is not shown, so that it costs nothing.
 fn attributes_by_name(times: bool) -> Vec<Rule> {
     let is_about_times = |number: c_long| TIMES_BY_NAME.contains(&number);
@@ -201,7 +202,7 @@ const TIMES_BY_NAME: &[c_long] =
 #[cfg(not(target_arch = "x86_64"))]
 const TIMES_BY_NAME: &[c_long] = &[libc::SYS_utimensat];
 
-/// Calls that ask whether a place could be written: a mount that is read-only says no where somebody may still say yes.
+/// Calls that ask whether a place could be written: a read-only mount says no where an approver may still say yes.
 fn questions_about_writing() -> Vec<Rule> {
     let writing = |number, mode| {
         let tests = vec![(Test::AnyOf(mode, libc::W_OK.cast_unsigned()), SEEN)];
@@ -263,8 +264,8 @@ fn attributes() -> Vec<Rule> {
     rules
 }
 
-/// What a supervisor that carries calls out has to hear of beside them; and sandboxes of the run's own, whose limits it
-/// would not keep for them: programs find that the kernel has none.
+/// Rules for a mediating supervisor: system calls that it has to know of beside those that it executes, and sandboxes of
+/// the run's own, whose limits it would not keep: for programs the kernel has none.
 fn of_mediation() -> Vec<Rule> {
     let landlock =
         [libc::SYS_landlock_create_ruleset, libc::SYS_landlock_add_rule, libc::SYS_landlock_restrict_self];
@@ -390,7 +391,7 @@ fn sockets(profile: &Profile, backing: Backing) -> Vec<Rule> {
     rules
 }
 
-/// What a connected socket of the real network could still be turned to: another peer, a server, another route.
+/// Rules against reuse of a connected socket of the real network: another peer, a server, another route.
 fn of_handed_sockets() -> Vec<Rule> {
     let fast_open = libc::MSG_FASTOPEN.cast_unsigned();
     let sending = |number, flags| {
@@ -523,7 +524,7 @@ fn always_closed() -> Vec<Rule> {
     #[cfg(target_arch = "aarch64")]
     numbers.push(294);
     let mut rules: Vec<Rule> = numbers.into_iter().map(|number| always(number, EPERM)).collect();
-    // Who shares a processor with whom, for whole groups and sessions.
+    // Core scheduling, for whole groups and sessions.
     let cores = vec![(Test::Equals(0, libc::PR_SCHED_CORE.cast_unsigned()), Action::Refuse(libc::EINVAL))];
     rules.push(Rule { number: libc::SYS_prctl, tests: cores, otherwise: Action::Allow });
     // Leases and delegations hold up programs outside that open the file: it is one file inside and outside.
@@ -583,7 +584,7 @@ fn closed_unless_opened(profile: &Profile) -> Vec<Rule> {
 /// The start of the command itself.
 const UNASKED: Test = Test::AnyOf(0, sys::UNASKED.cast_unsigned());
 
-/// Calls that ask for memory, where that is limited. The kernel keeps the limit and tells nobody who met it.
+/// Calls that ask for memory, where that is limited. The kernel enforces the limit without a report.
 fn limited(profile: &Profile) -> Vec<Rule> {
     if profile.limits.memory.is_none() {
         return Vec::new();
@@ -679,7 +680,7 @@ fn of_signals_to(group: Group) -> Vec<Rule> {
     }
 }
 
-/// What the namespaces would keep apart: System V objects, message queues, priority, memory and limits of other processes.
+/// Rules in place of namespaces: System V objects, message queues, priority, memory and limits of other processes.
 fn without_namespaces() -> Vec<Rule> {
     const IOPRIO_WHO_PROCESS: u32 = 1;
     let calls = [

@@ -9,13 +9,13 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use super::door::{self, Relayed};
 use super::landlock::{Handles, Ruleset};
 use super::plan::Plan;
-use crate::sys::{self, Ended, Listener, Pid, Signals};
+use crate::sys::{self, ChildExit, Listener, Pid, Signals};
 
-/// Asks the first process to end everything. A signal that means nothing else to anybody.
+/// Signal that asks the first process to end everything. It has no other meaning.
 pub(crate) const END_ALL: i32 = 63;
 
-/// What the first process tells the supervisor: a stage, a number that says which of several, an error number (or that
-/// of a signal).
+/// A message of the first process to the supervisor: a stage, an index within it, an error number (or that of a
+/// signal).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Report {
     pub(crate) stage: Stage,
@@ -23,7 +23,7 @@ pub(crate) struct Report {
     pub(crate) errno: i32,
 }
 
-/// How far the start came.
+/// Stage of the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
@@ -154,7 +154,7 @@ const EXIT_NOT_STARTED: i32 = 125;
 
 /// The walls, in the order in which they can be built.
 fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
-    // Ignored by whoever started us it would never arrive, and the end of the command would not be seen.
+    // Inherited as ignored it would never arrive, and the end of the command would not be seen.
     sys::default_action(libc::SIGCHLD);
     die_with_supervisor(plan)?;
     if sys::hung_up(to) {
@@ -204,10 +204,10 @@ fn relay(relayed: &Relayed, to: BorrowedFd<'_>) -> Result<(), Failed> {
                 let report = Report { stage: Stage::Door, index, errno: 0 };
                 sys::send(to, &report.encode(), Some(socket.as_fd())).map_err(failed)?;
             }
-            // A kernel without version 6, where nobody can use it.
+            // A kernel without IPv6.
             Err(e) if door.address.is_ipv6() && is_missing_family(&e) => {}
             // Nothing is held by it.
-            Err(_) if door.kind == door::Kind::Unheard => {}
+            Err(_) if door.kind == door::SocketPurpose::Unheard => {}
             Err(e) => return Err(failed(e)),
         }
     }
@@ -235,14 +235,14 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
             other => return other,
         }
     }
-    plan.filter.ask_nobody();
+    plan.filter.drop_notifications();
     sys::install_filter(plan.filter.code(), false)
 }
 
 /// The walls are closed. With the watch's descriptor goes what the supervisor has to know of the watched.
 fn closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), Failed> {
     let stage = Stage::Closed;
-    // Without a number no call is ever held: nobody could say whose view a path belongs to.
+    // Without the number of the mount namespace no call is ever held: the view that a path belongs to would be unknown.
     let view = sys::mount_namespace().unwrap_or(0);
     let index = u8::from(listener.is_some_and(|l| l.uninterrupted));
     let report = Report { stage, index, errno: view.cast_signed() };
@@ -347,7 +347,7 @@ fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
     if let Err(error) = sys::die_with_parent(libc::SIGKILL) {
         return Failed { stage: Stage::Exec, index: 0, error };
     }
-    // In a group of its own below this process, which stays in the session: a group with nobody above it in its session
+    // In a group of its own below this process, which stays in the session: a group without a parent in its session
     // cannot be stopped by a key.
     let group = match terminal {
         Some(terminal) => sys::lead_foreground(terminal),
@@ -393,7 +393,7 @@ fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>, children: Option<
     loop {
         let signal = all.wait();
         if !namespace && sys::parent_pid() != plan.supervisor {
-            finish(Ended::Signalled(libc::SIGKILL), children);
+            finish(ChildExit::Signalled(libc::SIGKILL), children);
         }
         match signal {
             Ok(signal) if signal.number == libc::SIGCHLD => {
@@ -405,7 +405,7 @@ fn keep(command: Pid, plan: &Plan, supervisor: BorrowedFd<'_>, children: Option<
                 tell_stop(command, supervisor);
             }
             Ok(signal) if signal.sent_by_process && signal.number == END_ALL => {
-                finish(Ended::Signalled(libc::SIGKILL), children);
+                finish(ChildExit::Signalled(libc::SIGKILL), children);
             }
             // A shell continues a whole job, which here is out of its reach. And a terminal tells only the leader of
             // its session, which is this process, that it is gone.
@@ -432,7 +432,7 @@ fn tell_stop(command: Pid, to: BorrowedFd<'_>) {
     let _ = sys::send(to, &report.encode(), None);
 }
 
-fn finish(ended: Ended, children: Option<BorrowedFd<'_>>) -> ! {
+fn finish(ended: ChildExit, children: Option<BorrowedFd<'_>>) -> ! {
     // With a process namespace the kernel does this when its first process ends.
     if let Some(children) = children {
         while sys::kill_children(children) {
@@ -440,7 +440,7 @@ fn finish(ended: Ended, children: Option<BorrowedFd<'_>>) -> ! {
         }
     }
     sys::exit_now(match ended {
-        Ended::Exited(code) => code,
-        Ended::Signalled(signal) => 128 + signal,
+        ChildExit::Exited(code) => code,
+        ChildExit::Signalled(signal) => 128 + signal,
     })
 }

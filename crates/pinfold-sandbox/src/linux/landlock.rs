@@ -27,7 +27,7 @@ const SCOPE_SIGNALS: u64 = 1 << 1;
 const BIND_TCP: u64 = 1;
 const CONNECT_TCP: u64 = 1 << 1;
 
-/// What a ruleset has an opinion on.
+/// Access rights that a ruleset handles.
 #[derive(Clone, Copy)]
 pub(crate) struct Handles {
     /// Writing is refused but where it is allowed.

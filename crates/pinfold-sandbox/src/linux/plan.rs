@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::door::Relayed;
 use super::filter::{Backing, Filter, Group};
 use super::landlock::Handles;
-use super::steps::Step;
+use super::steps::MountStep;
 use super::view;
 use crate::command::Command;
 use crate::profile::{Limits, Network, Profile, Temp, Writes};
@@ -26,7 +26,7 @@ pub(crate) struct Plan {
     pub(crate) loopback: bool,
     /// Makes every address local, and the sockets at which what is sent there arrives.
     pub(crate) relayed: Option<Relayed>,
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<MountStep>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
     /// The command has a session of its own, with no terminal to control it.
@@ -38,12 +38,12 @@ pub(crate) struct Plan {
     pub(crate) handles: Handles,
     pub(crate) writable: Vec<CString>,
     pub(crate) readable: Vec<CString>,
-    /// Where sockets can be made, which no supervisor binds.
+    /// Places in which sockets can be created without the supervisor.
     pub(crate) bindable: Vec<CString>,
     pub(crate) filter: Filter,
-    /// Whether somebody will answer the questions of the filter.
+    /// A supervisor will answer the notifications of the filter.
     pub(crate) watched: bool,
-    /// Whether nothing works without them.
+    /// System calls are mediated: without notifications the start fails.
     pub(crate) mediated: Option<Carried>,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
@@ -54,7 +54,7 @@ pub(crate) struct Plan {
     pub(crate) supervisor: Pid,
 }
 
-/// How the supervisor stood towards signals before it became one.
+/// Signal state of the supervisor before the start.
 pub(crate) struct Before {
     pub(crate) mask: Signals,
     /// Signals that the command meets with their default action, whatever we do with them. The others stay as the
@@ -82,7 +82,7 @@ impl Plan {
         let (steps, slots, scratch) = view.map_or_else(Default::default, |v| (v.steps, v.slots, v.scratch));
         let backing = if full { Backing::Namespaces } else { Backing::Landlock };
         let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
-        let Granted { by_itself, carried } = granted(profile, &scratch);
+        let LandlockGrants { by_itself, carried } = granted(profile, &scratch);
         let landlock = sys::landlock_version().ok();
         let own_session = command.new_session || (command.terminal.is_none() && !sys::has_terminal());
         let group = match (own_session || command.terminal.is_some(), landlock) {
@@ -172,15 +172,15 @@ pub(crate) type Carried = Vec<PathBuf>;
 
 /// Places that Landlock grants.
 #[derive(Default)]
-struct Granted {
-    /// What a process writes by itself.
+struct LandlockGrants {
+    /// Places that a process writes by itself.
     by_itself: Vec<PathBuf>,
     /// Places of the run's own in which shared ones are mounted. A grant of such a place would reach those too, so that the
     /// supervisor does there what the process would do.
     carried: Carried,
 }
 
-fn granted(profile: &Profile, scratch: &[PathBuf]) -> Granted {
+fn granted(profile: &Profile, scratch: &[PathBuf]) -> LandlockGrants {
     let granted: &[PathBuf] = match (&profile.mediated, &profile.writes) {
         (Some(mediation), _) => &mediation.own,
         (None, Writes::Beneath(places)) => places,
@@ -192,7 +192,7 @@ fn granted(profile: &Profile, scratch: &[PathBuf]) -> Granted {
         Temp::Directory(_) | Temp::Private => None,
     };
     let all = granted.iter().chain(scratch).chain(layers.filter(|_| !scratch.is_empty())).chain(temporary);
-    let mut found = Granted::default();
+    let mut found = LandlockGrants::default();
     // Some are one directory by two names, and a grant is of the directory.
     let scratch_covers = scratch.iter().any(|place| has_shared_beneath(profile, place));
     for place in all.cloned() {
@@ -256,7 +256,7 @@ fn readable(profile: &Profile) -> io::Result<Vec<CString>> {
     found.iter().map(|path| c_string(path.as_os_str())).collect()
 }
 
-/// What shows through a cover.
+/// Returns the paths that stay visible through a cover.
 fn through(profile: &Profile) -> impl Iterator<Item = &Path> {
     let granted = match &profile.writes {
         Writes::Beneath(places) => places.as_slice(),
@@ -290,7 +290,7 @@ fn siblings(directory: &Path, hidden: &[&Path], found: &mut Vec<PathBuf>) -> io:
 
 fn limits(limits: Limits) -> Vec<(sys::LimitedResource, u64)> {
     let Limits { memory, processes, cpu_time, wall_time: _, file_size } = limits;
-    // A core file of a confined process belongs to nobody.
+    // No core files of a confined process.
     [
         (libc::RLIMIT_CORE, Some(0)),
         (libc::RLIMIT_DATA, memory),
@@ -303,7 +303,7 @@ fn limits(limits: Limits) -> Vec<(sys::LimitedResource, u64)> {
     .collect()
 }
 
-/// Where the program may be, as execvp(3) looks for it, along the path that it will see.
+/// Returns the candidates for the program, as execvp(3) searches `PATH` in the view of the run.
 fn candidates(program: &OsStr, environment: &[(OsString, OsString)], cwd: &Path) -> io::Result<Vec<CString>> {
     // Joined to a directory, the empty name would be that directory.
     if program.is_empty() || program.as_bytes().contains(&b'/') {

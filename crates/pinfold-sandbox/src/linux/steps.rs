@@ -1,4 +1,4 @@
-//! What a child does to its own view of the file system, as a list of steps that was written before the fork.
+//! Changes of a child to its mount namespace, as a list of steps allocated before the fork.
 //!
 //! The list is data so that the child need not allocate, so that its order can be read and tested, and so that
 //! a failure can be told as "this step, this path". Every place is opened with no link in its whole path and
@@ -16,8 +16,8 @@ pub(crate) type Slot = usize;
 
 /// One step.
 #[derive(Debug)]
-pub(crate) enum Step {
-    /// Nothing that happens here travels to the mounts outside.
+pub(crate) enum MountStep {
+    /// Makes the mounts private, so that no change propagates outside.
     Unshare,
     /// Takes a copy of what is mounted at `at`, to be attached later. Other file systems mounted below it come
     /// along read-only: they are not part of what was granted. `is` is the file that was judged.
@@ -29,9 +29,9 @@ pub(crate) enum Step {
     },
     /// Everything becomes read-only.
     ReadOnlyAll,
-    /// What is mounted at this place, and below it, becomes read-only.
+    /// Remounts a path and the mounts below it read-only.
     ReadOnly(CString),
-    /// What is mounted at this place becomes read-only, but not what is mounted on top of it.
+    /// Remounts a path read-only, but not the mounts on top of it.
     Seal(CString),
     /// A memory file system.
     Memory {
@@ -58,8 +58,8 @@ pub(crate) enum Step {
         slot: Slot,
         at: CString,
     },
-    /// Attaches what was taken over a place that is not to be seen. One that even the builder of the walls cannot reach,
-    /// since it lies in a private directory of somebody else, nobody inside reaches: they have fewer rights.
+    /// Attaches a copy over a hidden path. One in a private directory of another user, which the supervisor cannot reach, is
+    /// skipped: processes inside have fewer rights still.
     Hide {
         slot: Slot,
         at: CString,
@@ -76,7 +76,7 @@ pub(crate) enum Step {
     },
 }
 
-impl Step {
+impl MountStep {
     /// Carries the step out.
     pub(crate) fn perform(&self, slots: &mut [Option<OwnedFd>]) -> io::Result<()> {
         match self {
@@ -139,7 +139,7 @@ fn take(at: &CStr, writable: bool, is: Option<(u64, u64)>) -> io::Result<OwnedFd
     let tree = sys::clone_mount(place.as_fd(), true)?;
     if writable {
         sys::set_mount(tree.as_fd(), Attributes { set: RDONLY | NOSUID, clear: 0 }, true)?;
-        // What is read-only outside stays so: nobody inside could make it writable, and writing fails as it does outside.
+        // A mount that is read-only outside stays so: it cannot be made writable inside, and writing fails as it does outside.
         if !is_read_only {
             sys::set_mount(tree.as_fd(), Attributes { set: 0, clear: RDONLY }, false)?;
         }
@@ -161,8 +161,8 @@ fn pin(at: &CStr, read_only: bool) -> io::Result<()> {
     sys::attach_mount(tree.as_fd(), place.as_fd())
 }
 
-/// For error messages: what was being done, and where.
-impl fmt::Display for Step {
+/// Describes the step and its path for error messages.
+impl fmt::Display for MountStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = |path: &CString| path.to_string_lossy().into_owned();
         match self {

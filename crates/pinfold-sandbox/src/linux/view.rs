@@ -10,14 +10,14 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::steps::{Slot, Step};
+use super::steps::{MountStep, Slot};
 use crate::profile::{Layer, Profile, Temp, Writes};
 
 /// Device nodes that programs cannot do without. None of them stores anything.
 const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
 
-/// What programs read below `/run` although the rest of it is full of sockets: name resolution, and the
-/// software itself on systems that keep it there.
+/// Paths below `/run` that programs read, among the sockets there: name resolution, and the software itself on systems
+/// that keep it there.
 const KEPT: [&str; 6] = [
     "/run/current-system",
     "/run/booted-system",
@@ -27,15 +27,15 @@ const KEPT: [&str; 6] = [
     "/run/NetworkManager/resolv.conf",
 ];
 
-/// Where something private is mounted over what the machine has there.
+/// Directories with a private mount over those of the machine.
 const COVERED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
-/// Where the private file system keeps its parts. All of them are read-only or seen at their real place too.
+/// Directory with the parts of the private file system. All of them are read-only, or visible at their real path too.
 const BASE: &str = "/run/pinfold";
 
 /// The steps, and how many slots they use.
 pub(crate) struct View {
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<MountStep>,
     pub(crate) slots: usize,
     /// Private places that can be written inside, beside the granted ones.
     pub(crate) scratch: Vec<PathBuf>,
@@ -43,7 +43,7 @@ pub(crate) struct View {
 
 /// Writes down the steps for a profile. Looks at which places exist; changes nothing.
 pub(crate) fn view(profile: &Profile) -> io::Result<View> {
-    let mut writer = Writer { steps: vec![Step::Unshare], slots: 0 };
+    let mut writer = Writer { steps: vec![MountStep::Unshare], slots: 0 };
     let granted = writer.take_granted(profile)?;
     let temporary = writer.take_temporary(&profile.temp)?;
     let devices = writer.take_devices()?;
@@ -51,7 +51,7 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     let seen: Vec<PathBuf> = visible.iter().map(|place| place.at.clone()).collect();
     let layers = writer.make_layers(&profile.layers)?;
     if profile.writes != Writes::Anywhere {
-        writer.steps.push(Step::ReadOnlyAll);
+        writer.steps.push(MountStep::ReadOnlyAll);
     }
     let scratch = writer.private_parts(temporary)?;
     writer.devices(devices)?;
@@ -60,7 +60,7 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     // These were taken before everything became read-only. Modes and times are held by the mount alone.
     if profile.writes != Writes::Anywhere {
         for at in &seen {
-            writer.steps.push(Step::ReadOnly(c_path(at)?));
+            writer.steps.push(MountStep::ReadOnly(c_path(at)?));
         }
     }
     writer.attach_all(layers, &covers)?;
@@ -68,20 +68,20 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     writer.guards(profile)?;
     // Alone: a granted place, or a private copy of the run, may lie below.
     for cover in std::iter::once(Path::new("/run")).chain(profile.covered.iter().map(PathBuf::as_path)) {
-        writer.steps.push(Step::Seal(c_path(cover)?));
+        writer.steps.push(MountStep::Seal(c_path(cover)?));
     }
-    writer.steps.push(Step::Processes);
+    writer.steps.push(MountStep::Processes);
     Ok(View { steps: writer.steps, slots: writer.slots, scratch })
 }
 
 /// A place and the slot that waits to be attached there; whether it is a directory.
-struct Waiting {
+struct PendingMount {
     at: PathBuf,
     slot: Slot,
     directory: bool,
 }
 
-/// What is put on top of a place; the order is that of two at one place.
+/// A mount on top of a path; the variants are in the order of two at one path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Guard<'a> {
     Pinned,
@@ -91,7 +91,7 @@ enum Guard<'a> {
 }
 
 struct Writer {
-    steps: Vec<Step>,
+    steps: Vec<MountStep>,
     slots: usize,
 }
 
@@ -101,15 +101,15 @@ impl Writer {
         self.slots - 1
     }
 
-    fn take(&mut self, at: &Path, writable: bool) -> io::Result<Waiting> {
+    fn take(&mut self, at: &Path, writable: bool) -> io::Result<PendingMount> {
         let found = std::fs::symlink_metadata(at)?;
         let slot = self.slot();
         let is = writable.then(|| (found.dev(), found.ino()));
-        self.steps.push(Step::Take { at: c_path(at)?, writable, is, slot });
-        Ok(Waiting { at: at.to_owned(), slot, directory: found.is_dir() })
+        self.steps.push(MountStep::Take { at: c_path(at)?, writable, is, slot });
+        Ok(PendingMount { at: at.to_owned(), slot, directory: found.is_dir() })
     }
 
-    fn take_granted(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
+    fn take_granted(&mut self, profile: &Profile) -> io::Result<Vec<PendingMount>> {
         let Writes::Beneath(places) = &profile.writes else { return Ok(Vec::new()) };
         shallow_first(places).into_iter().map(|at| self.take(at, true)).collect()
     }
@@ -122,12 +122,12 @@ impl Writer {
         }
     }
 
-    fn take_devices(&mut self) -> io::Result<Vec<Waiting>> {
+    fn take_devices(&mut self) -> io::Result<Vec<PendingMount>> {
         let nodes = DEVICES.iter().map(|name| Path::new("/dev").join(name));
         nodes.filter(|at| at.exists()).map(|at| self.take(&at, false)).collect()
     }
 
-    fn take_visible(&mut self, profile: &Profile) -> io::Result<Vec<Waiting>> {
+    fn take_visible(&mut self, profile: &Profile) -> io::Result<Vec<PendingMount>> {
         let kept =
             KEPT.iter().map(PathBuf::from).filter(|at| at.symlink_metadata().is_ok_and(|m| !m.is_symlink()));
         // What is granted comes back by itself; what is not below a cover was never away.
@@ -142,60 +142,61 @@ impl Writer {
     }
 
     /// Layers are mounted on the spot, while their private part can still be written, and moved on top later.
-    fn make_layers(&mut self, layers: &[Layer]) -> io::Result<Vec<Waiting>> {
+    fn make_layers(&mut self, layers: &[Layer]) -> io::Result<Vec<PendingMount>> {
         layers
             .iter()
             .map(|layer| {
                 let at = c_path(&layer.shared)?;
                 let options = layer_options(layer)?;
-                self.steps.push(Step::Layer { at: at.clone(), options });
+                self.steps.push(MountStep::Layer { at: at.clone(), options });
                 let slot = self.slot();
-                self.steps.push(Step::Take { at, writable: true, is: None, slot });
-                Ok(Waiting { at: layer.shared.clone(), slot, directory: true })
+                self.steps.push(MountStep::Take { at, writable: true, is: None, slot });
+                Ok(PendingMount { at: layer.shared.clone(), slot, directory: true })
             })
             .collect()
     }
 
     /// One memory file system carries everything private; its parts are put where programs look for them.
     fn private_parts(&mut self, temporary: Option<[Slot; 2]>) -> io::Result<Vec<PathBuf>> {
-        self.steps.push(Step::Memory { at: c_path(Path::new("/run"))?, options: c"mode=0755".to_owned() });
+        self.steps
+            .push(MountStep::Memory { at: c_path(Path::new("/run"))?, options: c"mode=0755".to_owned() });
         for (name, mode) in [("", 0o755), ("/tmp", 0o1777), ("/shm", 0o1777), ("/dev", 0o755), ("/void", 0)] {
-            self.steps.push(Step::MakeDir(c_string(format!("{BASE}{name}").as_bytes())?, mode));
+            self.steps.push(MountStep::MakeDir(c_string(format!("{BASE}{name}").as_bytes())?, mode));
         }
-        self.steps.push(Step::MakeFile(c_string(format!("{BASE}/blank").as_bytes())?, 0));
+        self.steps.push(MountStep::MakeFile(c_string(format!("{BASE}/blank").as_bytes())?, 0));
         let mut scratch = Vec::new();
         for (i, at) in ["/tmp", "/var/tmp"].map(Path::new).into_iter().enumerate() {
             if !at.symlink_metadata().is_ok_and(|m| m.is_dir()) {
                 continue;
             }
             match temporary.and_then(|slots| slots.get(i).copied()) {
-                Some(slot) => self.steps.push(Step::Attach { slot, at: c_path(at)? }),
+                Some(slot) => self.steps.push(MountStep::Attach { slot, at: c_path(at)? }),
                 None => self.put(&Path::new(BASE).join("tmp"), at)?,
             }
             scratch.push(at.to_owned());
         }
         self.put(&Path::new(BASE).join("dev"), Path::new("/dev"))?;
         for (name, mode) in [("shm", 0o755), ("pts", 0o755)] {
-            self.steps.push(Step::MakeDir(c_path(&Path::new("/dev").join(name))?, mode));
+            self.steps.push(MountStep::MakeDir(c_path(&Path::new("/dev").join(name))?, mode));
         }
         self.put(&Path::new(BASE).join("shm"), Path::new("/dev/shm"))?;
         scratch.push(PathBuf::from("/dev/shm"));
-        self.steps.push(Step::Terminals(c_path(Path::new("/dev/pts"))?));
+        self.steps.push(MountStep::Terminals(c_path(Path::new("/dev/pts"))?));
         Ok(scratch)
     }
 
     /// Mounts what is at `from` at `at` too.
     fn put(&mut self, from: &Path, at: &Path) -> io::Result<()> {
         let slot = self.slot();
-        self.steps.push(Step::Take { at: c_path(from)?, writable: false, is: None, slot });
-        self.steps.push(Step::Attach { slot, at: c_path(at)? });
+        self.steps.push(MountStep::Take { at: c_path(from)?, writable: false, is: None, slot });
+        self.steps.push(MountStep::Attach { slot, at: c_path(at)? });
         Ok(())
     }
 
-    fn devices(&mut self, nodes: Vec<Waiting>) -> io::Result<()> {
+    fn devices(&mut self, nodes: Vec<PendingMount>) -> io::Result<()> {
         for node in nodes {
-            self.steps.push(Step::MakeFile(c_path(&node.at)?, 0o666));
-            self.steps.push(Step::Attach { slot: node.slot, at: c_path(&node.at)? });
+            self.steps.push(MountStep::MakeFile(c_path(&node.at)?, 0o666));
+            self.steps.push(MountStep::Attach { slot: node.slot, at: c_path(&node.at)? });
         }
         for (name, target) in [
             ("fd", "/proc/self/fd"),
@@ -205,7 +206,7 @@ impl Writer {
             ("ptmx", "pts/ptmx"),
         ] {
             let at = c_path(&Path::new("/dev").join(name))?;
-            self.steps.push(Step::MakeLink { target: c_string(target.as_bytes())?, at });
+            self.steps.push(MountStep::MakeLink { target: c_string(target.as_bytes())?, at });
         }
         Ok(())
     }
@@ -214,22 +215,22 @@ impl Writer {
     fn covers(&mut self, profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         for (number, cover) in profile.covered.iter().enumerate() {
             let empty = Path::new(BASE).join(format!("cover-{number}"));
-            self.steps.push(Step::MakeDir(c_path(&empty)?, 0o755));
+            self.steps.push(MountStep::MakeDir(c_path(&empty)?, 0o755));
             self.put(&empty, cover)?;
         }
         Ok(scratch.iter().chain([&PathBuf::from("/run")]).chain(&profile.covered).cloned().collect())
     }
 
-    fn attach_all(&mut self, waiting: Vec<Waiting>, covers: &[PathBuf]) -> io::Result<()> {
+    fn attach_all(&mut self, waiting: Vec<PendingMount>, covers: &[PathBuf]) -> io::Result<()> {
         for place in waiting {
             self.make_way(&place, covers)?;
-            self.steps.push(Step::Attach { slot: place.slot, at: c_path(&place.at)? });
+            self.steps.push(MountStep::Attach { slot: place.slot, at: c_path(&place.at)? });
         }
         Ok(())
     }
 
     /// Below a covered directory the place to mount on has to be made first.
-    fn make_way(&mut self, place: &Waiting, covers: &[PathBuf]) -> io::Result<()> {
+    fn make_way(&mut self, place: &PendingMount, covers: &[PathBuf]) -> io::Result<()> {
         let Some((cover, below)) = covers.iter().find_map(|c| Some((c, place.at.strip_prefix(c).ok()?)))
         else {
             return Ok(());
@@ -239,9 +240,9 @@ impl Writer {
         while let Some(name) = names.next() {
             at.push(name);
             if names.peek().is_some() || place.directory {
-                self.steps.push(Step::MakeDir(c_path(&at)?, 0o755));
+                self.steps.push(MountStep::MakeDir(c_path(&at)?, 0o755));
             } else {
-                self.steps.push(Step::MakeFile(c_path(&at)?, 0o644));
+                self.steps.push(MountStep::MakeFile(c_path(&at)?, 0o644));
             }
         }
         Ok(())
@@ -271,19 +272,19 @@ impl Writer {
         all.sort_by_cached_key(|(path, kind)| (path.components().count(), *kind));
         for (number, (path, kind)) in all.into_iter().enumerate() {
             match kind {
-                Guard::Pinned => self.steps.push(Step::Pin { at: c_path(path)?, read_only: false }),
-                Guard::ReadOnly => self.steps.push(Step::Pin { at: c_path(path)?, read_only: true }),
+                Guard::Pinned => self.steps.push(MountStep::Pin { at: c_path(path)?, read_only: false }),
+                Guard::ReadOnly => self.steps.push(MountStep::Pin { at: c_path(path)?, read_only: true }),
                 Guard::Detour(to) => {
                     let link = Path::new(BASE).join(format!("way-{number}"));
-                    self.steps.push(Step::MakeLink { target: c_path(to)?, at: c_path(&link)? });
-                    self.steps.push(Step::Detour { link: c_path(&link)?, at: c_path(path)? });
+                    self.steps.push(MountStep::MakeLink { target: c_path(to)?, at: c_path(&link)? });
+                    self.steps.push(MountStep::Detour { link: c_path(&link)?, at: c_path(path)? });
                 }
                 Guard::Hidden => {
                     let cover = if std::fs::symlink_metadata(path)?.is_dir() { "void" } else { "blank" };
                     let slot = self.slot();
                     let at = c_path(&Path::new(BASE).join(cover))?;
-                    self.steps.push(Step::Take { at, writable: false, is: None, slot });
-                    self.steps.push(Step::Hide { slot, at: c_path(path)? });
+                    self.steps.push(MountStep::Take { at, writable: false, is: None, slot });
+                    self.steps.push(MountStep::Hide { slot, at: c_path(path)? });
                 }
             }
         }

@@ -1,15 +1,15 @@
-//! What a call would do to which place, and what becomes of it.
+//! Attempts: the effect of a system call on a path, and the reply to it.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use super::held::Held;
 use super::limits::Limit;
+use super::pending_syscall::PendingSyscall;
 use crate::identity::FileIdentity;
 use crate::turn::Turn;
 
-/// What a call would do to a place.
+/// Intended effect of a system call on a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Intent {
     /// Open for reading.
@@ -57,7 +57,7 @@ pub enum Detail {
     LinkText(OsString),
     /// The place that is moved, for [`Intent::MoveTo`].
     From(PathBuf),
-    /// The place whose file gets its second name, for [`Intent::MoveTo`].
+    /// The path whose file gets its second name, for [`Intent::MoveTo`].
     SecondNameOf(PathBuf),
     /// The place where a moved file goes, for [`Intent::MoveFrom`].
     To(PathBuf),
@@ -65,7 +65,7 @@ pub enum Detail {
     Exchange(PathBuf),
     /// The new permission bits.
     Mode(u32),
-    /// The same for what is no directory, with a bit that lends the rights of its owner or group to whoever runs it.
+    /// The same for what is no directory, with a bit that lends the rights of its owner or group to any process that runs it.
     SetId(u32),
     /// Extended attributes, an access control list included.
     Attribute(OsString),
@@ -76,36 +76,36 @@ pub enum Detail {
 pub struct Attempt {
     /// The process or thread, as numbered outside.
     pub pid: i32,
-    /// What it would do.
+    /// Intended effect.
     pub intent: Intent,
-    /// Where: an absolute path, the links of its parent followed. For a socket its family, for a connection or a name its
+    /// An absolute path, the links of its parent followed. For a socket its family, for a connection or a name its
     /// address: `ADDRESS:PORT`, the path of a socket (with its links), or `@` and its abstract name.
     pub place: PathBuf,
     /// More about it.
     pub detail: Detail,
 }
 
-/// What becomes of a call. Of a call with two places the later in this list.
+/// Reply to a system call. Of two paths the later in this list wins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reply {
-    /// It goes on; no wall is known to stand there, and what it may do the kernel says.
+    /// The call continues; no limit is known there, and the kernel decides.
     GoOn,
-    /// It is allowed. Where calls are [mediated](crate::Profile::mediated) the supervisor carries it out through what it
-    /// has opened; elsewhere it goes on.
+    /// The call is allowed. Where calls are [mediated](crate::Profile::mediated) the supervisor executes it through its
+    /// handles; elsewhere it continues.
     CarryOut,
-    /// It waits, if it is understood whole: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is what the machine
-    /// says where no walls are.
+    /// The call waits, if it is fully understood: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is that of
+    /// the machine without the sandbox.
     Hold,
-    /// It fails as between two file systems: programs then copy. One of its places the run writes by itself, so that nobody
-    /// knows what is moved or linked from there by the time it is done.
+    /// The call fails with `EXDEV`, as between two file systems: programs then copy. The run writes one of the paths by
+    /// itself, so that the moved or linked content is unknown by the time of the call.
     Apart,
-    /// It goes on to meet a wall.
+    /// The call continues and fails by the sandbox.
     MeetWall,
-    /// It fails with "permission denied".
+    /// The call fails with `EACCES`.
     Refuse,
 }
 
-/// What was carried out.
+/// An executed system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Done {
     /// The attempt: of a call with two places there is one for each.
@@ -126,7 +126,7 @@ pub struct LinkedFile {
     pub names: u64,
 }
 
-/// Someone who is told of attempts. Called on the supervisor's thread: the process waits meanwhile.
+/// Observer of attempts. Called on the supervisor's thread: the process waits meanwhile.
 pub trait Watcher {
     /// Keeps other supervisors from doing meanwhile what the judgement of these attempts would not hold for. What it returns is
     /// kept until they are carried out, or answered in another way.
@@ -158,9 +158,9 @@ pub trait Watcher {
         let _ = (limit, pid);
     }
 
-    /// What is put in place of the content of a file that is renamed: the supervisor writes it to a new file, which gets the
-    /// name. So the content is what was looked at, whatever descriptors of the old file are still open. `None`: it is renamed
-    /// as it is.
+    /// Returns the content in place of that of a renamed file: the supervisor writes it to a new file, which gets the name.
+    /// So the judged content counts, whatever descriptors of the old file are still open. `None`: the file is renamed as it
+    /// is.
     fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         let _ = attempts;
         None
@@ -179,7 +179,7 @@ pub trait Watcher {
     }
 
     /// Takes over a call that is to wait. It comes back at once: others are waiting to be looked at.
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: PendingSyscall) {
         drop(held);
     }
 

@@ -7,16 +7,16 @@ use std::path::PathBuf;
 
 /// A call that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
-    /// What it would do.
+pub struct Syscall {
+    /// The operation.
     pub deed: Deed,
-    /// Where each path of the deed led, in their order, when the watcher was told: absolute and free of links.
+    /// The resolved paths of the operation, in their order, at the time of the attempt: absolute and free of links.
     pub places: Vec<PathBuf>,
-    /// Who would.
+    /// The calling process.
     pub caller: Caller,
 }
 
-/// Who made a call, as the kernel told at that moment.
+/// The process of a system call, as the kernel described it at that moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The process or thread, as numbered outside.
@@ -31,26 +31,26 @@ pub struct Caller {
     pub umask: u32,
 }
 
-/// What a call would do. Paths are as the caller named them, made absolute: links and `..` are still in them.
+/// Operation of a system call. Paths are as the caller named them, made absolute: links and `..` are still in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Deed {
     /// Open for writing.
     Open(Opening),
     /// Make a directory.
     MakeDir {
-        /// Where.
+        /// The path.
         at: PathBuf,
         /// Its mode, before the umask.
         mode: u32,
     },
     /// Remove what is no directory.
     Remove {
-        /// Where.
+        /// The path.
         at: PathBuf,
     },
     /// Remove an empty directory.
     RemoveDir {
-        /// Where.
+        /// The path.
         at: PathBuf,
     },
     /// Give another name.
@@ -59,7 +59,7 @@ pub enum Deed {
         from: PathBuf,
         /// The new one.
         to: PathBuf,
-        /// Whether what stands there gives way.
+        /// An existing file is replaced.
         replace: bool,
     },
     /// Give a file a second name.
@@ -71,45 +71,45 @@ pub enum Deed {
     },
     /// Make a symbolic link.
     Symlink {
-        /// What it is to hold.
+        /// The text of the link.
         text: OsString,
-        /// Where.
+        /// The path.
         at: PathBuf,
     },
     /// Cut or extend a file to a length.
     Truncate {
-        /// Where.
+        /// The path.
         at: PathBuf,
         /// The length.
         length: u64,
     },
     /// Change the permission bits.
     SetMode {
-        /// Where.
+        /// The path.
         at: PathBuf,
         /// The new ones: `rwx` for owner, group and others.
         mode: u32,
-        /// Whether a link in the last place stands for what it leads to.
+        /// A link in the last component is followed.
         follow: bool,
     },
     /// Change the owner.
     SetOwner {
-        /// Where.
+        /// The path.
         at: PathBuf,
         /// The new user, if it changes.
         owner: Option<u32>,
         /// The new group, if it changes.
         group: Option<u32>,
-        /// Whether a link in the last place stands for what it leads to.
+        /// A link in the last component is followed.
         follow: bool,
     },
     /// Change the times.
     SetTimes {
-        /// Where.
+        /// The path.
         at: PathBuf,
         /// Last access and last change.
         times: [Time; 2],
-        /// Whether a link in the last place stands for what it leads to.
+        /// A link in the last component is followed.
         follow: bool,
     },
 }
@@ -133,38 +133,38 @@ impl Deed {
     }
 }
 
-/// How a file is to be opened.
+/// Arguments of opening a file.
 #[expect(clippy::struct_excessive_bools, reason = "flags of open(2), each as it was said")]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opening {
-    /// Where.
+    /// The path.
     pub at: PathBuf,
-    /// For reading too.
+    /// Open for reading.
     pub read: bool,
-    /// For writing. An opening that only makes the file has not even that.
+    /// Open for writing. Not set where the call only creates the file.
     pub write: bool,
     /// Whatever is written goes to the end.
     pub append: bool,
     /// Its content goes first.
     pub truncate: bool,
-    /// It is made if it is missing, with this mode before the umask.
+    /// Creates a missing file, with this mode before the umask.
     pub create: Option<u32>,
-    /// It must be missing.
+    /// The file must be missing.
     pub exclusive: bool,
-    /// Whether a link in the last place stands for what it leads to.
+    /// A link in the last component is followed.
     pub follow: bool,
     /// Reading and writing never wait.
     pub nonblocking: bool,
-    /// What is written is on the disk when the call returns; with all that belongs to it.
+    /// Writes reach the disk before they return.
     pub sync: Option<Sync>,
     /// The descriptor ends with the program.
     pub close_on_exec: bool,
 }
 
-/// How much is on the disk when a write returns.
+/// Extent of what is on the disk when a write returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// What is needed to read it again (`O_DSYNC`).
+    /// Content, and metadata that reading needs (`O_DSYNC`).
     Content,
     /// Everything (`O_SYNC`).
     All,
@@ -181,7 +181,7 @@ pub enum Time {
     At {
         /// Seconds.
         seconds: i64,
-        /// And nanoseconds.
+        /// Nanoseconds.
         nanoseconds: u32,
     },
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::file_call::Base;
+use super::file_call::BaseDirectory;
 use crate::sys::Pid;
 
 /// Threads that are remembered. When there are more, all are forgotten and met anew.
@@ -18,11 +18,11 @@ const MOST: usize = 512;
 /// by that, since nothing is found below the directory of one that has ended.
 #[derive(Default)]
 pub(super) struct Callers {
-    known: HashMap<Pid, Caller>,
+    known: HashMap<Pid, CallerThread>,
 }
 
 /// One thread.
-pub(super) struct Caller {
+pub(super) struct CallerThread {
     directory: OwnedFd,
     /// `None` until it is asked for, and after a change.
     umask: Option<u32>,
@@ -35,13 +35,13 @@ impl Callers {
     ///
     /// # Errors
     /// `ENOENT` when it is gone.
-    pub(super) fn get(&mut self, pid: Pid) -> io::Result<&mut Caller> {
+    pub(super) fn get(&mut self, pid: Pid) -> io::Result<&mut CallerThread> {
         if !self.known.contains_key(&pid) {
             if self.known.len() >= MOST {
                 self.known.clear();
             }
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
-            self.known.insert(pid, Caller { directory, umask: None });
+            self.known.insert(pid, CallerThread { directory, umask: None });
         }
         self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -57,7 +57,7 @@ impl Callers {
     }
 }
 
-impl Caller {
+impl CallerThread {
     /// Its own directory in `/proc`, which `/proc/self` stands for.
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
@@ -67,27 +67,27 @@ impl Caller {
     ///
     /// # Errors
     /// `EBADF`, `ENOTDIR`.
-    pub(super) fn base(&self, base: Base) -> io::Result<OwnedFd> {
+    pub(super) fn base(&self, base: BaseDirectory) -> io::Result<OwnedFd> {
         let opened = match base {
-            Base::Cwd => openat(&self.directory, "cwd", DIRECTORY, Mode::empty()),
-            Base::Descriptor(fd) => openat(&self.directory, fd_name(fd), DIRECTORY, Mode::empty()),
+            BaseDirectory::Cwd => openat(&self.directory, "cwd", DIRECTORY, Mode::empty()),
+            BaseDirectory::Descriptor(fd) => openat(&self.directory, fd_name(fd), DIRECTORY, Mode::empty()),
         };
         opened.map_err(|error| self.missing(error))
     }
 
-    /// Which directory that is: device and inode.
+    /// Returns device and inode of the directory.
     ///
     /// # Errors
     /// `EBADF`.
-    pub(super) fn identity(&self, base: Base) -> io::Result<(u64, u64)> {
+    pub(super) fn identity(&self, base: BaseDirectory) -> io::Result<(u64, u64)> {
         let found = match base {
-            Base::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
-            Base::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
+            BaseDirectory::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
+            BaseDirectory::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
         };
         found.map(|found| (found.st_dev, found.st_ino)).map_err(|error| self.missing(error))
     }
 
-    /// What an error below its directory means: the thread is gone, or it has no such descriptor.
+    /// Converts an error below the directory of the thread: it is gone, or has no such descriptor.
     fn missing(&self, error: Errno) -> io::Error {
         match error {
             Errno::NOENT if self.lives() => io::Error::from_raw_os_error(libc::EBADF),
@@ -100,7 +100,7 @@ impl Caller {
         statat(&self.directory, c"cwd", AtFlags::SYMLINK_NOFOLLOW).is_ok()
     }
 
-    /// What one of its descriptors stands for, whatever that is.
+    /// Opens the object of one of its descriptors, of any type.
     ///
     /// # Errors
     /// `EBADF`.
@@ -117,7 +117,7 @@ impl Caller {
         Ok(openat(&self.directory, "root", DIRECTORY, Mode::empty())?)
     }
 
-    /// Which mode bits what it makes does not get.
+    /// Returns the umask.
     ///
     /// # Errors
     /// `ESRCH` when it is gone.

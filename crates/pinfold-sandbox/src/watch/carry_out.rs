@@ -1,8 +1,8 @@
 //! Calls of confined processes, carried out by the supervisor through the directories and files that it holds.
 //!
-//! What was judged is what is touched: no path is looked up again, and the kernel never reads the caller's copy of it. Each
-//! call is made with the rights of the caller and no more: its user, none of the capabilities that nobody inside has, and
-//! its umask. Nothing here waits for anything: an open that would wait is tried again beside the others.
+//! The judged object is the touched one: no path is looked up again, and the kernel never reads the caller's copy of it. Each
+//! call is made with the rights of the caller and no more: its user, no capability, as inside, and
+//! its umask. Nothing here blocks: an open that would wait is retried beside the others.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -19,21 +19,21 @@ use rustix::io::Errno;
 
 use super::attempt::LinkedFile;
 use super::call::Time;
-use super::file_call::{Change, OpenCall, SET_ID};
-use super::walk::{Entry, Place, error, own_name};
+use super::file_call::{OpenCall, RequestedChange, SET_ID};
+use super::walk::{HeldEntry, ResolvedPath, error, own_name};
 
 /// Returns whether a file that has other names may be changed.
 pub(super) type MayChange<'a> = &'a mut dyn FnMut(LinkedFile) -> bool;
 
-/// How an open ended.
-pub(super) enum Opened {
+/// Result of an open.
+pub(super) enum OpenOutcome {
     File(OwnedFd),
-    /// It would wait: for the other end of a pipe, or for a lease that another holds.
+    /// The open would wait: for the other end of a pipe, or for a lease that another process holds.
     Waits,
 }
 
 /// Opens a file for writing, making it if that was asked for. It is cut when it is known which file it is.
-pub(super) fn open(place: &Place, call: &OpenCall, may: MayChange<'_>) -> io::Result<Opened> {
+pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) -> io::Result<OpenOutcome> {
     let wanted = OFlags::from_bits_retain(call.flags.cast_unsigned());
     // A link in the last component was followed before, and none put there since is. Nothing here waits, and no terminal
     // becomes the supervisor's.
@@ -44,12 +44,14 @@ pub(super) fn open(place: &Place, call: &OpenCall, may: MayChange<'_>) -> io::Re
         Mode::empty()
     };
     let opened = match place {
-        Place::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, mode),
-        Place::Object(held) => reopen(held.handle.as_fd(), flags, mode),
+        ResolvedPath::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, mode),
+        ResolvedPath::Object(held) => reopen(held.handle.as_fd(), flags, mode),
     };
     let file = match opened {
         Ok(file) => file,
-        Err(Errno::NXIO | Errno::AGAIN) if !wanted.contains(OFlags::NONBLOCK) => return Ok(Opened::Waits),
+        Err(Errno::NXIO | Errno::AGAIN) if !wanted.contains(OFlags::NONBLOCK) => {
+            return Ok(OpenOutcome::Waits);
+        }
         Err(error) => return Err(error.into()),
     };
     if call.is_written() {
@@ -66,7 +68,7 @@ pub(super) fn open(place: &Place, call: &OpenCall, may: MayChange<'_>) -> io::Re
         );
         fcntl_setfl(&file, status)?;
     }
-    Ok(Opened::File(file))
+    Ok(OpenOutcome::File(file))
 }
 
 /// Cuts a file as `O_TRUNC` does, which works on what is opened for reading too.
@@ -87,7 +89,7 @@ fn is_regular(found: &Stat) -> bool {
 ///
 /// # Errors
 /// `EPERM` where it may not be changed.
-fn ask_if_linked(place: &Place, found: &Stat, may: MayChange<'_>) -> io::Result<()> {
+fn ask_if_linked(place: &ResolvedPath, found: &Stat, may: MayChange<'_>) -> io::Result<()> {
     #[allow(clippy::useless_conversion, reason = "the type differs between machines")]
     let names = u64::from(found.st_nlink);
     let inode = (found.st_dev, found.st_ino);
@@ -113,15 +115,15 @@ fn reopen(held: BorrowedFd<'_>, flags: OFlags, mode: Mode) -> rustix::io::Result
 ///
 /// # Errors
 /// `errno` where the path names none: `/`, `..`, an open file.
-fn entry(place: &Place, errno: i32) -> io::Result<&Entry> {
+fn entry(place: &ResolvedPath, errno: i32) -> io::Result<&HeldEntry> {
     match place {
-        Place::Entry(entry) => Ok(entry),
-        Place::Object(_) => Err(error(errno)),
+        ResolvedPath::Entry(entry) => Ok(entry),
+        ResolvedPath::Object(_) => Err(error(errno)),
     }
 }
 
 /// Makes a directory.
-pub(super) fn make_dir(place: &Place, mode: u32) -> io::Result<()> {
+pub(super) fn make_dir(place: &ResolvedPath, mode: u32) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;
     Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
 }
@@ -133,7 +135,7 @@ pub(super) fn is_node(mode: u32) -> bool {
 }
 
 /// Makes a file, a pipe or a socket; never a device.
-pub(super) fn make_node(place: &Place, mode: u32, device: u64) -> io::Result<()> {
+pub(super) fn make_node(place: &ResolvedPath, mode: u32, device: u64) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;
     let kind = match mode & libc::S_IFMT {
         0 | libc::S_IFREG => FileType::RegularFile,
@@ -147,10 +149,10 @@ pub(super) fn make_node(place: &Place, mode: u32, device: u64) -> io::Result<()>
 /// Renames. `elsewhere`: the same two directories as they are mounted outside, for places that only the mounts inside keep
 /// apart.
 pub(super) fn rename(
-    from: &Place,
-    to: &Place,
+    from: &ResolvedPath,
+    to: &ResolvedPath,
     flags: u32,
-    elsewhere: impl FnOnce(&Entry, &Entry) -> Option<(OwnedFd, OwnedFd)>,
+    elsewhere: impl FnOnce(&HeldEntry, &HeldEntry) -> Option<(OwnedFd, OwnedFd)>,
 ) -> io::Result<()> {
     let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
     if flags & libc::RENAME_WHITEOUT != 0 {
@@ -169,7 +171,7 @@ pub(super) fn rename(
 /// Renames a file as far as others can see: its name goes, and the other one is that of a new file with this content, and
 /// with its mode and time. git tells by the time of its index which files could have changed unseen since. Nothing is
 /// synchronized: git asks for that only where it is configured.
-pub(super) fn replace(from: &Place, to: &Place, flags: u32, content: &[u8]) -> io::Result<()> {
+pub(super) fn replace(from: &ResolvedPath, to: &ResolvedPath, flags: u32, content: &[u8]) -> io::Result<()> {
     let (from, to) = (entry(from, libc::EBUSY)?, entry(to, libc::EBUSY)?);
     if flags != 0 {
         return Err(error(libc::EINVAL));
@@ -221,13 +223,13 @@ fn modified_at(file: &Stat) -> Timestamps {
 
 /// Gives a file a second name. The first may be a link itself.
 pub(super) fn link(
-    from: &Place,
-    to: &Place,
-    elsewhere: impl FnOnce(&Entry, &Entry) -> Option<(OwnedFd, OwnedFd)>,
+    from: &ResolvedPath,
+    to: &ResolvedPath,
+    elsewhere: impl FnOnce(&HeldEntry, &HeldEntry) -> Option<(OwnedFd, OwnedFd)>,
 ) -> io::Result<()> {
     let to = entry(to, libc::EEXIST)?;
     match from {
-        Place::Entry(from) => {
+        ResolvedPath::Entry(from) => {
             match linkat(&from.parent, &from.name, &to.parent, &to.name, AtFlags::empty()) {
                 Err(Errno::XDEV) => {
                     let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
@@ -236,7 +238,7 @@ pub(super) fn link(
                 other => Ok(other?),
             }
         }
-        Place::Object(from) => {
+        ResolvedPath::Object(from) => {
             let name = own_name(from.handle.as_fd());
             Ok(linkat(rustix::fs::CWD, name, &to.parent, &to.name, AtFlags::SYMLINK_FOLLOW)?)
         }
@@ -244,27 +246,29 @@ pub(super) fn link(
 }
 
 /// Makes a symbolic link.
-pub(super) fn symlink(text: &OsStr, place: &Place) -> io::Result<()> {
+pub(super) fn symlink(text: &OsStr, place: &ResolvedPath) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;
     Ok(symlinkat(text, &entry.parent, &entry.name)?)
 }
 
 /// Removes a name.
-pub(super) fn remove(place: &Place, directory: bool) -> io::Result<()> {
+pub(super) fn remove(place: &ResolvedPath, directory: bool) -> io::Result<()> {
     let entry = entry(place, if directory { libc::ENOTEMPTY } else { libc::EISDIR })?;
     let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
     Ok(unlinkat(&entry.parent, &entry.name, flags)?)
 }
 
 /// Cuts or extends a file. `most`: the largest file that the caller may make.
-pub(super) fn truncate(place: &Place, length: u64, most: u64, may: MayChange<'_>) -> io::Result<()> {
+pub(super) fn truncate(place: &ResolvedPath, length: u64, most: u64, may: MayChange<'_>) -> io::Result<()> {
     if length > most {
         return Err(error(libc::EFBIG));
     }
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match place {
-        Place::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, Mode::empty()),
-        Place::Object(held) => reopen(held.handle.as_fd(), flags, Mode::empty()),
+        ResolvedPath::Entry(entry) => {
+            openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, Mode::empty())
+        }
+        ResolvedPath::Object(held) => reopen(held.handle.as_fd(), flags, Mode::empty()),
     };
     match file {
         // A pipe, which has no length.
@@ -278,44 +282,44 @@ pub(super) fn truncate(place: &Place, length: u64, most: u64, may: MayChange<'_>
 }
 
 /// Changes attributes of what is there.
-pub(super) fn change(place: &Place, change: &Change, may: MayChange<'_>) -> io::Result<()> {
+pub(super) fn change(place: &ResolvedPath, change: &RequestedChange, may: MayChange<'_>) -> io::Result<()> {
     let handle = place.handle()?;
     let found = fstat(&handle)?;
     if is_seen_by_other_names(change, &found) {
         ask_if_linked(place, &found, may)?;
     }
     match change {
-        Change::Mode(mode) => set_mode(&handle, &found, *mode),
-        Change::Owner { owner, group } => {
+        RequestedChange::Mode(mode) => set_mode(&handle, &found, *mode),
+        RequestedChange::Owner { owner, group } => {
             let (owner, group) = (owner.map(Uid::from_raw), group.map(Gid::from_raw));
             Ok(chownat(&handle, c"", owner, group, AtFlags::EMPTY_PATH)?)
         }
-        Change::Times(times) => {
+        RequestedChange::Times(times) => {
             let [last_access, last_modification] = times.map(timespec);
             let times = Timestamps { last_access, last_modification };
             Ok(utimensat(&handle, c"", &times, AtFlags::EMPTY_PATH)?)
         }
-        Change::SetAttribute { name, value, flags } => {
+        RequestedChange::SetAttribute { name, value, flags } => {
             let flags = XattrFlags::from_bits(*flags).ok_or_else(|| error(libc::EINVAL))?;
             Ok(rustix::fs::setxattr(own_name(handle.as_fd()), name.as_bytes(), value, flags)?)
         }
-        Change::RemoveAttribute { name } => {
+        RequestedChange::RemoveAttribute { name } => {
             Ok(rustix::fs::removexattr(own_name(handle.as_fd()), name.as_bytes())?)
         }
     }
 }
 
-/// Returns whether a change of attributes would matter to who knows the file by another name: what stays as it is does not, nor
-/// do times, which git sets anew for each object that it would write again.
-fn is_seen_by_other_names(change: &Change, found: &Stat) -> bool {
+/// Returns whether a change of attributes is seen by the other names of the file: one without effect is not, nor
+/// are times, which git sets anew for each object that it would write again.
+fn is_seen_by_other_names(change: &RequestedChange, found: &Stat) -> bool {
     match change {
-        Change::Mode(mode) => mode & MODES != found.st_mode & MODES,
-        Change::Owner { owner, group } => {
+        RequestedChange::Mode(mode) => mode & MODES != found.st_mode & MODES,
+        RequestedChange::Owner { owner, group } => {
             owner.is_some_and(|owner| owner != found.st_uid)
                 || group.is_some_and(|group| group != found.st_gid)
         }
-        Change::Times(_) => false,
-        Change::SetAttribute { .. } | Change::RemoveAttribute { .. } => true,
+        RequestedChange::Times(_) => false,
+        RequestedChange::SetAttribute { .. } | RequestedChange::RemoveAttribute { .. } => true,
     }
 }
 
@@ -323,7 +327,7 @@ fn set_mode(handle: &OwnedFd, found: &Stat, mode: u32) -> io::Result<()> {
     match FileType::from_raw_mode(found.st_mode) {
         FileType::Symlink => return Err(error(libc::EOPNOTSUPP)),
         FileType::Directory => {}
-        // Whoever judged it saw nothing there, or a directory.
+        // The judgement saw nothing there, or a directory.
         _ if mode & SET_ID != 0 => return Err(error(libc::EPERM)),
         _ => {}
     }

@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 
 use super::absolute;
 use super::attempt::{Attempt, Detail, Intent, Watcher};
-use super::connect::{Asked, answer_if_there};
+use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
-use crate::sys::{self, Answer, Pid};
+use crate::sys::{self, NotifyResponse, Pid};
 
 /// The longest address that the kernel takes (`struct sockaddr_un`).
 const LONGEST: u64 = 110;
@@ -25,7 +25,7 @@ const LONGEST: u64 = 110;
 /// Returns whether a call wants a socket that can be handed out. Its arguments are in registers. Datagrams go to any address that
 /// they name, and some kernels let go of the lost end of a pair for packets, which connects anew then: neither is handed out.
 pub(super) fn makes(question: &libc::seccomp_notif) -> bool {
-    /// What of the second argument is no flag.
+    /// The bits of the second argument that are no flags.
     const TYPE: u64 = 0xf;
     let [family, kind, protocol, ..] = question.data.args;
     i64::from(question.data.nr) == libc::SYS_socket
@@ -35,7 +35,7 @@ pub(super) fn makes(question: &libc::seccomp_notif) -> bool {
 }
 
 /// Answers with a socket that reaches nothing.
-pub(super) fn hand_out(asked: &Asked<'_>) -> io::Result<()> {
+pub(super) fn hand_out(asked: &ConnectQuestion<'_>) -> io::Result<()> {
     let [_, kind, ..] = asked.question.data.args;
     let id = asked.question.id;
     let has = |flag: i32| int(kind) & flag == flag;
@@ -45,21 +45,25 @@ pub(super) fn hand_out(asked: &Asked<'_>) -> io::Result<()> {
         Ok(()) => Ok(()),
         Err(error) => {
             let errno = error.raw_os_error().unwrap_or(libc::ENOBUFS);
-            answer_if_there(asked.listener, id, Answer::Fail(errno))
+            answer_if_there(asked.listener, id, NotifyResponse::Fail(errno))
         }
     }
 }
 
 /// Refuses a `connect` or `bind` to a socket of this machine, and tells of it. False, and no answer, where the address is of
 /// another family.
-pub(super) fn refuse(asked: &Asked<'_>, intent: Intent, watcher: &mut dyn Watcher) -> io::Result<bool> {
+pub(super) fn refuse(
+    asked: &ConnectQuestion<'_>,
+    intent: Intent,
+    watcher: &mut dyn Watcher,
+) -> io::Result<bool> {
     let pid = asked.question.pid.cast_signed();
     let [_, at, len, ..] = asked.question.data.args;
     let Some(place) = named(pid, at, len) else { return Ok(false) };
     // Else its number may mean another process by now.
     if sys::still_asking(asked.listener.as_fd(), asked.question.id) {
         watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None });
-        answer_if_there(asked.listener, asked.question.id, Answer::Fail(libc::EACCES))?;
+        answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(libc::EACCES))?;
     }
     Ok(true)
 }

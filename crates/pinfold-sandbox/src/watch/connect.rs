@@ -24,7 +24,7 @@ use super::absolute;
 use super::attempt::{Attempt, Detail, Intent, Reply, Watcher};
 use super::file_call::int;
 use super::rights::without_capabilities;
-use crate::sys::{self, Answer, Pid};
+use crate::sys::{self, NotifyResponse, Pid};
 
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
 const LONGEST: u64 = 128;
@@ -36,10 +36,10 @@ const MOST_WAITING: usize = 64;
 /// After how long a thread that waits looks whether its caller still does.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// What such a thread needs: it makes two system calls over and over.
+/// Stack of such a thread: it makes two system calls over and over.
 const STACK: usize = 64 * 1024;
 
-/// Which sockets of this machine can be reached.
+/// The sockets of this machine that can be reached.
 pub(crate) struct Local {
     /// Sockets, and directories whose sockets are meant: absolute and free of links.
     declared: Vec<PathBuf>,
@@ -52,7 +52,7 @@ pub(crate) struct Local {
 
 /// An address that was read.
 enum Meant {
-    /// Of the run's own network, as the caller wrote it.
+    /// An address of the run's own network, as the caller wrote it.
     Internet(Vec<u8>),
     /// A socket that was found and is held.
     Socket(OwnedFd),
@@ -60,7 +60,7 @@ enum Meant {
 
 /// Reason why nothing is connected.
 enum Miss {
-    /// As the kernel would say it.
+    /// The error of the kernel.
     Error(i32),
     /// This socket of the machine was not declared.
     Undeclared(PathBuf),
@@ -72,8 +72,8 @@ impl From<io::Error> for Miss {
     }
 }
 
-/// Where the answer goes.
-pub(super) struct Asked<'a> {
+/// A notification of `connect`, with the listener for its response.
+pub(super) struct ConnectQuestion<'a> {
     pub(super) listener: &'a Arc<OwnedFd>,
     pub(super) question: &'a libc::seccomp_notif,
 }
@@ -92,7 +92,7 @@ impl Local {
     }
 
     /// Carries out a `connect`, here or on a thread where it may have to wait, and answers it.
-    pub(super) fn connect(&self, asked: &Asked<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
+    pub(super) fn connect(&self, asked: &ConnectQuestion<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
         let [number, address, len, ..] = asked.question.data.args;
         let answer = |answer| answer_if_there(asked.listener, id, answer);
@@ -107,10 +107,10 @@ impl Local {
         }
         let (socket, meant) = match meant {
             Ok(found) => found,
-            Err(Miss::Error(errno)) => return answer(Answer::Fail(errno)),
+            Err(Miss::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
             Err(Miss::Undeclared(place)) => {
                 watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
-                return answer(Answer::Fail(libc::EACCES));
+                return answer(NotifyResponse::Fail(libc::EACCES));
             }
         };
         if let Meant::Internet(address) = &meant
@@ -118,7 +118,7 @@ impl Local {
             && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None })
                 == Reply::Refuse
         {
-            return answer(Answer::Fail(libc::EACCES));
+            return answer(NotifyResponse::Fail(libc::EACCES));
         }
         let call = Connecting { socket, meant, listener: Arc::clone(asked.listener), id };
         if sys::never_waits(call.socket.as_fd()).unwrap_or(false) {
@@ -126,7 +126,7 @@ impl Local {
         }
         // One is held here.
         if Arc::strong_count(&self.waiting) > MOST_WAITING {
-            return answer(Answer::Fail(libc::EAGAIN));
+            return answer(NotifyResponse::Fail(libc::EAGAIN));
         }
         let place = Arc::clone(&self.waiting);
         let wait = move || {
@@ -137,7 +137,7 @@ impl Local {
         // Without a thread the call is dropped, which answers nothing.
         match thread::Builder::new().name("pinfold-connect".into()).stack_size(STACK).spawn(wait) {
             Ok(_) => Ok(()),
-            Err(_) => answer(Answer::Fail(libc::EAGAIN)),
+            Err(_) => answer(NotifyResponse::Fail(libc::EAGAIN)),
         }
     }
 
@@ -258,8 +258,8 @@ impl Connecting {
         let connected =
             without_capabilities(|| connect(socket, &address, || sys::still_asking(listener.as_fd(), id)));
         let answer = match connected.and_then(|connected| connected) {
-            Ok(()) => Answer::Done,
-            Err(error) => Answer::Fail(error.raw_os_error().unwrap_or(libc::EACCES)),
+            Ok(()) => NotifyResponse::Done,
+            Err(error) => NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EACCES)),
         };
         answer_if_there(&listener, id, answer)
     }
@@ -291,8 +291,8 @@ fn local_address(path: &str) -> Vec<u8> {
     [&family.to_ne_bytes()[..], path.as_bytes(), &[0]].concat()
 }
 
-/// Answers, unless nobody is left who asked.
-pub(super) fn answer_if_there(listener: &OwnedFd, id: u64, answer: Answer) -> io::Result<()> {
+/// Responds to a notification, unless its process is gone.
+pub(super) fn answer_if_there(listener: &OwnedFd, id: u64, answer: NotifyResponse) -> io::Result<()> {
     match sys::answer(listener.as_fd(), id, answer) {
         Err(e) if e.raw_os_error() == Some(libc::ENOENT) => Ok(()),
         other => other,

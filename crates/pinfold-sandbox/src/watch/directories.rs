@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-/// How long an entry is believed: what others change outside is noticed after that.
+/// Lifetime of an entry: changes from outside are noticed after that.
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// Entries that are kept; then all are dropped.
@@ -18,7 +18,7 @@ const MOST: usize = 64;
 
 /// A directory that is held, with its path.
 #[derive(Clone, Debug)]
-pub(super) struct Directory {
+pub(super) struct HeldDirectory {
     pub(super) handle: Rc<OwnedFd>,
     pub(super) real: Rc<Path>,
 }
@@ -26,10 +26,10 @@ pub(super) struct Directory {
 /// Directories by where the walk began and the path that it took from there.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
-    known: HashMap<Way, (Directory, Instant)>,
+    known: HashMap<Way, (HeldDirectory, Instant)>,
 }
 
-/// Where a walk began (device and inode), and the path from there.
+/// The beginning of a walk (device and inode), and the path from there.
 type Way = ((u64, u64), Vec<u8>);
 
 impl Directories {
@@ -41,8 +41,8 @@ impl Directories {
         &mut self,
         from: (u64, u64),
         path: &[u8],
-        walk: impl FnOnce() -> io::Result<(Directory, bool)>,
-    ) -> io::Result<Directory> {
+        walk: impl FnOnce() -> io::Result<(HeldDirectory, bool)>,
+    ) -> io::Result<HeldDirectory> {
         let way = (from, path.to_vec());
         if let Some((found, since)) = self.known.get(&way)
             && since.elapsed() < MOMENT
@@ -65,7 +65,7 @@ impl Directories {
     }
 }
 
-impl Directory {
+impl HeldDirectory {
     pub(super) fn join(&self, name: &[u8]) -> PathBuf {
         use std::os::unix::ffi::OsStrExt;
         self.real.join(std::ffi::OsStr::from_bytes(name))

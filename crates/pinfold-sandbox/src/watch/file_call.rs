@@ -46,7 +46,7 @@ pub(super) enum FileCall {
     },
     Change {
         of: Subject,
-        change: Change,
+        change: RequestedChange,
     },
     Access {
         at: PathArg,
@@ -61,13 +61,13 @@ pub(super) enum FileCall {
 /// A path argument with the directory that it is relative to.
 #[derive(Debug)]
 pub(super) struct PathArg {
-    pub(super) base: Base,
+    pub(super) base: BaseDirectory,
     pub(super) path: OsString,
 }
 
 /// A directory that a relative path starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Base {
+pub(super) enum BaseDirectory {
     Cwd,
     Descriptor(i32),
 }
@@ -83,12 +83,12 @@ pub(super) enum Subject {
     Descriptor(i32),
 }
 
-/// Bits that lend the rights of a file's owner or group to whoever runs it.
+/// Set-user-ID and set-group-ID bits.
 pub(super) const SET_ID: u32 = libc::S_ISUID | libc::S_ISGID;
 
 /// A change of attributes.
 #[derive(Debug)]
-pub(super) enum Change {
+pub(super) enum RequestedChange {
     Mode(u32),
     Owner { owner: Option<u32>, group: Option<u32> },
     Times([Time; 2]),
@@ -168,10 +168,10 @@ pub(super) fn int(argument: u64) -> i32 {
     word(argument).cast_signed()
 }
 
-fn base(argument: u64) -> Base {
+fn base(argument: u64) -> BaseDirectory {
     match int(argument) {
-        libc::AT_FDCWD => Base::Cwd,
-        fd => Base::Descriptor(fd),
+        libc::AT_FDCWD => BaseDirectory::Cwd,
+        fd => BaseDirectory::Descriptor(fd),
     }
 }
 
@@ -180,7 +180,7 @@ fn has(flags: u64, flag: i32) -> bool {
 }
 
 /// Reads arguments of one question.
-struct Reader<'a> {
+struct CallArguments<'a> {
     pid: Pid,
     args: &'a [u64; 6],
 }
@@ -191,7 +191,7 @@ impl FileCall {
     /// # Errors
     /// As the kernel fails: `EFAULT`, `ENAMETOOLONG`, `EINVAL`, `E2BIG`.
     pub(super) fn read(question: &libc::seccomp_notif) -> io::Result<Option<Self>> {
-        let reader = Reader { pid: question.pid.cast_signed(), args: &question.data.args };
+        let reader = CallArguments { pid: question.pid.cast_signed(), args: &question.data.args };
         let number = i64::from(question.data.nr);
         #[cfg(target_arch = "x86_64")]
         if let Some(call) = reader.without_directories(number)? {
@@ -200,8 +200,8 @@ impl FileCall {
         reader.with_directories(number)
     }
 
-    /// Takes the bits from the mode of a new file that would lend the rights of its owner or group to whoever runs it. Returns
-    /// whether there were any. Of a directory they mean something else, and the kernel makes none with them.
+    /// Removes set-ID bits from the mode of a new file. Returns whether there were any. On a directory they have another
+    /// meaning, and the kernel creates none with them.
     pub(super) fn drop_set_id(&mut self) -> bool {
         let mode = match self {
             Self::Open(open) if open.creates() || open.is_unnamed() => &mut open.mode,
@@ -213,7 +213,7 @@ impl FileCall {
         had
     }
 
-    /// The flags of an `open` whose arguments are all in registers, so that reading none of its memory says what it is.
+    /// Returns the flags of an `open` or `openat`, which are in a register: no memory of the caller is read.
     pub(super) fn open_flags(question: &libc::seccomp_notif) -> Option<i32> {
         match i64::from(question.data.nr) {
             #[cfg(target_arch = "x86_64")]
@@ -224,7 +224,7 @@ impl FileCall {
     }
 }
 
-impl Reader<'_> {
+impl CallArguments<'_> {
     fn path(&self, address: u64) -> io::Result<OsString> {
         memory::path(self.pid, address)
     }
@@ -232,7 +232,7 @@ impl Reader<'_> {
     /// A path relative to the working directory.
     #[cfg(target_arch = "x86_64")]
     fn here(&self, address: u64) -> io::Result<PathArg> {
-        Ok(PathArg { base: Base::Cwd, path: self.path(address)? })
+        Ok(PathArg { base: BaseDirectory::Cwd, path: self.path(address)? })
     }
 
     fn at(&self, directory: u64, address: u64) -> io::Result<PathArg> {
@@ -243,7 +243,7 @@ impl Reader<'_> {
     fn subject(&self, directory: u64, address: u64, flags: u64) -> io::Result<Subject> {
         let arg = self.at(directory, address)?;
         Ok(match arg.base {
-            Base::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
+            BaseDirectory::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
                 Subject::Descriptor(fd)
             }
             _ => Subject::Path { arg, follow: !has(flags, libc::AT_SYMLINK_NOFOLLOW) },
@@ -273,13 +273,13 @@ impl Reader<'_> {
             libc::SYS_unlink => FileCall::Remove { at: self.here(a)?, directory: false },
             libc::SYS_rmdir => FileCall::Remove { at: self.here(a)?, directory: true },
             libc::SYS_access => FileCall::Access { at: self.here(a)?, mode: int(b) },
-            libc::SYS_chmod => change(self.here(a)?, true, Change::Mode(word(b))),
+            libc::SYS_chmod => change(self.here(a)?, true, RequestedChange::Mode(word(b))),
             libc::SYS_chown => change(self.here(a)?, true, owner(b, c)),
             libc::SYS_lchown => change(self.here(a)?, false, owner(b, c)),
-            libc::SYS_utime => change(self.here(a)?, true, Change::Times(self.seconds(b)?)),
-            libc::SYS_utimes => change(self.here(a)?, true, Change::Times(self.microseconds(b)?)),
+            libc::SYS_utime => change(self.here(a)?, true, RequestedChange::Times(self.seconds(b)?)),
+            libc::SYS_utimes => change(self.here(a)?, true, RequestedChange::Times(self.microseconds(b)?)),
             libc::SYS_futimesat => {
-                let times = Change::Times(self.microseconds(c)?);
+                let times = RequestedChange::Times(self.microseconds(c)?);
                 FileCall::Change { of: self.named_or_open(a, b, 0)?, change: times }
             }
             _ => return Ok(None),
@@ -311,7 +311,7 @@ impl Reader<'_> {
             }
             libc::SYS_truncate => {
                 let length = b.cast_signed().try_into().map_err(|_| invalid())?;
-                FileCall::Truncate { at: PathArg { base: Base::Cwd, path: self.path(a)? }, length }
+                FileCall::Truncate { at: PathArg { base: BaseDirectory::Cwd, path: self.path(a)? }, length }
             }
             libc::SYS_faccessat | libc::SYS_faccessat2 => {
                 FileCall::Access { at: self.at(a, b)?, mode: int(c) }
@@ -325,17 +325,19 @@ impl Reader<'_> {
     fn attributes(&self, number: i64) -> io::Result<Option<FileCall>> {
         let [a, b, c, d, e, _] = *self.args;
         let path = |address, follow| {
-            let arg = PathArg { base: Base::Cwd, path: self.path(address)? };
+            let arg = PathArg { base: BaseDirectory::Cwd, path: self.path(address)? };
             Ok::<_, io::Error>(Subject::Path { arg, follow })
         };
         let open = Subject::Descriptor(int(a));
         let (of, change) = match number {
-            libc::SYS_fchmodat => (self.subject(a, b, 0)?, Change::Mode(word(c))),
-            FCHMODAT2 => (self.subject(a, b, d)?, Change::Mode(word(c))),
-            libc::SYS_fchmod => (open, Change::Mode(word(b))),
+            libc::SYS_fchmodat => (self.subject(a, b, 0)?, RequestedChange::Mode(word(c))),
+            FCHMODAT2 => (self.subject(a, b, d)?, RequestedChange::Mode(word(c))),
+            libc::SYS_fchmod => (open, RequestedChange::Mode(word(b))),
             libc::SYS_fchownat => (self.subject(a, b, e)?, owner(c, d)),
             libc::SYS_fchown => (open, owner(b, c)),
-            libc::SYS_utimensat => (self.named_or_open(a, b, d)?, Change::Times(self.nanoseconds(c)?)),
+            libc::SYS_utimensat => {
+                (self.named_or_open(a, b, d)?, RequestedChange::Times(self.nanoseconds(c)?))
+            }
             libc::SYS_setxattr => (path(a, true)?, self.attribute(b, c, (d, e))?),
             libc::SYS_lsetxattr => (path(a, false)?, self.attribute(b, c, (d, e))?),
             libc::SYS_fsetxattr => (open, self.attribute(b, c, (d, e))?),
@@ -359,7 +361,7 @@ impl Reader<'_> {
     fn link(&self, a: u64, b: u64, to: (u64, u64), flags: u64) -> io::Result<FileCall> {
         let arg = self.at(a, b)?;
         let from = match arg.base {
-            Base::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
+            BaseDirectory::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
                 Subject::Descriptor(fd)
             }
             _ => Subject::Path { arg, follow: has(flags, libc::AT_SYMLINK_FOLLOW) },
@@ -425,17 +427,21 @@ impl Reader<'_> {
         Ok([time(s0, n0)?, time(s1, n1)?])
     }
 
-    fn attribute_name(&self, address: u64) -> io::Result<Change> {
-        Ok(Change::RemoveAttribute { name: self.name_of_attribute(address)? })
+    fn attribute_name(&self, address: u64) -> io::Result<RequestedChange> {
+        Ok(RequestedChange::RemoveAttribute { name: self.name_of_attribute(address)? })
     }
 
-    fn attribute(&self, name: u64, value: u64, (size, flags): (u64, u64)) -> io::Result<Change> {
+    fn attribute(&self, name: u64, value: u64, (size, flags): (u64, u64)) -> io::Result<RequestedChange> {
         /// `XATTR_SIZE_MAX`.
         const LONGEST: usize = 64 * 1024;
         let size = usize::try_from(size).ok().filter(|size| *size <= LONGEST);
         let size = size.ok_or_else(|| io::Error::from_raw_os_error(libc::E2BIG))?;
         let name = self.name_of_attribute(name)?;
-        Ok(Change::SetAttribute { name, value: memory::bytes(self.pid, value, size)?, flags: word(flags) })
+        Ok(RequestedChange::SetAttribute {
+            name,
+            value: memory::bytes(self.pid, value, size)?,
+            flags: word(flags),
+        })
     }
 
     fn name_of_attribute(&self, address: u64) -> io::Result<OsString> {
@@ -451,9 +457,9 @@ impl Reader<'_> {
     }
 }
 
-fn owner(owner: u64, group: u64) -> Change {
+fn owner(owner: u64, group: u64) -> RequestedChange {
     let id = |argument: u64| Some(word(argument)).filter(|id| *id != u32::MAX);
-    Change::Owner { owner: id(owner), group: id(group) }
+    RequestedChange::Owner { owner: id(owner), group: id(group) }
 }
 
 fn time(seconds: u64, nanoseconds: u64) -> io::Result<Time> {

@@ -7,29 +7,29 @@ use std::path::PathBuf;
 use rustix::fs::{FileType, ResolveFlags, fstat};
 
 use super::attempt::{Attempt, Detail, Intent};
-use super::carry_out::{self, MayChange, Opened};
-use super::file_call::{Change, FileCall, OpenCall, SET_ID, Subject};
-use super::walk::{Closed, Entry, Place, Walk, constrained};
+use super::carry_out::{self, MayChange, OpenOutcome};
+use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
+use super::walk::{Closed, HeldEntry, ResolvedPath, Walk, constrained};
 use crate::sys::Pid;
 
 /// A call and its places, in the order of the call.
 pub(super) struct FileQuestion {
     pub(super) call: FileCall,
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<ResolvedPath>,
 }
 
-/// How a call was carried out.
+/// Result of an executed system call.
 pub(super) enum CarriedOut {
-    /// It returns zero.
+    /// The call returns zero.
     Done,
-    /// It returns this descriptor.
+    /// The call returns this descriptor.
     File(OwnedFd),
     /// An open that would wait.
     Waits,
 }
 
 impl FileQuestion {
-    /// What the call would do to each place.
+    /// Returns the attempts of the call, one for each path.
     pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
         let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
         let attempt = |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail };
@@ -61,19 +61,20 @@ impl FileQuestion {
             FileCall::Change { change, .. } => one(
                 Intent::Metadata,
                 match change {
-                    Change::Mode(mode) if *mode & SET_ID != 0 && self.is_about_file() => Detail::SetId(*mode),
-                    Change::Mode(mode) => Detail::Mode(*mode),
-                    Change::SetAttribute { name, .. } | Change::RemoveAttribute { name } => {
-                        Detail::Attribute(name.clone())
+                    RequestedChange::Mode(mode) if *mode & SET_ID != 0 && self.is_about_file() => {
+                        Detail::SetId(*mode)
                     }
-                    Change::Owner { .. } | Change::Times(_) => Detail::None,
+                    RequestedChange::Mode(mode) => Detail::Mode(*mode),
+                    RequestedChange::SetAttribute { name, .. }
+                    | RequestedChange::RemoveAttribute { name } => Detail::Attribute(name.clone()),
+                    RequestedChange::Owner { .. } | RequestedChange::Times(_) => Detail::None,
                 },
             ),
         }
     }
 
     fn opening(&self, open: &OpenCall) -> Intent {
-        let exists = || self.places.first().is_some_and(Place::exists);
+        let exists = || self.places.first().is_some_and(ResolvedPath::exists);
         match open {
             open if !open.changes() => Intent::Read,
             // What is there is opened for reading alone.
@@ -85,7 +86,8 @@ impl FileQuestion {
 
     /// Returns whether something is there that is no directory.
     fn is_about_file(&self) -> bool {
-        let kind = |place: &Place| Some(FileType::from_raw_mode(fstat(place.handle().ok()?).ok()?.st_mode));
+        let kind =
+            |place: &ResolvedPath| Some(FileType::from_raw_mode(fstat(place.handle().ok()?).ok()?.st_mode));
         self.places.first().and_then(kind).is_some_and(|kind| kind != FileType::Directory)
     }
 
@@ -95,8 +97,8 @@ impl FileQuestion {
         matches!(self.call, FileCall::Change { .. })
     }
 
-    /// How the call fails whatever anybody would say of it, by what is there and what is not. Nobody is asked, and nothing is
-    /// reported.
+    /// Returns the error with which the call fails in any case, because of existing or missing files. No approver is asked,
+    /// and nothing is reported.
     pub(super) fn fails_anyway(&self) -> Option<i32> {
         if self.makes_what_is_there() {
             return Some(libc::EEXIST);
@@ -107,29 +109,29 @@ impl FileQuestion {
 
     /// Returns whether the call would remove what is not there.
     fn removes_nothing(&self) -> bool {
-        matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(Place::is_missing)
+        matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(ResolvedPath::is_missing)
     }
 
     /// Returns whether each place has the path by which it was walked to.
     pub(super) fn stands_where_it_was(&self) -> bool {
-        self.places.iter().all(Place::stands_where_it_was)
+        self.places.iter().all(ResolvedPath::stands_where_it_was)
     }
 
     /// Returns whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
     fn makes_what_is_there(&self) -> bool {
-        let there = |at: usize| self.places.get(at).is_some_and(Place::exists);
+        let there = |at: usize| self.places.get(at).is_some_and(ResolvedPath::exists);
         match &self.call {
             FileCall::MakeDir { .. } => there(0),
             FileCall::MakeNode { mode, .. } => carry_out::is_node(*mode) && there(0),
             FileCall::Symlink { text, .. } => !text.is_empty() && there(0),
             FileCall::Link { .. } => there(0) && there(1),
             FileCall::Rename { flags, .. } => {
-                let names = self.places.iter().all(|place| matches!(place, Place::Entry(_)));
+                let names = self.places.iter().all(|place| matches!(place, ResolvedPath::Entry(_)));
                 *flags == libc::RENAME_NOREPLACE && names && there(0) && there(1)
             }
             FileCall::Open(open) => {
-                let is_name = |entry: &Entry| !entry.name.as_encoded_bytes().ends_with(b"/");
-                let named = matches!(self.places.first(), Some(Place::Entry(entry)) if is_name(entry));
+                let is_name = |entry: &HeldEntry| !entry.name.as_encoded_bytes().ends_with(b"/");
+                let named = matches!(self.places.first(), Some(ResolvedPath::Entry(entry)) if is_name(entry));
                 open.is_exclusive() && named && there(0)
             }
             FileCall::Remove { .. }
@@ -140,8 +142,8 @@ impl FileQuestion {
         }
     }
 
-    /// The place whose directory, if it is one, the call takes away: removed, or another takes its name.
-    pub(super) fn removes_directory(&self) -> Option<&Place> {
+    /// Returns the path whose directory, if it is one, the call removes or replaces.
+    pub(super) fn removes_directory(&self) -> Option<&ResolvedPath> {
         match &self.call {
             FileCall::Remove { directory: true, .. } => self.places.first(),
             FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE == 0 => self.places.get(1),
@@ -190,8 +192,8 @@ impl FileQuestion {
         match &self.call {
             FileCall::Open(open) => {
                 return Ok(match carry_out::open(first, open, may)? {
-                    Opened::File(file) => CarriedOut::File(file),
-                    Opened::Waits => CarriedOut::Waits,
+                    OpenOutcome::File(file) => CarriedOut::File(file),
+                    OpenOutcome::Waits => CarriedOut::Waits,
                 });
             }
             FileCall::MakeDir { mode, .. } => carry_out::make_dir(first, *mode),
@@ -222,7 +224,7 @@ impl FileQuestion {
 ///
 /// # Errors
 /// As the kernel fails where a path leads nowhere.
-pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<Place>> {
+pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<ResolvedPath>> {
     let any = Closed::default();
     Ok(match call {
         FileCall::Open(open) => vec![opened_place(open, walk)?],
@@ -238,7 +240,7 @@ pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<Place>>
     })
 }
 
-fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<Place> {
+fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<ResolvedPath> {
     let resolve = ResolveFlags::from_bits_retain(open.resolve);
     if resolve.intersects(ResolveFlags::BENEATH | ResolveFlags::IN_ROOT) {
         // The path may not leave its directory, or takes it for the root: that the kernel knows best.
@@ -261,8 +263,8 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<Place> {
 
 /// The directories of two entries as they are mounted outside, if they are the same ones: mounts inside that hold a place
 /// keep neighbours apart which are not.
-fn outside(first: &Entry, second: &Entry) -> Option<(OwnedFd, OwnedFd)> {
-    let same = |entry: &Entry| {
+fn outside(first: &HeldEntry, second: &HeldEntry) -> Option<(OwnedFd, OwnedFd)> {
+    let same = |entry: &HeldEntry| {
         let flags = rustix::fs::OFlags::PATH | rustix::fs::OFlags::DIRECTORY | rustix::fs::OFlags::CLOEXEC;
         let plain = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let path = entry.real.parent()?;

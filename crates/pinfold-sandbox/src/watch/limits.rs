@@ -1,7 +1,7 @@
-//! Limits that the kernel keeps for each process and tells nobody about: which of them a call is about to meet.
+//! Resource limits that the kernel enforces for each process without a report: the one that a call is about to meet.
 //!
-//! Eyes alone: the call goes on, and the kernel says what becomes of it. What is looked at here is what the kernel looks at
-//! (`may_expand_vm`, `copy_process`), a moment before.
+//! Observation alone: the call continues, and the kernel decides. The checks are those of the kernel (`may_expand_vm`,
+//! `copy_process`), a moment before.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -25,7 +25,7 @@ pub enum Limit {
     WallTime,
 }
 
-/// The limits of a run whose use is looked at.
+/// The observed limits of a run.
 pub(crate) struct Watched {
     memory: Option<u64>,
     processes: Option<u64>,
@@ -83,7 +83,7 @@ fn is_start(number: i64) -> bool {
     STARTS.contains(&number)
 }
 
-/// How many bytes of private memory a call asks for. The heap (`brk`) is left out: allocators that get no more of it ask here.
+/// Returns the bytes of private memory that a call asks for. The heap (`brk`) is left out: allocators that get no more of it ask here.
 fn wanted(question: &libc::seccomp_notif) -> Option<u64> {
     let [_, second, third, fourth, ..] = question.data.args;
     match i64::from(question.data.nr) {

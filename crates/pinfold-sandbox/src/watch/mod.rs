@@ -1,4 +1,4 @@
-//! The supervisor's end of seccomp user notifications: what confined processes try, as it happens.
+//! The supervisor's end of seccomp user notifications.
 //!
 //! The kernel lets the supervisor look at certain calls before they are carried out
 //! ([seccomp_unotify(2)](https://man7.org/linux/man-pages/man2/seccomp_unotify.2.html)). Where a run is
@@ -7,8 +7,8 @@
 //! by itself only in places of the run's own, so that a call which is let go on can do no more, whatever its memory holds by
 //! the time the kernel reads it again.
 //!
-//! Elsewhere the call goes on and meets the walls as if nobody had looked, or is refused on the spot: eyes, not a wall. A
-//! call that was *held* never goes on to do what was consented to: whoever holds it does that, as it was read, and answers.
+//! Elsewhere the call continues and the sandbox decides, or it is refused at once: the supervisor observes, it does not
+//! enforce. A *pending* call never continues because of an approval: its holder executes it, as it was read, and answers.
 
 mod address;
 mod attempt;
@@ -20,9 +20,9 @@ mod connect;
 mod directories;
 mod file_call;
 mod file_question;
-mod held;
 mod limits;
 mod memory;
+mod pending_syscall;
 mod proxied;
 mod rights;
 mod understand;
@@ -37,33 +37,33 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::identity::FileIdentity;
-use crate::sys::{self, Answer, Pid};
+use crate::sys::{self, NotifyResponse, Pid};
 pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Reply, Watcher};
-pub use call::{Call, Caller, Deed, Opening, Sync, Time};
+pub use call::{Caller, Deed, Opening, Sync, Syscall, Time};
 use caller::Callers;
 pub use carry_out::is_being_written;
 pub(crate) use connect::Local;
-use connect::{Asked, answer_if_there};
+use connect::{ConnectQuestion, answer_if_there};
 use directories::Directories;
 pub(crate) use file_call::FCHMODAT2;
-use file_call::{Change, FileCall, PathArg, SET_ID};
+use file_call::{FileCall, PathArg, RequestedChange, SET_ID};
 use file_question::{CarriedOut, FileQuestion};
-pub use held::Held;
-use held::Holding;
 pub use limits::Limit;
 pub(crate) use limits::Watched as WatchedLimits;
+use pending_syscall::Holding;
+pub use pending_syscall::PendingSyscall;
 pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
 use waiting::WaitingOpens;
-use walk::{Place, Walk};
+use walk::{ResolvedPath, Walk};
 
-/// How the watched are held.
+/// Enforcement beneath the notifications.
 #[derive(Debug)]
 pub(crate) struct Backing {
     /// The supervisor carries out what is allowed.
     pub(crate) mediated: bool,
-    /// Places of the run's own where it also carries out what nobody minds.
+    /// Places of the run's own in which the supervisor executes calls as well.
     pub(crate) carried: Vec<PathBuf>,
     /// Mounts keep what lies outside.
     pub(crate) mounts: bool,
@@ -85,7 +85,7 @@ pub(crate) struct Watch {
     local: Option<Local>,
     /// None where no limit is looked at.
     limits: Option<WatchedLimits>,
-    /// No socket of this machine can be reached, and those who try get one that reaches nothing.
+    /// No socket of this machine can be reached: `socket` returns one without a peer.
     closed_sockets: bool,
     /// None where a run has a network of its own, or the one of the machine.
     proxied: Option<Proxied>,
@@ -160,7 +160,7 @@ impl Watch {
         self.holding.as_ref().is_some_and(Holding::is_in_use)
     }
 
-    /// How long until an open that waits is to be tried again, in milliseconds.
+    /// Returns the milliseconds until a waiting open is retried.
     pub(crate) fn retries_in(&self) -> Option<i32> {
         self.waiting.next_try()
     }
@@ -182,7 +182,7 @@ impl Watch {
             libc::SYS_connect | libc::SYS_socket | libc::SYS_bind => self.network(&question, watcher),
             libc::SYS_umask => {
                 self.callers.forget_umasks();
-                self.answer(&question, Answer::GoOn)
+                self.answer(&question, NotifyResponse::GoOn)
             }
             _ if limits::concerns(number) => {
                 let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
@@ -190,19 +190,19 @@ impl Watch {
                 if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
                     watcher.limit_met(limit, question.pid.cast_signed());
                 }
-                self.answer(&question, Answer::GoOn)
+                self.answer(&question, NotifyResponse::GoOn)
             }
-            _ if is_plain_reading(&question, watcher) => self.answer(&question, Answer::GoOn),
+            _ if is_plain_reading(&question, watcher) => self.answer(&question, NotifyResponse::GoOn),
             _ => self.files(&question, watcher),
         }
     }
 
-    fn answer(&self, question: &libc::seccomp_notif, answer: Answer) -> io::Result<()> {
+    fn answer(&self, question: &libc::seccomp_notif, answer: NotifyResponse) -> io::Result<()> {
         answer_if_there(&self.listener, question.id, answer)
     }
 
     fn network(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
-        let asked = Asked { listener: &self.listener, question };
+        let asked = ConnectQuestion { listener: &self.listener, question };
         let number = i64::from(question.data.nr);
         let connects = number == libc::SYS_connect;
         if self.closed_sockets {
@@ -217,7 +217,11 @@ impl Watch {
             }
         }
         if number == libc::SYS_bind {
-            let answer = if self.proxied.is_some() { Answer::Fail(libc::EACCES) } else { Answer::GoOn };
+            let answer = if self.proxied.is_some() {
+                NotifyResponse::Fail(libc::EACCES)
+            } else {
+                NotifyResponse::GoOn
+            };
             return self.answer(question, answer);
         }
         if let Some(proxied) = &mut self.proxied {
@@ -231,7 +235,7 @@ impl Watch {
             match connects {
                 true => return local.connect(&asked, watcher),
                 // Its arguments are in registers: what was looked at is what is done.
-                false if Local::opens(question) => return self.answer(question, Answer::GoOn),
+                false if Local::opens(question) => return self.answer(question, NotifyResponse::GoOn),
                 false => {}
             }
         }
@@ -245,9 +249,9 @@ impl Watch {
         // Else its number may mean another process by now.
         let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
         let reply = place.map(|place| watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None }));
-        // Sockets are shown only where the filter would refuse them if nobody watched.
+        // Sockets are reported only where the filter would refuse them without a supervisor.
         let refused = !connects || reply == Some(Reply::Refuse);
-        self.answer(question, if refused { Answer::Fail(libc::EACCES) } else { Answer::GoOn })
+        self.answer(question, if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::GoOn })
     }
 
     fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
@@ -255,7 +259,7 @@ impl Watch {
         let mut call = match FileCall::read(question) {
             Ok(Some(call)) => call,
             // Its flags lie in memory, and it is none that changes anything.
-            Ok(None) => return self.answer(question, Answer::GoOn),
+            Ok(None) => return self.answer(question, NotifyResponse::GoOn),
             Err(error) => return self.not_found(question, is_about_attributes(question), &error),
         };
         let about_attributes = matches!(call, FileCall::Change { .. });
@@ -272,13 +276,14 @@ impl Watch {
             return Ok(());
         }
         if let Some(errno) = found.fails_anyway() {
-            return self.answer(question, Answer::Fail(errno));
+            return self.answer(question, NotifyResponse::Fail(errno));
         }
         let mut attempts = found.attempts(pid);
         let turn = match watcher.turn(&attempts) {
             Ok(turn) => turn,
             Err(error) => {
-                return self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
+                return self
+                    .answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
             }
         };
         if turn.is_some() && !found.stands_where_it_was() {
@@ -294,7 +299,7 @@ impl Watch {
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
         if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
             let could = self.could(pid, &attempts, *mode);
-            return self.answer(question, if could { Answer::Done } else { Answer::GoOn });
+            return self.answer(question, if could { NotifyResponse::Done } else { NotifyResponse::GoOn });
         }
         if reply == Reply::Hold {
             let held = if would_set_id { None } else { self.hold(question, &found) };
@@ -306,13 +311,15 @@ impl Watch {
             reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
         }
         match reply {
-            Reply::Refuse => self.answer(question, Answer::Fail(refusal(&found.call))),
-            Reply::Apart => self.answer(question, Answer::Fail(libc::EXDEV)),
+            Reply::Refuse => self.answer(question, NotifyResponse::Fail(refusal(&found.call))),
+            Reply::Apart => self.answer(question, NotifyResponse::Fail(libc::EXDEV)),
             Reply::MeetWall if self.backing.mediated && has_no_wall(&found) => {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
-                self.answer(question, Answer::Fail(errno))
+                self.answer(question, NotifyResponse::Fail(errno))
             }
-            Reply::CarryOut if is_left_to_the_kernel(&found.call) => self.answer(question, Answer::GoOn),
+            Reply::CarryOut if is_left_to_the_kernel(&found.call) => {
+                self.answer(question, NotifyResponse::GoOn)
+            }
             Reply::CarryOut if self.backing.mediated => self.carry_out(question, found, attempts, watcher),
             Reply::GoOn
                 if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
@@ -320,20 +327,21 @@ impl Watch {
                 self.carry_out(question, found, attempts, watcher)
             }
             // The kernel would read the mode as it was said.
-            Reply::GoOn if would_set_id => self.answer(question, Answer::Fail(libc::EPERM)),
+            Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
             Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
-                self.answer(question, Answer::GoOn)
+                self.answer(question, NotifyResponse::GoOn)
             }
         }
     }
 
     /// Returns whether a call changes something in a place of the run's own that it cannot write by itself.
     fn is_carried(&self, found: &FileQuestion) -> bool {
-        let within = |place: &Place| self.backing.carried.iter().any(|own| place.real().starts_with(own));
+        let within =
+            |place: &ResolvedPath| self.backing.carried.iter().any(|own| place.real().starts_with(own));
         found.changes() && found.places.iter().any(within)
     }
 
-    /// Tells of a call whose path leads nowhere for the caller alone.
+    /// Reports a call whose path exists outside, but not for the caller.
     fn tell_of_hidden(&self, question: &libc::seccomp_notif, call: &FileCall, watcher: &mut dyn Watcher) {
         let is_worth_it = |(arg, _): &(&PathArg, Intent)| watcher.looks_at_reading(&arg.path);
         if !unfound::named(call).iter().any(is_worth_it) {
@@ -353,11 +361,11 @@ impl Watch {
     fn not_found(&self, question: &libc::seccomp_notif, unheld: bool, error: &io::Error) -> io::Result<()> {
         let errno = error.raw_os_error().unwrap_or(libc::EACCES);
         let fails = self.backing.mediated && unheld;
-        self.answer(question, if fails { Answer::Fail(errno) } else { Answer::GoOn })
+        self.answer(question, if fails { NotifyResponse::Fail(errno) } else { NotifyResponse::GoOn })
     }
 
     /// The places of a call.
-    fn find(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<Place>> {
+    fn find(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<ResolvedPath>> {
         match self.walk(pid, call) {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
                 // Another thread that had its number was met before.
@@ -368,12 +376,12 @@ impl Watch {
         }
     }
 
-    fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<Place>> {
+    fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<ResolvedPath>> {
         let caller = self.callers.get(pid)?;
         let own_root;
         let mediated = self.backing.mediated;
         let root: &OwnedFd = if mediated {
-            // Nobody in a mediated run can change root or see other mounts.
+            // No process of a mediated run can change root or see other mounts.
             match &mut self.root {
                 Some(root) => root,
                 none => none.insert(caller.root()?),
@@ -408,7 +416,7 @@ impl Watch {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = watcher.content_for(&attempts);
-        let gone = found.removes_directory().and_then(Place::lasting_identity);
+        let gone = found.removes_directory().and_then(ResolvedPath::lasting_identity);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
             let mut may = |file| watcher.can_change_linked(&attempts, file);
@@ -418,7 +426,7 @@ impl Watch {
             Ok(CarriedOut::Done) => {
                 found.places.iter().for_each(|place| self.known.borrow_mut().forget(place.real()));
                 tell(watcher, &found, attempts, gone);
-                self.answer(question, Answer::Done)
+                self.answer(question, NotifyResponse::Done)
             }
             Ok(CarriedOut::File(file)) => {
                 tell(watcher, &found, attempts, gone);
@@ -426,44 +434,45 @@ impl Watch {
                 match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
                     Ok(()) => Ok(()),
                     // As many as it may have.
-                    Err(error) => {
-                        self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EMFILE)))
-                    }
+                    Err(error) => self
+                        .answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EMFILE))),
                 }
             }
             Ok(CarriedOut::Waits) => match self.waiting.take(question.id, found, attempts) {
                 Ok(()) => Ok(()),
-                Err(errno) => self.answer(question, Answer::Fail(errno)),
+                Err(errno) => self.answer(question, NotifyResponse::Fail(errno)),
             },
-            Err(error) => self.answer(question, Answer::Fail(error.raw_os_error().unwrap_or(libc::EIO))),
+            Err(error) => {
+                self.answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EIO)))
+            }
         }
     }
 
-    /// Returns whether a place could be used like this if no walls stood there. Programs ask that before they try (`rm` at a
-    /// terminal): told of the walls they would give up where somebody can still say yes.
+    /// Returns whether a path could be accessed like this without the sandbox. Programs check that before they try (`rm` at a
+    /// terminal): with the answer of the sandbox they would give up where an approver can still say yes.
     fn could(&self, pid: Pid, attempts: &[Attempt], mode: i32) -> bool {
         let mode = mode & (libc::R_OK | libc::W_OK | libc::X_OK);
         self.holding.as_ref().is_some_and(|holding| holding.shares_its_view(pid))
             && attempts.iter().all(|attempt| sys::can_access(&attempt.place, mode))
     }
 
-    /// Holds a call that is understood whole, and whose places are those that the watcher was told.
-    fn hold(&self, question: &libc::seccomp_notif, found: &FileQuestion) -> Option<Held> {
+    /// Suspends a call that is fully understood, and whose paths are those of the reported attempts.
+    fn hold(&self, question: &libc::seccomp_notif, found: &FileQuestion) -> Option<PendingSyscall> {
         let holding = self.holding.as_ref()?;
         let deed = understand::deed(found)?;
         let pid = question.pid.cast_signed();
         if !holding.shares_its_view(pid) {
             return None;
         }
-        let call = Call { deed, places: found.real_places(), caller: Caller::of(pid)? };
+        let call = Syscall { deed, places: found.real_places(), caller: Caller::of(pid)? };
         // Else its number may have meant another process.
         let waits = sys::still_asking(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
     }
 }
 
-/// Returns whether a call opens a file for reading alone that nobody looks at. Most calls are such: nothing else is asked about
-/// them.
+/// Returns whether a call opens a file for reading alone that is not observed. Most calls are such, and need no further
+/// checks.
 fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
     const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
     let address = match i64::from(question.data.nr) {
@@ -498,11 +507,11 @@ fn is_about_attributes(question: &libc::seccomp_notif) -> bool {
     crate::linux::filter::changes_attributes(i64::from(question.data.nr))
 }
 
-/// How a call fails that is refused.
+/// Returns the error of a refused call.
 fn refusal(call: &FileCall) -> i32 {
     match call {
         FileCall::Lock { .. } => libc::ENOLCK,
-        FileCall::Change { change: Change::Mode(mode), .. } if mode & SET_ID != 0 => libc::EPERM,
+        FileCall::Change { change: RequestedChange::Mode(mode), .. } if mode & SET_ID != 0 => libc::EPERM,
         _ => libc::EACCES,
     }
 }

@@ -1,8 +1,8 @@
 //! Connections to a proxy outside, for a run that has no network of its own.
 //!
-//! What a caller says may change while the kernel looks. So the kernel is never asked: whoever wants a socket of the
-//! internet gets one that was connected before, to whoever takes connections here; and whoever connects a socket is told
-//! that it is connected, if the proxy is meant.
+//! Memory of a caller may change while the kernel reads it. So the kernel never does: `socket` for the internet returns
+//! one that is connected already, to the taker of connections here; and `connect` to the proxy returns that the socket is
+//! connected.
 //!
 //! Promise: no `connect` of the run is carried out. What it has of the machine's network are ends of connections to us.
 
@@ -14,22 +14,22 @@ use std::time::Duration;
 
 use super::address::{address, internet_address};
 use super::attempt::{Attempt, Detail, Intent, Watcher};
-use super::connect::{Asked, answer_if_there};
+use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
-use crate::sys::{self, Answer};
+use crate::sys::{self, NotifyResponse};
 
 /// Takes the other end of a connection, and says whether there was room for it.
 pub type Taker = Box<dyn FnMut(TcpStream) -> bool + Send>;
 
-/// How long a connection to ourselves may take.
+/// Time that a connection to ourselves may take.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// How many others may come to the place where we meet ourselves before it is given up.
+/// Most foreign connections to our own listener before it is given up.
 const MOST_OTHERS: usize = 16;
 
 /// The one way out.
 pub(crate) struct Proxied {
-    /// What stands in the variables inside. Nobody listens there.
+    /// The address in the proxy variables inside. It has no listener.
     at: SocketAddr,
     taker: Option<Taker>,
 }
@@ -54,10 +54,10 @@ impl Proxied {
     }
 
     /// Answers with a socket that is connected already.
-    pub(super) fn socket(&mut self, asked: &Asked<'_>) -> io::Result<()> {
+    pub(super) fn socket(&mut self, asked: &ConnectQuestion<'_>) -> io::Result<()> {
         let [family, kind, ..] = asked.question.data.args;
         let has = |flag: i32| int(kind) & flag == flag;
-        let refuse = |errno| answer_if_there(asked.listener, asked.question.id, Answer::Fail(errno));
+        let refuse = |errno| answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(errno));
         let made = pair(int(family) == libc::AF_INET6).and_then(|(theirs, ours)| {
             theirs.set_nonblocking(has(libc::SOCK_NONBLOCK))?;
             Ok((theirs, ours))
@@ -76,8 +76,8 @@ impl Proxied {
         }
     }
 
-    /// Answers a `connect`: every socket of the internet that anybody has inside is connected to the proxy.
-    pub(super) fn connect(&self, asked: &Asked<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
+    /// Answers a `connect`: every internet socket inside is connected to the proxy.
+    pub(super) fn connect(&self, asked: &ConnectQuestion<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
         let [_, at, len, ..] = asked.question.data.args;
         let to = address(pid, at, len).as_deref().and_then(internet_address);
@@ -86,17 +86,17 @@ impl Proxied {
             return Ok(());
         }
         if to == Some(self.at) {
-            return answer_if_there(asked.listener, id, Answer::Done);
+            return answer_if_there(asked.listener, id, NotifyResponse::Done);
         }
         if let Some(to) = to {
             let place = PathBuf::from(to.to_string());
             watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
         }
-        answer_if_there(asked.listener, id, Answer::Fail(libc::EACCES))
+        answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
     }
 }
 
-/// Both ends of a connection on loopback. Whoever else comes to the place where they meet is not let in.
+/// Opens both ends of a connection on loopback. Foreign connections to its listener are dropped.
 fn pair(of_version_6: bool) -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut to = listener.local_addr()?;

@@ -4,7 +4,7 @@ use std::io;
 
 use crate::sys::{self, Capabilities};
 
-/// What the supervising thread puts aside for each call that it carries out.
+/// Capabilities that the supervising thread lowers for each call that it executes.
 pub(super) struct Rights {
     /// `None` where it has no capabilities at all, as those of ordinary users have.
     capabilities: Option<Capabilities>,
@@ -20,8 +20,7 @@ impl Rights {
         Ok(Self { capabilities: now.are_in_effect().then_some(now), umask: None })
     }
 
-    /// Does something with none of the capabilities of this thread in effect, which nobody inside has, and where it makes
-    /// a file with the caller's umask. This thread has a umask and a working directory of its own from then on.
+    /// Runs `deed` without capabilities in effect, as inside, and where it creates a file with the caller's umask. This thread has a umask and a working directory of its own from then on.
     ///
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
@@ -40,7 +39,7 @@ impl Rights {
     }
 }
 
-/// Does something with none of the capabilities of this thread in effect.
+/// Runs `deed` without capabilities in effect.
 ///
 /// # Errors
 /// When they cannot be put aside; then nothing was done.

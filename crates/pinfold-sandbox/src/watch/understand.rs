@@ -1,16 +1,16 @@
-//! From a call that was read to a deed that somebody else can do: all of it or nothing.
+//! Conversion of a system call to an operation that another process can execute: all of it or nothing.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::call::{Deed, Opening, Sync};
-use super::file_call::{Change, FileCall, OpenCall, Subject};
+use super::file_call::{FileCall, OpenCall, RequestedChange, Subject};
 use super::file_question::FileQuestion;
-use super::walk::Place;
+use super::walk::ResolvedPath;
 
-/// What a call would do, if every part of it is understood and means the same when somebody else does it, at places that
-/// they find by the same paths.
+/// Returns the operation of a call, if every part of it is understood and means the same for another process, on paths
+/// that resolve equally there.
 pub(super) fn deed(found: &FileQuestion) -> Option<Deed> {
     let at = |place: usize| path(found.places.get(place)?);
     match &found.call {
@@ -36,9 +36,9 @@ pub(super) fn deed(found: &FileQuestion) -> Option<Deed> {
     }
 }
 
-/// The path of a place that is found there by everybody. An open file has to have it still.
-fn path(place: &Place) -> Option<PathBuf> {
-    if let Place::Object(_) = place {
+/// Returns the path of a place that resolves for every process. An open file still has to have it.
+fn path(place: &ResolvedPath) -> Option<PathBuf> {
+    if let ResolvedPath::Object(_) = place {
         let found = fs::symlink_metadata(place.real()).ok()?;
         if place.identity() != Some((found.dev(), found.ino())) {
             return None;
@@ -50,15 +50,17 @@ fn path(place: &Place) -> Option<PathBuf> {
     (real.is_absolute() && (!real.starts_with("/proc") || is_nothing())).then(|| real.to_owned())
 }
 
-fn changed(of: &Subject, change: &Change, place: &Place) -> Option<Deed> {
+fn changed(of: &Subject, change: &RequestedChange, place: &ResolvedPath) -> Option<Deed> {
     let at = path(place)?;
     // What was followed is named by now.
     let follow = matches!(of, Subject::Path { follow: true, .. });
     match change {
-        Change::Mode(mode) => Some(Deed::SetMode { at, mode: set_mode(*mode)?, follow }),
-        Change::Owner { owner, group } => Some(Deed::SetOwner { at, owner: *owner, group: *group, follow }),
-        Change::Times(times) => Some(Deed::SetTimes { at, times: *times, follow }),
-        Change::SetAttribute { .. } | Change::RemoveAttribute { .. } => None,
+        RequestedChange::Mode(mode) => Some(Deed::SetMode { at, mode: set_mode(*mode)?, follow }),
+        RequestedChange::Owner { owner, group } => {
+            Some(Deed::SetOwner { at, owner: *owner, group: *group, follow })
+        }
+        RequestedChange::Times(times) => Some(Deed::SetTimes { at, times: *times, follow }),
+        RequestedChange::SetAttribute { .. } | RequestedChange::RemoveAttribute { .. } => None,
     }
 }
 
@@ -71,7 +73,7 @@ fn either(flags: u32, first: u32, second: u32) -> Option<bool> {
     }
 }
 
-/// What may be lent to others: no set-id bit is ever set outside for somebody inside.
+/// Permission bits that may be set: no set-ID bit is ever set outside for a confined process.
 const PERMISSIONS: u32 = 0o777;
 
 /// The mode of something new. The sticky bit of a directory is harmless, and is not understood either.
@@ -85,13 +87,13 @@ fn set_mode(mode: u32) -> Option<u32> {
     Some(mode & MODES).filter(|mode| mode & !PERMISSIONS == 0)
 }
 
-/// What 64-bit programs of some C libraries always say, and the kernel takes for said.
+/// `O_LARGEFILE`, which 64-bit programs of some C libraries always pass and the kernel implies.
 #[cfg(target_arch = "x86_64")]
 const LARGE_FILE: i32 = 0o100_000;
 #[cfg(target_arch = "aarch64")]
 const LARGE_FILE: i32 = 0o400_000;
 
-/// Flags that mean the same to whoever opens the file: never becoming a terminal's process is what we do anyway.
+/// Flags that mean the same for any opening process: `O_NOCTTY` is what we do anyway.
 const UNDERSTOOD: i32 = libc::O_ACCMODE
     | libc::O_CREAT
     | libc::O_EXCL
@@ -148,11 +150,11 @@ fn opening(open: &OpenCall, at: PathBuf) -> Option<Opening> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::file_call::{Base, PathArg};
+    use super::super::file_call::{BaseDirectory, PathArg};
     use super::*;
 
     fn open_with(flags: i32, mode: u32, resolve: u64, strict: bool) -> Option<Opening> {
-        let at = PathArg { base: Base::Cwd, path: "/x".into() };
+        let at = PathArg { base: BaseDirectory::Cwd, path: "/x".into() };
         opening(&OpenCall { at, flags, mode, resolve, strict }, "/x".into())
     }
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::absolute;
 use super::attempt::{Attempt, Detail, Intent};
-use super::file_call::{Base, FileCall, PathArg, Subject};
+use super::file_call::{BaseDirectory, FileCall, PathArg, Subject};
 use crate::sys::Pid;
 
-/// What a call would do, at the places that its paths lead to outside.
+/// Returns the attempts of a call, on the paths as they resolve outside.
 pub(super) fn attempts(pid: Pid, call: &FileCall) -> Vec<Attempt> {
     let attempt =
         |(arg, intent)| Some(Attempt { pid, intent, place: outside(pid, arg)?, detail: Detail::None });
@@ -45,12 +45,12 @@ pub(super) fn named(call: &FileCall) -> Vec<(&PathArg, Intent)> {
     }
 }
 
-/// Where a path leads that a caller named, for this process: what is covered inside can be seen there. By way of the
-/// caller's root where only that has the links on the way.
+/// Resolves a path of the caller for this process, which sees what is covered inside. Goes by way of the caller's root
+/// where only that has the links on the way.
 fn outside(pid: Pid, arg: &PathArg) -> Option<PathBuf> {
     let directory = match arg.base {
-        Base::Cwd => libc::AT_FDCWD,
-        Base::Descriptor(fd) => fd,
+        BaseDirectory::Cwd => libc::AT_FDCWD,
+        BaseDirectory::Descriptor(fd) => fd,
     };
     let named = absolute(pid, directory, &arg.path)?;
     let inside = || Some(PathBuf::from(format!("/proc/{pid}/root")).join(named.strip_prefix("/").ok()?));

@@ -7,17 +7,17 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, Watcher};
-use super::carry_out::Opened;
+use super::carry_out::OpenOutcome;
 use super::file_call::FileCall;
 use super::file_question::FileQuestion;
 use super::rights::Rights;
 use super::{carry_out, tell};
-use crate::sys::{self, Answer};
+use crate::sys::{self, NotifyResponse};
 
 /// Opens that wait at one time. Each is a process or thread that does nothing else.
 const MOST: usize = 256;
 
-/// How soon an open is tried again at first, and how late at most.
+/// Shortest and longest pause before an open is retried.
 const SOONEST: Duration = Duration::from_millis(1);
 const LATEST: Duration = Duration::from_millis(50);
 
@@ -84,8 +84,8 @@ impl WaitingOpen {
         let opened =
             rights.as_caller(None, || carry_out::open(place, open, &mut may)).and_then(|opened| opened);
         let failed = match opened {
-            Ok(Opened::Waits) => return true,
-            Ok(Opened::File(file)) => {
+            Ok(OpenOutcome::Waits) => return true,
+            Ok(OpenOutcome::File(file)) => {
                 tell(watcher, &self.found, std::mem::take(&mut self.attempts), None);
                 sys::answer_with(listener, self.id, file.as_fd(), open.closes_on_exec()).err()
             }
@@ -94,7 +94,7 @@ impl WaitingOpen {
         if let Some(error) = failed {
             let errno = error.raw_os_error().unwrap_or(libc::EIO);
             // An error says that the caller is gone.
-            let _ = sys::answer(listener, self.id, Answer::Fail(errno));
+            let _ = sys::answer(listener, self.id, NotifyResponse::Fail(errno));
         }
         false
     }

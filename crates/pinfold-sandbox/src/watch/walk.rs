@@ -1,4 +1,4 @@
-//! Where a path leads the caller: its parent directory held open, and the name in it.
+//! Path resolution for the caller: the parent directory held open, and the name in it.
 //!
 //! The walk begins at the caller's own root, working directory or descriptor and goes by its mounts, so that what is found
 //! here is what the kernel would find for the caller. Links in `/proc` that stand for objects of a process are the caller's.
@@ -19,32 +19,32 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::caller::Caller;
-use super::directories::{Directories, Directory};
-use super::file_call::{Base, PathArg, Subject};
+use super::caller::CallerThread;
+use super::directories::{Directories, HeldDirectory};
+use super::file_call::{BaseDirectory, PathArg, Subject};
 use crate::identity::FileIdentity;
 
-/// How many links the kernel follows.
+/// Most links that the kernel follows.
 const MOST_LINKS: usize = 40;
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = HANDLE.union(OFlags::DIRECTORY);
 const PLAIN: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
 
-/// Where a path leads.
+/// Result of resolving a path.
 #[derive(Debug)]
-pub(super) enum Place {
+pub(super) enum ResolvedPath {
     /// A name in a directory, whether or not something has it.
-    Entry(Entry),
+    Entry(HeldEntry),
     /// Something that is there and was not reached by a name: `/`, `..`, an open file.
     Object(Object),
 }
 
 /// A name in a directory that is held.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct HeldEntry {
     pub(super) parent: Rc<OwnedFd>,
-    /// As the caller wrote it; slashes may follow it.
+    /// The name as the caller wrote it, maybe with trailing slashes.
     pub(super) name: OsString,
     pub(super) real: PathBuf,
 }
@@ -53,11 +53,11 @@ pub(super) struct Entry {
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) handle: OwnedFd,
-    /// Where it is. For what lies in no directory a word of the kernel (`pipe:[1]`).
+    /// Its path. For an object outside of every directory the text of the kernel (`pipe:[1]`).
     pub(super) real: PathBuf,
 }
 
-impl Place {
+impl ResolvedPath {
     /// The absolute path, free of links.
     pub(super) fn real(&self) -> &Path {
         match self {
@@ -79,7 +79,7 @@ impl Place {
         }
     }
 
-    /// Which file is there now: device and inode.
+    /// Returns device and inode of the current file.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         let found = match self {
             Self::Entry(entry) => statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW),
@@ -97,7 +97,7 @@ impl Place {
         }
     }
 
-    /// The same, for as long as the file lives and after.
+    /// Returns the identity of the current file, which no later file has.
     pub(super) fn lasting_identity(&self) -> Option<FileIdentity> {
         match self {
             Self::Entry(entry) => FileIdentity::named(entry.parent.as_fd(), &entry.name),
@@ -132,14 +132,14 @@ impl Place {
 /// One walk for one caller.
 pub(super) struct Walk<'a> {
     pub(super) root: &'a OwnedFd,
-    pub(super) caller: &'a Caller,
+    pub(super) caller: &'a CallerThread,
     /// None where others than the supervisor change what lies on the way.
     pub(super) known: Option<&'a RefCell<Directories>>,
     /// Directory in which a path of this walk began: both paths of a rename mostly begin at one place.
-    pub(super) began: Cell<Option<(Base, (u64, u64))>>,
+    pub(super) began: Cell<Option<(BaseDirectory, (u64, u64))>>,
 }
 
-/// What openat2(2) closes to a path.
+/// Restrictions of openat2(2) on a path.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Closed {
     pub(super) links: bool,
@@ -152,7 +152,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As the kernel fails: `ENOENT`, `ENOTDIR`, `EACCES`, `ELOOP`, …
-    pub(super) fn entry(&self, arg: &PathArg, closed: Closed) -> io::Result<Place> {
+    pub(super) fn entry(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
         let path = arg.path.as_bytes();
         if path.is_empty() {
             return Err(error(libc::ENOENT));
@@ -171,13 +171,13 @@ impl Walk<'_> {
     }
 
     /// The directory in which a call names something.
-    fn parent(&self, base: Base, above: &[u8], closed: Closed) -> io::Result<Directory> {
+    fn parent(&self, base: BaseDirectory, above: &[u8], closed: Closed) -> io::Result<HeldDirectory> {
         let absolute = above.first() == Some(&b'/');
         let walk = || {
             let base = if absolute { self.root.try_clone()? } else { self.caller.base(base)? };
             let (handle, plain) = self.directory(&base, above, closed, &mut 0)?;
             let real = real_path(handle.as_fd())?;
-            Ok((Directory { handle: Rc::new(handle), real: real.into() }, plain))
+            Ok((HeldDirectory { handle: Rc::new(handle), real: real.into() }, plain))
         };
         let Some(known) = self.known.filter(|_| !closed.mounts) else { return Ok(walk()?.0) };
         let from = if absolute { (0, 0) } else { self.beginning(base)? };
@@ -185,7 +185,7 @@ impl Walk<'_> {
     }
 
     /// Returns the identity of the directory in which a relative path begins.
-    fn beginning(&self, base: Base) -> io::Result<(u64, u64)> {
+    fn beginning(&self, base: BaseDirectory) -> io::Result<(u64, u64)> {
         if let Some((_, found)) = self.began.get().filter(|(known, _)| *known == base) {
             return Ok(found);
         }
@@ -194,11 +194,11 @@ impl Walk<'_> {
         Ok(found)
     }
 
-    /// The same, with a link in the last component followed. One that leads nowhere leads to the missing name.
+    /// Resolves a path with a link in the last component followed. A dangling link resolves to the missing name.
     ///
     /// # Errors
     /// As for [`Self::entry`].
-    pub(super) fn followed(&self, arg: &PathArg, closed: Closed) -> io::Result<Place> {
+    pub(super) fn followed(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
         let place = self.entry(arg, closed)?;
         self.follow(place, closed)
     }
@@ -207,7 +207,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As for [`Self::entry`]; `EBADF`.
-    pub(super) fn subject(&self, subject: &Subject) -> io::Result<Place> {
+    pub(super) fn subject(&self, subject: &Subject) -> io::Result<ResolvedPath> {
         match subject {
             Subject::Path { arg, follow: true } => self.followed(arg, Closed::default()),
             Subject::Path { arg, follow: false } => self.entry(arg, Closed::default()),
@@ -215,14 +215,20 @@ impl Walk<'_> {
         }
     }
 
-    fn below(&self, base: &OwnedFd, path: &[u8], closed: Closed, links: &mut usize) -> io::Result<Place> {
+    fn below(
+        &self,
+        base: &OwnedFd,
+        path: &[u8],
+        closed: Closed,
+        links: &mut usize,
+    ) -> io::Result<ResolvedPath> {
         let (above, name) = split(path);
         if is_no_name(name) {
             return object(self.directory(base, path, closed, links)?.0);
         }
         let handle = self.directory(base, above, closed, links)?.0;
         let real = real_path(handle.as_fd())?.into();
-        Ok(entry(&Directory { handle: Rc::new(handle), real }, name))
+        Ok(entry(&HeldDirectory { handle: Rc::new(handle), real }, name))
     }
 
     /// The directory at a path below `base`, from the root where the path begins there; and whether no link was on the way.
@@ -302,7 +308,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Where a link in `/proc` leads the caller.
+    /// Follows a link in `/proc` for the caller.
     fn through_proc(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<OwnedFd> {
         if matches!(name, b"self" | b"thread-self") {
             return self.caller.directory().try_clone_to_owned();
@@ -314,26 +320,26 @@ impl Walk<'_> {
         Ok(openat(at, name, HANDLE, Mode::empty())?)
     }
 
-    /// Where a place leads, if it is a link.
+    /// Follows a resolved path, if it is a link.
     ///
     /// # Errors
     /// As for [`Self::entry`].
-    pub(super) fn follow(&self, place: Place, closed: Closed) -> io::Result<Place> {
+    pub(super) fn follow(&self, place: ResolvedPath, closed: Closed) -> io::Result<ResolvedPath> {
         let mut links = 0;
         let mut place = place;
         loop {
-            let Place::Entry(at) = place else { return Ok(place) };
+            let ResolvedPath::Entry(at) = place else { return Ok(place) };
             if at.name.as_bytes().last() == Some(&b'/') {
                 // Whatever it is has to be a directory.
                 return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
                     Ok((handle, _)) => object(handle),
-                    Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(Place::Entry(at)),
+                    Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(ResolvedPath::Entry(at)),
                     Err(error) => Err(error),
                 };
             }
             let text = match readlinkat(&at.parent, &at.name, Vec::new()) {
                 // No link, or nothing.
-                Err(Errno::INVAL | Errno::NOENT) => return Ok(Place::Entry(at)),
+                Err(Errno::INVAL | Errno::NOENT) => return Ok(ResolvedPath::Entry(at)),
                 other => other?.into_bytes(),
             };
             links += 1;
@@ -367,7 +373,7 @@ pub(super) fn constrained(
     path: &OsStr,
     resolve: ResolveFlags,
     follow: bool,
-) -> io::Result<Place> {
+) -> io::Result<ResolvedPath> {
     let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
     match openat2(base, path, last, Mode::empty(), resolve) {
         Ok(handle) => return object(handle),
@@ -381,7 +387,7 @@ pub(super) fn constrained(
     let above = if above.is_empty() { b"." } else { above };
     let handle = openat2(base, above, DIRECTORY, Mode::empty(), resolve)?;
     let real = real_path(handle.as_fd())?.into();
-    Ok(entry(&Directory { handle: Rc::new(handle), real }, name))
+    Ok(entry(&HeldDirectory { handle: Rc::new(handle), real }, name))
 }
 
 /// Splits a path before its last component; slashes behind that belong to it.
@@ -397,9 +403,13 @@ fn is_no_name(name: &[u8]) -> bool {
     matches!(without_slashes(name), b"" | b"." | b"..")
 }
 
-fn entry(parent: &Directory, name: &[u8]) -> Place {
+fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
     let real = parent.join(without_slashes(name));
-    Place::Entry(Entry { parent: Rc::clone(&parent.handle), name: OsString::from_vec(name.to_vec()), real })
+    ResolvedPath::Entry(HeldEntry {
+        parent: Rc::clone(&parent.handle),
+        name: OsString::from_vec(name.to_vec()),
+        real,
+    })
 }
 
 fn without_slashes(name: &[u8]) -> &[u8] {
@@ -407,12 +417,12 @@ fn without_slashes(name: &[u8]) -> &[u8] {
     name.get(..end).unwrap_or_default()
 }
 
-fn object(handle: OwnedFd) -> io::Result<Place> {
+fn object(handle: OwnedFd) -> io::Result<ResolvedPath> {
     let real = real_path(handle.as_fd())?;
-    Ok(Place::Object(Object { handle, real }))
+    Ok(ResolvedPath::Object(Object { handle, real }))
 }
 
-/// Where a held file is, as the kernel tells it.
+/// Returns the path of a held file, as the kernel has it.
 ///
 /// # Errors
 /// `ENOENT` for a directory that was removed: nothing can be made in it.

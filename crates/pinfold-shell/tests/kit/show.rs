@@ -1,6 +1,6 @@
 //! A script as text that is easy to proof-read.
 
-use pinfold_shell::{Assignment, OpaqueWhy, Part, Place, Redirect, RedirectKind, Script, Word};
+use pinfold_shell::{Assignment, CommandContext, OpaqueWhy, Part, Redirect, RedirectKind, Script, Word};
 use std::fmt::Write;
 
 /// One line for each command and for each thing that is opaque.
@@ -39,7 +39,7 @@ pub(crate) fn script(script: &Script) -> String {
     text
 }
 
-fn place(place: &Place) -> Vec<String> {
+fn place(place: &CommandContext) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |wanted: bool, text: String| notes.extend(wanted.then_some(text));
     note(place.shell > 0, format!("shell {}", place.shell));

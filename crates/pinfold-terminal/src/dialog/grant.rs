@@ -11,9 +11,9 @@ use crate::surface::{Key, KeyCode};
 
 /// A grant that is being looked at.
 #[derive(Debug)]
-pub(crate) struct Grant<'a> {
+pub(crate) struct GrantPage<'a> {
     offer: &'a OfferShown,
-    kind: Kind,
+    kind: GrantKind,
     pub(crate) scroll: Scroll<'a>,
     /// As much of [`WORD`] as was typed.
     pub(crate) word: String,
@@ -23,7 +23,7 @@ pub(crate) struct Grant<'a> {
 const WORD: &str = "always";
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum GrantKind {
     /// For the session: which width.
     Session(usize),
     /// For good.
@@ -36,18 +36,18 @@ enum Kind {
     },
 }
 
-impl<'a> Grant<'a> {
+impl<'a> GrantPage<'a> {
     pub(crate) fn session(offer: &'a OfferShown) -> Self {
-        Self::new(offer, Kind::Session(offer.first_beyond_yes()))
+        Self::new(offer, GrantKind::Session(offer.first_beyond_yes()))
     }
 
     pub(crate) fn always(offer: &'a OfferShown) -> Self {
         let usual = |part: &PartShown| part.usual.min(part.widths.len().saturating_sub(1));
         let widths = offer.always.iter().map(usual).collect();
-        Self::new(offer, Kind::Always { widths, part: 0, file: RuleFile::Local })
+        Self::new(offer, GrantKind::Always { widths, part: 0, file: RuleFile::Local })
     }
 
-    fn new(offer: &'a OfferShown, kind: Kind) -> Self {
+    fn new(offer: &'a OfferShown, kind: GrantKind) -> Self {
         let mut grant = Self { offer, kind, scroll: Scroll::new(Sheet::default(), 0), word: String::new() };
         let (blocks, _) = grant.blocks();
         let needed = blocks.len();
@@ -58,16 +58,16 @@ impl<'a> Grant<'a> {
     /// The answer as it stands.
     pub(crate) fn choice(&self) -> Choice {
         match &self.kind {
-            Kind::Session(width) => Choice::session(*width),
-            Kind::Always { widths, file, .. } => Choice::Always { widths: widths.clone(), file: *file },
+            GrantKind::Session(width) => Choice::session(*width),
+            GrantKind::Always { widths, file, .. } => Choice::Always { widths: widths.clone(), file: *file },
         }
     }
 
     /// Returns the title of the dialog while this page is open.
     pub(crate) fn title(&self) -> &'static str {
         match self.kind {
-            Kind::Session(_) => "yes, in this session",
-            Kind::Always { .. } => "always allow",
+            GrantKind::Session(_) => "yes, in this session",
+            GrantKind::Always { .. } => "always allow",
         }
     }
 
@@ -78,24 +78,26 @@ impl<'a> Grant<'a> {
             count => format!("these {count} rules"),
         };
         match &self.kind {
-            Kind::Session(_) => "enter  Yes, and this until the session ends".to_owned(),
-            Kind::Always { widths, .. } if self.is_confirmable() => {
+            GrantKind::Session(_) => "enter  Yes, and this until the session ends".to_owned(),
+            GrantKind::Always { widths, .. } if self.is_confirmable() => {
                 format!("enter  Yes, and write {}", rules(widths))
             }
-            Kind::Always { widths, .. } => format!("to write {} type {WORD}: {}_", rules(widths), self.word),
+            GrantKind::Always { widths, .. } => {
+                format!("to write {} type {WORD}: {}_", rules(widths), self.word)
+            }
         }
     }
 
     /// Returns `true` if enter confirms it.
     pub(crate) fn is_confirmable(&self) -> bool {
-        matches!(self.kind, Kind::Session(_)) || self.word == WORD
+        matches!(self.kind, GrantKind::Session(_)) || self.word == WORD
     }
 
     /// Returns `true` if a key belongs to the confirming word.
     pub(crate) fn takes(&self, key: Key) -> bool {
         match key.code {
             KeyCode::Backspace => !self.word.is_empty(),
-            KeyCode::Char(c) if !key.ctrl && !key.alt && matches!(self.kind, Kind::Always { .. }) => {
+            KeyCode::Char(c) if !key.ctrl && !key.alt && matches!(self.kind, GrantKind::Always { .. }) => {
                 WORD.chars().nth(self.word.len()) == Some(c.to_ascii_lowercase())
             }
             _ => false,
@@ -114,10 +116,10 @@ impl<'a> Grant<'a> {
     /// The keys that change it, as far as there is something to change.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
         let (parts, widths, files) = match &self.kind {
-            Kind::Session(_) => {
+            GrantKind::Session(_) => {
                 (1, self.offer.session.len().saturating_sub(self.offer.first_beyond_yes()), 1)
             }
-            Kind::Always { part, .. } => {
+            GrantKind::Always { part, .. } => {
                 let widths = self.offer.always.get(*part).map_or(0, |part| part.widths.len());
                 (self.offer.always.len(), widths, self.offer.files.len())
             }
@@ -129,7 +131,7 @@ impl<'a> Grant<'a> {
 
     /// Returns `true` if a key changes it.
     pub(crate) fn changes(&self, key: Key) -> bool {
-        let always = matches!(self.kind, Kind::Always { .. });
+        let always = matches!(self.kind, GrantKind::Always { .. });
         match key.code {
             KeyCode::Left | KeyCode::Right => true,
             KeyCode::Up | KeyCode::Down => always,
@@ -143,21 +145,21 @@ impl<'a> Grant<'a> {
         let offer = self.offer;
         self.word.clear();
         match (&mut self.kind, key.code) {
-            (Kind::Session(at), code) => {
+            (GrantKind::Session(at), code) => {
                 let Some(to) = moved(*at, code, offer.session.len()) else { return };
                 *at = to.max(offer.first_beyond_yes());
             }
-            (Kind::Always { part, .. }, KeyCode::Up) => *part = part.saturating_sub(1),
-            (Kind::Always { part, .. }, KeyCode::Down) => {
+            (GrantKind::Always { part, .. }, KeyCode::Up) => *part = part.saturating_sub(1),
+            (GrantKind::Always { part, .. }, KeyCode::Down) => {
                 *part = (*part + 1).min(offer.always.len().saturating_sub(1));
             }
-            (Kind::Always { file, .. }, KeyCode::Tab) if offer.files.len() > 1 => {
+            (GrantKind::Always { file, .. }, KeyCode::Tab) if offer.files.len() > 1 => {
                 *file = match file {
                     RuleFile::Local => RuleFile::User,
                     RuleFile::User => RuleFile::Local,
                 };
             }
-            (Kind::Always { widths, part, .. }, code) => {
+            (GrantKind::Always { widths, part, .. }, code) => {
                 let count = offer.always.get(*part).map_or(0, |part| part.widths.len());
                 let Some(at) = widths.get_mut(*part) else { return };
                 let Some(to) = moved(*at, code, count) else { return };
@@ -178,12 +180,12 @@ impl<'a> Grant<'a> {
     /// All that has to be seen before it is given, and which blocks of it keys are about.
     fn blocks(&self) -> (Vec<Block<'a>>, Range<usize>) {
         match &self.kind {
-            Kind::Session(at) => {
+            GrantKind::Session(at) => {
                 let blocks = self.session_blocks(*at);
                 let all = 0..blocks.len();
                 (blocks, all)
             }
-            Kind::Always { widths, part, file } => self.always_blocks(widths, *part, *file),
+            GrantKind::Always { widths, part, file } => self.always_blocks(widths, *part, *file),
         }
     }
 

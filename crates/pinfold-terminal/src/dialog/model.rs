@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use pinfold::consent::{Choice, Request};
 use pinfold_render::{Answerable, Body, at_rest, offered, visible};
 
-use super::grant::Grant;
-use super::options::{Line, is_name};
+use super::grant::GrantPage;
+use super::options::{OptionLine, is_name};
 use super::rhythm::{Pace, Rhythm};
 use crate::sheet::{Field, Scroll, Sheet};
 use crate::surface::{Key, KeyCode, KeyTiming};
@@ -27,7 +27,7 @@ pub struct DialogContext {
 pub struct Dialog<'a> {
     pub(super) request: &'a Request,
     pub(super) body: Scroll<'a>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<OptionLine>,
     /// The marked line.
     pub(super) mark: Option<Mark>,
     pub(super) pane: Pane<'a>,
@@ -67,7 +67,7 @@ pub(super) enum Pane<'a> {
     /// The answers.
     Options,
     /// The page of a standing grant.
-    Grant(Grant<'a>),
+    Grant(GrantPage<'a>),
     /// A message to the model.
     Message(Field),
     /// The result of an answer from elsewhere.
@@ -137,9 +137,9 @@ impl<'a> Dialog<'a> {
     /// Creates a dialog about a request. It has not been seen yet.
     pub fn new(request: &'a Request) -> Self {
         let body = Body::of(request);
-        let answers = offered(request, body.is_whole).into_iter().map(Line::Answer);
+        let answers = offered(request, body.is_whole).into_iter().map(OptionLine::Answer);
         // What a process is told is an error number: no model reads a message.
-        let message = request.asker.process.is_none().then_some(Line::Message);
+        let message = request.asker.process.is_none().then_some(OptionLine::Message);
         let lines = answers.chain(message).collect();
         let mut dialog = Self {
             request,
@@ -159,7 +159,7 @@ impl<'a> Dialog<'a> {
 
     /// Returns the mark at rest: No, where an answer cannot be undone.
     fn mark_at_rest(&self) -> Option<Mark> {
-        let at = self.position(Line::Answer(at_rest(self.request)?))?;
+        let at = self.position(OptionLine::Answer(at_rest(self.request)?))?;
         Some(Mark { at, by: None })
     }
 
@@ -168,7 +168,7 @@ impl<'a> Dialog<'a> {
         self.mark.is_some_and(|mark| mark.by.is_some())
     }
 
-    fn position(&self, line: Line) -> Option<usize> {
+    fn position(&self, line: OptionLine) -> Option<usize> {
         self.lines.iter().position(|there| *there == line)
     }
 
@@ -291,7 +291,7 @@ impl<'a> Dialog<'a> {
 
     /// Returns the meaning of a key in a window that is too small: a text that was not shown gets no yes.
     fn meaning_without_room(&self, key: Key, leaves: bool) -> KeyMeaning {
-        let is_no = |mark: &Mark| self.lines.get(mark.at) == Some(&Line::Answer(Answerable::No));
+        let is_no = |mark: &Mark| self.lines.get(mark.at) == Some(&OptionLine::Answer(Answerable::No));
         match self.option_meaning(key, leaves) {
             KeyMeaning::Mark(mark) if is_no(&mark) && !moves(key) => KeyMeaning::Mark(mark),
             KeyMeaning::Leave(mark) => KeyMeaning::Leave(mark),
@@ -301,7 +301,7 @@ impl<'a> Dialog<'a> {
     }
 
     fn option_meaning(&self, key: Key, leaves: bool) -> KeyMeaning {
-        let no = self.position(Line::Answer(Answerable::No)).unwrap_or(0);
+        let no = self.position(OptionLine::Answer(Answerable::No)).unwrap_or(0);
         let again = self.mark.is_some_and(|mark| mark.by == Some(key) && !moves(key));
         if leaves {
             return if again {
@@ -386,15 +386,15 @@ impl<'a> Dialog<'a> {
         let line = self.lines.get(self.mark?.at).copied()?;
         self.mark = self.mark_at_rest();
         let answer = match line {
-            Line::Message => {
+            OptionLine::Message => {
                 self.pane = Pane::Message(Field::default());
                 return None;
             }
-            Line::Answer(Answerable::No) => return Some(Choice::no()),
-            Line::Answer(Answerable::NoToProcess) => {
+            OptionLine::Answer(Answerable::No) => return Some(Choice::no()),
+            OptionLine::Answer(Answerable::NoToProcess) => {
                 return Some(Choice::No { message: None, process: true });
             }
-            Line::Answer(answer) => answer,
+            OptionLine::Answer(answer) => answer,
         };
         if !self.body.is_seen() {
             self.word = Some(UNREAD);
@@ -403,8 +403,8 @@ impl<'a> Dialog<'a> {
         let offer = &self.request.offer;
         self.pane = match answer {
             Answerable::Yes | Answerable::No | Answerable::NoToProcess => return Some(Choice::Yes),
-            Answerable::Session => Pane::Grant(Grant::session(offer)),
-            Answerable::Always => Pane::Grant(Grant::always(offer)),
+            Answerable::Session => Pane::Grant(GrantPage::session(offer)),
+            Answerable::Always => Pane::Grant(GrantPage::always(offer)),
         };
         None
     }
@@ -429,7 +429,7 @@ fn reads_on(key: Key) -> bool {
     moves && !key.ctrl && !key.alt
 }
 
-fn grant_meaning(grant: &Grant<'_>, key: Key) -> KeyMeaning {
+fn grant_meaning(grant: &GrantPage<'_>, key: Key) -> KeyMeaning {
     match key.code {
         KeyCode::Enter if grant.is_confirmable() => KeyMeaning::Confirm,
         KeyCode::Enter => KeyMeaning::Hint(WORD_FIRST),

@@ -6,7 +6,7 @@ use crate::surface::{Key, KeyCode};
 
 /// A line that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum OptionLine {
     Answer(Answerable),
     /// No, and a message to the model.
     Message,
@@ -15,7 +15,7 @@ pub(super) enum Line {
 /// Width from which on there is room for whole sentences.
 const WIDE: u16 = 64;
 
-impl Line {
+impl OptionLine {
     /// The number under which it can be chosen: always the same, whatever else is offered.
     pub(super) fn number(self) -> char {
         match self {
@@ -73,5 +73,5 @@ impl Line {
 pub(super) fn is_name(key: Key) -> bool {
     let all =
         [Answerable::Yes, Answerable::Session, Answerable::Always, Answerable::No, Answerable::NoToProcess];
-    all.map(Line::Answer).into_iter().chain([Line::Message]).any(|line| line.is_named_by(key))
+    all.map(OptionLine::Answer).into_iter().chain([OptionLine::Message]).any(|line| line.is_named_by(key))
 }

@@ -51,7 +51,7 @@ pub enum DialogOutcome {
 /// The surface stays as it is: for the next request, [renew](DialogSurface::renew) it and call this again.
 ///
 /// # Errors
-/// When the terminal cannot be read or written. Nobody has answered then.
+/// When the terminal cannot be read or written. There is no answer then.
 pub fn show(
     stage: &mut dyn DialogSurface,
     request: &Request,

@@ -8,7 +8,7 @@ use ratatui_core::layout::Rect;
 use ratatui_core::style::{Color, Modifier, Style};
 
 use super::model::{Dialog, DialogContext, Pane};
-use super::options::Line;
+use super::options::OptionLine;
 use crate::sheet::{SMALLEST, draw_rule};
 use crate::surface::TerminalSize;
 
@@ -109,7 +109,7 @@ impl Dialog<'_> {
     fn option_lines(&self, width: u16, now: Instant) -> Vec<(String, Style)> {
         let keeps = !self.request.offer.kept.is_empty();
         let is_open = self.rhythm.is_open(now);
-        let line = |(i, line): (usize, &Line)| {
+        let line = |(i, line): (usize, &OptionLine)| {
             let is_marked = self.mark.is_some_and(|mark| mark.at == i);
             let mark = if is_marked { '>' } else { ' ' };
             let words = format!("{mark} {} {}  {} ", line.number(), line.letter(), line.words(width, keeps));

@@ -1,6 +1,6 @@
 //! Blocks as rows of a width, and rows in a picture.
 
-use pinfold_render::{Block, Kind, Piece, Tone};
+use pinfold_render::{Block, LineBreaks, Piece, Tone};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::style::{Color, Modifier, Style};
 
@@ -98,7 +98,7 @@ impl<'a> Sheet<'a> {
         while let Some((piece, bytes)) = block.text.get(at..).and_then(Piece::first).filter(|_| at < end) {
             let piece = block.kind.shown(piece);
             let style = look(piece, style_of(block.tone));
-            if !(block.kind == Kind::Lines && piece == Piece::Breaks(1)) {
+            if !(block.kind == LineBreaks::Lines && piece == Piece::Breaks(1)) {
                 x = draw_piece(piece, x, y, style, to);
             }
             at += bytes;
@@ -150,12 +150,12 @@ fn put(to: &mut Buffer, x: u16, y: u16, c: char, style: Style) {
 }
 
 /// Returns the end of the row that begins at `from`.
-fn end_of_row(text: &str, from: usize, cells: usize, kind: Kind) -> usize {
+fn end_of_row(text: &str, from: usize, cells: usize, kind: LineBreaks) -> usize {
     let (mut at, mut used, mut word) = (from, 0, None);
     while let Some((piece, bytes)) = Piece::first(text.get(at..).unwrap_or_default()) {
         let piece = kind.shown(piece);
         let is_break = matches!(piece, Piece::Breaks(_));
-        if kind == Kind::Lines && piece == Piece::Breaks(1) {
+        if kind == LineBreaks::Lines && piece == Piece::Breaks(1) {
             return at + bytes;
         }
         used += piece.width();
@@ -166,7 +166,7 @@ fn end_of_row(text: &str, from: usize, cells: usize, kind: Kind) -> usize {
         if is_break {
             return at;
         }
-        if kind == Kind::Prose && piece == Piece::Plain(' ', 1) {
+        if kind == LineBreaks::Prose && piece == Piece::Plain(' ', 1) {
             word = Some(at);
         }
     }

@@ -1,4 +1,4 @@
-//! From a permit to the answer that a process gets: the deed, done through the places that are held for it.
+//! Execution of a permitted system call through the held paths, and the answer to the process.
 
 use std::fs::File;
 use std::os::fd::AsFd;
@@ -6,14 +6,19 @@ use std::os::fd::AsFd;
 use pinfold::paths::{Copied, DeedError, Opening as InPlace, Owner, SetTime};
 use pinfold::policy::Operation;
 use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
-use pinfold_sandbox::{Call, Deed, Held, Opening, Sync, Time};
+use pinfold_sandbox::{Deed, Opening, PendingSyscall, Sync, Syscall, Time};
 
 /// End of a permitted deed: done, or why not.
 pub(super) type Ended = Result<(), String>;
 
-/// Spends a permit for a held call, and answers it. `copied`: the content that gets a name, as it was shown. `tell` hears
-/// how it ended before the process does, whose end may be the end of the run.
-pub(super) fn answer(permit: Permit, held: Held, copied: Option<&Copied>, tell: impl FnOnce(&Call, Ended)) {
+/// Spends a permit for a pending system call, and answers it. `copied`: the content that gets a name, as it was shown.
+/// `tell` gets the result before the process does, whose end may be the end of the run.
+pub(super) fn answer(
+    permit: Permit,
+    held: PendingSyscall,
+    copied: Option<&Copied>,
+    tell: impl FnOnce(&Syscall, Ended),
+) {
     let (call, mut targets, receipt) = permit.spend();
     let done = match places(&call, &mut targets, held.call()) {
         Ok(_) if !held.is_waiting() => Err(gone()),
@@ -58,7 +63,7 @@ fn words(places: &[WriteTarget], error: &DeedError) -> Failure {
 
 /// The held places that the deed changes. Each has to be where the process was seen to mean it: what moved since is not
 /// what it asked for.
-fn places(call: &ToolCall, targets: &mut Targets, held: &Call) -> Result<Vec<WriteTarget>, Failure> {
+fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<WriteTarget>, Failure> {
     let changed =
         || Failure::plain(RefusalCode::Changed, "the place changed since it was looked at", "try it again");
     let ToolCall::Process(process) = call else { return Err(changed()) };

@@ -7,11 +7,11 @@ use pinfold::consent::{Answer, By, Caller, Choice, Via};
 use pinfold::paths::{Copied, DeedError};
 use pinfold::policy::ProcessCall;
 use pinfold::{CallRequest, Decided, Outcome, Permit, Session, ToolCall};
-use pinfold_sandbox::{Call, Deed, Held};
+use pinfold_sandbox::{Deed, PendingSyscall, Syscall};
 
 use super::answer::answer;
 use super::covered::{Earlier, file_behind};
-use super::denied::{Effect, aim, aims};
+use super::denied::{DeniedEffect, aim, aims};
 use super::lineage::ProcessId;
 use super::removal::{Removal, TooMany};
 use super::told;
@@ -26,9 +26,9 @@ const ELSEWHERE: i32 = 18;
 
 impl Desk {
     /// Asks about a call, and does what comes of it.
-    pub(super) fn ask(&self, session: &Session, held: Held) -> Verdict {
+    pub(super) fn ask(&self, session: &Session, held: PendingSyscall) -> Verdict {
         let lineage = ProcessId::lineage(held.call().caller.process);
-        let earlier = |held: &Held| self.state().covered.answer(held.call(), &lineage);
+        let earlier = |held: &PendingSyscall| self.state().covered.answer(held.call(), &lineage);
         if let Some(earlier) = earlier(&held) {
             return self.decide_by(session, held, Some(&earlier));
         }
@@ -56,7 +56,7 @@ impl Desk {
     fn ask_about_tree(
         &self,
         session: &Session,
-        held: &Held,
+        held: &PendingSyscall,
         lineage: &[ProcessId],
     ) -> Option<Result<(), String>> {
         // Who waits here finds the answer that was given to another.
@@ -77,14 +77,14 @@ impl Desk {
         };
         let call = words::removal_call(&held.call().caller, &removal);
         let by = match self.question(session, held, call) {
-            Asked::Yes(by) => by,
-            Asked::No(why) => {
+            QuestionOutcome::Yes(by) => by,
+            QuestionOutcome::No(why) => {
                 let folders = removal.roots.into_iter().map(|root| root.place);
                 self.state().denied.deny_removals_below(folders);
                 return Some(Err(why));
             }
-            Asked::Unanswered(why) => return Some(Err(why)),
-            Asked::Refused => return None,
+            QuestionOutcome::Unanswered(why) => return Some(Err(why)),
+            QuestionOutcome::Refused => return None,
         };
         self.state().covered.add_removal(process, &removal, &by);
         Some(Ok(()))
@@ -94,48 +94,50 @@ impl Desk {
     fn ask_about_file(
         &self,
         session: &Session,
-        held: &Held,
+        held: &PendingSyscall,
         lineage: &[ProcessId],
     ) -> Option<Result<(), String>> {
         let process = *lineage.first()?;
         let file = held.as_caller(|| file_behind(held.call())).ok()?.filter(|file| held.sees(file))?;
-        let file_aim = (file.clone(), Effect::Content);
+        let file_aim = (file.clone(), DeniedEffect::Content);
         if let Some(why) = self.state().denied.refuses(&file_aim) {
             return Some(Err(why.to_owned()));
         }
         match self.question(session, held, words::write_call(held.call(), &file)) {
-            Asked::Yes(by) => {
+            QuestionOutcome::Yes(by) => {
                 self.state().covered.add_write(process, &file, &by);
                 Some(Ok(()))
             }
-            Asked::No(why) => {
+            QuestionOutcome::No(why) => {
                 self.state().denied.deny([file_aim]);
                 Some(Err(why))
             }
-            Asked::Unanswered(why) => Some(Err(why)),
-            Asked::Refused => None,
+            QuestionOutcome::Unanswered(why) => Some(Err(why)),
+            QuestionOutcome::Refused => None,
         }
     }
 
     /// `HostApprover` about more than the call that waits: nothing is done for it yet.
-    fn question(&self, session: &Session, held: &Held, call: ProcessCall) -> Asked {
+    fn question(&self, session: &Session, held: &PendingSyscall, call: ProcessCall) -> QuestionOutcome {
         let Decided { outcome, answered, .. } = self.decided(session, held, call, None);
         match (outcome, answered) {
             (Ok(permit), answered) => {
                 let by = answered.map_or_else(by_a_rule, |answer| answer.by);
                 nothing_yet(*permit);
-                Asked::Yes(by)
+                QuestionOutcome::Yes(by)
             }
-            (Err(refusal), Some(answer)) if said_no(Some(&answer)).is_some() => Asked::No(refusal.reason),
-            (Err(refusal), Some(_)) => Asked::Unanswered(refusal.reason),
-            (Err(_), None) => Asked::Refused,
+            (Err(refusal), Some(answer)) if said_no(Some(&answer)).is_some() => {
+                QuestionOutcome::No(refusal.reason)
+            }
+            (Err(refusal), Some(_)) => QuestionOutcome::Unanswered(refusal.reason),
+            (Err(_), None) => QuestionOutcome::Refused,
         }
     }
 
     fn decided(
         &self,
         session: &Session,
-        held: &Held,
+        held: &PendingSyscall,
         call: ProcessCall,
         earlier: Option<&Earlier>,
     ) -> Decided {
@@ -152,7 +154,7 @@ impl Desk {
     }
 
     /// `HostApprover` about a call, and does it or refuses it.
-    fn decide_by(&self, session: &Session, held: Held, earlier: Option<&Earlier>) -> Verdict {
+    fn decide_by(&self, session: &Session, held: PendingSyscall, earlier: Option<&Earlier>) -> Verdict {
         let copied = match held.as_caller(|| copied(held.call(), session)) {
             Ok(Ok(copied)) => copied,
             // It is not shown, and need not be: the file itself may be written.
@@ -209,13 +211,13 @@ impl Desk {
 }
 
 /// Outcome of a question about more than one call.
-enum Asked {
+enum QuestionOutcome {
     Yes(By),
     /// A person said no, for this reason.
     No(String),
     /// There was no answer in time, or what was asked about has changed.
     Unanswered(String),
-    /// It is not let through, and no person was asked: the call is decided by itself.
+    /// The group is not approved, and no approver was asked: the call is decided by itself.
     Refused,
 }
 
@@ -246,7 +248,7 @@ fn is_inside(session: &Session, place: &Path) -> bool {
 ///
 /// What comes from inside may be changed for as long as it is there, by whatever has it open. So a file is copied, and all
 /// else has to be made at its place, by calls of its own.
-fn copied(call: &Call, session: &Session) -> Result<Option<Copied>, DeedError> {
+fn copied(call: &Syscall, session: &Session) -> Result<Option<Copied>, DeedError> {
     let (Deed::Rename { .. }, [from, to]) = (&call.deed, call.places.as_slice()) else { return Ok(None) };
     if is_inside(session, to) {
         return Ok(None);

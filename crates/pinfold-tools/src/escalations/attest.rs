@@ -8,7 +8,7 @@ use pinfold_boundary::Boundary;
 use pinfold_sandbox::{self as sandbox, Attempt, Intent, Tier};
 use rustix::fs::MemfdFlags;
 
-use crate::attestation::{Attestation, Held, PREFIX, SEALS};
+use crate::attestation::{Attestation, HoldStrength, PREFIX, SEALS};
 
 /// `ENOENT`: what the kernel would have said.
 const MISSING: i32 = 2;
@@ -16,15 +16,15 @@ const MISSING: i32 = 2;
 /// Answers processes of one run that ask what holds them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Attester {
-    held: Held,
+    held: HoldStrength,
     open_network: bool,
 }
 
 impl Attester {
     pub(super) fn of(boundary: &Boundary, tier: Tier) -> Self {
         let held = match tier {
-            Tier::Full => Held::Full,
-            Tier::Landlock => Held::Landlock,
+            Tier::Full => HoldStrength::Full,
+            Tier::Landlock => HoldStrength::Landlock,
         };
         Self { held, open_network: boundary.profile().network == sandbox::Network::Host }
     }
@@ -35,7 +35,7 @@ impl Attester {
     }
 
     /// Answers a call that asks for one; gives back any other.
-    pub(super) fn answer(self, held: sandbox::Held) -> Option<sandbox::Held> {
+    pub(super) fn answer(self, held: sandbox::PendingSyscall) -> Option<sandbox::PendingSyscall> {
         let Some(nonce) = held.call().places.first().and_then(|place| nonce(place)).map(str::to_owned) else {
             return Some(held);
         };

@@ -1,12 +1,12 @@
-//! What an answer covers beyond the one call that it was given to, because the question said so: the removal of a tree,
-//! and a file that is written by way of a temporary one.
+//! System calls that an answer covers beyond the one that it was given to, because the question said so: the removal of a
+//! tree, and a file that is written by way of a temporary one.
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use pinfold::consent::{Answer, Approver, By, Choice, Heard, Request, Via};
-use pinfold_sandbox::{Call, Deed, Opening};
+use pinfold::consent::{Answer, Approver, ApproverResponse, By, Choice, Request, Via};
+use pinfold_sandbox::{Deed, Opening, Syscall};
 
 use super::lineage::ProcessId;
 use super::removal::{Identity, Removal};
@@ -43,7 +43,7 @@ struct Writing {
 
 impl Covered {
     /// The answer that covers a call of a process with these parents.
-    pub(super) fn answer(&self, call: &Call, lineage: &[ProcessId]) -> Option<Earlier> {
+    pub(super) fn answer(&self, call: &Syscall, lineage: &[ProcessId]) -> Option<Earlier> {
         let removing = self.removals.iter().find(|removing| removing.covers(call, lineage));
         let writing = || self.writes.iter().find(|writing| writing.covers(call, lineage));
         removing
@@ -53,7 +53,7 @@ impl Covered {
     }
 
     /// A call that an answer here covers has been carried out.
-    pub(super) fn carried_out(&mut self, call: &Call, lineage: &[ProcessId]) {
+    pub(super) fn carried_out(&mut self, call: &Syscall, lineage: &[ProcessId]) {
         for removing in &mut self.removals {
             removing.carried_out(call);
         }
@@ -81,7 +81,7 @@ fn make_room<T>(list: &mut Vec<T>) {
     }
 }
 
-/// Returns who had answered, and what.
+/// Describes an earlier answer: its approver and its subject.
 fn words(by: &By, what: &str) -> String {
     let who = by.who.as_deref().unwrap_or("the person asked");
     format!("{who}, to: {what}")
@@ -89,7 +89,7 @@ fn words(by: &By, what: &str) -> String {
 
 impl Removing {
     /// The very file that was shown, where it was shown.
-    fn covers(&self, call: &Call, lineage: &[ProcessId]) -> bool {
+    fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
         let shown = removed(call).and_then(|place| Some((place, self.things.get(place)?)));
         let is_shown = shown.is_some_and(|(place, shown)| {
             place.symlink_metadata().is_ok_and(|found| (found.dev(), found.ino()) == *shown)
@@ -97,7 +97,7 @@ impl Removing {
         is_shown && lineage.contains(&self.process)
     }
 
-    fn carried_out(&mut self, call: &Call) {
+    fn carried_out(&mut self, call: &Syscall) {
         if let Some(place) = removed(call) {
             self.things.remove(place);
         }
@@ -105,7 +105,7 @@ impl Removing {
 }
 
 /// The place of a removal.
-fn removed(call: &Call) -> Option<&PathBuf> {
+fn removed(call: &Syscall) -> Option<&PathBuf> {
     let is_removal = matches!(call.deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
     call.places.first().filter(|_| is_removal)
 }
@@ -113,7 +113,7 @@ fn removed(call: &Call) -> Option<&PathBuf> {
 impl Writing {
     /// Only what a program does that writes a file by way of another: the file itself is neither taken away nor given
     /// another name than that of a copy beside it, and what was beside it before stays as it is.
-    fn covers(&self, call: &Call, lineage: &[ProcessId]) -> bool {
+    fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
         let is_file = |place: &PathBuf| *place == self.file;
         let is_new = |place: &PathBuf| place.symlink_metadata().is_err();
         let is_made = |place: &PathBuf| self.made.contains(place);
@@ -133,7 +133,7 @@ impl Writing {
         is_covered && lineage.first() == Some(&self.process)
     }
 
-    fn carried_out(&mut self, call: &Call) {
+    fn carried_out(&mut self, call: &Syscall) {
         match (&call.deed, call.places.as_slice()) {
             (Deed::Remove { .. }, [at]) => drop(self.made.remove(at)),
             (Deed::Open(_) | Deed::Symlink { .. } | Deed::Link { .. }, [.., at]) => self.makes(at),
@@ -153,7 +153,7 @@ impl Writing {
 }
 
 /// The file that is written by way of the one that a call makes; `None` for any other call.
-pub(super) fn file_behind(call: &Call) -> Option<PathBuf> {
+pub(super) fn file_behind(call: &Syscall) -> Option<PathBuf> {
     let makes = match &call.deed {
         Deed::Open(Opening { create: Some(_), .. })
         | Deed::Symlink { .. }
@@ -186,10 +186,10 @@ pub(super) struct Earlier {
 }
 
 impl Approver for Earlier {
-    fn ask(&self, request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         match self.judged(request) {
-            Some(answer) => Heard::Answer(answer),
-            None => Heard::Nobody("this is asked about each time".to_owned()),
+            Some(answer) => ApproverResponse::Answer(answer),
+            None => ApproverResponse::NoApprover("this is asked about each time".to_owned()),
         }
     }
 

@@ -1,45 +1,47 @@
-//! What a person has said no to in a run: places, whatever is tried there by whom, and processes.
+//! Denials of an approver within a run: paths, for every process, and processes, for every path.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::{Call, Deed};
+use pinfold_sandbox::{Deed, Syscall};
 
 use super::lineage::ProcessId;
 
 /// Effect of a deed at its place, however it is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Effect {
+pub(super) enum DeniedEffect {
     /// Something stands there, or other content does.
     Content,
-    /// Nothing stands there any more.
+    /// The path is removed.
     Removal,
-    /// It has other bits, times or another owner.
+    /// The mode, the times or the owner change.
     Attributes,
 }
 
 /// Place of an attempt, and its effect there.
-pub(super) type Aim = (PathBuf, Effect);
+pub(super) type Aim = (PathBuf, DeniedEffect);
 
-/// Returns what a call would come to. Of two places the one that something gets to comes last.
-pub(super) fn aims(call: &Call) -> impl Iterator<Item = Aim> + '_ {
+/// Returns the effects of a system call. Of two paths the destination comes last.
+pub(super) fn aims(call: &Syscall) -> impl Iterator<Item = Aim> + '_ {
     let (first, last) = match &call.deed {
-        Deed::Rename { .. } => (Some(Effect::Removal), Effect::Content),
+        Deed::Rename { .. } => (Some(DeniedEffect::Removal), DeniedEffect::Content),
         Deed::Open(_)
         | Deed::MakeDir { .. }
         | Deed::Link { .. }
         | Deed::Symlink { .. }
-        | Deed::Truncate { .. } => (None, Effect::Content),
-        Deed::Remove { .. } | Deed::RemoveDir { .. } => (None, Effect::Removal),
-        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => (None, Effect::Attributes),
+        | Deed::Truncate { .. } => (None, DeniedEffect::Content),
+        Deed::Remove { .. } | Deed::RemoveDir { .. } => (None, DeniedEffect::Removal),
+        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => {
+            (None, DeniedEffect::Attributes)
+        }
     };
     let first = first.and_then(|effect| Some((call.places.first()?.clone(), effect)));
     first.into_iter().chain(call.places.last().map(|place| (place.clone(), last)))
 }
 
-/// Returns what a call would come to at the place that something gets to.
-pub(super) fn aim(call: &Call) -> Aim {
-    aims(call).last().unwrap_or((PathBuf::new(), Effect::Content))
+/// Returns the effect of a system call at its destination.
+pub(super) fn aim(call: &Syscall) -> Aim {
+    aims(call).last().unwrap_or((PathBuf::new(), DeniedEffect::Content))
 }
 
 /// Most answers that are remembered. No person gives so many; when it is reached nothing more is asked.
@@ -61,7 +63,7 @@ impl Denied {
             return Some("too much was denied in this run to ask again");
         }
         let (place, effect) = aim;
-        let is_in_a_tree = || *effect == Effect::Removal && self.is_below(place);
+        let is_in_a_tree = || *effect == DeniedEffect::Removal && self.is_below(place);
         (self.aims.contains(aim) || is_in_a_tree()).then_some("it was denied before in this run")
     }
 

@@ -1,15 +1,15 @@
-//! Whether the kernel would do it if nothing held it back: what fails anyway is not worth a question.
+//! Prediction whether a system call would succeed without the sandbox: one that fails anyway is not worth a question.
 //!
-//! Looked at by path, which decides nothing: a deed is only ever done through what the permit holds.
+//! The look is by path and decides nothing: the operation goes through the handles of the permit.
 
 use std::fs::{self, FileType};
 use std::path::Path;
 
-use pinfold_sandbox::{Call, Deed, Opening};
+use pinfold_sandbox::{Deed, Opening, Syscall};
 use rustix::fs::{Access, AtFlags, CWD};
 
 /// Returns whether a call could come to its end.
-pub(super) fn is_feasible(call: &Call) -> bool {
+pub(super) fn is_feasible(call: &Syscall) -> bool {
     let at = |number: usize| call.places.get(number).map_or(Path::new(""), |place| place.as_path());
     match &call.deed {
         Deed::Open(opening) => can_open(opening, at(0)),

@@ -51,7 +51,7 @@ fn call(request: &HostRequest) -> ToolCall {
     ToolCall::Process(ProcessCall { program: request.program(), command_line, touches: Vec::new(), connects })
 }
 
-/// Returns who is shown to wait.
+/// Returns the waiting process as it is shown.
 fn process(request: &HostRequest) -> ProcessShown {
     match &request.caller {
         Some(caller) => words::process(caller),

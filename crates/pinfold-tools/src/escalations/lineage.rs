@@ -1,4 +1,4 @@
-//! Which process is which: by its number and when it began, not by what it calls itself.
+//! Identity of a process: its number and start time, not the name that it claims.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use std::fs;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ProcessId {
     pid: i32,
-    /// In ticks of the clock since the machine began.
+    /// Start time in clock ticks since boot.
     started: u64,
 }
 

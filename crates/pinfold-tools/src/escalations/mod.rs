@@ -1,14 +1,14 @@
-//! What processes of a run try outside the line, decided while they wait.
+//! Escalations: system calls of a run beyond the workspace boundary, decided while the process waits.
 //!
-//! A write outside the line is held, becomes a call and goes down the road of every call. On a yes the supervisor does
-//! the deed itself, through the places that the permit holds, and answers the process with the result; on a no the
-//! process is told that permission is denied. The walls stay as they are: nothing is let go on for a yes.
+//! A write outside the boundary is suspended, becomes a call and goes through the permission pipeline. On a yes the
+//! supervisor carries it out itself, through the handles of the permit, and answers the process with the result; on a no
+//! the process gets `EACCES`. The sandbox stays as it is: no system call continues because of a yes.
 //!
-//! Each place that something waits for has a thread of its own, made when it is needed: a run that tries nothing outside
-//! pays nothing. What several try there at a time is decided one after the other. A connection to a host that no rule
-//! allows goes the same way; what waits for it is kept by the way out of the run.
+//! Each path with pending system calls has a thread of its own, started on demand: a run without escalations pays nothing.
+//! Concurrent system calls on one path are decided one after the other. A connection to a host that no rule allows goes
+//! the same way; the connections that wait are kept by the egress proxy of the run.
 //!
-//! An answer covers what its question says. A no is for the place and for what would come of it there, for the whole run
+//! An answer covers what its question says. A no is for the path and the effect on it, for the whole run
 //! ([`denied`]); a yes to a removal is for the tree that was shown, and one to a file for the temporary files that it is
 //! written by way of ([`covered`]).
 
@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
-use pinfold_sandbox::{Attempt, Done, Held, Limit, LinkedFile, Reply, Tier, Turn, Watcher};
+use pinfold_sandbox::{Attempt, Done, Limit, LinkedFile, PendingSyscall, Reply, Tier, Turn, Watcher};
 
 use attest::Attester;
 use waiting::Desk;
@@ -48,8 +48,8 @@ pub struct SandboxEscalations<'a> {
 }
 
 impl<'a> SandboxEscalations<'a> {
-    /// For a run within `boundary`, held by `tier`. What lies outside is decided by `session`, where the boundary was
-    /// compiled for that ([`SandboxRequest::negotiable`](pinfold_boundary::SandboxRequest::negotiable)); else it is refused.
+    /// Decides for a run within `boundary`, enforced by `tier`. Escalations go to `session`, where the boundary was compiled
+    /// for that ([`SandboxRequest::negotiable`](pinfold_boundary::SandboxRequest::negotiable)); else it is refused.
     pub fn new(boundary: &'a Boundary, tier: Tier, session: Option<WeakSession>) -> Self {
         let observer = DenialObserver::new(boundary, tier);
         let negotiable = boundary.profile().negotiable;
@@ -59,14 +59,14 @@ impl<'a> SandboxEscalations<'a> {
         Self { observer, desk, asks, attester: Attester::of(boundary, tier) }
     }
 
-    /// Returns what makes the observer of a run, for [`Run::observe`](pinfold_boundary::Run::observe).
+    /// Returns the constructor of a run's observer, for [`Run::observe`](pinfold_boundary::Run::observe).
     pub fn of_session(
         session: Option<WeakSession>,
     ) -> impl for<'b> FnOnce(&'b Boundary, Tier) -> Box<dyn Observer + 'b> {
         move |boundary, tier| Box::new(SandboxEscalations::new(boundary, tier, session))
     }
 
-    /// Returns what was tried, once the run is over; and what was changed, for [`Boundary::settle`].
+    /// Returns the escalations of a finished run, and the changes for [`Boundary::settle`].
     pub fn finish(self) -> (EscalationOutcome, Option<AutorunChanges>) {
         let (mut tried, changed) = Observer::finish(Box::new(self.observer));
         if let Some(desk) = self.desk {
@@ -120,7 +120,7 @@ impl Watcher for SandboxEscalations<'_> {
         self.observer.carried_out(done);
     }
 
-    fn hold(&mut self, held: Held) {
+    fn hold(&mut self, held: PendingSyscall) {
         let Some(held) = self.attester.answer(held) else { return };
         match &self.desk {
             Some(desk) => Desk::take(desk, held),

@@ -1,7 +1,7 @@
-//! What a process is going to remove, as far as it can be seen when it removes the first of it.
+//! Prediction of the paths that a process is going to remove, made at the first removal.
 //!
-//! A guess, from the words of its command and the folders that it has open: it decides what a question shows, and a yes
-//! covers what was shown and nothing else.
+//! A guess from the arguments and the open directories of the process: it decides what a question shows, and a yes covers
+//! what was shown and nothing else.
 
 use std::collections::HashMap;
 use std::fs;
@@ -9,17 +9,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pinfold::paths::show;
-use pinfold_sandbox::{Call, Caller};
+use pinfold_sandbox::{Caller, Syscall};
 
 use super::words;
 
-/// Programs whose words are what they remove. What calls itself so and is another one is asked about as they are.
+/// Programs whose arguments are the paths that they remove. Another program by such a name gets the same question.
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"];
 
 /// A tree of more files and folders is not asked about: no person could look at it.
 const MOST: usize = 100_000;
 
-/// So many names are shown.
+/// Most names that a question shows.
 const SHOWN: usize = 200;
 
 /// Paths that are going to be removed.
@@ -38,7 +38,7 @@ pub(super) struct Root {
     things: Vec<(PathBuf, Identity)>,
 }
 
-/// Which file it is: its device and number.
+/// Identity of a file: its device and inode.
 pub(super) type Identity = (u64, u64);
 
 /// Why nothing is asked.
@@ -46,11 +46,11 @@ pub(super) type Identity = (u64, u64);
 pub(super) struct TooMany;
 
 impl Removal {
-    /// Returns what the process is going to remove with what it removes now; `None` when that seems to be all.
+    /// Returns the further paths that the process is going to remove; `None` when there seem to be none.
     ///
     /// # Errors
-    /// When it is more than can be shown. `is_inside`: of a place, whether the process may remove it by itself.
-    pub(super) fn of(call: &Call, is_inside: &dyn Fn(&Path) -> bool) -> Result<Option<Self>, TooMany> {
+    /// [`TooMany`] when there are more than can be shown. `is_inside`: whether the process may remove a path by itself.
+    pub(super) fn of(call: &Syscall, is_inside: &dyn Fn(&Path) -> bool) -> Result<Option<Self>, TooMany> {
         let Some(first) = call.places.first() else { return Ok(None) };
         let mut places = expected(first, &call.caller);
         // What lies inside is the process's own.

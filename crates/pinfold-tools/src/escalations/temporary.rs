@@ -10,17 +10,17 @@ const NAMES: &str = include_str!("temporary.txt");
 struct Pattern {
     /// Only where the file is there: else the name may be that of any file.
     of_what_is_there: bool,
-    before: Vec<Part>,
+    before: Vec<NamePart>,
     /// None where it says nothing of the file.
-    behind: Option<Vec<Part>>,
+    behind: Option<Vec<NamePart>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum NamePart {
     Is(char),
-    /// At least one character.
+    /// One or more characters.
     Anything,
-    /// At least one digit.
+    /// One or more digits.
     Digits,
     /// A character of a random word.
     Random,
@@ -40,11 +40,11 @@ pub(super) fn file_of(made: &Path, named: &[PathBuf]) -> Option<PathBuf> {
         here.next().filter(|_| here.next().is_none()).cloned()
     };
     let candidate = |pattern: &Pattern| match pattern.file(name) {
-        Found::Name(file) => {
+        NameMeaning::Name(file) => {
             Some(folder.join(file)).filter(|file| !pattern.of_what_is_there || file.is_file())
         }
-        Found::Unnamed => beside(),
-        Found::Nothing => None,
+        NameMeaning::Unnamed => beside(),
+        NameMeaning::Nothing => None,
     };
     // A name may say several: the one that is there is meant.
     let mut candidates = PATTERNS.iter().filter_map(candidate);
@@ -60,12 +60,12 @@ pub(super) fn is_of(made: &Path, file: &Path) -> bool {
 }
 
 /// Meaning of a name.
-enum Found {
+enum NameMeaning {
     /// The file is called so.
     Name(String),
-    /// It is one of a file that it does not name.
+    /// Name of a temporary file that does not tell its final name.
     Unnamed,
-    /// It is none of these.
+    /// Any other name.
     Nothing,
 }
 
@@ -75,26 +75,26 @@ impl Pattern {
         let text = line.split_whitespace().next()?;
         let parts = |text: &str| {
             let part = |c| match c {
-                '*' => Part::Anything,
-                '?' => Part::Random,
-                c => Part::Is(c),
+                '*' => NamePart::Anything,
+                '?' => NamePart::Random,
+                c => NamePart::Is(c),
             };
             text.chars().map(part).collect::<Vec<_>>()
         };
-        let digits = |part| if part == Part::Is('#') { Part::Digits } else { part };
+        let digits = |part| if part == NamePart::Is('#') { NamePart::Digits } else { part };
         let (before, behind) = match text.split_once("{}") {
             // A sign at the end of what emacs writes is itself; behind a dot it stands for digits.
-            Some((before, "#")) => (parts(before), Some(vec![Part::Is('#')])),
+            Some((before, "#")) => (parts(before), Some(vec![NamePart::Is('#')])),
             Some((before, behind)) => (parts(before), Some(parts(behind).into_iter().map(digits).collect())),
             None => (parts(text), None),
         };
         Some(Self { of_what_is_there, before, behind })
     }
 
-    fn file(&self, name: &str) -> Found {
+    fn file(&self, name: &str) -> NameMeaning {
         let chars: Vec<char> = name.chars().collect();
         let Some(behind) = &self.behind else {
-            return if matches(&self.before, &chars) { Found::Unnamed } else { Found::Nothing };
+            return if matches(&self.before, &chars) { NameMeaning::Unnamed } else { NameMeaning::Nothing };
         };
         // What stands before the name has one length; as much as can be behind that is the file's.
         let begin = self.before.len();
@@ -104,27 +104,27 @@ impl Pattern {
             let file: String = file.iter().collect();
             (fits && file != "." && file != "..").then_some(file)
         });
-        file.map_or(Found::Nothing, Found::Name)
+        file.map_or(NameMeaning::Nothing, NameMeaning::Name)
     }
 }
 
 /// Returns whether characters fit a pattern, and its random word looks like one.
-fn matches(pattern: &[Part], chars: &[char]) -> bool {
+fn matches(pattern: &[NamePart], chars: &[char]) -> bool {
     let is_random = |c: &&char| c.is_ascii_digit() || c.is_ascii_uppercase();
-    let random = pattern.iter().filter(|part| **part == Part::Random).count();
+    let random = pattern.iter().filter(|part| **part == NamePart::Random).count();
     // A word of small letters is one that a person chose: `notes.backup` is no copy of `notes` for that alone.
     let looks_random = random < 4 || chars.iter().rev().take(random).any(|c| is_random(&c));
     looks_random && fits(pattern, chars)
 }
 
-fn fits(pattern: &[Part], chars: &[char]) -> bool {
+fn fits(pattern: &[NamePart], chars: &[char]) -> bool {
     let Some((part, rest)) = pattern.split_first() else { return chars.is_empty() };
     let Some((first, others)) = chars.split_first() else { return false };
     match part {
-        Part::Is(c) => c == first && fits(rest, others),
-        Part::Random => (first.is_ascii_alphanumeric() || *first == '_') && fits(rest, others),
-        Part::Anything => fits(rest, others) || fits(pattern, others),
-        Part::Digits => first.is_ascii_digit() && (fits(rest, others) || fits(pattern, others)),
+        NamePart::Is(c) => c == first && fits(rest, others),
+        NamePart::Random => (first.is_ascii_alphanumeric() || *first == '_') && fits(rest, others),
+        NamePart::Anything => fits(rest, others) || fits(pattern, others),
+        NamePart::Digits => first.is_ascii_digit() && (fits(rest, others) || fits(pattern, others)),
     }
 }
 

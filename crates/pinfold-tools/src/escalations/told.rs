@@ -1,11 +1,11 @@
-//! What is told of a run's attempts at its end.
+//! The report on the escalations of a run.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use pinfold::paths::show;
 use pinfold_boundary::{Approved, EscalationOutcome, INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE};
-use pinfold_sandbox::Call;
+use pinfold_sandbox::Syscall;
 
 use super::words;
 
@@ -16,15 +16,15 @@ pub(super) type Key = (&'static str, PathBuf, String);
 
 /// Decisions so far.
 #[derive(Debug, Default)]
-pub(super) struct Told {
+pub(super) struct EscalationHistory {
     refused: BTreeMap<(Key, String), u64>,
     approved: BTreeMap<Key, u64>,
     more: u64,
 }
 
-impl Told {
-    /// It was refused, for this reason.
-    pub(super) fn refused(&mut self, call: &Call, why: &str) {
+impl EscalationHistory {
+    /// Adds a refusal with its reason.
+    pub(super) fn refused(&mut self, call: &Syscall, why: &str) {
         count(&mut self.refused, (key(call), why.to_owned()), &mut self.more);
     }
 
@@ -59,8 +59,8 @@ impl Told {
     }
 }
 
-/// Returns what is told of a call.
-pub(super) fn key(call: &Call) -> Key {
+/// Returns the key of a system call in the report.
+pub(super) fn key(call: &Syscall) -> Key {
     let (word, place) = words::report(call);
     (word, place.to_owned(), show(&call.caller.program))
 }

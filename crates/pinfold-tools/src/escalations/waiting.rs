@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pinfold::{Session, WeakSession};
-use pinfold_sandbox::{Call, Deed, Held, Tier};
+use pinfold_sandbox::{Deed, PendingSyscall, Syscall, Tier};
 
 use super::covered::Covered;
 use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
 use super::feasible::is_feasible;
-use super::told::{self, Told};
+use super::told::{self, EscalationHistory};
 
 /// `EACCES`: permission denied.
 const DENIED: i32 = 13;
@@ -21,28 +21,28 @@ pub(super) struct Desk {
     /// Not kept: a shell that runs must not keep the session that ends it.
     session: WeakSession,
     tier: Tier,
-    state: Mutex<State>,
+    state: Mutex<EscalationState>,
     /// Held by the thread that asks about a removal: another one of the same tree waits for its answer.
     pub(super) removals: Mutex<()>,
 }
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct EscalationState {
     /// The calls that wait behind the one about the same place that is being decided.
-    waiting: BTreeMap<Aim, Vec<Held>>,
+    waiting: BTreeMap<Aim, Vec<PendingSyscall>>,
     /// Refusals by process. One that tries again and again has its answer.
     refused: BTreeSet<(i32, String)>,
     pub(super) denied: Denied,
     pub(super) covered: Covered,
-    pub(super) told: Told,
+    pub(super) told: EscalationHistory,
 }
 
 /// Most refusals that are remembered before all are forgotten. Those of a person are kept elsewhere.
 const MOST_REFUSED: usize = 1000;
 
-impl State {
+impl EscalationState {
     /// Why a call is refused at once, if it is.
-    fn refuses(&mut self, call: &Call) -> Option<&'static str> {
+    fn refuses(&mut self, call: &Syscall) -> Option<&'static str> {
         let process = call.caller.process;
         if self.denied.refuses_all_of(process) {
             return Some(ALL_OF_PROCESS);
@@ -52,7 +52,7 @@ impl State {
         aims(call).find_map(|aim| self.denied.refuses(&aim)).or(before)
     }
 
-    pub(super) fn remember_refused(&mut self, call: &Call) {
+    pub(super) fn remember_refused(&mut self, call: &Syscall) {
         if self.refused.len() >= MOST_REFUSED {
             self.refused.clear();
         }
@@ -62,7 +62,7 @@ impl State {
 
 /// Meaning of one decision for others that wait with it.
 pub(super) enum Verdict {
-    /// Nothing: each is looked at.
+    /// No verdict: each call is decided.
     None,
     /// No, for this reason.
     No(String),
@@ -74,7 +74,7 @@ impl Desk {
     }
 
     /// Takes a call over. Comes back at once.
-    pub(super) fn take(desk: &Arc<Self>, held: Held) {
+    pub(super) fn take(desk: &Arc<Self>, held: PendingSyscall) {
         let aim = aim(held.call());
         {
             let mut state = desk.state();
@@ -95,16 +95,16 @@ impl Desk {
         if asking.spawn(move || here.decide_all(&key)).is_err() {
             // Dropped, they are refused.
             let refused = desk.state().waiting.remove(&aim);
-            refused.iter().flatten().for_each(|held| desk.refused(held.call(), "nobody could be asked"));
+            refused.iter().flatten().for_each(|held| desk.refused(held.call(), "no approver could be asked"));
         }
     }
 
-    /// Returns what has been decided so far.
-    pub(super) fn told(&self) -> Told {
+    /// Takes the decisions so far.
+    pub(super) fn told(&self) -> EscalationHistory {
         std::mem::take(&mut self.state().told)
     }
 
-    /// Returns what decides, while it lives.
+    /// Returns the session that decides, while it is open.
     pub(super) fn session(&self) -> Option<Session> {
         self.session.upgrade()
     }
@@ -119,12 +119,12 @@ impl Desk {
         self.state().denied.refuses_all_of(process)
     }
 
-    /// From now on it is.
+    /// Refuses all that a process tries from now on.
     pub(super) fn refuse_all_of(&self, process: i32) {
         self.state().denied.deny_all_of(process);
     }
 
-    /// `HostApprover` calls about one place until none waits.
+    /// Decides the pending system calls on one path until none waits.
     fn decide_all(&self, aim: &Aim) {
         let _leaving = Leaving { desk: self, aim };
         let mut verdict = Verdict::None;
@@ -140,8 +140,8 @@ impl Desk {
         }
     }
 
-    /// The next call about a place; when there is none, nobody decides about the place any more.
-    fn next(&self, aim: &Aim) -> Option<Held> {
+    /// Takes the next pending system call on a path; when there is none, the path is released.
+    fn next(&self, aim: &Aim) -> Option<PendingSyscall> {
         let mut state = self.state();
         let waiting = state.waiting.get_mut(aim)?;
         if waiting.is_empty() {
@@ -152,7 +152,7 @@ impl Desk {
         Some(waiting.remove(0))
     }
 
-    fn decide(&self, held: Held) -> Verdict {
+    fn decide(&self, held: PendingSyscall) -> Verdict {
         let Some(session) = self.session.upgrade() else {
             self.refuse(held, "the session is over");
             return Verdict::None;
@@ -173,23 +173,23 @@ impl Desk {
         self.ask(&session, held)
     }
 
-    pub(super) fn refuse(&self, held: Held, why: &str) {
+    pub(super) fn refuse(&self, held: PendingSyscall, why: &str) {
         self.refuse_as(held, why, DENIED);
     }
 
     /// Refuses with an error number of its own.
-    pub(super) fn refuse_as(&self, held: Held, why: &str, errno: i32) {
+    pub(super) fn refuse_as(&self, held: PendingSyscall, why: &str, errno: i32) {
         self.refused(held.call(), why);
         held.refuse(errno);
     }
 
-    fn refused(&self, call: &Call, why: &str) {
+    fn refused(&self, call: &Syscall, why: &str) {
         self.state().told.refused(call, why);
     }
 
-    /// It goes on and fails by itself. Without mounts nothing stands in the way of what only changes mode, owner and
-    /// times: that is refused.
-    fn leave_to_the_walls(&self, held: Held) {
+    /// Continues a system call that the sandbox denies by itself. Landlock does not restrict changes of mode, owner and
+    /// times: on its tier those are refused here.
+    fn leave_to_the_walls(&self, held: PendingSyscall) {
         let metadata = match held.call().deed {
             Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => true,
             Deed::Open(_)
@@ -204,13 +204,13 @@ impl Desk {
         if metadata && self.tier == Tier::Landlock { held.refuse(DENIED) } else { held.go_on() }
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, EscalationState> {
         // Whatever the lock holds is whole between any two of its users' steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Nobody waits for a decision that nobody makes: what is left when a thread is lost is refused.
+/// Refusal of the pending system calls of a thread that panics.
 struct Leaving<'a> {
     desk: &'a Desk,
     aim: &'a Aim,
@@ -225,7 +225,7 @@ impl Drop for Leaving<'_> {
 }
 
 /// A call as it was said: the same deed at the same places, by the same program with the same words.
-fn spelled(call: &Call) -> String {
-    let Call { deed, places, caller } = call;
+fn spelled(call: &Syscall) -> String {
+    let Syscall { deed, places, caller } = call;
     format!("{:?}", (deed, places, &caller.program, &caller.command_line))
 }

@@ -1,4 +1,4 @@
-//! From a held call to a call of the gate: what it does to which place, in words and for the judge.
+//! Conversion of a pending system call to a call of the pipeline: paths, operations and descriptions.
 
 use std::ffi::OsStr;
 use std::fmt::Write as _;
@@ -9,13 +9,13 @@ use pinfold::consent::ProcessShown;
 use pinfold::paths::Copied;
 use pinfold::paths::show;
 use pinfold::policy::{Operation, PathText, Preview, ProcessCall, Touch};
-use pinfold_sandbox::{Call, Caller, Deed, Opening, Time};
+use pinfold_sandbox::{Caller, Deed, Opening, Syscall, Time};
 use sha2::{Digest as _, Sha256};
 
 use super::removal::Removal;
 
 /// The call that a held one becomes. `copied`: the file that gets a name by it, to be shown.
-pub(super) fn process_call(call: &Call, copied: Option<&Copied>) -> ProcessCall {
+pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCall {
     let said = said(call);
     let last = call.places.len().saturating_sub(1);
     let touches = said.into_iter().filter_map(|(at, operation, says)| {
@@ -33,7 +33,7 @@ pub(super) fn process_call(call: &Call, copied: Option<&Copied>) -> ProcessCall 
 }
 
 /// A call that writes a file by way of the one that is made beside it.
-pub(super) fn write_call(call: &Call, file: &Path) -> ProcessCall {
+pub(super) fn write_call(call: &Syscall, file: &Path) -> ProcessCall {
     let by_way = call.places.last().and_then(|place| place.file_name()).map(show).unwrap_or_default();
     let does = if file.symlink_metadata().is_ok() { "write" } else { "create" };
     let folder = call.deed.paths().last().and_then(|named| named.parent());
@@ -70,7 +70,7 @@ fn of_caller(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
     ProcessCall { program, command_line: command_line(caller), touches, connects: None }
 }
 
-/// A longer text is not shown: nobody would read it to its end.
+/// Longest text that is shown: a longer one would not be read to its end.
 const LONGEST_TEXT: usize = 1 << 20;
 
 /// The content of a file, to be shown.
@@ -88,8 +88,8 @@ fn preview(copied: &Copied) -> Preview {
     }
 }
 
-/// The places that the words of a command name, as far as something is there: absolute, the links of their folders
-/// followed. What the words mean to the program nobody knows.
+/// Returns the existing paths that the arguments of a command name: absolute, with links of their folders resolved. The
+/// meaning of the arguments to the program is unknown.
 pub(super) fn operands(caller: &Caller) -> Vec<PathBuf> {
     let Ok(cwd) = fs::read_link(format!("/proc/{}/cwd", caller.pid)) else { return Vec::new() };
     let words = caller.command_line.iter().skip(1).filter(|word| !word.as_encoded_bytes().starts_with(b"-"));
@@ -106,7 +106,7 @@ pub(super) fn operands(caller: &Caller) -> Vec<PathBuf> {
     places
 }
 
-/// Returns who is shown to wait.
+/// Returns the waiting process as it is shown.
 pub(super) fn process(caller: &Caller) -> ProcessShown {
     ProcessShown { pid: caller.process, program: show(&caller.program), command_line: command_line(caller) }
 }
@@ -123,8 +123,8 @@ pub(super) fn command_line(caller: &Caller) -> String {
     caller.command_line.iter().take(said).map(|w| word(w)).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what is done to the paths of a deed, by their number.
-fn said(call: &Call) -> Vec<(usize, Operation, String)> {
+/// Returns the operations on the paths of a system call, by their index.
+fn said(call: &Syscall) -> Vec<(usize, Operation, String)> {
     let found = |at: usize| call.places.get(at).and_then(|place| fs::symlink_metadata(place).ok());
     let missing = |at: usize| found(at).is_none();
     match &call.deed {
@@ -186,8 +186,8 @@ fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
     said
 }
 
-/// Returns what a deed is called in reports, and the place that it is told of.
-pub(super) fn report(call: &Call) -> (&'static str, &Path) {
+/// Returns the name of a system call's operation in reports, and its path.
+pub(super) fn report(call: &Syscall) -> (&'static str, &Path) {
     let word = match &call.deed {
         Deed::Open(Opening { create: Some(_), .. }) => "create",
         Deed::Open(_) | Deed::Truncate { .. } => "write",

@@ -1,4 +1,4 @@
-//! What a shell says, kept within bounds while it says it: the beginning, the end, and how much was left out.
+//! Bounded capture of a shell's output: the beginning, the end, and the number of bytes left out.
 //!
 //! Secrets are taken out before anything is cut, since the rest of a secret is not known for one.
 
@@ -18,12 +18,12 @@ pub(crate) const TAIL: usize = 12 * 1024;
 pub(crate) struct Capture {
     /// Filter that takes secrets out, if they are taken out. It may hold back the end of the output.
     stream: Option<Stream>,
-    kept: Kept,
+    kept: KeptOutput,
 }
 
 /// Part of it that is kept. Never larger than [`HEAD`] and [`TAIL`] together.
 #[derive(Debug, Default)]
-struct Kept {
+struct KeptOutput {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
@@ -52,7 +52,7 @@ impl Output {
 
 impl Capture {
     pub(crate) fn new(stream: Option<Stream>) -> Self {
-        Self { stream, kept: Kept::default() }
+        Self { stream, kept: KeptOutput::default() }
     }
 
     pub(crate) fn push(&mut self, bytes: &[u8]) {
@@ -79,7 +79,7 @@ impl Capture {
     }
 }
 
-impl Kept {
+impl KeptOutput {
     fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let room = HEAD - self.head.len().min(HEAD);
@@ -121,7 +121,7 @@ fn lossy(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Returns how many bytes at the end are the beginning of a character.
+/// Returns the number of bytes at the end that begin a character.
 fn incomplete(bytes: &[u8]) -> usize {
     for (count, byte) in (1..=3).zip(bytes.iter().rev()) {
         let needs = match byte {
@@ -136,7 +136,7 @@ fn incomplete(bytes: &[u8]) -> usize {
     0
 }
 
-/// Returns how many bytes at the beginning belong to a character that was cut.
+/// Returns the number of bytes at the beginning that belong to a character that was cut.
 fn orphaned(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|byte| matches!(byte, 0x80..=0xBF)).count()
 }

@@ -29,7 +29,7 @@ use pinfold_sandbox::{Temp, Tier, probe, strongest};
 use crate::secrets::Scrubbing;
 pub(crate) use capture::Output;
 pub use options::ShellOptions;
-pub(crate) use running::Ending;
+pub(crate) use running::ShellResult;
 use running::{Order, Running};
 use scratch::{RunScratch, Scratch};
 
@@ -126,8 +126,8 @@ impl Shells {
         })
     }
 
-    /// Runs a command to its end, or until nobody waits for it any more. What it tries outside goes down the road of
-    /// `session`. `names` is what the names begin with of what is refused on its way out.
+    /// Runs a command to its end, or until the caller gives up. Its escalations go to `session`. `names`: prefix of the names
+    /// of its network refusals.
     pub(crate) fn run(
         &self,
         command: &str,
@@ -135,7 +135,7 @@ impl Shells {
         session: &WeakSession,
         names: Option<String>,
         caller: Caller<'_>,
-    ) -> Result<(Output, Arc<Ending>), Failure> {
+    ) -> Result<(Output, Arc<ShellResult>), Failure> {
         let order = Order { names, ..self.order(command, Some(limit), false, session)? };
         let (running, thread) = Running::start(order)?;
         running.wait_end_for(caller);
@@ -174,14 +174,14 @@ impl Shells {
         Ok(name(number))
     }
 
-    /// Returns what a background shell said since the last time, waiting no longer than the caller does. One that has ended is
-    /// forgotten with that.
+    /// Returns the new output of a background shell, waiting no longer than the caller does. A shell that has ended is
+    /// removed with that.
     pub(crate) fn read(
         &self,
         id: &str,
         wait: Duration,
         caller: Caller<'_>,
-    ) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+    ) -> Result<(Output, Option<Arc<ShellResult>>), Failure> {
         let (number, running) = self.find(id)?;
         running.wait_news(wait, caller);
         let read = running.read();
@@ -192,7 +192,7 @@ impl Shells {
     }
 
     /// Ends a background shell with all that it started, and gives what it had still to say.
-    pub(crate) fn kill(&self, id: &str) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+    pub(crate) fn kill(&self, id: &str) -> Result<(Output, Option<Arc<ShellResult>>), Failure> {
         let (_, running) = self.find(id)?;
         running.end();
         self.read(id, Duration::ZERO, Caller::default())
@@ -258,7 +258,7 @@ impl Shells {
 
     /// The tier in which shells are held. Found out once, by trying.
     fn tier(&self) -> Option<Tier> {
-        /// Of this machine: every agent of a process has shells of its own, and to look takes several processes.
+        /// The strongest tier of this machine: probing starts several processes, and every agent of a process has shells.
         static FOUND: OnceLock<Option<Tier>> = OnceLock::new();
         let (weakest, most) = self.tiers;
         let found = (*FOUND.get_or_init(|| strongest(&probe())))?.min(most);
@@ -308,7 +308,7 @@ impl ShellHost for Shells {
     fn private(&self) -> &[PathBuf] {
         match self.tier() {
             Some(Tier::Full) => &self.own_places,
-            // Landlock gives nobody a view of their own.
+            // The Landlock tier has no mount namespace.
             Some(Tier::Landlock) | None => &[],
         }
     }

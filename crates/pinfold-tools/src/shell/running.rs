@@ -35,8 +35,8 @@ const CALLER_LOOK: Duration = Duration::from_millis(100);
 /// Bytes read at once: what a pipe holds.
 const PIECE: usize = 64 * 1024;
 
-/// Pieces read after everything has ended: more than a pipe holds, and an end even if somebody outside got hold
-/// of the other side.
+/// Pieces read after everything has ended: more than a pipe holds, and an end even if a process outside has the other
+/// side.
 const LAST_PIECES: usize = 32;
 
 /// `SIGTERM`, which asks a process to end.
@@ -73,7 +73,7 @@ pub(crate) struct Running {
 struct ShellState {
     output: Capture,
     stage: ShellStage,
-    /// Somebody wanted it to end.
+    /// A kill was requested.
     killed: bool,
 }
 
@@ -81,25 +81,25 @@ struct ShellState {
 enum ShellStage {
     Starting,
     Runs(Remote),
-    Ended(Arc<Ending>),
+    Ended(Arc<ShellResult>),
     NotStarted(Failure),
 }
 
 /// The end of a shell, and the result of its run.
 #[derive(Debug)]
-pub(crate) struct Ending {
-    pub(crate) how: How,
+pub(crate) struct ShellResult {
+    pub(crate) how: ShellEnd,
     pub(crate) run: RunResult,
 }
 
 /// End of a shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum How {
-    /// With this exit code; 128 and more for a signal.
+pub(crate) enum ShellEnd {
+    /// Exit code; 128 and more for a signal.
     Code(i32),
     /// Its time was over.
     TimedOut,
-    /// It was ended by request.
+    /// Killed by request.
     Killed,
 }
 
@@ -135,7 +135,7 @@ impl Running {
         order: Order,
         stdio: [OwnedFd; 3],
         mut output: PipeReader,
-    ) -> Result<Ending, Failure> {
+    ) -> Result<ShellResult, Failure> {
         let Order { request, guards, tier, command, scratch, session, names, .. } = order;
         let prepare = || -> io::Result<Command> {
             let [input, out, error] = &stdio;
@@ -163,12 +163,12 @@ impl Running {
         drop(scratch);
         let run = result.map_err(|error| lost(&error))?;
         let how = match &run.ended {
-            Ok(End::TimedOut) => How::TimedOut,
-            Ok(End::Code(_)) if self.state().killed => How::Killed,
-            Ok(End::Code(code)) => How::Code(*code),
+            Ok(End::TimedOut) => ShellEnd::TimedOut,
+            Ok(End::Code(_)) if self.state().killed => ShellEnd::Killed,
+            Ok(End::Code(code)) => ShellEnd::Code(*code),
             Err(error) => return Err(lost(error)),
         };
-        Ok(Ending { how, run })
+        Ok(ShellResult { how, run })
     }
 
     /// Reads what is said until everything has ended.
@@ -198,11 +198,11 @@ impl Running {
         }
     }
 
-    /// From now on it can be ended from outside.
+    /// Enters the stage in which the shell can be killed.
     fn runs(&self, remote: Remote) {
         let mut state = self.state();
         if state.killed {
-            // Somebody wanted that before there was anything to end.
+            // The kill was requested before the process started.
             let _ = remote.kill();
         }
         state.stage = ShellStage::Runs(remote);
@@ -256,7 +256,7 @@ impl Running {
         drop(self.wait_for(ShellState::is_over));
     }
 
-    /// The same as long as the caller waits; what nobody waits for is ended.
+    /// Waits until it has ended or the caller gives up, in which case it is killed.
     pub(crate) fn wait_end_for(&self, caller: Caller<'_>) {
         if caller.waits.is_none() {
             return self.wait_end();
@@ -280,8 +280,8 @@ impl Running {
         }
     }
 
-    /// Returns what was said since the last time, and how it ended if it has.
-    pub(crate) fn read(&self) -> Result<(Output, Option<Arc<Ending>>), Failure> {
+    /// Returns the new output, and the end if it has ended.
+    pub(crate) fn read(&self) -> Result<(Output, Option<Arc<ShellResult>>), Failure> {
         let mut state = self.state();
         let ending = match &state.stage {
             ShellStage::NotStarted(failure) => return Err(failure.clone()),
@@ -375,7 +375,7 @@ impl RunListener for ShellCourse<'_> {
     }
 }
 
-/// Whoever waits for a shell is told of its end even if the thread that accompanies it is lost.
+/// Notification of those that wait for a shell, also when its supervising thread panics.
 struct Finish<'a>(&'a Running);
 
 impl Drop for Finish<'_> {
@@ -408,7 +408,7 @@ impl Streams {
         let (stdin, input) = if with_input {
             let (stdin, input): (PipeReader, PipeWriter) = io::pipe()?;
             let input = File::from(OwnedFd::from(input));
-            // A shell that does not read must not hold up whoever sends.
+            // A shell that does not read must not block the writer.
             rustix::fs::fcntl_setfl(&input, rustix::fs::OFlags::NONBLOCK)?;
             (OwnedFd::from(stdin), Some(input))
         } else {

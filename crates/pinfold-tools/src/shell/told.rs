@@ -1,4 +1,4 @@
-//! What is told about a shell: the words a model reads, and the same as data.
+//! The result of a shell as text for a model, and as data.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use pinfold_boundary::{Approved, LimitReached, Refused};
 use serde_json::{Map, Value, json};
 
 use super::capture::Output;
-use super::running::{Ending, How};
+use super::running::{ShellEnd, ShellResult};
 
 /// Refusals that a model reads one by one; the rest is in the data.
 const SHOWN: usize = 10;
@@ -16,16 +16,16 @@ const SHOWN: usize = 10;
 const PATHS_SHOWN: usize = 10;
 
 /// The words: output, then how it ended, then what was refused.
-pub(crate) fn text(output: &Output, ending: &Ending) -> String {
+pub(crate) fn text(output: &Output, ending: &ShellResult) -> String {
     let mut text = said(output);
     let end = match ending.how {
-        How::Code(0) => None,
-        How::Code(code) => Some(format!("[exit code {code}]")),
-        How::TimedOut => Some(format!(
+        ShellEnd::Code(0) => None,
+        ShellEnd::Code(code) => Some(format!("[exit code {code}]")),
+        ShellEnd::TimedOut => Some(format!(
             "[timed out after {} ms; all its processes were killed]",
             ending.run.took.as_millis()
         )),
-        How::Killed => Some("[killed by request, with all its processes]".to_owned()),
+        ShellEnd::Killed => Some("[killed by request, with all its processes]".to_owned()),
     };
     if let Some(end) = end {
         line(&mut text, &end);
@@ -73,7 +73,7 @@ pub(crate) fn line(text: &mut String, line: &str) {
 }
 
 /// Writes place, reason and advice of each refusal.
-fn refused(text: &mut String, ending: &Ending) {
+fn refused(text: &mut String, ending: &ShellResult) {
     let all = &ending.run.tried.refused;
     if all.is_empty() {
         return;
@@ -93,7 +93,7 @@ fn refused(text: &mut String, ending: &Ending) {
 }
 
 /// Writes what was done outside, so that it is not taken for something that failed.
-fn approved(text: &mut String, ending: &Ending) {
+fn approved(text: &mut String, ending: &ShellResult) {
     let told = |done: &Approved| format!("{} {}", done.did, show(done.place.as_os_str()));
     let names: Vec<String> = ending.run.tried.approved.iter().take(SHOWN).map(told).collect();
     if !names.is_empty() {
@@ -114,7 +114,7 @@ fn listed<'a>(text: &mut String, what: &str, paths: impl ExactSizeIterator<Item 
     line(text, &format!("[{what}; the person is told: {}{more}]", names.join(", ")));
 }
 
-/// Returns what was said, as data.
+/// Returns the output as data.
 pub(crate) fn output_data(output: &Output) -> Map<String, Value> {
     let mut data = Map::new();
     data.insert("output".into(), output.text.clone().into());
@@ -133,18 +133,18 @@ fn limit_data(reached: &LimitReached) -> Value {
 }
 
 /// Inserts how it ended, as data. How a user could widen the sandbox is not in it.
-pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &Ending) {
+pub(crate) fn ending_data(data: &mut Map<String, Value>, ending: &ShellResult) {
     let code = match ending.how {
-        How::Code(code) => Value::from(code),
-        How::TimedOut | How::Killed => Value::Null,
+        ShellEnd::Code(code) => Value::from(code),
+        ShellEnd::TimedOut | ShellEnd::Killed => Value::Null,
     };
     let refused = |r: &Refused| {
         json!({"tried": r.tried, "path": r.place.to_string_lossy(), "program": r.program, "times": r.times,
             "why": r.why, "instead": r.instead})
     };
     data.insert("exit_code".into(), code);
-    data.insert("timed_out".into(), (ending.how == How::TimedOut).into());
-    data.insert("killed".into(), (ending.how == How::Killed).into());
+    data.insert("timed_out".into(), (ending.how == ShellEnd::TimedOut).into());
+    data.insert("killed".into(), (ending.how == ShellEnd::Killed).into());
     data.insert("duration_ms".into(), u64::try_from(ending.run.took.as_millis()).unwrap_or(u64::MAX).into());
     data.insert("refused".into(), ending.run.tried.refused.iter().map(refused).collect());
     data.insert("omitted_count".into(), ending.run.tried.omitted_count.into());

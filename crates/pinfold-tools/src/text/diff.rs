@@ -1,4 +1,4 @@
-//! What changed, as a unified diff that is bounded in time and size.
+//! A change as a unified diff that is bounded in time and size.
 
 use std::fmt::Write;
 use std::time::Duration;

@@ -19,14 +19,14 @@ const FITS: [fn(&str, &str) -> bool; 3] = [
 
 /// The text after all hunks.
 pub(crate) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
-    let mut old = Lines::of(text);
+    let mut old = HunkLines::of(text);
     let crlf = super::ends_in_crlf(text);
     let mut new: Vec<String> = Vec::with_capacity(old.lines.len());
     let mut at = 0;
     let mut shift: i64 = 0;
     for (index, hunk) in hunks.iter().enumerate() {
         let misfit = |why: String| Misfit { hunk: index + 1, why };
-        let wanted = Wanted::of(hunk);
+        let wanted = SoughtLines::of(hunk);
         let place = wanted.find(&old.lines, at, shift).map_err(misfit)?;
         shift = signed(place) - signed(wanted.start.unwrap_or(place));
         copy(&mut new, &old.lines, at, place);
@@ -80,12 +80,12 @@ fn signed(n: usize) -> i64 {
 }
 
 /// A text as lines without their `\n`.
-struct Lines<'a> {
+struct HunkLines<'a> {
     lines: Vec<&'a str>,
     ended: bool,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> HunkLines<'a> {
     fn of(text: &'a str) -> Self {
         let (body, ended) = text.strip_suffix('\n').map_or((text, false), |body| (body, true));
         let lines = if text.is_empty() { Vec::new() } else { body.split('\n').collect() };
@@ -94,7 +94,7 @@ impl<'a> Lines<'a> {
 }
 
 /// Lines that a hunk looks for.
-struct Wanted<'a> {
+struct SoughtLines<'a> {
     anchors: &'a [String],
     lines: Vec<&'a str>,
     /// Line at which it says it stands, counted from 0.
@@ -102,7 +102,7 @@ struct Wanted<'a> {
     at_end: bool,
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> SoughtLines<'a> {
     fn of(hunk: &'a Hunk) -> Self {
         let old = hunk.lines.iter().filter_map(|line| match line {
             HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_str()),
@@ -112,7 +112,7 @@ impl<'a> Wanted<'a> {
         Self { anchors: &hunk.anchors, lines: old.collect(), start, at_end: hunk.at_end }
     }
 
-    /// Returns where the old lines stand, at or after `from`. `shift` is how far earlier hunks stood from their numbers.
+    /// Returns the index of the old lines, at or after `from`. `shift`: distance of earlier hunks from their line numbers.
     fn find(&self, old: &[&str], from: usize, shift: i64) -> Result<usize, String> {
         let mut from = from;
         for anchor in self.anchors {

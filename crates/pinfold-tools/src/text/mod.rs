@@ -40,7 +40,7 @@ impl Encoding {
 
 /// A whole file as text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Text {
+pub(crate) struct FileText {
     pub(crate) encoding: Encoding,
     pub(crate) content: String,
 }
@@ -54,7 +54,7 @@ pub(crate) enum NotText {
     BadUtf16,
 }
 
-impl Text {
+impl FileText {
     /// The text of a new file.
     pub(crate) fn new(content: String) -> Self {
         Self { encoding: Encoding::Utf8 { mark: false }, content }
@@ -82,7 +82,7 @@ impl Text {
         }
     }
 
-    /// The same file with other content, as bytes in the file's own encoding.
+    /// Encodes new content in the file's own encoding.
     ///
     /// # Errors
     /// The first character that the encoding has no bytes for.
@@ -125,7 +125,7 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
     bytes.get(..bytes.len().min(SNIFFED)).unwrap_or_default().contains(&0)
 }
 
-/// Returns what the mark at the start says.
+/// Returns the encoding of the byte order mark.
 pub(crate) fn encoding_of(bytes: &[u8]) -> Option<Encoding> {
     match bytes {
         [0xef, 0xbb, 0xbf, ..] => Some(Encoding::Utf8 { mark: true }),
@@ -135,22 +135,22 @@ pub(crate) fn encoding_of(bytes: &[u8]) -> Option<Encoding> {
     }
 }
 
-fn utf16(bytes: &[u8], encoding: Encoding, unit: fn([u8; 2]) -> u16) -> Result<Text, NotText> {
+fn utf16(bytes: &[u8], encoding: Encoding, unit: fn([u8; 2]) -> u16) -> Result<FileText, NotText> {
     let (pairs, rest) = bytes.get(2..).unwrap_or_default().as_chunks::<2>();
     if !rest.is_empty() {
         return Err(NotText::BadUtf16);
     }
     let units = pairs.iter().map(|pair| unit(*pair));
     let content = char::decode_utf16(units).collect::<Result<String, _>>().map_err(|_| NotText::BadUtf16)?;
-    Ok(Text { encoding, content })
+    Ok(FileText { encoding, content })
 }
 
-fn windows(bytes: &[u8]) -> Result<Text, NotText> {
+fn windows(bytes: &[u8]) -> Result<FileText, NotText> {
     if is_binary(bytes) {
         return Err(NotText::Binary);
     }
     let (content, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
-    Ok(Text { encoding: Encoding::Windows1252, content: content.into_owned() })
+    Ok(FileText { encoding: Encoding::Windows1252, content: content.into_owned() })
 }
 
 /// UTF-16 with its mark in front.
@@ -178,7 +178,7 @@ mod tests {
             (b"\xef\xbb\xbf\xff", "ï»¿ÿ"),
             (b"", ""),
         ] {
-            let read = Text::decode(bytes.to_vec()).unwrap();
+            let read = FileText::decode(bytes.to_vec()).unwrap();
             assert_eq!(read.content, text);
             assert_eq!(read.encode(&read.content).unwrap(), bytes, "{text:?}");
         }
@@ -186,21 +186,21 @@ mod tests {
 
     #[test]
     fn what_is_not_text_is_said_to_be_none() {
-        assert_eq!(Text::decode(b"a\0b".to_vec()), Err(NotText::Binary));
-        assert_eq!(Text::decode(b"\xff\xfea".to_vec()), Err(NotText::BadUtf16));
-        assert_eq!(Text::decode(b"\xff\xfe\x00\xd8".to_vec()), Err(NotText::BadUtf16));
+        assert_eq!(FileText::decode(b"a\0b".to_vec()), Err(NotText::Binary));
+        assert_eq!(FileText::decode(b"\xff\xfea".to_vec()), Err(NotText::BadUtf16));
+        assert_eq!(FileText::decode(b"\xff\xfe\x00\xd8".to_vec()), Err(NotText::BadUtf16));
     }
 
     #[test]
     fn a_character_that_the_encoding_lacks_is_named() {
-        let text = Text::decode(b"caf\xe9".to_vec()).unwrap();
+        let text = FileText::decode(b"caf\xe9".to_vec()).unwrap();
         assert_eq!(text.encode("café →"), Err('→'));
     }
 
     proptest::proptest! {
         #[test]
         fn any_bytes_that_are_read_as_text_are_written_back_the_same(bytes in proptest::collection::vec(1u8.., 0..40)) {
-            if let Ok(text) = Text::decode(bytes.clone()) {
+            if let Ok(text) = FileText::decode(bytes.clone()) {
                 proptest::prop_assert_eq!(text.encode(&text.content), Ok(bytes));
             }
         }

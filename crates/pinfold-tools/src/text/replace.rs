@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Text, ends_in_crlf};
+use super::{FileText, ends_in_crlf};
 
 /// Number of line numbers that an error names; enough to find one's way, short enough for a model.
 const NAMED_LINES: usize = 8;
@@ -100,7 +100,7 @@ fn near(content: &str, old: &str) -> Option<usize> {
 
 /// Applies replacements in order; the index of the one that cannot be made comes with its reason.
 pub(crate) fn replace_each<'a>(
-    text: &Text,
+    text: &FileText,
     steps: impl Iterator<Item = (&'a str, &'a str, bool)>,
 ) -> Result<(String, usize), (usize, NoReplacement)> {
     let mut content = Cow::Borrowed(text.content.as_str());

@@ -11,22 +11,22 @@ use serde_json::{Value, json};
 use super::edit::{bytes_of, text_of};
 use crate::reply::Done;
 use crate::secrets::Scrubbing;
-use crate::text::{Text, hunks};
+use crate::text::{FileText, hunks};
 
 pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Done, Failure> {
     let planned = patch.files().iter().map(|change| plan(change, targets, scrubbing));
     let changes = planned.collect::<Result<Vec<_>, _>>()?;
     each_place_once(&changes)?;
-    let mut made: Vec<&Planned> = Vec::with_capacity(changes.len());
+    let mut made: Vec<&PlannedChange> = Vec::with_capacity(changes.len());
     for change in &changes {
         if let Err(failure) = change.make() {
             return Err(partly(failure, &made, changes.len()));
         }
         made.push(change);
     }
-    let text: Vec<_> = changes.iter().map(Planned::line).collect();
+    let text: Vec<_> = changes.iter().map(PlannedChange::line).collect();
     let diffs: String = changes.iter().map(|change| change.diff(scrubbing)).collect();
-    let data: Vec<_> = changes.iter().map(Planned::data).collect();
+    let data: Vec<_> = changes.iter().map(PlannedChange::data).collect();
     Ok(Done::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
 }
 
@@ -42,13 +42,13 @@ fn bounded(mut diffs: String) -> String {
 }
 
 /// One change, ready to be made.
-struct Planned {
+struct PlannedChange {
     target: WriteTarget,
     shown: String,
-    how: How,
+    how: PatchAction,
 }
 
-enum How {
+enum PatchAction {
     Add {
         bytes: Vec<u8>,
     },
@@ -72,22 +72,22 @@ enum How {
     },
 }
 
-fn plan(change: &FileChange, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Planned, Failure> {
+fn plan(change: &FileChange, targets: &mut Targets, scrubbing: Scrubbing) -> Result<PlannedChange, Failure> {
     let target = targets.next_write()?;
     let shown = target.shown();
     let how = match change {
         FileChange::Add { content, .. } => {
             free(&target, &shown)?;
             scrubbing.may_become(&shown, "", content)?;
-            How::Add { bytes: content.clone().into_bytes() }
+            PatchAction::Add { bytes: content.clone().into_bytes() }
         }
         FileChange::Delete { hunks, .. } => {
             deletable(&target, &shown, hunks, scrubbing)?;
-            How::Delete
+            PatchAction::Delete
         }
         FileChange::Update { move_to: None, hunks, .. } => {
             let (text, after, bytes) = changed(&target, &shown, hunks, scrubbing)?;
-            How::Change { before: text.content, after, bytes }
+            PatchAction::Change { before: text.content, after, bytes }
         }
         FileChange::Update { move_to: Some(_), hunks, .. } => {
             let mode = there(&target, &shown)?;
@@ -95,17 +95,17 @@ fn plan(change: &FileChange, targets: &mut Targets, scrubbing: Scrubbing) -> Res
             let to_shown = to.shown();
             free(&to, &to_shown)?;
             if hunks.is_empty() {
-                How::Move { to, to_shown }
+                PatchAction::Move { to, to_shown }
             } else {
                 let (text, after, bytes) = changed(&target, &shown, hunks, scrubbing)?;
-                How::MoveAndChange { to, to_shown, before: text.content, after, bytes, mode }
+                PatchAction::MoveAndChange { to, to_shown, before: text.content, after, bytes, mode }
             }
         }
     };
-    Ok(Planned { target, shown, how })
+    Ok(PlannedChange { target, shown, how })
 }
 
-/// Nothing may stand where a file is to appear.
+/// Checks that no file exists at a path that the patch adds.
 fn free(target: &WriteTarget, shown: &str) -> Result<(), Failure> {
     if matches!(target.kind(), Kind::Missing { .. }) {
         return Ok(());
@@ -147,7 +147,7 @@ fn changed(
     shown: &str,
     hunks: &[Hunk],
     scrubbing: Scrubbing,
-) -> Result<(Text, String, Vec<u8>), Failure> {
+) -> Result<(FileText, String, Vec<u8>), Failure> {
     there(target, shown)?;
     let text = text_of(target, shown)?;
     let after = hunks::apply(&text.content, hunks).map_err(|misfit| {
@@ -174,12 +174,12 @@ fn old_line(line: &HunkLine) -> Option<&str> {
 }
 
 /// Two spellings of one place would be two changes of one file, of which the second was planned on old content.
-fn each_place_once(changes: &[Planned]) -> Result<(), Failure> {
+fn each_place_once(changes: &[PlannedChange]) -> Result<(), Failure> {
     let mut places = HashSet::new();
     for change in changes {
         let to = match &change.how {
-            How::Move { to, .. } | How::MoveAndChange { to, .. } => Some(to),
-            How::Add { .. } | How::Delete | How::Change { .. } => None,
+            PatchAction::Move { to, .. } | PatchAction::MoveAndChange { to, .. } => Some(to),
+            PatchAction::Add { .. } | PatchAction::Delete | PatchAction::Change { .. } => None,
         };
         for target in std::iter::once(&change.target).chain(to) {
             if !places.insert(target.real()) {
@@ -192,14 +192,14 @@ fn each_place_once(changes: &[Planned]) -> Result<(), Failure> {
     Ok(())
 }
 
-impl Planned {
+impl PlannedChange {
     fn make(&self) -> Result<(), Failure> {
         match &self.how {
-            How::Add { bytes } => self.target.create_new(bytes),
-            How::Delete => self.target.remove(),
-            How::Change { bytes, .. } => self.target.replace(bytes),
-            How::Move { to, .. } => self.target.rename_to(to, false),
-            How::MoveAndChange { to, bytes, mode, .. } => {
+            PatchAction::Add { bytes } => self.target.create_new(bytes),
+            PatchAction::Delete => self.target.remove(),
+            PatchAction::Change { bytes, .. } => self.target.replace(bytes),
+            PatchAction::Move { to, .. } => self.target.rename_to(to, false),
+            PatchAction::MoveAndChange { to, bytes, mode, .. } => {
                 to.create_with_mode(bytes, *mode)?;
                 self.target.remove()
             }
@@ -209,10 +209,10 @@ impl Planned {
     fn line(&self) -> String {
         let shown = &self.shown;
         match &self.how {
-            How::Add { .. } => format!("A {shown}"),
-            How::Delete => format!("D {shown}"),
-            How::Change { .. } => format!("M {shown}"),
-            How::Move { to_shown, .. } | How::MoveAndChange { to_shown, .. } => {
+            PatchAction::Add { .. } => format!("A {shown}"),
+            PatchAction::Delete => format!("D {shown}"),
+            PatchAction::Change { .. } => format!("M {shown}"),
+            PatchAction::Move { to_shown, .. } | PatchAction::MoveAndChange { to_shown, .. } => {
                 format!("R {shown} -> {to_shown}")
             }
         }
@@ -220,19 +220,21 @@ impl Planned {
 
     fn diff(&self, scrubbing: Scrubbing) -> String {
         match &self.how {
-            How::Change { before, after, .. } => scrubbing.diff(&self.shown, before, after),
-            How::MoveAndChange { before, after, to_shown, .. } => scrubbing.diff(to_shown, before, after),
-            How::Add { .. } | How::Delete | How::Move { .. } => String::new(),
+            PatchAction::Change { before, after, .. } => scrubbing.diff(&self.shown, before, after),
+            PatchAction::MoveAndChange { before, after, to_shown, .. } => {
+                scrubbing.diff(to_shown, before, after)
+            }
+            PatchAction::Add { .. } | PatchAction::Delete | PatchAction::Move { .. } => String::new(),
         }
     }
 
     fn data(&self) -> Value {
         let path = &self.shown;
         match &self.how {
-            How::Add { .. } => json!({"path": path, "change": "added"}),
-            How::Delete => json!({"path": path, "change": "deleted"}),
-            How::Change { .. } => json!({"path": path, "change": "modified"}),
-            How::Move { to_shown, .. } | How::MoveAndChange { to_shown, .. } => {
+            PatchAction::Add { .. } => json!({"path": path, "change": "added"}),
+            PatchAction::Delete => json!({"path": path, "change": "deleted"}),
+            PatchAction::Change { .. } => json!({"path": path, "change": "modified"}),
+            PatchAction::Move { to_shown, .. } | PatchAction::MoveAndChange { to_shown, .. } => {
                 json!({"path": path, "change": "moved", "to": to_shown})
             }
         }
@@ -240,7 +242,7 @@ impl Planned {
 }
 
 /// A change failed after others were made: say so, since they stay made.
-fn partly(failure: Failure, made: &[&Planned], all: usize) -> Failure {
+fn partly(failure: Failure, made: &[&PlannedChange], all: usize) -> Failure {
     let done = match made {
         [] => "nothing was changed before".to_owned(),
         made => {

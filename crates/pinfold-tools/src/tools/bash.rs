@@ -9,8 +9,12 @@ use pinfold::policy::input::{ShellInput, ShellKillInput, ShellOutputInput, Shell
 use pinfold::{Failure, Targets};
 use serde_json::{Value, json};
 
+use crate::denial::sandbox_events;
 use crate::reply::Done;
-use crate::shell::{Ending, Output, Shells, told};
+use crate::shell::{Output, ShellResult, Shells, told};
+
+/// The tools of this family can be carried out.
+pub(super) const IS_BUILT: bool = true;
 
 /// One argument that the kernel takes at most, with its final NUL: `MAX_ARG_STRLEN` of
 /// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
@@ -34,10 +38,11 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
-    Ok(Done::text(told::text(&output, &ending), data.into()).without(output.found).with_ending(&ending))
+    let done = Done::text(told::text(&output, &ending), data.into()).without(output.found);
+    Ok(Done { events: sandbox_events(&ending.run), ..done })
 }
 
-/// Returns what bash can be given as it stands. A person may have consented to more than the kernel takes.
+/// Returns a command that can be passed to bash as an argument. An approver may have allowed more than the kernel takes.
 fn runnable(command: &str) -> Result<&str, Failure> {
     if command.contains('\0') {
         return Err(Failure::input(
@@ -88,8 +93,8 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
     Ok(Done::text(text, data))
 }
 
-/// Returns what is told about a background shell.
-fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
+/// Returns the report on a background shell.
+fn about(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
     let mut data = told::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };
@@ -106,7 +111,7 @@ fn about(id: &str, output: &Output, ending: Option<&Ending>) -> Done {
     };
     let done = Done::text(text, data.into());
     match ending {
-        Some(ending) => done.with_ending(ending),
+        Some(ending) => Done { events: sandbox_events(&ending.run), ..done },
         None => done,
     }
 }

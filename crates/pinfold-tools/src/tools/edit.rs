@@ -8,7 +8,7 @@ use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
 use crate::secrets::Scrubbing;
 use crate::text::replace::{NoReplacement, replace_each};
-use crate::text::{NotText, Text};
+use crate::text::{FileText, NotText};
 
 pub(super) fn perform(
     input: &EditInput,
@@ -83,7 +83,7 @@ impl Edited {
 pub(super) fn edit(
     target: &WriteTarget,
     scrubbing: Scrubbing,
-    change: impl FnOnce(&Text, &str) -> Result<(String, usize), Failure>,
+    change: impl FnOnce(&FileText, &str) -> Result<(String, usize), Failure>,
 ) -> Result<Edited, Failure> {
     let shown = target.shown();
     let text = text_of(target, &shown)?;
@@ -94,7 +94,7 @@ pub(super) fn edit(
 }
 
 /// Changed text in the encoding of its file.
-pub(super) fn bytes_of(text: &Text, after: &str, shown: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn bytes_of(text: &FileText, after: &str, shown: &str) -> Result<Vec<u8>, Failure> {
     text.encode(after).map_err(|lost| {
         let name = text.encoding.name().unwrap_or("UTF-8");
         let message = format!("{shown} was not changed: it is encoded as {name}, which has no `{lost}`");
@@ -104,7 +104,7 @@ pub(super) fn bytes_of(text: &Text, after: &str, shown: &str) -> Result<Vec<u8>,
 }
 
 /// The whole text of a file, to be changed.
-pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<Text, Failure> {
+pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<FileText, Failure> {
     let (file, version) = target.open_file()?;
     if version.len() > LARGEST_EDITED {
         let message = format!("{shown} has {} bytes; at most {LARGEST_EDITED} are edited", version.len());
@@ -116,7 +116,7 @@ pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<Text, Failure
         ));
     }
     let bytes = content(file, version.len(), LARGEST_EDITED).map_err(|error| io_failure(shown, &error))?;
-    Text::decode(bytes).map_err(|why| {
+    FileText::decode(bytes).map_err(|why| {
         let why = match why {
             NotText::Binary => "it is binary",
             NotText::BadUtf16 => "it is marked as UTF-16, but not all of it is",

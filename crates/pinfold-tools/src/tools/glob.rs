@@ -1,4 +1,4 @@
-//! `Glob`: the files whose path matches, sorted by path. What git ignores is left out.
+//! `Glob`: the files whose path matches, sorted by path, without those that git ignores.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use pinfold::{Failure, ReadTarget, Targets};
 use serde_json::json;
 
 use crate::reply::Done;
-use crate::walk::{Filter, Met, walk};
+use crate::walk::{Met, NameFilter, walk};
 
 /// Paths returned at most: more is no answer but a listing.
 const MOST_PATHS: usize = 1000;
@@ -23,7 +23,7 @@ pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<Done, 
     let glob = parse(&input.pattern, &target)?;
     let top = target.open_dir()?;
     let found = Mutex::new(Vec::new());
-    let tally = walk(&target, top, &Filter::default(), || {
+    let tally = walk(&target, top, &NameFilter::default(), || {
         |met: &Met<'_>| {
             if !glob.is_match(met.path.strip_prefix(target.real()).unwrap_or(met.path)) {
                 return true;

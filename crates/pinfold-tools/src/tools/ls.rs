@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use globset::{Glob, GlobSet, GlobSetBuilder};
-use pinfold::paths::{Directory, Entry, EntryKind, Kind};
+use pinfold::paths::{Directory, DirectoryEntry, EntryKind, Kind};
 use pinfold::policy::input::LsInput;
 use pinfold::{Failure, ReadTarget, Targets};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Fa
     let shown = target.shown();
     let entries =
         folder.entries().map_err(|error| super::io_failure(&shown, &std::io::Error::other(error)))?;
-    let mut entries: Vec<Entry> =
+    let mut entries: Vec<DirectoryEntry> =
         entries.filter_map(Result::ok).filter(|e| !ignored.is_match(&e.name)).collect();
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let total = entries.len();
@@ -39,7 +39,7 @@ pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Fa
 }
 
 /// One entry as text and as data.
-fn line(target: &ReadTarget, folder: &Directory, entry: &Entry) -> (String, Value) {
+fn line(target: &ReadTarget, folder: &Directory, entry: &DirectoryEntry) -> (String, Value) {
     let name = target.show(entry.name.as_ref());
     match entry.kind.or_else(|| kind(folder, entry)) {
         Some(EntryKind::Directory) => (format!("{name}/"), json!({"name": name, "kind": "folder"})),
@@ -54,8 +54,8 @@ fn line(target: &ReadTarget, folder: &Directory, entry: &Entry) -> (String, Valu
     }
 }
 
-/// Returns what the listing did not say.
-fn kind(folder: &Directory, entry: &Entry) -> Option<EntryKind> {
+/// Returns the type of an entry, by a look where the listing did not tell it.
+fn kind(folder: &Directory, entry: &DirectoryEntry) -> Option<EntryKind> {
     match folder.kind(&entry.name).ok()? {
         Kind::File { .. } => Some(EntryKind::File),
         Kind::Directory => Some(EntryKind::Directory),

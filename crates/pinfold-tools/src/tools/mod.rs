@@ -1,6 +1,7 @@
 //! The deeds, one file each. None acts without the targets of a permit.
 
 mod apply_patch;
+#[cfg_attr(not(feature = "shell"), path = "bash_absent.rs")]
 mod bash;
 mod copy_file;
 mod delete;
@@ -12,12 +13,14 @@ mod make_dir;
 mod move_file;
 mod notebook_edit;
 mod read;
+#[cfg_attr(not(feature = "web"), path = "web_fetch_absent.rs")]
 mod web_fetch;
 mod write;
 
 use std::io::Read as _;
 
 use pinfold::consent::Caller;
+use pinfold::policy::ToolName;
 use pinfold::{Failure, RefusalCode, Targets, ToolCall};
 
 use crate::reply::Done;
@@ -25,6 +28,27 @@ use crate::secrets::Scrubbing;
 
 /// The largest file that is changed in memory. Source files are far smaller; a larger one is data.
 pub(crate) const LARGEST_EDITED: u64 = 32 * 1024 * 1024;
+
+/// Returns true if this build can carry out calls of a tool.
+pub(crate) fn is_built(tool: ToolName) -> bool {
+    match tool {
+        ToolName::Bash | ToolName::BashOutput | ToolName::KillBash | ToolName::BashInput => bash::IS_BUILT,
+        ToolName::WebFetch => web_fetch::IS_BUILT,
+        ToolName::Read
+        | ToolName::Write
+        | ToolName::Edit
+        | ToolName::MultiEdit
+        | ToolName::NotebookEdit
+        | ToolName::ApplyPatch
+        | ToolName::Delete
+        | ToolName::MoveFile
+        | ToolName::CopyFile
+        | ToolName::MakeDir
+        | ToolName::Ls
+        | ToolName::Glob
+        | ToolName::Grep => true,
+    }
+}
 
 /// Carries out a call through the places that are held for it.
 pub(crate) fn perform(
@@ -53,11 +77,11 @@ pub(crate) fn perform(
         ToolCall::BashInput(input) => bash::send(input, targets),
         ToolCall::WebFetch(input) => web_fetch::perform(input, targets, caller),
         ToolCall::Process(_) => Err(Failure::input(
-            "what a process is about to do is done for the process that waits, and for nobody else",
+            "a system call is carried out only for the process that waits",
             "report this as a defect of the tool",
         )),
         ToolCall::Mcp(_) | ToolCall::Foreign(_) => Err(Failure::input(
-            format!("{} is a tool of somebody else: it was decided about and not carried out", call.name()),
+            format!("{} is a tool of the agent: it was decided here and not executed", call.name()),
             "let the agent that has this tool carry it out",
         )),
     }

@@ -4,7 +4,7 @@ use pinfold::policy::input::{CellMode, NotebookEditInput};
 use pinfold::{Failure, RefusalCode, Targets};
 
 use super::edit::edit;
-use crate::notebook::{Change, change};
+use crate::notebook::{CellChange, change};
 use crate::reply::Done;
 use crate::secrets::Scrubbing;
 
@@ -14,7 +14,7 @@ pub(super) fn perform(
     scrubbing: Scrubbing,
 ) -> Result<Done, Failure> {
     let target = targets.next_write()?;
-    let wanted = Change {
+    let wanted = CellChange {
         mode: input.mode.unwrap_or(CellMode::Replace),
         cell_id: input.cell_id.as_deref(),
         cell_number: input.cell_number,

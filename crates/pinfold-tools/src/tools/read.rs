@@ -17,7 +17,7 @@ use serde_json::json;
 use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::{Content, Done};
 use crate::secrets::{Scrubbed, Scrubbing};
-use crate::text::{self, Encoding, SNIFFED, Text};
+use crate::text::{self, Encoding, FileText, SNIFFED};
 
 /// Lines returned when the call does not say how many: enough for most files, little enough for a context.
 const USUAL_LINES: u64 = 2000;
@@ -27,7 +27,7 @@ const LONGEST_LINE: usize = 2000;
 const MOST_BYTES: usize = 256 * 1024;
 /// Files up to this size are read at once; larger ones line by line.
 const READ_WHOLE: u64 = 4 * 1024 * 1024;
-/// Files up to this size are read in less time than it takes to have somebody else do something meanwhile.
+/// Size up to which reading a file takes less time than handing work to another thread.
 const BRIEF: u64 = 64 * 1024;
 /// Bytes looked through for the lines that are wanted before giving up.
 const MOST_SCANNED: u64 = 256 * 1024 * 1024;
@@ -53,7 +53,7 @@ pub(super) fn perform(
     } else if text::encoding_of(&head).is_none() && text::is_binary(&head) {
         binary(&shown, &head, version.len())
     } else {
-        let wanted = Wanted::of(input);
+        let wanted = LineRange::of(input);
         let page = || {
             if whole {
                 page_of(&shown, head, &wanted, scrubbing)
@@ -73,13 +73,13 @@ pub(super) fn perform(
     Ok(done)
 }
 
-/// Which lines are wanted.
-struct Wanted {
+/// The requested lines.
+struct LineRange {
     first: u64,
     count: u64,
 }
 
-impl Wanted {
+impl LineRange {
     fn of(input: &ReadInput) -> Self {
         Self { first: input.offset.unwrap_or(1).max(1), count: input.limit.unwrap_or(USUAL_LINES).max(1) }
     }
@@ -118,7 +118,7 @@ fn binary(shown: &str, head: &[u8], len: u64) -> Done {
 }
 
 /// The lines that were wanted.
-struct Page {
+struct LinePage {
     text: String,
     /// Lines in `text`.
     lines: u64,
@@ -128,13 +128,13 @@ struct Page {
     crlf: bool,
     /// The page ended because it is full, not because enough lines were there.
     full: bool,
-    /// So much was looked through that the search was given up.
+    /// [`MOST_SCANNED`] was reached before the requested lines.
     gave_up: bool,
     /// Secrets of the file that were taken out, here or before.
     found: Counts,
 }
 
-impl Page {
+impl LinePage {
     fn new(encoding: Encoding, crlf: bool) -> Self {
         Self {
             text: String::new(),
@@ -149,7 +149,7 @@ impl Page {
     }
 
     /// Takes one line, of which `dropped` bytes are missing. `false` when the page takes no more.
-    fn take(&mut self, number: u64, line: &str, dropped: u64, wanted: &Wanted) -> bool {
+    fn take(&mut self, number: u64, line: &str, dropped: u64, wanted: &LineRange) -> bool {
         if number < wanted.first {
             return true;
         }
@@ -182,7 +182,7 @@ impl Page {
         mut self,
         shown: &str,
         bytes: u64,
-        wanted: &Wanted,
+        wanted: &LineRange,
         scrubbing: Scrubbing,
     ) -> Result<Done, Failure> {
         if self.lines == 0 && bytes > 0 && !self.gave_up {
@@ -246,9 +246,14 @@ fn push_number(text: &mut String, number: u64) {
 
 /// The page of a file that is read at once. Secrets are taken out of the whole, before it has pages and numbers: the
 /// middle of a key cannot be known for one.
-fn page_of(shown: &str, bytes: Vec<u8>, wanted: &Wanted, scrubbing: Scrubbing) -> Result<Page, Failure> {
-    let text = Text::decode(bytes).map_err(|_| not_text(shown))?;
-    let mut page = Page::new(text.encoding, text::ends_in_crlf(&text.content));
+fn page_of(
+    shown: &str,
+    bytes: Vec<u8>,
+    wanted: &LineRange,
+    scrubbing: Scrubbing,
+) -> Result<LinePage, Failure> {
+    let text = FileText::decode(bytes).map_err(|_| not_text(shown))?;
+    let mut page = LinePage::new(text.encoding, text::ends_in_crlf(&text.content));
     let (content, found) = scrubbing.text(text.content);
     page.found = found;
     // The usual line is longer than its number, so twice the content is room enough without growing.
@@ -277,9 +282,9 @@ fn page_of_large(
     shown: &str,
     head: &[u8],
     mut file: File,
-    wanted: &Wanted,
+    wanted: &LineRange,
     scrubbing: Scrubbing,
-) -> Result<Page, Failure> {
+) -> Result<LinePage, Failure> {
     let encoding = text::encoding_of(head).unwrap_or(Encoding::Utf8 { mark: false });
     let io = |error| io_failure(shown, &error);
     file.rewind().map_err(io)?;
@@ -294,8 +299,8 @@ fn page_of_large(
     }
     let mark = if encoding == (Encoding::Utf8 { mark: true }) { 3 } else { 0 };
     let source = Scrubbed::new(file.take(MOST_SCANNED), scrubbing);
-    let mut lines = Lines { reader: BufReader::with_capacity(64 * 1024, source) };
-    let mut page = Page::new(encoding, head.windows(2).any(|pair| pair == b"\r\n"));
+    let mut lines = FileLines { reader: BufReader::with_capacity(64 * 1024, source) };
+    let mut page = LinePage::new(encoding, head.windows(2).any(|pair| pair == b"\r\n"));
     let mut number = 0;
     loop {
         let Some((line, dropped)) = lines.next().map_err(io)? else {
@@ -314,11 +319,11 @@ fn page_of_large(
 }
 
 /// Lines of a large file; of a long line only the beginning is kept.
-struct Lines<R> {
+struct FileLines<R> {
     reader: R,
 }
 
-impl<R: BufRead> Lines<R> {
+impl<R: BufRead> FileLines<R> {
     /// The next line without its break, and how many of its bytes were dropped.
     fn next(&mut self) -> std::io::Result<Option<(Vec<u8>, u64)>> {
         let (mut line, mut dropped, mut any) = (Vec::new(), 0, false);

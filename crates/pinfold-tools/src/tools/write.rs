@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{LARGEST_EDITED, content, io_failure};
 use crate::reply::Done;
 use crate::secrets::Scrubbing;
-use crate::text::Text;
+use crate::text::FileText;
 
 pub(super) fn perform(
     input: &WriteInput,
@@ -42,20 +42,20 @@ pub(super) fn perform(
 }
 
 /// The text that was there; `None` when it was none.
-fn previous(target: &WriteTarget, shown: &str) -> Result<Option<Text>, Failure> {
+fn previous(target: &WriteTarget, shown: &str) -> Result<Option<FileText>, Failure> {
     let (file, version) = target.open_file()?;
     let bytes = content(file, version.len(), LARGEST_EDITED).map_err(|error| io_failure(shown, &error))?;
-    Ok(Text::decode(bytes).ok())
+    Ok(FileText::decode(bytes).ok())
 }
 
 fn overwrite(
     target: &WriteTarget,
     shown: &str,
-    old: Option<Text>,
+    old: Option<FileText>,
     new: &str,
     scrubbing: Scrubbing,
 ) -> Result<Done, Failure> {
-    let before = old.unwrap_or_else(|| Text::new(String::new()));
+    let before = old.unwrap_or_else(|| FileText::new(String::new()));
     scrubbing.may_become(shown, &before.content, new)?;
     let after = before.with_own_breaks(new);
     // A whole new content may need characters that the old encoding lacks; then it becomes UTF-8, and that is said.

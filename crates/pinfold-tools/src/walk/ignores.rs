@@ -1,4 +1,4 @@
-//! Which entries `.gitignore`, `.ignore` and `.rgignore` pass over, from the folder at hand up to the repository's.
+//! Entries that `.gitignore`, `.ignore` and `.rgignore` pass over, from the folder at hand up to the repository's.
 //!
 //! As in ripgrep: `.rgignore` anywhere outweighs `.ignore` anywhere, and that `.gitignore`, which counts in a
 //! repository only; a nested repository starts afresh. The person's global excludes are not read.
@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use pinfold::ReadTarget;
-use pinfold::paths::{Directory, Entry};
+use pinfold::paths::{Directory, DirectoryEntry};
 
 /// The longest ignore file that is read.
 const LONGEST: u64 = 1024 * 1024;
@@ -23,7 +23,7 @@ const GIT: &str = ".gitignore";
 /// The rules of one folder, and those above.
 pub(super) struct Ignores {
     above: Option<Arc<Ignores>>,
-    /// In the order of [`NAMES`].
+    /// Rules in the order of [`NAMES`].
     rules: [Option<Gitignore>; NAMES.len()],
     /// A repository starts here.
     repository: bool,
@@ -49,7 +49,12 @@ pub(super) fn above(target: &ReadTarget) -> Ignores {
 
 impl Ignores {
     /// The rules in a folder: its own, if it has any, before those above.
-    pub(super) fn below(above: Arc<Self>, folder: &Directory, path: &Path, entries: &[Entry]) -> Arc<Self> {
+    pub(super) fn below(
+        above: Arc<Self>,
+        folder: &Directory,
+        path: &Path,
+        entries: &[DirectoryEntry],
+    ) -> Arc<Self> {
         let has = |name: &str| entries.iter().any(|entry| entry.name == OsStr::new(name));
         let repository = has(".git");
         let in_repository = repository || above.in_repository;

@@ -3,7 +3,7 @@
 //! Every folder is opened in the one above it, so a folder that is swapped for a link is not entered, links are
 //! never followed, and nothing but folders and regular files is opened. What git ignores is passed over.
 //!
-//! Trap: folders come in no particular order; whoever shows results sorts them.
+//! Trap: folders come in no particular order; the caller sorts results.
 
 mod ignores;
 
@@ -16,7 +16,7 @@ use std::thread;
 use ignore::Match;
 use ignore::overrides::Override;
 use ignore::types::Types;
-use pinfold::paths::{Directory, Entry, EntryKind, Kind};
+use pinfold::paths::{Directory, DirectoryEntry, EntryKind, Kind};
 use pinfold::{LeftOut, ReadTarget};
 
 use ignores::Ignores;
@@ -42,7 +42,7 @@ pub(crate) struct Met<'a> {
 
 /// Filter of names to pass over, besides those that git ignores.
 #[derive(Default)]
-pub(crate) struct Filter {
+pub(crate) struct NameFilter {
     pub(crate) globs: Option<Override>,
     pub(crate) types: Option<Types>,
 }
@@ -59,15 +59,15 @@ pub(crate) struct Tally {
 }
 
 /// Walks below `top`, which `target` holds. Each thread gets a visitor of its own; one that answers `false` ends the walk.
-pub(crate) fn walk<V, M>(target: &ReadTarget, top: Directory, filter: &Filter, visitor: M) -> Tally
+pub(crate) fn walk<V, M>(target: &ReadTarget, top: Directory, filter: &NameFilter, visitor: M) -> Tally
 where
     M: Fn() -> V + Sync,
     V: FnMut(&Met<'_>) -> bool,
 {
     let ignores = Arc::new(ignores::above(target));
-    let first = Job { folder: Place::Top(top), path: target.real().to_owned(), ignores, depth: 0 };
+    let first = Job { folder: FolderHandle::Top(top), path: target.real().to_owned(), ignores, depth: 0 };
     let queue = Queue {
-        state: Mutex::new(State { jobs: vec![first], busy: 0, tally: Tally::default() }),
+        state: Mutex::new(WalkState { jobs: vec![first], busy: 0, tally: Tally::default() }),
         changed: Condvar::new(),
     };
     let left_out = target.left_out();
@@ -83,18 +83,18 @@ where
 
 /// A folder that waits to be looked through.
 struct Job {
-    folder: Place,
+    folder: FolderHandle,
     path: PathBuf,
     ignores: Arc<Ignores>,
     depth: usize,
 }
 
-enum Place {
+enum FolderHandle {
     Top(Directory),
     In { above: Arc<Directory>, name: OsString },
 }
 
-impl Place {
+impl FolderHandle {
     fn open(self) -> Option<Directory> {
         match self {
             Self::Top(folder) => Some(folder),
@@ -104,11 +104,11 @@ impl Place {
 }
 
 struct Queue {
-    state: Mutex<State>,
+    state: Mutex<WalkState>,
     changed: Condvar,
 }
 
-struct State {
+struct WalkState {
     /// Taken from the end, so that few folders are open at a time.
     jobs: Vec<Job>,
     busy: usize,
@@ -116,7 +116,7 @@ struct State {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, WalkState> {
         // A visitor that panicked leaves whole jobs behind.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -139,7 +139,7 @@ impl Queue {
         }
     }
 
-    fn finish(&self, seen: Seen) {
+    fn finish(&self, seen: FolderContent) {
         let mut state = self.lock();
         state.busy -= 1;
         state.jobs.extend(seen.folders);
@@ -153,14 +153,14 @@ impl Queue {
 
 /// Content of one folder.
 #[derive(Default)]
-struct Seen {
+struct FolderContent {
     folders: Vec<Job>,
     entries: usize,
     unreadable: bool,
     enough: bool,
 }
 
-fn work(queue: &Queue, filter: &Filter, left_out: &LeftOut, mut visit: impl FnMut(&Met<'_>) -> bool) {
+fn work(queue: &Queue, filter: &NameFilter, left_out: &LeftOut, mut visit: impl FnMut(&Met<'_>) -> bool) {
     while let Some(job) = queue.take() {
         queue.finish(look_through(job, filter, left_out, &mut visit));
     }
@@ -168,22 +168,22 @@ fn work(queue: &Queue, filter: &Filter, left_out: &LeftOut, mut visit: impl FnMu
 
 fn look_through(
     job: Job,
-    filter: &Filter,
+    filter: &NameFilter,
     left_out: &LeftOut,
     visit: &mut impl FnMut(&Met<'_>) -> bool,
-) -> Seen {
+) -> FolderContent {
     let Job { folder, mut path, ignores, depth } = job;
-    let mut seen = Seen::default();
+    let mut seen = FolderContent::default();
     let Some(folder) = folder.open().map(Arc::new) else {
-        return Seen { unreadable: true, ..seen };
+        return FolderContent { unreadable: true, ..seen };
     };
     let Ok(listing) = folder.entries() else {
-        return Seen { unreadable: true, ..seen };
+        return FolderContent { unreadable: true, ..seen };
     };
-    let entries: Vec<Entry> = listing.filter_map(Result::ok).collect();
+    let entries: Vec<DirectoryEntry> = listing.filter_map(Result::ok).collect();
     seen.entries = entries.len();
     let ignores = Ignores::below(ignores, &folder, &path, &entries);
-    for Entry { name, kind } in entries {
+    for DirectoryEntry { name, kind } in entries {
         let Some(kind) = kind.or_else(|| kind_of(&folder, &name)) else { continue };
         path.push(&name);
         match kind {
@@ -191,7 +191,7 @@ fn look_through(
             EntryKind::Special => {}
             EntryKind::Directory => {
                 if depth < DEEPEST && enters(filter, &ignores, &name, &path) {
-                    let place = Place::In { above: Arc::clone(&folder), name };
+                    let place = FolderHandle::In { above: Arc::clone(&folder), name };
                     let ignores = Arc::clone(&ignores);
                     seen.folders.push(Job { folder: place, path: path.clone(), ignores, depth: depth + 1 });
                 }
@@ -221,7 +221,7 @@ fn kind_of(folder: &Directory, name: &OsStr) -> Option<EntryKind> {
 }
 
 /// Git's own folder holds objects, not files of the project.
-fn enters(filter: &Filter, ignores: &Ignores, name: &OsStr, path: &Path) -> bool {
+fn enters(filter: &NameFilter, ignores: &Ignores, name: &OsStr, path: &Path) -> bool {
     if name == ".git" {
         return false;
     }
@@ -233,7 +233,7 @@ fn enters(filter: &Filter, ignores: &Ignores, name: &OsStr, path: &Path) -> bool
 }
 
 /// A glob that names a file outweighs an ignore file, as in ripgrep.
-fn shows(filter: &Filter, ignores: &Ignores, path: &Path) -> bool {
+fn shows(filter: &NameFilter, ignores: &Ignores, path: &Path) -> bool {
     let by_glob = match filter.globs.as_ref().map(|globs| globs.matched(path, false)) {
         Some(Match::Ignore(_)) => return false,
         Some(Match::Whitelist(_)) => true,

@@ -1,4 +1,4 @@
-//! What one session has fetched, against what it may.
+//! The fetch budget of a session.
 
 use pinfold::policy::settings::FetchBudget;
 use pinfold::{Failure, RefusalCode};

@@ -1,4 +1,4 @@
-//! What was fetched lately, by its address. Every call is judged before it is looked at here.
+//! Recently fetched pages by address. Every call is judged before the cache is read.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ const MOST_BYTES: usize = 32 * 1024 * 1024;
 /// Pages, the latest last.
 #[derive(Debug, Default)]
 pub(super) struct Cache {
-    pages: VecDeque<Page>,
+    pages: VecDeque<CachedPage>,
 }
 
 #[derive(Debug)]
-struct Page {
+struct CachedPage {
     url: WebUrl,
     came: Instant,
     answer: Arc<FetchedPage>,
@@ -31,7 +31,7 @@ struct Page {
 
 impl Cache {
     pub(super) fn get(&self, url: &WebUrl, method: FetchMethod) -> Option<Arc<FetchedPage>> {
-        let fresh = |page: &&Page| page.url == *url && page.came.elapsed() < FRESH;
+        let fresh = |page: &&CachedPage| page.url == *url && page.came.elapsed() < FRESH;
         let found = self.pages.iter().rev().find(fresh).filter(|_| method == FetchMethod::Get)?;
         Some(Arc::clone(&found.answer))
     }
@@ -46,7 +46,11 @@ impl Cache {
             return;
         }
         self.pages.retain(|page| page.url != *url && page.came.elapsed() < FRESH);
-        self.pages.push_back(Page { url: url.clone(), came: Instant::now(), answer: Arc::clone(answer) });
+        self.pages.push_back(CachedPage {
+            url: url.clone(),
+            came: Instant::now(),
+            answer: Arc::clone(answer),
+        });
         while self.pages.len() > MOST || self.bytes() > MOST_BYTES {
             self.pages.pop_front();
         }

@@ -1,4 +1,4 @@
-//! What pages are fetched with: one for each session, with what was fetched lately and how much it was.
+//! The web client of a session, with its cache and its budget.
 
 mod budget;
 mod cache;
@@ -23,11 +23,11 @@ pub(crate) const LARGEST_PAGE: u64 = 8 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub struct Web {
     client: FetchClient,
-    kept: Mutex<Kept>,
+    kept: Mutex<WebState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct WebState {
     /// Policy under which the pages of the cache were fetched.
     policy: Weak<Policy>,
     cache: Cache,
@@ -46,7 +46,7 @@ impl Web {
         Self { client: FetchClient::with_roots(roots), ..Self::default() }
     }
 
-    /// Returns what stands at an address, from the cache where it came lately. The call that wants it has been judged.
+    /// Fetches a page, from the cache where it is recent. The call has been judged.
     pub(crate) fn get(
         &self,
         url: &WebUrl,
@@ -76,7 +76,7 @@ impl Web {
     }
 
     /// Returns the pages that are kept under these rules: when they change, none that came under others.
-    fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, Kept> {
+    fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, WebState> {
         // What is held is whole after each change.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if !std::ptr::eq(kept.policy.as_ptr(), Arc::as_ptr(policy)) {
@@ -104,9 +104,7 @@ fn failure(url: &WebUrl, why: &FetchError) -> Failure {
         FetchError::TimedOut(after) => {
             unfetched(format!("it took longer than {} seconds", after.as_secs().max(1)), "try it later")
         }
-        FetchError::Cancelled => {
-            unfetched("nobody waited for it any more".to_owned(), "fetch it again if it is wanted")
-        }
+        FetchError::Cancelled => unfetched("the caller gave up".to_owned(), "fetch it again if it is wanted"),
         FetchError::TooLarge(most) => Failure::plain(
             RefusalCode::TooLarge,
             format!("{url} is larger than {} KiB", most >> 10),

@@ -55,6 +55,6 @@ impl Bed {
 pub(crate) fn session(root: &Path) -> Session {
     // The home lies in the folder here.
     let folder_choice = FolderChoice { said_twice: true, ..FolderChoice::default() };
-    let plan = Plan { home: Some(root.join("home")), folder_choice, ..Plan::for_folder(root) };
+    let plan = Plan::for_folder(root).with_home(root.join("home")).with_folder_choice(folder_choice);
     Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
 }

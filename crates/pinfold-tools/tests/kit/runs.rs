@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Act, Answer, Approver, Asking, By, Choice, Deed, Heard, Request, Via};
+use pinfold::consent::{Act, Answer, Approver, ApproverResponse, Asking, By, Choice, Deed, Request, Via};
 use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
@@ -88,7 +88,7 @@ impl RunBed {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        Plan { home: Some(self.home.clone()), ..Plan::for_folder(&self.folder) }
+        Plan::for_folder(&self.folder).with_home(self.home.clone())
     }
 
     /// Runs a script; `person` is asked.
@@ -111,7 +111,7 @@ impl RunBed {
         let person =
             Arc::new(Person { answers: Box::new(person), waits: self.waits, asked: Mutex::default() });
         let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
-        let plan = Plan { asking: Some(asking), ..plan };
+        let plan = plan.with_asking(asking);
         let mut request = SandboxRequest::new(self.folder.clone());
         request.home.clone_from(&plan.home);
         request.private = pinfold_boundary::Private::existing(self.private.path());
@@ -162,17 +162,22 @@ impl std::fmt::Debug for Person {
 }
 
 impl Approver for Person {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         self.asked.lock().unwrap().push(request.clone());
         if self.waits {
             while still_asked() {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            return Heard::NotAsked;
+            return ApproverResponse::NotAsked;
         }
         let choice = (self.answers)(request);
         let by = By { via: Via::Embedder, who: None };
-        Heard::Answer(Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by })
+        ApproverResponse::Answer(Answer {
+            id: request.id.clone(),
+            digest: request.digest.clone(),
+            choice,
+            by,
+        })
     }
 }
 

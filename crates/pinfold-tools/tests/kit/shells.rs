@@ -46,16 +46,14 @@ impl ShellBed {
     }
 
     pub(crate) fn plan(&self) -> Plan {
-        Plan {
-            scope: Scope {
+        Plan::for_folder(&self.root)
+            .with_scope(Scope {
                 root: self.root.clone(),
                 display_root: self.workspace.clone(),
                 enforce_write: true,
                 allow_bash: true,
-            },
-            principal: Principal::Subagent("builder".into()),
-            ..Plan::for_folder(&self.root)
-        }
+            })
+            .with_principal(Principal::Subagent("builder".into()))
     }
 
     pub(crate) fn options(&self) -> ShellOptions {
@@ -80,7 +78,7 @@ impl ShellBed {
     }
 
     pub(crate) fn reading(&self) -> Session {
-        self.open(Plan { access: Access::ReadOnly, ..self.plan() }, self.options())
+        self.open(self.plan().with_access(Access::ReadOnly), self.options())
     }
 
     pub(crate) fn degraded(&self) -> Session {

@@ -71,8 +71,8 @@ impl Setup {
 
     fn started(&self, web: Option<Web>) -> Surfer {
         let folder = tempfile::tempdir().unwrap();
-        let web = web.map(|web| Arc::new(web) as _);
-        let plan = Plan { policy: self.policy(), web, ..Plan::for_folder(folder.path()) };
+        let mut plan = Plan::for_folder(folder.path()).with_policy(self.policy());
+        plan.web = web.map(|web| Arc::new(web) as _);
         let journal = Arc::new(Memory::default());
         let session = Session::open(&Ambient::claim(), plan, journal).unwrap();
         Surfer { _folder: folder, session }

@@ -14,7 +14,8 @@ use pinfold_policy::{
 
 use super::definition::Definition;
 use crate::consent::Asking;
-use crate::session::{ExecutedBy, Plan, Session, SessionError};
+use crate::plan::{ExecutedBy, Plan};
+use crate::session::{Session, SessionError};
 use crate::shell::ShellHost;
 
 /// A session that is to begin below another.
@@ -89,7 +90,7 @@ impl Session {
             Some(_) => policy.choose_mode(mode),
             None => policy.mode = mode,
         }
-        let own = Own {
+        let own = DefinitionRules {
             listed: definition.and_then(|definition| definition.allow_tools.clone()),
             deny: definition.map(|definition| definition.deny_tools.clone()).unwrap_or_default(),
             allows: definition.is_some_and(|definition| definition.trusted) && !policy.managed_rules_only,
@@ -99,7 +100,7 @@ impl Session {
 }
 
 /// The rules that the definition of an agent adds.
-pub(crate) struct Own {
+pub(crate) struct DefinitionRules {
     /// The tools that it lists; all that it does is held to them.
     pub(crate) listed: Option<Vec<SourcedRule>>,
     /// The rules that deny.
@@ -113,10 +114,10 @@ pub(crate) struct Own {
 pub(crate) fn judged_below(
     mut policy: Policy,
     inherited: Vec<SourcedRule>,
-    own: Own,
+    own: DefinitionRules,
     bases: &Bases,
 ) -> Policy {
-    let Own { listed, deny, allows } = own;
+    let DefinitionRules { listed, deny, allows } = own;
     if policy.mode == Mode::Explore && policy.bash == BashMode::Sandboxed {
         // The kernel holds a command to the folder, and this agent changes nothing there either.
         policy.bash = BashMode::Ask;

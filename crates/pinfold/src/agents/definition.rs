@@ -6,11 +6,11 @@ use pinfold_policy::rule::Rule;
 use pinfold_policy::tool::nearest_name;
 use pinfold_policy::{BadSetting, BadSettings, Effect, Layer, Mode, Source, SourcedRule};
 use serde_json::Value;
-use serde_saphyr::Spanned;
 
 use super::forms::{FORMS, listed};
 use super::front::{File, Front};
 use super::limits::AgentLimits;
+use crate::yaml::Field;
 
 /// The definition of a kind of agent: read from a file, in full or not at all.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ impl Definition {
     /// Each place that cannot be meant, with its line and a mend.
     pub fn parse(bytes: &[u8], layer: Layer, shown: &Arc<str>) -> Result<Self, BadSettings> {
         let Front { file, fields, body } = Front::parse(bytes, layer, shown)?;
-        let mut reading = Reading { file, bad: Vec::new() };
+        let mut reading = DefinitionReader { file, bad: Vec::new() };
         let mut definition = Self {
             name: String::new(),
             description: String::new(),
@@ -80,13 +80,13 @@ impl Definition {
     }
 }
 
-struct Reading<'a> {
+struct DefinitionReader<'a> {
     file: File<'a>,
     bad: Vec<BadSetting>,
 }
 
-impl Reading<'_> {
-    fn field(&mut self, definition: &mut Definition, name: &str, field: &Spanned<Value>) {
+impl DefinitionReader<'_> {
+    fn field(&mut self, definition: &mut Definition, name: &str, field: &Field) {
         if field.value.is_null() {
             // A name without a value says nothing, unless it is the agent's own.
             if name == "name" {
@@ -113,11 +113,11 @@ impl Reading<'_> {
         }
     }
 
-    fn wrong(&mut self, field: &Spanned<Value>, part: &str, what: &str, mend: &str) {
+    fn wrong(&mut self, field: &Field, part: &str, what: &str, mend: &str) {
         self.bad.push(self.file.wrong(field, part, what.to_owned(), mend.to_owned()));
     }
 
-    fn text(&mut self, name: &str, field: &Spanned<Value>) -> String {
+    fn text(&mut self, name: &str, field: &Field) -> String {
         if let Value::String(text) = &field.value {
             return text.clone();
         }
@@ -126,7 +126,7 @@ impl Reading<'_> {
     }
 
     /// Names are words on command lines, in rules and in messages.
-    fn name(&mut self, field: &Spanned<Value>) -> String {
+    fn name(&mut self, field: &Field) -> String {
         const LONGEST_NAME: usize = 64;
         let name = self.text("name", field);
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -143,7 +143,7 @@ impl Reading<'_> {
         name
     }
 
-    fn mode(&mut self, field: &Spanned<Value>) -> Option<Mode> {
+    fn mode(&mut self, field: &Field) -> Option<Mode> {
         let word = self.text("mode", field);
         if word.is_empty() {
             return None;
@@ -158,7 +158,7 @@ impl Reading<'_> {
         }
     }
 
-    fn rules(&mut self, name: &str, field: &Spanned<Value>, effect: Effect) -> Vec<SourcedRule> {
+    fn rules(&mut self, name: &str, field: &Field, effect: Effect) -> Vec<SourcedRule> {
         let Some(texts) = listed(&field.value) else {
             let mend = "write one rule in a line: `- Bash(git diff*)`";
             self.wrong(field, name, &format!("`{name}` is not {FORMS}"), mend);
@@ -180,7 +180,7 @@ impl Reading<'_> {
         rules
     }
 
-    fn limits(&mut self, field: &Spanned<Value>) -> AgentLimits {
+    fn limits(&mut self, field: &Field) -> AgentLimits {
         let mut limits = AgentLimits::default();
         let Value::Object(said) = &field.value else {
             self.wrong(

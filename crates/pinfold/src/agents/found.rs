@@ -40,7 +40,7 @@ pub struct Definitions {
 impl Definitions {
     /// Reads the definitions of the folders that the person `added` for this run, of the person and of the project.
     pub fn find(ambient: &Ambient, locations: &Locations, added: &[PathBuf]) -> Self {
-        let mut finding = Finding { ambient, locations, trust: None, files: Vec::new() };
+        let mut finding = DefinitionFinding { ambient, locations, trust: None, files: Vec::new() };
         for folder in added {
             finding.folder(Layer::CommandLine, folder, None, &folder.display().to_string());
         }
@@ -81,7 +81,7 @@ impl Definitions {
     }
 }
 
-struct Finding<'a> {
+struct DefinitionFinding<'a> {
     ambient: &'a Ambient,
     locations: &'a Locations,
     /// Read when it is first needed.
@@ -89,7 +89,7 @@ struct Finding<'a> {
     files: Vec<AgentFile>,
 }
 
-impl Finding<'_> {
+impl DefinitionFinding<'_> {
     fn folder(&mut self, layer: Layer, folder: &Path, project: Option<&PathBuf>, shown: &str) {
         let names = match names(folder) {
             Ok(names) => names,

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use pinfold_policy::settings::LONGEST;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Source};
-use serde_json::Value;
-use serde_saphyr::Spanned;
+
+use crate::yaml::{self, Field, YamlError};
 
 /// A text in its two parts.
 pub(super) struct Front<'a> {
     pub(super) file: File<'a>,
-    pub(super) fields: BTreeMap<String, Spanned<Value>>,
+    pub(super) fields: BTreeMap<String, Field>,
     pub(super) body: &'a str,
 }
 
@@ -36,7 +36,7 @@ impl<'a> Front<'a> {
             .map_err(|e| file.whole(&format!("it is not UTF-8: {e}"), "write it in UTF-8"))?;
         let file = File { text, ..file };
         let (front, body) = parted(text).ok_or_else(|| file.one(1, 1, "it has no front matter", BEGIN))?;
-        let fields = serde_saphyr::from_str(front).map_err(|e| file.unreadable(&e))?;
+        let fields = yaml::parse_fields(front).map_err(|error| file.unreadable(error))?;
         Ok(Self { file, fields, body })
     }
 }
@@ -58,8 +58,8 @@ fn parted(text: &str) -> Option<(&str, &str)> {
 
 impl File<'_> {
     /// The position of a field's text: its own line, where it is found there or below, else the line of the field.
-    pub(super) fn source_of(&self, field: &Spanned<Value>, part: &str) -> Source {
-        let first = line_of(field);
+    pub(super) fn source_of(&self, field: &Field, part: &str) -> Source {
+        let first = field.line;
         let lines = self.text.lines().enumerate().skip(first.saturating_sub(1) as usize);
         let found = lines.take_while(|(_, line)| line.trim_end() != "---").find_map(|(i, line)| {
             let column = line.find(part)?;
@@ -70,7 +70,7 @@ impl File<'_> {
     }
 
     /// The error in a field.
-    pub(super) fn wrong(&self, field: &Spanned<Value>, part: &str, what: String, mend: String) -> BadSetting {
+    pub(super) fn wrong(&self, field: &Field, part: &str, what: String, mend: String) -> BadSetting {
         let source = self.source_of(field, part);
         let span = source.at.map_or(0..0, |(line, _)| self.span(line));
         BadSetting { source, span, what, mend }
@@ -92,16 +92,10 @@ impl File<'_> {
         self.all(vec![BadSetting { source, span: 0..0, what: what.to_owned(), mend: mend.to_owned() }])
     }
 
-    fn unreadable(&self, error: &serde_saphyr::Error) -> BadSettings {
-        let what = error.to_string();
-        // The first line says it; a picture of the place follows, which the place itself replaces.
-        let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
-        let star =
-            what.contains("anchor or alias").then_some("a bare `*` begins an alias: write it in quotes");
-        let mend = star.unwrap_or("mend the YAML there");
-        match error.location() {
-            Some(at) => self.one(number(at.line()), number(at.column()), what, mend),
-            None => self.whole(what, mend),
+    fn unreadable(&self, error: YamlError) -> BadSettings {
+        match error.at {
+            Some((line, column)) => self.one(line, column, &error.what, error.mend),
+            None => self.whole(&error.what, error.mend),
         }
     }
 
@@ -112,12 +106,4 @@ impl File<'_> {
         let length = self.text.get(start..).and_then(|rest| rest.lines().next()).map_or(0, str::len);
         start..start + length
     }
-}
-
-fn line_of(field: &Spanned<Value>) -> u32 {
-    number(field.referenced.line()).max(1)
-}
-
-fn number(n: u64) -> u32 {
-    u32::try_from(n).unwrap_or(u32::MAX)
 }

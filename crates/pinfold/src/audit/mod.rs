@@ -22,7 +22,7 @@ pub use journal::{Discard, Journal, JsonLines, Memory};
 pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
 pub use names::{call_number, session_name};
-pub use read::Reader;
+pub use read::LogReader;
 pub use record::Record;
 pub use seal::Hash;
 pub use verify::{ChainBreak, Misfit, Verified, verify};

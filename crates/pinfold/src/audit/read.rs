@@ -17,13 +17,13 @@ use serde::Deserialize;
 use super::event::{AuditEvent, DecisionEvent};
 use super::record::VERSION;
 
-pub use calls::{Call, Calls};
-pub use find::{CallHistory, Found, Name, NotFound, RunHistory, last_no};
-pub use reader::{Damage, Read, Reader};
+pub use calls::{Calls, RecordedCall};
+pub use find::{CallHistory, NamedRecord, NotFound, RecordName, RunHistory, last_no};
+pub use reader::{Damage, LogReader, Read};
 
 /// A line of the record, as far as it is understood.
 #[derive(Debug, Clone)]
-pub struct Line {
+pub struct AuditLine {
     /// The version of its format.
     pub v: u32,
     /// The time; a line always says it.
@@ -59,7 +59,7 @@ struct Head {
     kind: String,
 }
 
-impl Line {
+impl AuditLine {
     /// Reads a line, with or without its line feed.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ mod tests {
     /// Reads what this version writes.
     fn written(event: AuditEvent) -> AuditEvent {
         let record = Record::of_session(&Arc::from("s"), &Arc::from("main"), event);
-        let line = Line::parse(&serde_json::to_vec(&record).unwrap()).unwrap();
+        let line = AuditLine::parse(&serde_json::to_vec(&record).unwrap()).unwrap();
         assert_eq!((line.v, line.session.as_str(), line.at), (VERSION, "s", Some(record.at)));
         assert_eq!(line.event.as_str(), record.event.as_str());
         line.event
@@ -195,13 +195,13 @@ mod tests {
             (json!({"v": 2, "kind": "musing"}), "musing"),
             (json!({"v": 9, "kind": "decision", "ruling": {"now": "an object"}}), "decision"),
         ] {
-            assert_eq!(Line::parse(line.to_string().as_bytes()).unwrap().event.as_str(), kind, "{line}");
+            assert_eq!(AuditLine::parse(line.to_string().as_bytes()).unwrap().event.as_str(), kind, "{line}");
         }
     }
 
     #[test]
     fn names_of_earlier_lines_are_read() {
-        let event = |line: &Value| Line::parse(line.to_string().as_bytes()).unwrap().event;
+        let event = |line: &Value| AuditLine::parse(line.to_string().as_bytes()).unwrap().event;
         let old = json!({"v": 2, "kind": "decision", "ruling": "refusal", "theirs": true, "armed": true, "more": 7,
             "denial": {"retry": "mended"}});
         let AuditEvent::Decision(read) = event(&old) else { panic!() };
@@ -229,11 +229,11 @@ mod tests {
             json!({"v": 2, "kind": "decision", "at": "yesterday"}),
             json!({"v": 2, "kind": "refusal"}),
         ] {
-            let why = Line::parse(line.to_string().as_bytes()).unwrap_err();
+            let why = AuditLine::parse(line.to_string().as_bytes()).unwrap_err();
             assert!(!why.contains("line 1"), "{why}");
         }
         for line in ["", "{", "\u{0}", "{\"v\":2,\"kind\":\"deci"] {
-            assert!(Line::parse(line.as_bytes()).is_err());
+            assert!(AuditLine::parse(line.as_bytes()).is_err());
         }
     }
 }

@@ -12,7 +12,7 @@ use super::record::Record;
 /// A line as it stands in a file.
 #[derive(JsonSchema, serde::Serialize)]
 #[schemars(rename = "Line")]
-struct Line {
+struct SchemaLine {
     #[serde(flatten)]
     record: Record,
     #[serde(flatten)]
@@ -33,7 +33,7 @@ fn remove_defaults(schema: &mut Value) {
 
 fn schema() -> Value {
     let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-    let mut schema = generator.into_root_schema_for::<Line>().to_value();
+    let mut schema = generator.into_root_schema_for::<SchemaLine>().to_value();
     remove_defaults(&mut schema);
     if let Some(object) = schema.as_object_mut() {
         let id = "https://raw.githubusercontent.com/pinfold/pinfold/main/docs/record.schema.json";

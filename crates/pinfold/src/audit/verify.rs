@@ -116,7 +116,7 @@ impl fmt::Display for Misfit {
 /// # Errors
 /// When a file cannot be read.
 pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Verified> {
-    let mut walk = Walk { known, ..Walk::default() };
+    let mut walk = ChainWalk { known, ..ChainWalk::default() };
     for (path, file) in files {
         walk.file(path, file)?;
     }
@@ -124,24 +124,24 @@ pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Veri
 }
 
 #[derive(Default)]
-struct Walk {
+struct ChainWalk {
     found: Verified,
     known: Option<Hash>,
     /// The hash and number of the last line that follows.
-    now: State,
+    now: ChainState,
     /// The same before that line.
-    before: State,
+    before: ChainState,
     /// Lines that do not follow, unless the next one says what they are.
     region: Option<Region>,
 }
 
 #[derive(Clone, Copy, Default)]
-struct State {
+struct ChainState {
     head: Option<Hash>,
     seq: u64,
 }
 
-impl State {
+impl ChainState {
     /// The number that follows. A line of a damaged record may have the highest there is: none follows that one.
     fn next(self) -> Option<u64> {
         self.seq.checked_add(1)
@@ -162,7 +162,7 @@ struct Region {
     /// The last of them.
     last: Hash,
     /// The last of them, if it is sealed: lines may follow it.
-    base: Option<State>,
+    base: Option<ChainState>,
 }
 
 impl Region {
@@ -174,7 +174,7 @@ impl Region {
         self.lines = self.lines.saturating_add(1);
         self.hasher.update(line);
         self.last = hash;
-        self.base = seal.map(|(seq, _)| State { head: Some(hash), seq });
+        self.base = seal.map(|(seq, _)| ChainState { head: Some(hash), seq });
     }
 
     fn digest(&self) -> Hash {
@@ -196,14 +196,14 @@ struct Note {
 
 impl Note {
     /// A note of the journal about what stands between a line of this state and the note.
-    fn parse(line: &[u8], after: State) -> Option<Self> {
+    fn parse(line: &[u8], after: ChainState) -> Option<Self> {
         let head = after.head.unwrap_or(Hash::NONE).to_string();
         let note: Self = serde_json::from_slice(line).ok()?;
         (note.kind == "note" && note.after == head).then_some(note)
     }
 }
 
-impl Walk {
+impl ChainWalk {
     fn file(&mut self, path: &Path, file: &File) -> io::Result<()> {
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut line = Vec::new();
@@ -325,7 +325,7 @@ impl Walk {
 
     fn follow(&mut self, hash: Hash, seq: u64) {
         self.before = self.now;
-        self.now = State { head: Some(hash), seq };
+        self.now = ChainState { head: Some(hash), seq };
         if self.known == Some(hash) {
             self.found.known = Some(seq);
         }

@@ -10,7 +10,7 @@ use crate::refusal::Refusal;
 
 /// The answer to a line. Its fields are a stable interface.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// The identifier of the line; `null` where it has none.
     pub id: Option<Box<RawValue>>,
     /// The decision.
@@ -68,7 +68,7 @@ pub struct PartTrace {
     pub no_opinion: Vec<&'static str>,
 }
 
-impl Answer {
+impl CheckAnswer {
     pub(super) fn new(
         id: Option<&RawValue>,
         considered: Result<Considered, BadCall>,

@@ -46,7 +46,7 @@ pub(super) const FIELDS: &[&str] = &[
 ];
 
 /// A line taken apart.
-pub(super) struct Line<'a> {
+pub(super) struct CheckLine<'a> {
     pub(super) id: Option<&'a RawValue>,
     pub(super) tool: String,
     pub(super) input: Value,
@@ -54,7 +54,7 @@ pub(super) struct Line<'a> {
     fields: [Option<&'a RawValue>; FIELDS.len()],
 }
 
-impl<'a> Line<'a> {
+impl<'a> CheckLine<'a> {
     pub(super) fn read(line: &'a [u8]) -> Result<Self, BadLine> {
         if line.len() > LONGEST_LINE {
             return Err(BadLine(format!("the line is longer than {} MiB", LONGEST_LINE >> 20)));

@@ -27,7 +27,7 @@ mod reading;
 mod service;
 mod setup;
 
-pub use answer::{Answer, PartTold, PartTrace};
+pub use answer::{CheckAnswer, PartTold, PartTrace};
 pub use bad_line::BadLine;
 pub use line::LONGEST_LINE;
 pub use opened::MakeHooks;

@@ -15,16 +15,17 @@ use pinfold_policy::{
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::answer::Answer;
+use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
 use super::setup::Setup;
-use crate::agents::{Own, judged_below, mode_below};
+use crate::agents::{DefinitionRules, judged_below, mode_below};
 use crate::audit::Discard;
 use crate::call_request::CallRequest;
 use crate::consent::hooks::Hooks;
 use crate::judgement::Considered;
+use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::session::{Plan, Session};
+use crate::session::Session;
 use crate::settings::Situation;
 use crate::shell::{AssumedShells, OWN_PLACES};
 
@@ -33,7 +34,7 @@ pub type MakeHooks = Box<dyn Fn(&Merged, &Plan) -> Option<Arc<dyn Hooks>> + Send
 
 /// The defaults of lines.
 #[derive(Debug, Clone)]
-pub(super) struct Surroundings {
+pub(super) struct CheckEnvironment {
     pub(super) folder: PathBuf,
     pub(super) home: Option<PathBuf>,
     pub(super) variables: BTreeMap<String, String>,
@@ -41,7 +42,7 @@ pub(super) struct Surroundings {
 }
 
 /// A setup, opened.
-pub(super) struct Opened {
+pub(super) struct OpenedSetup {
     /// For deciding alone: its line may be around folders that are not there.
     pub(super) session: Session,
     pub(super) cwd: PathBuf,
@@ -54,22 +55,22 @@ pub(super) struct Opened {
     pub(super) burst: u64,
 }
 
-impl Opened {
+impl OpenedSetup {
     pub(super) fn open(
         ambient: &Ambient,
         setup: &Setup,
-        around: &Surroundings,
+        around: &CheckEnvironment,
         hooks: Option<&MakeHooks>,
         layers: Vec<Layered>,
     ) -> Result<Self, BadLine> {
-        let places = Places::of(ambient, setup, around)?;
+        let places = SetupFolders::of(ambient, setup, around)?;
         let mut unread = Vec::new();
         let line_layers = layers_of(setup, &mut unread)?;
         let merged = merge(&[layers.as_slice(), &line_layers].concat());
         let ignored = merged.ignored.iter().map(ToString::to_string);
         let mut warnings: Vec<String> =
             ignored.chain(merged.renamed.iter().map(ToString::to_string)).collect();
-        let opening = Opening { ambient, setup, merged: &merged, places: &places };
+        let opening = SessionParts { ambient, setup, merged: &merged, places: &places };
         let mut plan = opening.plan(around)?;
         if setup.is_subagent() {
             plan.policy = opening.policy_of_agent(plan.policy, &mut unread, &mut warnings);
@@ -109,13 +110,17 @@ impl Opened {
     }
 
     /// The answer to a line, from what was considered about its call.
-    pub(super) fn answer(&self, id: Option<&RawValue>, considered: Result<Considered, BadCall>) -> Answer {
-        Answer::new(id, considered, &self.warnings, self.session.policy().ask_rules_in_bypass)
+    pub(super) fn answer(
+        &self,
+        id: Option<&RawValue>,
+        considered: Result<Considered, BadCall>,
+    ) -> CheckAnswer {
+        CheckAnswer::new(id, considered, &self.warnings, self.session.policy().ask_rules_in_bypass)
     }
 }
 
 /// The folders of a setup, as they are here.
-struct Places {
+struct SetupFolders {
     cwd: PathBuf,
     named_home: Option<PathBuf>,
     home: Option<PathBuf>,
@@ -124,8 +129,8 @@ struct Places {
     bases: Bases,
 }
 
-impl Places {
-    fn of(ambient: &Ambient, setup: &Setup, around: &Surroundings) -> Result<Self, BadLine> {
+impl SetupFolders {
+    fn of(ambient: &Ambient, setup: &Setup, around: &CheckEnvironment) -> Result<Self, BadLine> {
         let open = |path: &Path| imagined(ambient, path);
         let named_home = setup.home.clone().or_else(|| around.home.clone());
         let home = named_home.as_deref().map(open).transpose()?.map(|home| home.path());
@@ -213,16 +218,16 @@ fn located<T>(value: T) -> Located<T> {
 }
 
 /// The parts from which a session is opened.
-struct Opening<'a> {
+struct SessionParts<'a> {
     ambient: &'a Ambient,
     setup: &'a Setup,
     merged: &'a Merged,
-    places: &'a Places,
+    places: &'a SetupFolders,
 }
 
-impl Opening<'_> {
+impl SessionParts<'_> {
     /// The principal, the folder, and what settings say about them.
-    fn plan(&self, around: &Surroundings) -> Result<Plan, BadLine> {
+    fn plan(&self, around: &CheckEnvironment) -> Result<Plan, BadLine> {
         let (setup, places) = (self.setup, self.places);
         let subagent = setup.is_subagent();
         let scope = Scope {
@@ -262,7 +267,7 @@ impl Opening<'_> {
     }
 
     /// The variables that declared scopes expand: home is where the line says it is.
-    fn variables(&self, around: &Surroundings) -> BTreeMap<String, String> {
+    fn variables(&self, around: &CheckEnvironment) -> BTreeMap<String, String> {
         let mut variables = around.variables.clone();
         if let Some(home) = self.places.named_home.as_ref().and_then(|home| home.to_str()) {
             variables.insert("HOME".to_owned(), home.to_owned());
@@ -290,7 +295,7 @@ impl Opening<'_> {
         if let (Some(_), Some(lock)) = (&listed, &merged.managed_rules_only) {
             warnings.push(format!("{lock} lets no rules of agents allow anything"));
         }
-        let own = Own { listed, deny, allows: merged.managed_rules_only.is_none() };
+        let own = DefinitionRules { listed, deny, allows: merged.managed_rules_only.is_none() };
         let parent = Some(&merged.mode).filter(|mode| mode.source.layer != Layer::BuiltIn);
         policy.mode =
             mode_below(definition.mode, parent.map(|mode| mode.value), merged.bypass_locked.is_some());

@@ -7,10 +7,10 @@ use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::{Decision, HookWord, Offer, is_visible};
 
-use super::answer::Answer;
+use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
-use super::line::Line;
-use super::opened::{MakeHooks, Opened, Surroundings};
+use super::line::CheckLine;
+use super::opened::{CheckEnvironment, MakeHooks, OpenedSetup};
 use super::setup::Setup;
 use crate::pipeline::Decided;
 use crate::profile::Profile;
@@ -36,10 +36,10 @@ pub struct Consulted {
 /// Answers lines, and keeps what it opened for the next ones of the same setup.
 pub struct CheckService {
     ambient: Ambient,
-    surroundings: Surroundings,
+    surroundings: CheckEnvironment,
     backing: Option<Backing>,
     hooks: Option<MakeHooks>,
-    kept: HashMap<String, Opened>,
+    kept: HashMap<String, OpenedSetup>,
     /// The bytes of their setups.
     kept_bytes: usize,
     /// Counts the lines that were waited for: what was looked at for one of them holds for those that came with it.
@@ -55,7 +55,7 @@ const MOST_KEPT_BYTES: usize = 8 << 20;
 impl CheckService {
     /// A service for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
-        let surroundings = Surroundings { folder, home: None, variables: BTreeMap::new(), profile: None };
+        let surroundings = CheckEnvironment { folder, home: None, variables: BTreeMap::new(), profile: None };
         Self {
             ambient,
             surroundings,
@@ -111,7 +111,7 @@ impl CheckService {
     /// As [`CheckService::answer`].
     pub fn consult(&mut self, line: &[u8]) -> Result<Consulted, BadLine> {
         self.burst += 1;
-        let line = Line::read(line)?;
+        let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
         let call = opened.call(line.tool, line.input, line.shape);
         let Decided { outcome, context, stop, .. } = opened.session.decide(&call);
@@ -128,7 +128,7 @@ impl CheckService {
     ///
     /// # Errors
     /// When the line cannot be read, its folders cannot be looked at, or the settings behind it cannot be used.
-    pub fn answer(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
+    pub fn answer(&mut self, line: &[u8]) -> Result<CheckAnswer, BadLine> {
         self.burst += 1;
         self.answer_with_last(line)
     }
@@ -138,7 +138,7 @@ impl CheckService {
     ///
     /// # Errors
     /// As [`CheckService::answer`].
-    pub fn answer_with_last(&mut self, line: &[u8]) -> Result<Answer, BadLine> {
+    pub fn answer_with_last(&mut self, line: &[u8]) -> Result<CheckAnswer, BadLine> {
         self.answer_after(line, None)
     }
 
@@ -146,8 +146,8 @@ impl CheckService {
     ///
     /// # Errors
     /// As [`CheckService::answer`].
-    pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<Answer, BadLine> {
-        let line = Line::read(line)?;
+    pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<CheckAnswer, BadLine> {
+        let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
         let considered = opened.check(line.tool, line.input, line.shape, word);
         Ok(opened.answer(line.id, considered))
@@ -161,9 +161,9 @@ impl CheckService {
         &mut self,
         line: &[u8],
         word: Option<HookWord>,
-    ) -> Result<(Answer, Offer), BadLine> {
+    ) -> Result<(CheckAnswer, Offer), BadLine> {
         self.burst += 1;
-        let line = Line::read(line)?;
+        let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
         let considered = opened.check(line.tool, line.input, line.shape, word);
         let offer = considered.as_ref().map(|considered| opened.session.offer(considered));
@@ -185,14 +185,14 @@ impl CheckService {
     /// As [`CheckService::answer`].
     pub fn visible_tools(&mut self, line: &[u8], all: &[String]) -> Result<Vec<String>, BadLine> {
         self.burst += 1;
-        let session = &self.open(&Line::read(line)?)?.session;
+        let session = &self.open(&CheckLine::read(line)?)?.session;
         let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
         let shown = all.iter().filter(|tool| is_visible(&policy, scope, interaction, tool));
         Ok(shown.cloned().collect())
     }
 
     /// The setup of a line, opened: as it was kept, if neither the folders nor the settings have changed since.
-    fn open(&mut self, line: &Line<'_>) -> Result<&Opened, BadLine> {
+    fn open(&mut self, line: &CheckLine<'_>) -> Result<&OpenedSetup, BadLine> {
         line.setup_key(&mut self.key);
         let usable = match self.kept.get(&self.key) {
             Some(kept) if kept.burst == self.burst => true,
@@ -208,7 +208,7 @@ impl CheckService {
         Ok(kept)
     }
 
-    fn keep(&mut self, opened: Opened) {
+    fn keep(&mut self, opened: OpenedSetup) {
         if self.kept.len() >= MOST_KEPT || self.kept_bytes + self.key.len() > MOST_KEPT_BYTES {
             self.kept.clear();
             self.kept_bytes = 0;
@@ -218,10 +218,10 @@ impl CheckService {
         }
     }
 
-    fn open_anew(&self, line: &Line<'_>) -> Result<Opened, BadLine> {
+    fn open_anew(&self, line: &CheckLine<'_>) -> Result<OpenedSetup, BadLine> {
         let setup = Setup::read(line.setup())?;
         let layers = self.layers(&setup.project(&self.surroundings.folder))?;
-        Opened::open(&self.ambient, &setup, &self.surroundings, self.hooks.as_ref(), layers)
+        OpenedSetup::open(&self.ambient, &setup, &self.surroundings, self.hooks.as_ref(), layers)
     }
 
     fn layers(&self, project: &Path) -> Result<Vec<Layered>, BadLine> {

@@ -25,7 +25,7 @@ pub struct Answer {
 
 /// The choice of an answer. A choice that was not offered counts as a no.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "choice", rename_all = "lowercase", from = "Said")]
+#[serde(tag = "choice", rename_all = "lowercase", from = "AnswerChoice")]
 pub enum Choice {
     /// This call, once.
     Yes,
@@ -58,7 +58,7 @@ pub enum Choice {
 /// A choice as it is read. With braces, so that what does not belong into a yes is an error there too.
 #[derive(Deserialize)]
 #[serde(tag = "choice", rename_all = "lowercase", deny_unknown_fields)]
-enum Said {
+enum AnswerChoice {
     Yes {},
     Session {
         #[serde(default)]
@@ -80,13 +80,13 @@ enum Said {
     },
 }
 
-impl From<Said> for Choice {
-    fn from(said: Said) -> Self {
+impl From<AnswerChoice> for Choice {
+    fn from(said: AnswerChoice) -> Self {
         match said {
-            Said::Yes {} => Self::Yes,
-            Said::Session { width, bound } => Self::Session { width, bound },
-            Said::Always { widths, file } => Self::Always { widths, file },
-            Said::No { message, process } => Self::No { message, process },
+            AnswerChoice::Yes {} => Self::Yes,
+            AnswerChoice::Session { width, bound } => Self::Session { width, bound },
+            AnswerChoice::Always { widths, file } => Self::Always { widths, file },
+            AnswerChoice::No { message, process } => Self::No { message, process },
         }
     }
 }

@@ -15,7 +15,7 @@ pub trait Approver: Debug + Send + Sync {
     ///
     /// `still_asked` says whether the request would still be asked about. It looks at the world, so it is for moments
     /// in which something changed: a grant was given here, settings were written elsewhere.
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard;
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse;
 
     /// Answers without a person: a judge of routine questions, which is asked before any other approver. `None` leaves
     /// the question to those who can be asked.
@@ -41,13 +41,13 @@ pub trait Approver: Debug + Send + Sync {
 
 /// The result of asking.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Heard {
+pub enum ApproverResponse {
     /// An answer.
     Answer(Answer),
     /// The request need not be asked any more; the call is judged again.
     NotAsked,
     /// No approver could be asked: the reason, in one clause.
-    Nobody(String),
+    NoApprover(String),
 }
 
 /// The way in which a session asks.

@@ -18,7 +18,7 @@ mod scrubbed;
 pub(crate) mod session_grants;
 
 pub use answer::{Answer, Bound, By, Choice, Via};
-pub use approver::{Approver, Asking, Heard};
+pub use approver::{Approver, ApproverResponse, Asking};
 pub use external::{AskedBy, ExternalDecision};
 pub use grant_lifetime::GrantLifetime;
 pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, PermittedCall, Update};

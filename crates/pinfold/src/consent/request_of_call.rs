@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use pinfold_policy::offer::is_immune;
 use pinfold_policy::{
-    Case, Connection, Decision, HookWord, Kind, Offer, Operation, Origin, PathClaim, PathFact, Preview,
+    Case, Connection, Decision, HookWord, Offer, Operation, Origin, PathClaim, PathFact, PathKind, Preview,
     ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict, Width,
 };
 use serde_json::Value;
@@ -16,7 +16,8 @@ use super::request::{
 use super::scrubbed::scrubbed;
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
-use crate::session::{ExecutedBy, Shared};
+use crate::plan::ExecutedBy;
+use crate::session::Shared;
 
 /// Returns the grants that can be chosen, typed; the request shows the same as text.
 pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {
@@ -110,7 +111,7 @@ fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
         | Operation::CopyFrom
         | Operation::HandOver => false,
     };
-    named && is_outside && is_lost && fact.kind != Kind::Missing
+    named && is_outside && is_lost && fact.kind != PathKind::Missing
 }
 
 fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
@@ -150,7 +151,9 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
     let change = |hunks: Vec<Hunk>| {
         let (shown, real) = path(0);
         let missing = judged.survey.facts.paths.first().map(|fact| fact.kind);
-        Deed::Change { files: vec![Change { path: shown, real, new: missing == Some(Kind::Missing), hunks }] }
+        Deed::Change {
+            files: vec![Change { path: shown, real, new: missing == Some(PathKind::Missing), hunks }],
+        }
     };
     let hunk = |before: &str, after: &str, all: Option<bool>| Hunk {
         before: before.to_owned(),

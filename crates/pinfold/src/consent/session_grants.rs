@@ -32,7 +32,7 @@ pub struct SessionGrant {
 pub(crate) struct SessionGrants {
     bases: Bases,
     clock: Clock,
-    state: Mutex<State>,
+    state: Mutex<GrantsState>,
 }
 
 /// The source of the time.
@@ -45,7 +45,7 @@ impl std::fmt::Debug for Clock {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct GrantsState {
     next: u64,
     kept: Vec<SessionGrant>,
     /// The ends of those with an end, by a clock that cannot be set.
@@ -53,7 +53,7 @@ struct State {
     compiled: Arc<Grants>,
 }
 
-impl State {
+impl GrantsState {
     fn compile(&mut self, bases: &Bases) {
         self.compiled = Arc::new(Grants::compile(self.kept.iter().map(|kept| kept.grant.clone()), bases));
     }
@@ -114,7 +114,7 @@ impl SessionGrants {
         &self.bases
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, GrantsState> {
         // What the lock holds is whole between any two of its users' steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

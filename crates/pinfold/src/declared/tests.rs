@@ -33,8 +33,8 @@ impl Bed {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    fn around(&self) -> Surroundings {
-        Surroundings {
+    fn around(&self) -> ExpandContext {
+        ExpandContext {
             home: Some(self.at("home")),
             folder: self.at("home/proj"),
             variables: std::collections::BTreeMap::default(),

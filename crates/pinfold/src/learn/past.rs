@@ -6,7 +6,7 @@ use std::path::Path;
 use pinfold_policy::RawCall;
 
 use super::{Past, PastAnswer};
-use crate::audit::read::Line;
+use crate::audit::read::AuditLine;
 use crate::audit::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
 /// Questions of the past, put together from lines as they come: those that people answered for calls in one folder, in
@@ -34,7 +34,7 @@ impl<'a> Questions<'a> {
     }
 
     /// Takes the next line.
-    pub fn take(&mut self, line: &Line) {
+    pub fn take(&mut self, line: &AuditLine) {
         let Some(name) = line.call() else { return };
         match &line.event {
             AuditEvent::Decision(decision) => self.decided(name, &line.tool, decision),
@@ -106,7 +106,7 @@ mod tests {
     fn told(lines: Vec<Value>) -> Vec<(String, PastAnswer)> {
         let mut questions = Questions::in_folder(Path::new("/w"));
         for line in lines {
-            questions.take(&Line::parse(line.to_string().as_bytes()).unwrap());
+            questions.take(&AuditLine::parse(line.to_string().as_bytes()).unwrap());
         }
         questions
             .past()

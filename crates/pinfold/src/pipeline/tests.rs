@@ -10,7 +10,7 @@ use crate::audit::Memory;
 use crate::consent::hooks::{Afterwards, Before, HookCall, HookMoment, Hooks};
 use crate::consent::request::Request;
 use crate::parsed_call::count;
-use crate::session::Plan;
+use crate::plan::Plan;
 use crate::shell::AssumedShells;
 
 /// An approver that looks many times whether it is still asked, then says yes.
@@ -18,13 +18,13 @@ use crate::shell::AssumedShells;
 struct Patient(AtomicUsize);
 
 impl Approver for Patient {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> Heard {
+    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         for _ in 0..5 {
             assert!(still_asked());
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        Heard::Answer(Answer { id, digest, choice: Choice::Yes, by: By::default() })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::Yes, by: By::default() })
     }
 }
 

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::settings::{Change, edited};
+use pinfold_policy::settings::{SettingsChange, edited};
 use pinfold_policy::{BadSettings, Layer};
 
-use super::file::{FileTrouble, Held, read, read_within};
+use super::file::{FileTrouble, ReplacedFile, read, read_within};
 use super::locations::{Locations, SettingsFile};
 use super::trust::{Trust, TrustError};
 
@@ -37,7 +37,7 @@ pub enum ChangeError {
         trouble: FileTrouble,
     },
     /// The file is not the one that was looked at.
-    #[error("{0} was changed by somebody else meanwhile")]
+    #[error("{0} was changed by another process meanwhile")]
     Other(String),
     /// The change was written; what follows it for trust was not.
     #[error(transparent)]
@@ -57,7 +57,7 @@ pub fn change(
     ambient: &Ambient,
     locations: &Locations,
     layer: Layer,
-    change: &Change,
+    change: &SettingsChange,
 ) -> Result<Changed, ChangeError> {
     let file = own_file(locations, layer)?;
     let mut followed = None;
@@ -91,7 +91,7 @@ pub fn propose(
     ambient: &Ambient,
     locations: &Locations,
     layer: Layer,
-    changes: &[Change],
+    changes: &[SettingsChange],
 ) -> Result<Proposal, ChangeError> {
     let file = own_file(locations, layer)?;
     let found = match &file.within {
@@ -116,7 +116,7 @@ pub fn carry_out(ambient: &Ambient, proposal: &Proposal) -> Result<bool, ChangeE
     let Some(after) = after else { return Ok(false) };
     replaced(ambient, file, |now| {
         if now != before.as_deref().map(str::as_bytes) {
-            return Err(Failed::Other);
+            return Err(ChangeFailure::Other);
         }
         Ok(Some(after.clone().into_bytes()))
     })
@@ -130,7 +130,7 @@ fn own_file(locations: &Locations, layer: Layer) -> Result<SettingsFile, ChangeE
 fn replaced(
     ambient: &Ambient,
     file: &SettingsFile,
-    mut with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, Failed>,
+    mut with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, ChangeFailure>,
 ) -> Result<bool, ChangeError> {
     let mut is_new = false;
     let with = |before: Option<&[u8]>| {
@@ -139,14 +139,14 @@ fn replaced(
     };
     let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
     let held = match &file.within {
-        Some(project) => Ok(Held::within(project, &file.path)),
-        None => Held::own(&file.path),
+        Some(project) => Ok(ReplacedFile::within(project, &file.path)),
+        None => ReplacedFile::own(&file.path),
     };
     let mode = if file.layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
     let is_written = held.map_err(failed)?.replace(ambient, mode, with).map_err(|why| match why {
-        Failed::Bad(bad) => ChangeError::Bad(bad),
-        Failed::File(trouble) => failed(trouble),
-        Failed::Other => ChangeError::Other(file.shown.to_string()),
+        ChangeFailure::Bad(bad) => ChangeError::Bad(bad),
+        ChangeFailure::File(trouble) => failed(trouble),
+        ChangeFailure::Other => ChangeError::Other(file.shown.to_string()),
     })?;
     if let (true, true, Layer::Local, Some(project)) = (is_written, is_new, file.layer, &file.within) {
         ignore_own_settings(ambient, project, &file.path);
@@ -160,23 +160,27 @@ fn ignore_own_settings(ambient: &Ambient, project: &Path, settings: &Path) {
     const IGNORED: &[u8] =
         b"# Written by pinfold: these settings are yours alone.\n/.gitignore\n/settings.local.json\n";
     let made = |before: Option<&[u8]>| Ok::<_, FileTrouble>(before.is_none().then(|| IGNORED.to_vec()));
-    let _ = Held::within(project, &settings.with_file_name(".gitignore")).replace(ambient, SHARED_MODE, made);
+    let _ = ReplacedFile::within(project, &settings.with_file_name(".gitignore")).replace(
+        ambient,
+        SHARED_MODE,
+        made,
+    );
 }
 
-enum Failed {
+enum ChangeFailure {
     Bad(BadSettings),
     File(FileTrouble),
     /// The file is not the one that was looked at.
     Other,
 }
 
-impl From<BadSettings> for Failed {
+impl From<BadSettings> for ChangeFailure {
     fn from(bad: BadSettings) -> Self {
         Self::Bad(bad)
     }
 }
 
-impl From<FileTrouble> for Failed {
+impl From<FileTrouble> for ChangeFailure {
     fn from(trouble: FileTrouble) -> Self {
         Self::File(trouble)
     }

@@ -10,7 +10,8 @@ use pinfold_policy::settings::PolicyTest;
 use pinfold_policy::{Decision, FolderChoice, RawCall, Source};
 
 use crate::audit::Discard;
-use crate::session::{Plan, Session};
+use crate::plan::Plan;
+use crate::session::Session;
 use crate::shell::AssumedShells;
 
 /// An expectation that does not hold.

@@ -18,7 +18,7 @@ use rustix::fs::{Mode, OFlags};
 
 /// The file at a place.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct LayerFile {
     pub(crate) bytes: Vec<u8>,
     /// The owner, by number.
     pub(super) owner: u32,
@@ -47,7 +47,7 @@ pub(super) fn trouble(what: impl Into<String>, mend: &'static str) -> FileTroubl
 }
 
 /// A plain path, read with all rights of this process. `None` when nothing stands there.
-pub(crate) fn read(_: &Ambient, path: &Path) -> Result<Option<Found>, FileTrouble> {
+pub(crate) fn read(_: &Ambient, path: &Path) -> Result<Option<LayerFile>, FileTrouble> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     match rustix::fs::open(path, flags, Mode::empty()) {
         Ok(file) => content(File::from(file), true).map(Some),
@@ -66,7 +66,7 @@ pub(crate) fn read_within(
     ambient: &Ambient,
     within: &Path,
     path: &Path,
-) -> Result<Option<Found>, FileTrouble> {
+) -> Result<Option<LayerFile>, FileTrouble> {
     // Most projects have no such folder: one look spares the way to each file in it.
     let folder = path.parent().map(Path::symlink_metadata);
     if matches!(&folder, Some(Err(e)) if e.kind() == io::ErrorKind::NotFound) && within.is_dir() {
@@ -105,7 +105,7 @@ fn place_within(ambient: &Ambient, within: &Path, path: &Path) -> Result<Contain
 
 const MEND_READ: &str = "make it an ordinary file that you can read, or take it away";
 
-fn content(file: File, plainly_named: bool) -> Result<Found, FileTrouble> {
+fn content(file: File, plainly_named: bool) -> Result<LayerFile, FileTrouble> {
     let metadata = file.metadata().map_err(|e| unreadable(&e))?;
     if !metadata.is_file() {
         return Err(no_file());
@@ -114,7 +114,7 @@ fn content(file: File, plainly_named: bool) -> Result<Found, FileTrouble> {
     // One more than is taken, so that what is too long is told as that.
     file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     let (owner, group, links) = (metadata.uid(), metadata.gid(), metadata.nlink());
-    Ok(Found { bytes, owner, group, links, mode: metadata.mode() & 0o7777, plainly_named })
+    Ok(LayerFile { bytes, owner, group, links, mode: metadata.mode() & 0o7777, plainly_named })
 }
 
 fn no_file() -> FileTrouble {
@@ -130,12 +130,12 @@ fn is_missing(e: &io::Error) -> bool {
 }
 
 /// A file that is going to be replaced: the folder that holds it, and its name below.
-pub(super) struct Held {
+pub(super) struct ReplacedFile {
     folder: PathBuf,
     below: PathBuf,
 }
 
-impl Held {
+impl ReplacedFile {
     /// A file of a project.
     pub(super) fn within(project: &Path, path: &Path) -> Self {
         Self { folder: project.to_owned(), below: path.strip_prefix(project).unwrap_or(path).to_owned() }
@@ -158,7 +158,7 @@ impl Held {
         let owner =
             fs::metadata(&target).or_else(|_| fs::metadata(folder)).map_err(|e| unreadable(&e))?.uid();
         if owner != rustix::process::geteuid().as_raw() {
-            return Err(trouble("it belongs to somebody else", "change it as its owner"));
+            return Err(trouble("it belongs to another user", "change it as its owner"));
         }
         Ok(Self { folder: folder.to_owned(), below: PathBuf::from(name) })
     }
@@ -250,7 +250,7 @@ mod tests {
         for before in [None, Some("one")] {
             before.map_or_else(|| drop(fs::remove_file(&path)), |text| fs::write(&path, text).unwrap());
             let mut seen = Vec::new();
-            let done = Held::own(&path).unwrap().replace(&Ambient::claim(), 0o600, |now| {
+            let done = ReplacedFile::own(&path).unwrap().replace(&Ambient::claim(), 0o600, |now| {
                 let now = now.map(|now| String::from_utf8(now.to_vec()).unwrap());
                 seen.push(now.clone());
                 if seen.len() == 1 {
@@ -273,7 +273,7 @@ mod tests {
         fs::write(&path, "one").unwrap();
         let replace = |text: Option<&[u8]>| {
             let text = text.map(<[u8]>::to_vec);
-            Held::own(&path)
+            ReplacedFile::own(&path)
                 .unwrap()
                 .replace(&Ambient::claim(), 0o600, |_| Ok::<_, FileTrouble>(text.clone()))
         };
@@ -300,7 +300,7 @@ mod tests {
             }
         }
         let write = |_: Option<&[u8]>| Ok::<_, FileTrouble>(Some(b"x".to_vec()));
-        assert_eq!(Held::own(&at("f")).unwrap().replace(&Ambient::claim(), 0o600, write), Ok(true));
+        assert_eq!(ReplacedFile::own(&at("f")).unwrap().replace(&Ambient::claim(), 0o600, write), Ok(true));
         assert!(!at(left).exists());
         assert!(kept.iter().all(|name| at(name).exists()), "a new one, or of another name");
     }
@@ -312,7 +312,7 @@ mod tests {
         fs::write(&path, "one").unwrap();
         let replace = || {
             let new = |_: Option<&[u8]>| Ok::<_, FileTrouble>(Some(b"two".to_vec()));
-            Held::own(&path).unwrap().replace(&Ambient::claim(), 0o600, new)
+            ReplacedFile::own(&path).unwrap().replace(&Ambient::claim(), 0o600, new)
         };
         fs::hard_link(&path, path.with_extension("other")).unwrap();
         assert!(replace().unwrap_err().what.contains("2 names"));

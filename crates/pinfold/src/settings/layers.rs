@@ -10,12 +10,12 @@ use pinfold_policy::settings::Flags;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
 
 use super::expectations::broken;
-use super::file::{FileTrouble, Found, read, read_within, trouble};
+use super::file::{FileTrouble, LayerFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::own::is_own;
 use super::plan::Situation;
 use super::trust::Trust;
-use crate::session::Plan;
+use crate::plan::Plan;
 
 /// The settings of a session.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,13 +49,13 @@ impl std::error::Error for SettingsError {}
 /// # Errors
 /// [`SettingsError`]: everything that is wrong in any of the files and flags.
 pub fn load(ambient: &Ambient, locations: &Locations, flags: &Flags) -> Result<Loaded, SettingsError> {
-    let mut reading = Reading { ambient, locations, trust: None, layers: Vec::new(), bad: Vec::new() };
+    let mut reading = LayerReader { ambient, locations, trust: None, layers: Vec::new(), bad: Vec::new() };
     match flags.settings() {
         Ok(settings) => reading.layers.push(Layered { settings, trusted: true }),
         Err(bad) => reading.bad.push(bad),
     }
     locations.files().for_each(|file| reading.file(&file));
-    let Reading { layers, bad, trust, .. } = reading;
+    let LayerReader { layers, bad, trust, .. } = reading;
     if !bad.is_empty() {
         return Err(SettingsError { files: bad });
     }
@@ -93,7 +93,7 @@ fn at(source: Source, what: String) -> BadSetting {
     BadSetting { source, span: 0..0, what, mend: String::new() }
 }
 
-struct Reading<'a> {
+struct LayerReader<'a> {
     ambient: &'a Ambient,
     locations: &'a Locations,
     /// Read when it is first needed.
@@ -102,7 +102,7 @@ struct Reading<'a> {
     bad: Vec<BadSettings>,
 }
 
-impl Reading<'_> {
+impl LayerReader<'_> {
     fn file(&mut self, file: &SettingsFile) {
         let found = match (&file.within, file.layer) {
             (Some(within), _) => read_within(self.ambient, within, &file.path),
@@ -122,7 +122,7 @@ impl Reading<'_> {
         }
     }
 
-    fn content(&mut self, file: &SettingsFile, found: &Found) {
+    fn content(&mut self, file: &SettingsFile, found: &LayerFile) {
         match Settings::parse(&found.bytes, file.layer, &file.shown) {
             Ok(settings) => {
                 let trusted = self.trusted(file, found);
@@ -134,7 +134,7 @@ impl Reading<'_> {
 
     /// Returns true if a person stands behind a file. Behind a project's files no person does who has not said so, for
     /// just this content; but for the local one when it is plainly the person's own.
-    fn trusted(&mut self, file: &SettingsFile, found: &Found) -> bool {
+    fn trusted(&mut self, file: &SettingsFile, found: &LayerFile) -> bool {
         let Some(project) = file.within.as_deref().map(Path::canonicalize) else { return true };
         let Ok(project) = project else { return false };
         is_own(&project, file, found) || self.trust().covers(&project, file, &found.bytes)
@@ -151,7 +151,7 @@ impl Reading<'_> {
 }
 
 /// The settings that an organisation deployed: no other user could have written the file, or put another in its place.
-fn deployed(locations: &Locations, path: &Path, found: Found) -> Result<Found, FileTrouble> {
+fn deployed(locations: &Locations, path: &Path, found: LayerFile) -> Result<LayerFile, FileTrouble> {
     let real = path.canonicalize().map_err(|e| trouble(e.to_string(), MEND_MANAGED))?;
     // Where the name stands and where it leads: in either somebody could put another file.
     let folders = [path.parent(), real.parent()].into_iter().flatten();

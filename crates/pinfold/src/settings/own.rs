@@ -11,18 +11,18 @@ use pinfold_paths::Ambient;
 use pinfold_policy::Layer;
 
 use super::accounts::{home_of_account, is_private_group};
-use super::file::{FileTrouble, Found, read_within, trouble};
+use super::file::{FileTrouble, LayerFile, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::tracked::is_tracked;
 
 /// A local file of no other user: named plainly and by one name, written by this person or the superuser alone, as its
 /// folder is. The files of a clone belong to the person who cloned it, so that what a repository may hold is not meant
 /// here.
-pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &Found) -> bool {
+pub(super) fn is_own(project: &Path, file: &SettingsFile, found: &LayerFile) -> bool {
     file.layer == Layer::Local && is_own_path(&project.join(&*file.shown), found)
 }
 
-fn is_own_path(path: &Path, found: &Found) -> bool {
+fn is_own_path(path: &Path, found: &LayerFile) -> bool {
     let folder = path.parent().map(Path::symlink_metadata);
     found.plainly_named
         && found.links == 1

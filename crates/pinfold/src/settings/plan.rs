@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::declared::{BadScope, Declared, Surroundings, ToolScopes};
+use pinfold_policy::declared::{BadScope, Declared, ExpandContext, ToolScopes};
 use pinfold_policy::merge::Merged;
 use pinfold_policy::settings::{FetchBudget, SandboxMode};
 use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy, Principal, WayIn};
 
 use super::hooked;
 use crate::declared;
+use crate::plan::Plan;
 use crate::profile::Profile;
-use crate::session::Plan;
 
 /// The situation of a session when settings are applied to it.
 #[derive(Debug, Clone, Default)]
@@ -60,7 +60,7 @@ impl Plan {
         situation: &Situation,
     ) -> Result<Self, NotApplied> {
         let bases = bases(&self, situation);
-        let around = Surroundings {
+        let around = ExpandContext {
             home: self.home.clone(),
             folder: situation.project.clone(),
             variables: situation.variables.clone(),
@@ -138,7 +138,7 @@ fn all_declared(
     ambient: &Ambient,
     merged: &Merged,
     situation: &Situation,
-    around: &Surroundings,
+    around: &ExpandContext,
 ) -> Result<Declared, NotApplied> {
     let mut all = Declared::default();
     for tools in &merged.tools {

@@ -24,10 +24,10 @@ pub struct Watched<T> {
     files: Vec<PathBuf>,
     flags: Flags,
     make: Box<dyn Fn(&Merged) -> T + Send + Sync>,
-    state: Mutex<State<T>>,
+    state: Mutex<ReloadState<T>>,
 }
 
-struct State<T> {
+struct ReloadState<T> {
     stamps: Vec<[Option<Stamp>; 2]>,
     /// The policy of the last time that all files could be read.
     good: Merged,
@@ -59,7 +59,7 @@ impl<T> Watched<T> {
         let files = files(&locations);
         let stamps = stamps(&files);
         let good = load(&ambient, &locations, &flags)?.merged;
-        let state = State { stamps, made: Arc::new(make(&good)), good, trouble: None };
+        let state = ReloadState { stamps, made: Arc::new(make(&good)), good, trouble: None };
         Ok(Self { ambient, locations, files, flags, make: Box::new(make), state: Mutex::new(state) })
     }
 
@@ -79,7 +79,7 @@ impl<T> Watched<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner).trouble.clone()
     }
 
-    fn read_again(&self, state: &mut State<T>) {
+    fn read_again(&self, state: &mut ReloadState<T>) {
         match load(&self.ambient, &self.locations, &self.flags) {
             Ok(loaded) => {
                 state.good = loaded.merged;

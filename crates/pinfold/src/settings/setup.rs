@@ -13,7 +13,7 @@ use super::layers::{Loaded, SettingsError, load};
 use super::locations::Locations;
 use super::plan::{NotApplied, Situation};
 use super::reload::Watched;
-use crate::session::Plan;
+use crate::plan::Plan;
 
 /// The sources of what a session is judged by.
 #[derive(Debug, Clone, Default)]

@@ -12,7 +12,7 @@ use pinfold_policy::{Layer, Settings};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::file::{FileTrouble, Held, read, read_within, trouble};
+use super::file::{FileTrouble, ReplacedFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::own::is_own;
 use crate::agents::{Definition, of_project};
@@ -201,7 +201,7 @@ impl Trust {
             let bytes = serde_json::to_vec_pretty(&trust.record).map_err(|e| trouble(e.to_string(), ""))?;
             Ok::<_, FileTrouble>(Some(bytes))
         };
-        Held::own(path).and_then(|held| held.replace(ambient, 0o600, changed)).map_err(failed)?;
+        ReplacedFile::own(path).and_then(|held| held.replace(ambient, 0o600, changed)).map_err(failed)?;
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Compressed bitmaps of a split index.
 
-use super::reader::Reader;
+use super::reader::ByteReader;
 
 /// Reads one bitmap of at most `most` bits
 /// ([EWAH](https://git-scm.com/docs/bitmap-format#_appendix_a_serialization_format_for_an_ewah_bitmap)).
-pub(super) fn read(reader: &mut Reader<'_>, most: usize) -> Option<Vec<bool>> {
+pub(super) fn read(reader: &mut ByteReader<'_>, most: usize) -> Option<Vec<bool>> {
     let len = usize::try_from(reader.u32()?).ok().filter(|len| *len <= most)?;
     let words = reader.u32()?;
     let mut bits = Vec::new();

@@ -1,7 +1,7 @@
 //! The entries of an index.
 
 use super::Hash;
-use super::reader::Reader;
+use super::reader::ByteReader;
 
 /// Bytes of all paths of one index. Version 4 stores what differs from the path before: a small file could unfold to more
 /// than there is memory.
@@ -31,7 +31,7 @@ impl Mode {
 
 /// One entry.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry<'a> {
+pub(super) struct IndexEntry<'a> {
     /// Empty in a split index, where the entry replaces one of the base.
     pub(super) path: &'a [u8],
     pub(super) mode: Mode,
@@ -58,13 +58,13 @@ pub(super) struct Entries {
 
 const EXTENDED: u16 = 0x4000;
 const LEN: u16 = 0x0fff;
-/// To be added later, and left out of the working tree. Others git does not understand.
+/// Flags `intent-to-add` and `skip-worktree`. Git does not understand others.
 const KNOWN_EXTENDED: u16 = 0x2000 | 0x4000;
 
 impl Entries {
     /// Reads the header and the entries behind it.
     pub(super) fn parse(content: &[u8], hash: Hash) -> Option<Self> {
-        let mut reader = Reader::new(content);
+        let mut reader = ByteReader::new(content);
         if reader.take(4)? != b"DIRC" {
             return None;
         }
@@ -78,7 +78,7 @@ impl Entries {
         Some(entries)
     }
 
-    fn read(&mut self, reader: &mut Reader<'_>, version: u32, hash: Hash) -> Option<()> {
+    fn read(&mut self, reader: &mut ByteReader<'_>, version: u32, hash: Hash) -> Option<()> {
         const TIMES_AND_PLACE: usize = 8 + 8 + 4 + 4;
         const OWNER_AND_SIZE: usize = 4 + 4 + 4;
         let offset = reader.position();
@@ -105,7 +105,7 @@ impl Entries {
     }
 
     /// A name that is stored whole. Zero bytes fill up to a multiple of eight, at least one.
-    fn padded_name(&mut self, reader: &mut Reader<'_>, offset: usize) -> Option<std::ops::Range<usize>> {
+    fn padded_name(&mut self, reader: &mut ByteReader<'_>, offset: usize) -> Option<std::ops::Range<usize>> {
         let text = reader.text()?;
         let read = reader.position().checked_sub(offset)?;
         reader.take(read.next_multiple_of(8) - read)?;
@@ -113,7 +113,7 @@ impl Entries {
     }
 
     /// A name of which the beginning of the one before is left out; with whether there is any.
-    fn compressed_name(&mut self, reader: &mut Reader<'_>) -> Option<(std::ops::Range<usize>, bool)> {
+    fn compressed_name(&mut self, reader: &mut ByteReader<'_>) -> Option<(std::ops::Range<usize>, bool)> {
         let before = self.stored.last().map_or(0..0, |last| last.name.clone());
         let kept = before.len().checked_sub(reader.varint()?)?;
         let same = before.start..before.start.checked_add(kept)?;
@@ -129,8 +129,8 @@ impl Entries {
         (self.names.len() <= MOST_NAMES).then_some(start..self.names.len())
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Entry<'_>> {
-        self.stored.iter().map(|stored| Entry {
+    pub(super) fn iter(&self) -> impl Iterator<Item = IndexEntry<'_>> {
+        self.stored.iter().map(|stored| IndexEntry {
             path: self.names.get(stored.name.clone()).unwrap_or_default(),
             mode: stored.mode,
             stage: stored.stage,

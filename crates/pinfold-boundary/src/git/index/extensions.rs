@@ -3,7 +3,7 @@
 use super::Hash;
 use super::bitmap;
 use super::entries::Entries;
-use super::reader::Reader;
+use super::reader::ByteReader;
 
 /// More entries than any index has.
 const MOST_ENTRIES: usize = 1 << 26;
@@ -29,7 +29,7 @@ impl Extensions {
     /// Reads all of them. `content` is the whole file, which ends with its hash.
     pub(super) fn parse(content: &[u8], hash: Hash, entries: &Entries) -> Option<Self> {
         let end = content.len().checked_sub(hash.len())?;
-        let mut reader = Reader::new(content.get(..end)?);
+        let mut reader = ByteReader::new(content.get(..end)?);
         reader.take(entries.end())?;
         let mut all = Self::default();
         while !reader.is_at_end() {
@@ -58,7 +58,7 @@ impl Extensions {
 #[expect(clippy::option_option, reason = "what cannot be read, and what names no base")]
 fn link(data: &[u8], hash: Hash) -> Option<Option<Link>> {
     use std::fmt::Write as _;
-    let mut reader = Reader::new(data);
+    let mut reader = ByteReader::new(data);
     let name = reader.take(hash.len())?;
     if name.iter().all(|byte| *byte == 0) {
         return Some(None);
@@ -76,7 +76,7 @@ fn link(data: &[u8], hash: Hash) -> Option<Option<Link>> {
 /// Returns whether the offsets from which several threads read are those of the entries.
 fn are_offsets_true(data: &[u8], entries: &Entries) -> Option<bool> {
     const VERSION: u32 = 1;
-    let mut reader = Reader::new(data);
+    let mut reader = ByteReader::new(data);
     if reader.u32()? != VERSION {
         return None;
     }
@@ -97,7 +97,7 @@ fn are_offsets_true(data: &[u8], entries: &Entries) -> Option<bool> {
 fn is_end_told_truly(content: &[u8], hash: Hash, entries: &Entries) -> bool {
     let len = 4 + 4 + 4 + hash.len();
     let Some(at) = content.len().checked_sub(len).filter(|at| *at >= entries.end()) else { return true };
-    let mut last = Reader::new(content.get(at..).unwrap_or_default());
+    let mut last = ByteReader::new(content.get(at..).unwrap_or_default());
     let (signature, _, offset) = (last.take(4), last.u32(), last.u32());
     signature != Some(b"EOIE") || offset.is_some_and(|offset| usize::try_from(offset) == Ok(entries.end()))
 }

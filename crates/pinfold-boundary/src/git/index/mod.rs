@@ -12,7 +12,7 @@ mod extensions;
 mod paths;
 mod reader;
 
-use entries::{Entries, Entry, Mode};
+use entries::{Entries, IndexEntry, Mode};
 use extensions::{Extensions, Link};
 
 /// The length of an object's name, by which entries are told apart.
@@ -31,14 +31,15 @@ impl Hash {
     }
 }
 
-/// Returns whether git may act by an index, whose shared part `shared` reads by its name (`sharedindex.HASH`).
+/// Returns whether git may act on an index. `shared` reads its shared part by name (`sharedindex.HASH`).
 pub(crate) fn is_safe(content: &[u8], hash: Hash, shared: impl FnOnce(&str) -> Option<Vec<u8>>) -> bool {
-    let Some(index) = Index::parse(content, hash) else { return false };
+    let Some(index) = IndexFile::parse(content, hash) else { return false };
     let Some(Link { base, deleted, replaced }) = &index.extensions.link else {
         return holds_paths_apart(index.entries.iter(), index.extensions.has_sparse_directories);
     };
     let Some(base_content) = shared(base) else { return false };
-    let Some(base) = Index::parse(&base_content, hash).filter(|base| base.extensions.link.is_none()) else {
+    let Some(base) = IndexFile::parse(&base_content, hash).filter(|base| base.extensions.link.is_none())
+    else {
         return false;
     };
     let sparse = index.extensions.has_sparse_directories || base.extensions.has_sparse_directories;
@@ -48,7 +49,7 @@ pub(crate) fn is_safe(content: &[u8], hash: Hash, shared: impl FnOnce(&str) -> O
 
 /// The name of the file with the shared part of a split index.
 pub(crate) fn shared_part(content: &[u8], hash: Hash) -> Option<String> {
-    Index::parse(content, hash)?.extensions.link.map(|link| link.base)
+    IndexFile::parse(content, hash)?.extensions.link.map(|link| link.base)
 }
 
 /// Returns whether a path of a file leads to a place in the working tree, and to no git directory.
@@ -57,12 +58,12 @@ pub(crate) fn is_safe_path(path: &[u8]) -> bool {
 }
 
 /// One file.
-struct Index {
+struct IndexFile {
     entries: Entries,
     extensions: Extensions,
 }
 
-impl Index {
+impl IndexFile {
     fn parse(content: &[u8], hash: Hash) -> Option<Self> {
         let entries = Entries::parse(content, hash)?;
         let extensions = Extensions::parse(content, hash, &entries)?;
@@ -76,7 +77,7 @@ fn merged<'e>(
     own: &'e Entries,
     deleted: &[bool],
     replaced: &[bool],
-) -> Option<Vec<Entry<'e>>> {
+) -> Option<Vec<IndexEntry<'e>>> {
     let is_set = |bits: &[bool], at: usize| bits.get(at).copied().unwrap_or_default();
     if deleted.len().max(replaced.len()) > base.len() {
         return None;
@@ -91,7 +92,7 @@ fn merged<'e>(
         }
         if !is_set(deleted, at) {
             let newer = replacement.unwrap_or(entry);
-            all.push(Entry { path: entry.path, ..newer });
+            all.push(IndexEntry { path: entry.path, ..newer });
         }
     }
     all.extend(own);
@@ -100,8 +101,8 @@ fn merged<'e>(
 }
 
 /// Returns whether each path is safe by itself, they are sorted, and none leads through another one that is a link.
-fn holds_paths_apart<'e>(entries: impl Iterator<Item = Entry<'e>>, sparse: bool) -> bool {
-    let mut previous: Option<Entry<'_>> = None;
+fn holds_paths_apart<'e>(entries: impl Iterator<Item = IndexEntry<'e>>, sparse: bool) -> bool {
+    let mut previous: Option<IndexEntry<'_>> = None;
     // Links with which the path begins: how long each is, and its stage.
     let mut links: Vec<(usize, u8)> = Vec::new();
     for entry in entries {

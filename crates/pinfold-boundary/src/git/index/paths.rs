@@ -29,7 +29,7 @@ fn is_git_dir(name: &[u8]) -> bool {
     is_git_dir_on_ntfs(name) || is_git_dir_on_hfs(name)
 }
 
-/// In any case, by its short name, with dots and blanks behind it, or as the name of a stream.
+/// Returns whether a name is `.git` for NTFS: in any case, by its short name, with trailing dots and blanks, or as a stream.
 fn is_git_dir_on_ntfs(name: &[u8]) -> bool {
     let file = name.split(|byte| *byte == b':').next().unwrap_or_default();
     let end = file.iter().rposition(|byte| !matches!(byte, b'.' | b' ')).map_or(0, |last| last + 1);
@@ -37,7 +37,7 @@ fn is_git_dir_on_ntfs(name: &[u8]) -> bool {
     file.eq_ignore_ascii_case(b".git") || file.eq_ignore_ascii_case(b"git~1")
 }
 
-/// With characters that are not seen.
+/// Returns whether a name is `.git` for HFS+, which ignores invisible characters.
 fn is_git_dir_on_hfs(name: &[u8]) -> bool {
     let is_ignored = |c: &char| matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let text = String::from_utf8_lossy(name);

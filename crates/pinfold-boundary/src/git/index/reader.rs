@@ -2,12 +2,12 @@
 
 /// Bytes, and the position in them.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     all: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub(super) fn new(all: &'a [u8]) -> Self {
         Self { all, at: 0 }
     }

@@ -109,7 +109,7 @@ fn a_directory_stands_for_its_content_in_a_sparse_index_alone() {
     assert!(!is_safe_alone(&index(&[("a/", FILE, 0)], &[(b"sdir", vec![])])));
 }
 
-/// Runs git in a directory, with nobody's configuration.
+/// Runs git in a directory, without any user's configuration.
 fn git(at: &Path, arguments: &[&str]) {
     let run = Command::new("git")
         .args(["-c", "user.name=N", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false"])

@@ -56,12 +56,12 @@ impl Token {
         Ok(Self { text, from: From::File(file.to_owned()) })
     }
 
-    /// One for this start, in a place that no agent reads.
+    /// Creates a token for this start, in a directory that no agent reads.
     fn of_start(port: u16) -> Result<Self, Failure> {
         let directory = record::pins()?;
         let file = directory.join(format!("http-{port}.token"));
         let begun = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-        // One that an earlier server left behind: whoever had this port is gone.
+        // A file of an earlier server, which no longer has this port.
         let gone = begun.and_then(|()| match fs::remove_file(&file) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             Ok(()) | Err(_) => Ok(()),
@@ -71,13 +71,13 @@ impl Token {
         Ok(Self { text, from: From::Start(file) })
     }
 
-    /// Returns whether somebody says it.
+    /// Returns the test whether a client presented this token.
     pub(super) fn knows(&self) -> Box<dyn Fn(&str) -> bool + Send + Sync> {
         let text = self.text.clone();
         Box::new(move |said| AccessSecret::is_same(&text, said))
     }
 
-    /// Returns where it is.
+    /// Returns a sentence about the location of the token.
     pub(super) fn told(&self) -> String {
         match &self.from {
             From::File(file) => format!("the token is in {}", output::visible(&file.display().to_string())),
@@ -100,7 +100,7 @@ impl Drop for Token {
 
 const FORM: &str = "a token has 32 to 512 letters and digits; remove it and one is made";
 
-/// A new file with a new token, which nobody else can read.
+/// Creates a file with a new token and mode 0600.
 fn made(file: &Path) -> io::Result<String> {
     let secret = AccessSecret::new()?;
     let mut opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file)?;
@@ -108,7 +108,7 @@ fn made(file: &Path) -> io::Result<String> {
     Ok(secret.as_str().to_owned())
 }
 
-/// Returns what a file holds that nobody else can read or write.
+/// Reads the token of a file that no other user can read or write.
 fn kept(file: File) -> Result<String, String> {
     let about = file.metadata().map_err(|e| e.to_string())?;
     if !about.is_file() {
@@ -125,7 +125,7 @@ fn kept(file: File) -> Result<String, String> {
     is_token(text).then(|| text.to_owned()).ok_or_else(|| FORM.to_owned())
 }
 
-/// As [RFC 6750](https://www.rfc-editor.org/rfc/rfc6750#section-2.1) has it, and long enough.
+/// Returns whether a text is a token of [RFC 6750](https://www.rfc-editor.org/rfc/rfc6750#section-2.1) that is long enough.
 fn is_token(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
     (FEWEST..=MOST).contains(&text.len()) && text.bytes().all(plain)

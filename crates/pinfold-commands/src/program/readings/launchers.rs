@@ -199,6 +199,21 @@ pub(super) fn first_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
+/// Terminals that go on by themselves and start the program behind their options: `dtach -A socket -z program`.
+pub(super) fn some_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+    multiplexer(acts, args);
+    let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
+    let is_option = |word: &Word| word.as_static().is_some_and(|text| text.starts_with('-'));
+    // Values of options in front of it may be taken for it.
+    let starts = words.iter().enumerate().filter(|(_, word)| !is_option(word)).map(|(at, _)| at);
+    for at in starts.take(MOST_STARTS) {
+        acts.start(words.get(at..).unwrap_or_default());
+    }
+}
+
+/// Number of words of a terminal that goes on by itself that may be the program.
+const MOST_STARTS: usize = 4;
+
 /// `sh -s arguments…`: the commands come from its input all the same.
 pub(super) fn from_input(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
     acts.input = super::super::Input::Commands;

@@ -114,6 +114,7 @@ own_readings! {
         Multiplexer => multiplexer,
         Parallel => parallel,
         Sandbox => sandbox,
+        SomeProgram => some_program,
         Ssh => ssh,
         Su => su,
         Timeout => timeout,

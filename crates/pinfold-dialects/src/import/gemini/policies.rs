@@ -4,7 +4,7 @@
 //! Follows <https://geminicli.com/docs/reference/policy-engine/>.
 
 use pinfold_policy::rule::Effect;
-use pinfold_policy::settings::Change;
+use pinfold_policy::settings::SettingsChange;
 use serde_json::Value;
 
 use super::super::{Findings, NotRead, Outcome, rules, words};
@@ -46,7 +46,7 @@ pub(super) fn findings(text: &str, findings: &mut Findings) -> Result<(), NotRea
 
 /// A rule that is not understood could stand above any allow.
 fn take_back(findings: &mut Findings) {
-    let allows = |change: &Change| matches!(change, Change::Add(Effect::Allow, _));
+    let allows = |change: &SettingsChange| matches!(change, SettingsChange::Add(Effect::Allow, _));
     for finding in findings.0.iter_mut().filter(|finding| finding.changes.iter().any(allows)) {
         finding.outcome = Outcome::LeftOut;
         finding.why = "a rule that is not understood could take it back".into();

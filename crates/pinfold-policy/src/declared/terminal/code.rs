@@ -61,12 +61,12 @@ pub(super) fn named_in_code(claim: &CommandClaim, command: &SimpleCommand) -> Ve
     quoted.chain(scripts).map(str::to_owned).collect()
 }
 
-/// What stands behind a blank in a script of sed and begins like a path.
+/// Words of a sed script, behind a blank, that begin like a path.
 fn bare(code: &str) -> impl Iterator<Item = &str> {
     code.split([' ', '\t', '\n', ';', '{', '}']).skip(1).filter(|text| text.starts_with(['/', '~']))
 }
 
-/// What stands in quotes in code and begins like a path.
+/// Quoted texts in code that begin like a path.
 pub(super) fn literals(code: &str) -> impl Iterator<Item = &str> {
     let starts =
         |text: &&str| text.starts_with(['/', '~']) || text.starts_with("../") || text.starts_with("file:");

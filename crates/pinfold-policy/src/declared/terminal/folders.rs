@@ -7,14 +7,14 @@ use pinfold_shell::{Script, SimpleCommand, Span, Word};
 
 use super::programs::builtin;
 use super::spelled::expand;
-use super::variables::{Value, Variables};
+use super::variables::{VariableValue, Variables};
 use crate::declared::expand::tidy;
 
 /// The folders of one script, absolute.
 pub(super) struct Folders {
     /// Each folder that the script stands in at some time.
     all: Vec<String>,
-    /// Where single commands stand for certain.
+    /// Working directories of single commands, where they are certain.
     certain: Vec<Option<Vec<String>>>,
     /// The first change of folder that is known only by running.
     pub(super) unknown: Option<Span>,
@@ -101,7 +101,7 @@ enum Target {
     Unknown,
 }
 
-/// Where a command changes to, if it does.
+/// Returns the folder that a command changes to.
 fn target(command: &SimpleCommand, variables: &Variables<'_>) -> Option<Target> {
     let (name, args) = builtin(&command.words)?;
     let is_option = |word: &&Word| matches!(word.as_static(), Some("-L" | "-P" | "-e" | "-@" | "--"));
@@ -119,8 +119,8 @@ fn named(operand: &Word, variables: &Variables<'_>) -> Target {
     let (texts, blinds) = expand(operand, variables);
     let [one] = texts.as_slice() else { return Target::Unknown };
     // A plain name is looked up in CDPATH first; `-` and `+1` are places that were left before.
-    let by_path =
-        !one.text.starts_with(['/', '.']) && !matches!(variables.value("CDPATH", true, true), Value::Unset);
+    let by_path = !one.text.starts_with(['/', '.'])
+        && !matches!(variables.value("CDPATH", true, true), VariableValue::Unset);
     let rotates = one.text.starts_with(['-', '+']);
     if !blinds.is_empty() || one.open.is_some() || one.text.is_empty() || by_path || rotates {
         return Target::Unknown;

@@ -1,4 +1,4 @@
-//! What a command line names: every path in its words, for a scope that is declared for the terminal.
+//! Audit of a command line: every path in its words, for a scope that is declared for the terminal.
 //!
 //! Pure: words in, claims out; what cannot be told from the words is said to be so, and the scope decides whether
 //! that is refused. Nothing is looked up, and nothing is left out because it looks harmless: a word that may be a
@@ -26,13 +26,13 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
 use super::drawn::Touch;
-use super::expand::Surroundings;
+use super::expand::ExpandContext;
 
 use folders::Folders;
 use spelled::Tail;
-use variables::{Touched, Variables};
+use variables::{TouchedVariables, Variables};
 
-/// What the words of a command line name.
+/// Result of the audit of a command line.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Audit {
     /// The places, each once.
@@ -46,7 +46,7 @@ pub struct Audit {
 pub struct WordClaim {
     /// The place, absolute, and what would be done to it as far as the words say.
     pub claim: PathClaim,
-    /// How sure it is that a path is meant.
+    /// Certainty that a path is meant.
     pub touch: Touch,
     /// Names that the shell fills in below it, as a pattern.
     pub pattern: Option<String>,
@@ -57,13 +57,13 @@ pub struct WordClaim {
 /// A part of a command line that cannot be audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unauditable {
-    /// What it is.
+    /// The reason.
     pub what: Blind,
-    /// Where it stands in the text; in the text of the outermost command for what stands in a text within.
+    /// Position in the text of the outermost command.
     pub span: Span,
 }
 
-/// What cannot be audited.
+/// Reason why a part of a command line cannot be audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Blind {
     /// `$( )` or backticks.
@@ -88,7 +88,7 @@ pub enum Blind {
     Arguments(String),
     /// A change of folder that is known only by running.
     Folder,
-    /// What was not understood.
+    /// Syntax that the parser does not understand.
     Opaque(String),
     /// A program that no table describes, and what it may start.
     MayStart(String, String),
@@ -130,14 +130,14 @@ const MOST_LINES: usize = 16;
 
 /// Reads off what `script` names. `commands`: what the analysis of the same line says of each command. `cwd` is the folder
 /// that it starts in, absolute.
-pub fn audit(script: &Script, commands: &[CommandClaim], cwd: &Path, around: &Surroundings) -> Audit {
+pub fn audit(script: &Script, commands: &[CommandClaim], cwd: &Path, around: &ExpandContext) -> Audit {
     let mut auditor = Auditor::new(around);
-    auditor.script(script, commands, &Start::at(vec![cwd.to_string_lossy().into_owned()]));
+    auditor.script(script, commands, &AuditStart::at(vec![cwd.to_string_lossy().into_owned()]));
     auditor.audit
 }
 
 /// Reads a command line and what it names, for a caller that has no [`Script`] of it.
-pub fn audit_line(line: &str, cwd: &Path, around: &Surroundings) -> Audit {
+pub fn audit_line(line: &str, cwd: &Path, around: &ExpandContext) -> Audit {
     let script = pinfold_shell::parse(line);
     let effects = pinfold_commands::analyze(line, &script);
     audit(&script, &effects.commands, cwd, around)
@@ -145,7 +145,7 @@ pub fn audit_line(line: &str, cwd: &Path, around: &Surroundings) -> Audit {
 
 /// The paths that stand as literals in code of another language, in the same shape. The code itself stays
 /// unauditable.
-pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
+pub fn audit_code(code: &str, cwd: &Path, around: &ExpandContext) -> Audit {
     let mut auditor = Auditor::new(around);
     auditor.blind(Blind::Inline("code".to_owned()), 0..code.len());
     auditor.all_of(code::literals(code), &[cwd.to_string_lossy().into_owned()]);
@@ -154,25 +154,25 @@ pub fn audit_code(code: &str, cwd: &Path, around: &Surroundings) -> Audit {
 
 /// Context in which a script is read.
 #[derive(Debug, Clone, Default)]
-struct Start {
+struct AuditStart {
     /// The folders that it may start in.
     folders: Vec<String>,
     /// Variables that what stands around it may have set.
-    touched: Touched,
+    touched: TouchedVariables,
     /// The part of the outermost command line that it stands in, when it is not the whole.
     within: Option<Span>,
     /// Programs that are started in it, as they are written.
     programs: BTreeSet<String>,
 }
 
-impl Start {
+impl AuditStart {
     fn at(folders: Vec<String>) -> Self {
         Self { folders, ..Self::default() }
     }
 }
 
 struct Auditor<'a> {
-    around: &'a Surroundings,
+    around: &'a ExpandContext,
     audit: Audit,
     seen: BTreeSet<(String, Option<String>, bool, u8)>,
     /// Lines for inner shells that were read.
@@ -180,7 +180,7 @@ struct Auditor<'a> {
 }
 
 impl<'a> Auditor<'a> {
-    fn new(around: &'a Surroundings) -> Self {
+    fn new(around: &'a ExpandContext) -> Self {
         Self { around, audit: Audit::default(), seen: BTreeSet::new(), lines: 0 }
     }
 }
@@ -192,7 +192,7 @@ impl Auditor<'_> {
         }
     }
 
-    fn script(&mut self, script: &Script, claims: &[CommandClaim], start: &Start) {
+    fn script(&mut self, script: &Script, claims: &[CommandClaim], start: &AuditStart) {
         let at = |span: &Span| start.within.clone().unwrap_or_else(|| span.clone());
         for opaque in &script.opaque {
             self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
@@ -203,7 +203,7 @@ impl Auditor<'_> {
             self.blind(Blind::Folder, at(span));
         }
         let mut reader =
-            Reader { auditor: self, variables: &variables, folders: folders.all().to_vec(), start };
+            ScriptReader { auditor: self, variables: &variables, folders: folders.all().to_vec(), start };
         let goes_over = script.loops.iter().flat_map(|set| &set.elements);
         for word in goes_over.chain(&script.loose) {
             reader.argument(word, Origin::Call);
@@ -216,7 +216,7 @@ impl Auditor<'_> {
 
     /// Reads the lines that a command gives to shells, from the outermost in. Whatever one of them sets or moves to counts
     /// for those behind it.
-    fn inner_lines(&mut self, claim: &CommandClaim, mut start: Start, span: &Span) {
+    fn inner_lines(&mut self, claim: &CommandClaim, mut start: AuditStart, span: &Span) {
         for line in claim.inner_lines.iter().rev() {
             self.lines += 1;
             if self.lines > MOST_LINES {
@@ -256,7 +256,7 @@ impl Auditor<'_> {
         }
     }
 
-    /// What is not claimed is not let through either.
+    /// Marks the audit as incomplete, so that paths beyond the limit are not allowed unseen.
     fn too_much(&mut self) {
         if self.audit.unauditable.last().is_none_or(|last| last.what != Blind::TooMuch) {
             self.audit.unauditable.push(Unauditable { what: Blind::TooMuch, span: 0..0 });
@@ -275,27 +275,27 @@ impl Auditor<'_> {
 }
 
 /// A path as absolute ones: `~` put in, joined to each folder.
-fn places(path: &str, folders: &[String], around: &Surroundings) -> Vec<String> {
+fn places(path: &str, folders: &[String], around: &ExpandContext) -> Vec<String> {
     if path.starts_with('/') {
         return vec![path.to_owned()];
     }
     if let Some(rest) = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/')) {
         let home = around.home.as_deref().map(Path::to_string_lossy);
-        // Without a home nobody knows where it leads; the text stays as it is and is not resolved.
+        // Without a home the target is unknown; the text stays as it is and is not resolved.
         return vec![home.map_or_else(|| path.to_owned(), |home| format!("{home}{rest}"))];
     }
     folders.iter().map(|folder| format!("{}/{path}", folder.trim_end_matches('/'))).collect()
 }
 
 /// Reads the commands of one script.
-struct Reader<'a, 'b> {
+struct ScriptReader<'a, 'b> {
     auditor: &'a mut Auditor<'b>,
     variables: &'a Variables<'a>,
     folders: Vec<String>,
-    start: &'a Start,
+    start: &'a AuditStart,
 }
 
-impl Reader<'_, '_> {
+impl ScriptReader<'_, '_> {
     fn blind(&mut self, what: Blind, span: &Span) {
         let span = self.at(span);
         self.auditor.blind(what, span);
@@ -398,7 +398,7 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// What the shell can make of a word. What it cannot be told is noted, and what can be seen of it stays.
+    /// Expands a word to the texts that the shell can make of it. Unknown parts are noted; known parts stay.
     fn expand(&mut self, word: &Word) -> Vec<Spelled> {
         let (all, blinds) = spelled::expand(word, self.variables);
         for blind in blinds {
@@ -422,7 +422,8 @@ impl Reader<'_, '_> {
         self.auditor.all_of(named.iter().map(String::as_str), &self.folders);
         let span = self.at(&command.span);
         let touched = self.variables.touched().with_words(known);
-        let start = Start { folders: self.folders.clone(), touched, within: Some(span.clone()), programs };
+        let start =
+            AuditStart { folders: self.folders.clone(), touched, within: Some(span.clone()), programs };
         self.auditor.inner_lines(claim, start, &span);
     }
 }

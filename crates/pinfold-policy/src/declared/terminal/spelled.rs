@@ -3,10 +3,10 @@
 use pinfold_commands::pieces::Spelled;
 use pinfold_shell::{Part, Word};
 
-use super::variables::{Value, Variables};
+use super::variables::{VariableValue, Variables};
 use super::{Blind, marks};
 
-/// What stands for a part that is not known.
+/// Wildcard for an unknown part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tail {
     /// Some characters of one name.
@@ -33,7 +33,7 @@ pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, V
     (all, blinds)
 }
 
-/// What one part of a word can become.
+/// Expands one part of a word.
 fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>) -> Vec<Spelled> {
     let unknown = |blind, blinds: &mut Vec<Blind>| {
         blinds.push(blind);
@@ -50,10 +50,10 @@ fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>)
             None => unknown(Blind::Tilde(name.clone()), blinds),
         },
         Part::Parameter { name, quoted, plain } => match variables.value(name, *quoted, *plain) {
-            Value::Number => vec![open(Tail::Names)],
-            Value::OneOf(values) => values,
+            VariableValue::Number => vec![open(Tail::Names)],
+            VariableValue::OneOf(values) => values,
             // What is not set here may be set where it runs.
-            Value::Unset | Value::Unknown => unknown(Blind::Variable(name.clone()), blinds),
+            VariableValue::Unset | VariableValue::Unknown => unknown(Blind::Variable(name.clone()), blinds),
         },
         Part::Brace(words) if words.is_empty() => unknown(Blind::TooMuch, blinds),
         Part::Brace(words) => {
@@ -76,7 +76,7 @@ fn open(tail: Tail) -> Spelled {
     Spelled::default().with_open(marks(tail))
 }
 
-/// What would run while the word is expanded.
+/// Returns the substitutions that would run while the word is expanded.
 pub(super) fn substitutions(word: &Word) -> Vec<Blind> {
     let blind = |part: &Part| match part {
         Part::Substitution { .. } => Some(Blind::Substitution),

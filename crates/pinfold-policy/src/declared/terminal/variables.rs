@@ -1,5 +1,5 @@
-//! What a variable can hold while a script runs: what the environment says, and every value that the script itself
-//! gives it, wherever that stands. Order is not followed; a value more only makes the audit stricter.
+//! Values of variables while a script runs: that of the environment, and every one that the script assigns, wherever it
+//! does. Order is not tracked; one value more only makes the audit stricter.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,31 +9,31 @@ use super::programs::builtin;
 use pinfold_commands::pieces::Spelled;
 
 use super::spelled::{expand, name_set_by};
-use crate::declared::expand::Surroundings;
+use crate::declared::expand::ExpandContext;
 
 /// The variables of one script.
 pub(super) struct Variables<'a> {
-    around: &'a Surroundings,
+    around: &'a ExpandContext,
     /// The values that the script gives to names.
     given: BTreeMap<&'a str, Vec<&'a Word>>,
     /// Names that the script sets to what is known only by running.
     lost: BTreeSet<String>,
-    /// It sets a name that is itself known only by running.
+    /// The script sets a name that is itself known only by running.
     all_lost: bool,
-    /// It changes its folder.
+    /// The script changes its folder.
     pub(super) moves: bool,
 }
 
 /// Variables that may hold something else than the environment says.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Touched {
+pub(super) struct TouchedVariables {
     names: BTreeSet<String>,
     /// Any of them may.
     all: bool,
 }
 
-impl Touched {
-    /// With what the words of a command set for the program that it starts: `env NAME=value`.
+impl TouchedVariables {
+    /// Adds the variables that the words of a command set for the program that it starts: `env NAME=value`.
     pub(super) fn with_words(mut self, words: &[Option<&str>]) -> Self {
         let set = words.iter().flatten().filter_map(|word| word.split_once('=')).map(|(name, _)| name);
         self.names.extend(set.map(str::to_owned));
@@ -42,15 +42,15 @@ impl Touched {
     }
 }
 
-/// What a variable holds.
-pub(super) enum Value {
+/// Value of a variable.
+pub(super) enum VariableValue {
     /// One of these.
     OneOf(Vec<Spelled>),
     /// A number.
     Number,
     /// Neither the environment nor the script sets it.
     Unset,
-    /// Nobody knows.
+    /// Known only by running.
     Unknown,
 }
 
@@ -75,7 +75,7 @@ const MOST_VALUES: usize = 512;
 
 impl<'a> Variables<'a> {
     /// `outer`: what a command around the text may have set.
-    pub(super) fn of(script: &'a Script, around: &'a Surroundings, outer: &Touched) -> Self {
+    pub(super) fn of(script: &'a Script, around: &'a ExpandContext, outer: &TouchedVariables) -> Self {
         let mut own = Self {
             around,
             given: BTreeMap::new(),
@@ -133,26 +133,26 @@ impl<'a> Variables<'a> {
     }
 
     /// The value of `$name` or `${name…}`.
-    pub(super) fn value(&self, name: &str, quoted: bool, plain: bool) -> Value {
+    pub(super) fn value(&self, name: &str, quoted: bool, plain: bool) -> VariableValue {
         if !plain {
-            return Value::Unknown;
+            return VariableValue::Unknown;
         }
         match name {
             "?" | "#" | "$" | "!" | "PPID" | "UID" | "EUID" | "LINENO" | "SECONDS" | "RANDOM" => {
-                return Value::Number;
+                return VariableValue::Number;
             }
             _ => {}
         }
         if self.all_lost || self.lost.contains(name) || (self.moves && matches!(name, "PWD" | "OLDPWD")) {
-            return Value::Unknown;
+            return VariableValue::Unknown;
         }
         // What words are split at may be anything then.
         if !quoted && (self.lost.contains("IFS") || self.given.contains_key("IFS")) {
-            return Value::Unknown;
+            return VariableValue::Unknown;
         }
         let own = self.around.variable(name);
         let Some(given) = self.given.get(name) else {
-            return own.map_or(Value::Unset, |value| one_of(vec![Spelled::plain(value)], quoted));
+            return own.map_or(VariableValue::Unset, |value| one_of(vec![Spelled::plain(value)], quoted));
         };
         // Before the script sets it, it holds what the environment says, or nothing.
         let mut values = vec![Spelled::plain(own.unwrap_or_default())];
@@ -160,14 +160,14 @@ impl<'a> Variables<'a> {
         for word in given {
             let (texts, blinds) = expand(word, &outer);
             if !blinds.is_empty() || values.len() > MOST_VALUES {
-                return Value::Unknown;
+                return VariableValue::Unknown;
             }
             values.extend(texts);
         }
         one_of(values, quoted)
     }
 
-    /// The same surroundings with nothing set.
+    /// Copies the variables without those that the script sets.
     fn bare(&self) -> Self {
         Self {
             around: self.around,
@@ -183,12 +183,12 @@ impl<'a> Variables<'a> {
         self.given.keys().map(|name| (*name).to_owned()).chain(self.lost.iter().cloned()).collect()
     }
 
-    /// What a text within the script cannot rely on.
-    pub(super) fn touched(&self) -> Touched {
-        Touched { names: self.names(), all: self.all_lost }
+    /// Returns the variables on which a nested script cannot rely.
+    pub(super) fn touched(&self) -> TouchedVariables {
+        TouchedVariables { names: self.names(), all: self.all_lost }
     }
 
-    /// What `~name` stands for.
+    /// Returns the expansion of `~name`.
     pub(super) fn tilde(&self, name: &str) -> Option<String> {
         let untouched =
             |name: &str| !self.all_lost && !self.lost.contains(name) && !self.given.contains_key(name);
@@ -201,10 +201,10 @@ impl<'a> Variables<'a> {
 }
 
 /// A value that the shell would split or match against files is several words.
-fn one_of(values: Vec<Spelled>, quoted: bool) -> Value {
+fn one_of(values: Vec<Spelled>, quoted: bool) -> VariableValue {
     let splits = |value: &Spelled| {
         let fixed = value.text.get(..value.open.unwrap_or(value.text.len())).unwrap_or_default();
         fixed.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
     };
-    if !quoted && values.iter().any(splits) { Value::Unknown } else { Value::OneOf(values) }
+    if !quoted && values.iter().any(splits) { VariableValue::Unknown } else { VariableValue::OneOf(values) }
 }

@@ -17,6 +17,12 @@ const HEADINGS: [(&str, &str); 7] = [
     ),
 ];
 
+/// Returns whether nothing standing may be about a program, or a subcommand of one.
+fn is_anything(words: &str) -> bool {
+    let words: Vec<Option<&str>> = words.split(' ').map(Some).collect();
+    of(&words).kind == CommandBreadth::Anything
+}
+
 fn described() -> String {
     let mut text = String::new();
     for (kind, heading) in HEADINGS {
@@ -31,7 +37,11 @@ fn described() -> String {
                 _ => words.extend(line.split_whitespace().map(|word| word.replace('+', " "))),
             }
         }
+        if kind == "anything" {
+            words.extend(pinfold_commands::starters().into_iter().filter(|words| is_anything(words)));
+        }
         words.sort();
+        words.dedup();
         let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
         let _ = write!(text, "### {heading}\n\n{}\n\n", words.join(" · "));
     }
@@ -68,10 +78,11 @@ fn what_is_left_open_is_known_and_starts_nothing() {
 /// Whatever the tables of programs know to start others or to speak a language is in this table too.
 #[test]
 fn every_program_that_starts_others_is_named() {
-    let left: Vec<&str> = pinfold_commands::starters()
-        .filter(|name| of(&[Some(*name), Some("x")]).kind < Kind::Exactly)
-        .collect();
-    assert_eq!(left, Vec::<&str>::new());
+    let mut left = pinfold_commands::starters();
+    left.retain(|name| {
+        of(&name.split(' ').chain(["x"]).map(Some).collect::<Vec<_>>()).kind < CommandBreadth::Exactly
+    });
+    assert_eq!(left, Vec::<String>::new());
 }
 
 #[test]
@@ -79,11 +90,11 @@ fn a_version_and_a_place_make_no_other_program() {
     for name in
         ["python", "python3", "python3.12", "/usr/bin/python3", "./python", "python.exe", "ruby3.3", "php8"]
     {
-        assert_eq!(of(&[Some(name)]).kind, Kind::Anything, "{name}");
+        assert_eq!(of(&[Some(name)]).kind, CommandBreadth::Anything, "{name}");
     }
-    assert_eq!(of(&[None]).kind, Kind::Anything);
-    assert_eq!(of(&[Some("git"), None]).kind, Kind::Anything);
-    assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, Kind::Reaches);
+    assert_eq!(of(&[None]).kind, CommandBreadth::Anything);
+    assert_eq!(of(&[Some("git"), None]).kind, CommandBreadth::Anything);
+    assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, CommandBreadth::Reaches);
 }
 
 /// What is known of a program from the catalog stands there alone.
@@ -97,6 +108,6 @@ fn the_table_repeats_no_kind_of_the_catalog() {
     assert_eq!(twice, Vec::new());
     for words in [&["xargs"][..], &["lua5.2"], &["zsh"], &["timeout"], &["docker", "run"], &["uv", "run"]] {
         let words: Vec<Option<&str>> = words.iter().copied().map(Some).collect();
-        assert_eq!(of(&words).kind, Kind::Anything, "{words:?}");
+        assert_eq!(of(&words).kind, CommandBreadth::Anything, "{words:?}");
     }
 }

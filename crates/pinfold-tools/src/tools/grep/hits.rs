@@ -1,4 +1,4 @@
-//! What a search found in one file, and how it is put into lines.
+//! The matches of a search in one file, and their output lines.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const MOST_OF_A_FILE: usize = 1024 * 1024;
 const LINE_OF_A_KEY: usize = 32;
 
 /// Result that a search is to return.
-pub(super) struct Wanted {
+pub(super) struct GrepOptions {
     pub(super) output: OutputMode,
     pub(super) numbers: bool,
     pub(super) before: usize,
@@ -23,7 +23,7 @@ pub(super) struct Wanted {
     pub(super) multiline: bool,
 }
 
-impl Wanted {
+impl GrepOptions {
     pub(super) fn of(input: &GrepInput) -> Self {
         let output = input.output.unwrap_or(OutputMode::Files);
         let context = |own: Option<u64>| match output {
@@ -65,17 +65,17 @@ impl Wanted {
 pub(super) struct FileHits {
     output: OutputMode,
     matches: u64,
-    lines: Vec<Line>,
+    lines: Vec<HitLine>,
     bytes: usize,
 }
 
-enum Line {
+enum HitLine {
     Match { number: Option<u64>, text: String },
     Around { number: Option<u64>, text: String },
     Gap,
 }
 
-impl Line {
+impl HitLine {
     fn may_be_of_a_key(&self) -> bool {
         let is_key = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
         match self {
@@ -86,7 +86,7 @@ impl Line {
         }
     }
 
-    /// As grep writes it: `:` marks a match, `-` a line around one.
+    /// Formats a line as grep does: `:` marks a match, `-` a line around one.
     fn put(&self, shown: &str, numbers: bool) -> String {
         let (mark, number, text) = match self {
             Self::Match { number, text } => (':', number, text),
@@ -101,7 +101,7 @@ impl Line {
 }
 
 impl FileHits {
-    pub(super) fn new(wanted: &Wanted) -> Self {
+    pub(super) fn new(wanted: &GrepOptions) -> Self {
         Self { output: wanted.output, matches: 0, lines: Vec::new(), bytes: 0 }
     }
 
@@ -119,15 +119,15 @@ impl FileHits {
 
     /// Returns whether a line could be one of a private key.
     pub(super) fn may_have_keys(&self) -> bool {
-        self.lines.iter().any(Line::may_be_of_a_key)
+        self.lines.iter().any(HitLine::may_be_of_a_key)
     }
 
     /// Shows each line as it stands in this text of the same file.
     pub(super) fn show_as_in(&mut self, whole: &str) {
         let lines: Vec<&str> = whole.split('\n').collect();
         for line in &mut self.lines {
-            if let Line::Match { number: Some(number), text } | Line::Around { number: Some(number), text } =
-                line
+            if let HitLine::Match { number: Some(number), text }
+            | HitLine::Around { number: Some(number), text } = line
             {
                 let there =
                     usize::try_from(*number).ok().and_then(|number| lines.get(number.checked_sub(1)?));
@@ -140,14 +140,14 @@ impl FileHits {
     pub(super) fn leave_keys_out(&mut self) {
         for line in &mut self.lines {
             if line.may_be_of_a_key()
-                && let Line::Match { text, .. } | Line::Around { text, .. } = line
+                && let HitLine::Match { text, .. } | HitLine::Around { text, .. } = line
             {
                 "[not shown: it may be a part of a key]".clone_into(text);
             }
         }
     }
 
-    fn keep(&mut self, line: Line, len: usize) -> bool {
+    fn keep(&mut self, line: HitLine, len: usize) -> bool {
         self.bytes += len;
         self.lines.push(line);
         self.bytes < MOST_OF_A_FILE
@@ -184,7 +184,7 @@ impl Sink for FileHits {
                     self.matches += 1;
                     let text = text(line);
                     let len = text.len();
-                    if !self.keep(Line::Match { number, text }, len) {
+                    if !self.keep(HitLine::Match { number, text }, len) {
                         return Ok(false);
                     }
                     number = number.map(|number| number + 1);
@@ -197,10 +197,10 @@ impl Sink for FileHits {
     fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
         let text = text(around.bytes());
         let len = text.len();
-        Ok(self.keep(Line::Around { number: around.line_number(), text }, len))
+        Ok(self.keep(HitLine::Around { number: around.line_number(), text }, len))
     }
 
     fn context_break(&mut self, _: &Searcher) -> Result<bool, io::Error> {
-        Ok(self.keep(Line::Gap, 2))
+        Ok(self.keep(HitLine::Gap, 2))
     }
 }

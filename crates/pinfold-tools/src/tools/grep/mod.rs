@@ -20,9 +20,9 @@ use serde_json::json;
 use super::{LARGEST_EDITED, content};
 use crate::reply::Done;
 use crate::secrets::Scrubbing;
-use crate::text::Text;
-use crate::walk::{Filter, Met, Tally, walk};
-use hits::{FileHits, Wanted};
+use crate::text::FileText;
+use crate::walk::{Met, NameFilter, Tally, walk};
+use hits::{FileHits, GrepOptions};
 
 /// The largest file that is searched: what is larger is data, and would be searched for minutes.
 const LARGEST: u64 = 1024 * 1024 * 1024;
@@ -42,8 +42,8 @@ pub(super) fn perform(
 ) -> Result<Done, Failure> {
     let target = targets.next_read()?;
     let matcher = matcher(input)?;
-    let wanted = Wanted::of(input);
-    let search = Search {
+    let wanted = GrepOptions::of(input);
+    let search = GrepSearch {
         target: &target,
         matcher,
         wanted,
@@ -84,7 +84,7 @@ fn matcher(input: &GrepInput) -> Result<RegexMatcher, Failure> {
     })
 }
 
-fn filter(input: &GrepInput, real: &Path) -> Result<Filter, Failure> {
+fn filter(input: &GrepInput, real: &Path) -> Result<NameFilter, Failure> {
     let globs = match &input.glob {
         None => None,
         Some(globs) => {
@@ -108,7 +108,7 @@ fn filter(input: &GrepInput, real: &Path) -> Result<Filter, Failure> {
             Some(builder.build().map_err(no)?)
         }
     };
-    Ok(Filter { globs, types })
+    Ok(NameFilter { globs, types })
 }
 
 /// `*.ts *.tsx` and `*.ts,*.tsx` are two globs; `*.{ts,tsx}` is one.
@@ -126,18 +126,18 @@ fn split_globs(globs: &str) -> Vec<&str> {
 }
 
 /// One search over many files.
-struct Search<'a> {
+struct GrepSearch<'a> {
     target: &'a ReadTarget,
     matcher: RegexMatcher,
-    wanted: Wanted,
+    wanted: GrepOptions,
     scrubbing: Scrubbing,
     /// Bytes of results so far.
     kept: AtomicUsize,
-    found: Mutex<Found>,
+    found: Mutex<GrepResults>,
 }
 
 #[derive(Default)]
-struct Found {
+struct GrepResults {
     files: Vec<(PathBuf, FileHits)>,
     /// Files that were left out because a guard covers them.
     guarded: Vec<PathBuf>,
@@ -147,7 +147,7 @@ struct Found {
     secrets: Option<Counts>,
 }
 
-impl Search<'_> {
+impl GrepSearch<'_> {
     fn searcher(&self) -> Searcher {
         let mut builder = SearcherBuilder::new();
         builder
@@ -205,8 +205,10 @@ impl Search<'_> {
             return;
         }
         let whole = file.rewind().and_then(|()| content(file, version.len(), LARGEST_EDITED));
-        let text =
-            whole.ok().filter(|_| version.len() <= LARGEST_EDITED).and_then(|bytes| Text::decode(bytes).ok());
+        let text = whole
+            .ok()
+            .filter(|_| version.len() <= LARGEST_EDITED)
+            .and_then(|bytes| FileText::decode(bytes).ok());
         match text.map(|text| self.scrubbing.text(text.content)) {
             Some((text, found)) if !found.is_empty() => {
                 hits.show_as_in(&text);
@@ -217,7 +219,7 @@ impl Search<'_> {
         }
     }
 
-    fn found(&self) -> std::sync::MutexGuard<'_, Found> {
+    fn found(&self) -> std::sync::MutexGuard<'_, GrepResults> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

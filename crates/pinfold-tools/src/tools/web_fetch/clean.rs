@@ -1,6 +1,6 @@
 //! HTML as it comes, made into HTML that is small, flat and closed: the tags that mean something in Markdown, and text.
 //!
-//! Trees of hostile pages are deep, and what walks trees takes long there or has no room left. So nobody builds a tree of
+//! Trees of hostile pages are deep, and what walks trees takes long there or has no room left. So no tree is built of
 //! such a page: its tokens go through here first, in pieces, and the clock is looked at between them.
 
 use std::cell::RefCell;
@@ -54,16 +54,16 @@ pub(super) fn clean(page: &str, link: impl Fn(&str) -> Option<String>, until: In
 
 struct Sink<F> {
     link: F,
-    state: RefCell<State>,
+    state: RefCell<CleanerState>,
 }
 
 #[derive(Default)]
-struct State {
+struct CleanerState {
     out: String,
     title: Option<String>,
     /// The tags that are open, as they were written.
     open: Vec<&'static str>,
-    /// The element whose text is not kept.
+    /// Element whose text is dropped.
     skipped: Option<String>,
     in_title: bool,
     /// The cells of the row so far, and whether they are headings.
@@ -123,7 +123,7 @@ impl<F: Fn(&str) -> Option<String>> TokenSink for Sink<F> {
     }
 }
 
-impl State {
+impl CleanerState {
     fn text(&mut self, text: &str) {
         if self.in_title {
             let title = self.title.get_or_insert_default();

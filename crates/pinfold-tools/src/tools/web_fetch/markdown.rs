@@ -20,7 +20,7 @@ const WIDTH: usize = 5000;
 const LONGEST_LINK: usize = 1000;
 
 /// A page as Markdown.
-pub(super) struct Found {
+pub(super) struct MarkdownPage {
     pub(super) title: Option<String>,
     pub(super) text: String,
 }
@@ -29,7 +29,7 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// When it takes too long.
-pub(super) fn of(html: &str, base: &WebUrl, until: Instant) -> Result<Found, Failure> {
+pub(super) fn of(html: &str, base: &WebUrl, until: Instant) -> Result<MarkdownPage, Failure> {
     let until = until.min(Instant::now() + PATIENCE);
     let too_much = || {
         let message = format!("{base} is HTML that takes too long to read");
@@ -50,7 +50,7 @@ pub(super) fn of(html: &str, base: &WebUrl, until: Instant) -> Result<Found, Fai
         .string_from_read(clocked, WIDTH)
         .map_err(|_| too_much())?;
     let title = title.map(|title| title.split_whitespace().collect::<Vec<_>>().join(" "));
-    Ok(Found { title: title.filter(|title| !title.is_empty()), text: tidy(&written) })
+    Ok(MarkdownPage { title: title.filter(|title| !title.is_empty()), text: tidy(&written) })
 }
 
 /// Lines without blanks at their ends, and one empty line where there are several.

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use page::Page;
+use page::ReadablePage;
 use pinfold::consent::Caller;
 use pinfold::policy::Decision;
 use pinfold::policy::input::{WebFetchInput, WebMethod};
@@ -19,6 +19,9 @@ use serde_json::{Map, Value, json};
 
 use crate::reply::Done;
 use crate::web::Web;
+
+/// The tool can be carried out.
+pub(super) const IS_BUILT: bool = true;
 
 /// Most redirects of a page.
 const MOST_REDIRECTS: usize = 5;
@@ -50,7 +53,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
     let text = match method {
         FetchMethod::Head => head(&url, &answer, &mut data),
         FetchMethod::Get => {
-            let page = Page::of(&answer, &url, fetch.until)?;
+            let page = ReadablePage::of(&answer, &url, fetch.until)?;
             told(&url, &answer, &page, input.offset, &mut data)
         }
     };
@@ -96,7 +99,7 @@ impl Fetch<'_> {
         self.web.get(url, self.method, &self.session.policy(), self.until, self.waits)
     }
 
-    /// What stands where an address leads on to, if a call for it would be let through without a question.
+    /// Fetches the target of a redirect, if a call for it needs no approval.
     fn judged(&self, from: &WebUrl, to: &WebUrl) -> Result<Arc<FetchedPage>, Failure> {
         let told = |why: &str| {
             let message = format!("{from} leads on to {to}, which was not followed: {why}");
@@ -143,7 +146,7 @@ impl Fetch<'_> {
     }
 }
 
-/// Where an answer leads on to, if it does.
+/// Returns the target of a redirect.
 fn leads_on(answer: &FetchedPage) -> Option<&[u8]> {
     let location = answer.headers.get("location")?.as_bytes();
     matches!(answer.status, 301 | 302 | 303 | 307 | 308).then_some(location)
@@ -169,7 +172,13 @@ fn heading(url: &WebUrl, answer: &FetchedPage, what: &str) -> String {
     )
 }
 
-fn told(url: &WebUrl, answer: &FetchedPage, page: &Page, offset: Option<u64>, data: &mut Data) -> String {
+fn told(
+    url: &WebUrl,
+    answer: &FetchedPage,
+    page: &ReadablePage,
+    offset: Option<u64>,
+    data: &mut Data,
+) -> String {
     let from = usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX);
     let total = page.text.chars().count();
     let shown: String = page.text.chars().skip(from).take(MOST_CHARS).collect();

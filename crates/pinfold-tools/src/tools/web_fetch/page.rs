@@ -1,4 +1,4 @@
-//! What a host answered, as text for a model.
+//! A response as text for a model.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use pinfold_host::WebUrl;
 use super::markdown;
 
 /// A page that can be read.
-pub(super) struct Page {
+pub(super) struct ReadablePage {
     /// Media type of the content.
     pub(super) media: String,
     /// Title of the page.
@@ -21,7 +21,7 @@ pub(super) struct Page {
 
 /// Treatment of a kind of content.
 #[derive(Debug, PartialEq, Eq)]
-enum Form {
+enum ContentForm {
     Html,
     Text,
     Other,
@@ -40,7 +40,7 @@ const TEXTS: [&str; 9] = [
     "application/yaml",
 ];
 
-impl Page {
+impl ReadablePage {
     /// Reads what a host answered.
     ///
     /// # Errors
@@ -54,14 +54,14 @@ impl Page {
             let message = format!("{url} is no text: {what}");
             Failure::plain(RefusalCode::NotText, message, "find a page that is text, HTML, JSON or XML")
         };
-        if form == Form::Other {
+        if form == ContentForm::Other {
             return Err(no_text(&format!("it says that it is {media}")));
         }
-        let text = decoded(&said, &answer.body, form == Form::Html);
+        let text = decoded(&said, &answer.body, form == ContentForm::Html);
         if text.contains('\0') {
             return Err(no_text("it has NUL characters"));
         }
-        if form == Form::Html {
+        if form == ContentForm::Html {
             let found = markdown::of(&text, url, until)?;
             return Ok(Self {
                 media,
@@ -85,12 +85,14 @@ fn media(said: &str, body: &[u8]) -> String {
     (if html { "text/html" } else { "text/plain" }).to_owned()
 }
 
-fn form(media: &str) -> Form {
+fn form(media: &str) -> ContentForm {
     match media {
-        "text/html" | "application/xhtml+xml" => Form::Html,
-        _ if media.starts_with("text/") || media.ends_with("+json") || media.ends_with("+xml") => Form::Text,
-        _ if TEXTS.contains(&media) => Form::Text,
-        _ => Form::Other,
+        "text/html" | "application/xhtml+xml" => ContentForm::Html,
+        _ if media.starts_with("text/") || media.ends_with("+json") || media.ends_with("+xml") => {
+            ContentForm::Text
+        }
+        _ if TEXTS.contains(&media) => ContentForm::Text,
+        _ => ContentForm::Other,
     }
 }
 
@@ -114,8 +116,8 @@ fn label(text: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label(rest.get(..end)?)
 }
 
-/// A text without what nobody sees and a model reads: control characters, marks that turn the direction of writing, the
-/// invisible letters of tags.
+/// Removes characters that are invisible to people but not to a model: control characters, bidirectional marks and the
+/// letters of tags.
 pub(super) fn plain(text: &str) -> String {
     let hidden = |c: char| {
         (c.is_control() && !matches!(c, '\n' | '\t'))
@@ -132,18 +134,18 @@ mod tests {
     #[test]
     fn kinds_of_content_are_told_apart() {
         for (said, body, expected) in [
-            ("text/html; charset=utf-8", "", Form::Html),
-            ("Application/XHTML+XML", "", Form::Html),
-            ("text/markdown", "", Form::Text),
-            ("application/json", "", Form::Text),
-            ("application/ld+json", "", Form::Text),
-            ("image/svg+xml", "", Form::Text),
-            ("", "  <!DOCTYPE html><p>", Form::Html),
-            ("", "hello", Form::Text),
-            ("application/octet-stream", "hello", Form::Other),
-            ("image/png", "", Form::Other),
-            ("application/pdf", "", Form::Other),
-            ("multipart/form-data", "", Form::Other),
+            ("text/html; charset=utf-8", "", ContentForm::Html),
+            ("Application/XHTML+XML", "", ContentForm::Html),
+            ("text/markdown", "", ContentForm::Text),
+            ("application/json", "", ContentForm::Text),
+            ("application/ld+json", "", ContentForm::Text),
+            ("image/svg+xml", "", ContentForm::Text),
+            ("", "  <!DOCTYPE html><p>", ContentForm::Html),
+            ("", "hello", ContentForm::Text),
+            ("application/octet-stream", "hello", ContentForm::Other),
+            ("image/png", "", ContentForm::Other),
+            ("application/pdf", "", ContentForm::Other),
+            ("multipart/form-data", "", ContentForm::Other),
         ] {
             assert_eq!(form(&media(said, body.as_bytes())), expected, "{said}");
         }

@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write as _};
 use rustix::fs::OFlags;
 
 use super::super::names::random;
-use super::place::Directory;
+use super::place::RecordDirectory;
 
 /// The file that holds it.
 pub const NAME: &str = "machine";
@@ -15,7 +15,7 @@ pub const NAME: &str = "machine";
 const LONGEST: u64 = 64;
 
 /// The name of this machine. The first process that needs it makes it.
-pub(super) fn name(directory: &Directory) -> io::Result<String> {
+pub(super) fn name(directory: &RecordDirectory) -> io::Result<String> {
     if let Some(known) = known(directory)? {
         return Ok(known);
     }
@@ -30,7 +30,7 @@ pub(super) fn name(directory: &Directory) -> io::Result<String> {
     known(directory)?.ok_or_else(|| io::Error::other("the file `machine` holds no name; take it away"))
 }
 
-fn known(directory: &Directory) -> io::Result<Option<String>> {
+fn known(directory: &RecordDirectory) -> io::Result<Option<String>> {
     let file: File = match directory.file(OsStr::new(NAME), OFlags::RDONLY) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         opened => opened?.0,

@@ -28,8 +28,8 @@ use std::time::{Duration, Instant};
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
-use self::place::{Directory, FileIdentity};
-use self::tail::{ChainEnd, Look, Tail};
+use self::place::{FileIdentity, RecordDirectory};
+use self::tail::{ChainTail, Look, Tail};
 use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
 use super::record::Record;
@@ -85,18 +85,18 @@ pub struct Ledger {
 /// The file that is written, and its end as it was last seen.
 #[derive(Debug)]
 struct Open {
-    directory: Directory,
+    directory: RecordDirectory,
     machine: String,
     file: File,
     identity: FileIdentity,
     /// The last time that it was seen to be the one that is written.
     seen: Instant,
-    end: End,
+    end: ChainEnd,
 }
 
 /// The end of a file, and of the chain with it.
 #[derive(Debug, Clone, Copy)]
-struct End {
+struct ChainEnd {
     size: u64,
     head: Hash,
     seq: u64,
@@ -189,11 +189,11 @@ impl Open {
         let told =
             |e: io::Error| io::Error::new(e.kind(), format!("the record in `{}`: {e}", directory.display()));
         let opened = || {
-            let directory = Directory::open(directory)?;
+            let directory = RecordDirectory::open(directory)?;
             let machine = machine::name(&directory)?;
             let (file, identity) = directory.record()?;
             // No file is that long: the end is looked for with the first line, under the lock.
-            let end = End { size: u64::MAX, head: Hash::NONE, seq: 0 };
+            let end = ChainEnd { size: u64::MAX, head: Hash::NONE, seq: 0 };
             Ok(Self { directory, machine, file, identity, seen: Instant::now(), end })
         };
         opened().map_err(told)
@@ -214,7 +214,7 @@ impl Open {
         if size != end.size {
             // A process looks closely once. Later it looks whenever another one has written: at the last line alone.
             let look = if end.size == u64::MAX { Look::Strict } else { Look::Quick };
-            *end = End::find(directory, file, size, machine, look)?;
+            *end = ChainEnd::find(directory, file, size, machine, look)?;
         }
         let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
         let longer = u64::try_from(longer + NOTE).unwrap_or(u64::MAX);
@@ -229,11 +229,17 @@ impl Open {
     }
 }
 
-impl End {
+impl ChainEnd {
     /// Finds the end of a file of this size. What was left unfinished there is closed off, what is damaged is noted.
-    fn find(directory: &Directory, file: &File, size: u64, machine: &str, look: Look) -> io::Result<Self> {
+    fn find(
+        directory: &RecordDirectory,
+        file: &File,
+        size: u64,
+        machine: &str,
+        look: Look,
+    ) -> io::Result<Self> {
         let Tail { chain, torn } = tail::read(file, size, look, || directory.before())?;
-        let ChainEnd { head, last, damage } = chain;
+        let ChainTail { head, last, damage } = chain;
         let after = Some(last.hash.to_string());
         let event = match (damage, &torn) {
             (None, None) => return Ok(Self { size, head, seq: last.seq }),

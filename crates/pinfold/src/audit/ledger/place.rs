@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::tail::{self, ChainEnd, Look};
+use super::tail::{self, ChainTail, Look};
 
 /// The file that is written. Those that were put aside stand beside it: `record-000001.jsonl`, …
 pub const RECORD: &str = "record.jsonl";
@@ -32,9 +32,9 @@ impl FileIdentity {
 
 /// The open directory of a record.
 #[derive(Debug)]
-pub(super) struct Directory(OwnedFd);
+pub(super) struct RecordDirectory(OwnedFd);
 
-impl Directory {
+impl RecordDirectory {
     /// Opens it, and makes it if it is missing. It is closed to all others.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         DirBuilder::new().recursive(true).mode(0o700).create(path)?;
@@ -104,14 +104,14 @@ impl Directory {
     }
 
     /// The end of the chain in the files that were put aside.
-    pub(super) fn before(&self) -> io::Result<ChainEnd> {
+    pub(super) fn before(&self) -> io::Result<ChainTail> {
         self.chain_end(self.aside()?, MOST_DAMAGED)
     }
 
     /// The end of the chain in these files, the oldest first. At most so many without a whole line are passed.
-    fn chain_end(&self, mut files: Vec<(u64, String)>, most: u32) -> io::Result<ChainEnd> {
+    fn chain_end(&self, mut files: Vec<(u64, String)>, most: u32) -> io::Result<ChainTail> {
         let (Some((_, name)), Some(fewer)) = (files.pop(), most.checked_sub(1)) else {
-            return Ok(ChainEnd::NONE);
+            return Ok(ChainTail::NONE);
         };
         let (file, stat) = self.file(OsStr::new(&name), OFlags::RDONLY)?;
         let size = u64::try_from(stat.st_size).unwrap_or_default();
@@ -158,7 +158,7 @@ fn is_own(stat: &Stat) -> io::Result<()> {
     if stat.st_uid == rustix::process::geteuid().as_raw() {
         return Ok(());
     }
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to somebody else"))
+    Err(io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user"))
 }
 
 /// The number of a file that was put aside.

@@ -13,14 +13,14 @@ use super::super::seal::{Hash, is_unsealed_version, read_seal};
 #[derive(Debug)]
 pub(super) struct Tail {
     /// The end of the chain in its whole lines, or before it.
-    pub(super) chain: ChainEnd,
+    pub(super) chain: ChainTail,
     /// The rest behind them.
     pub(super) torn: Option<Torn>,
 }
 
 /// The end of a chain.
 #[derive(Debug)]
-pub(super) struct ChainEnd {
+pub(super) struct ChainTail {
     /// The hash of the last whole line, damaged or not: the next line is sealed to it.
     pub(super) head: Hash,
     /// The last line that follows the one before it.
@@ -29,7 +29,7 @@ pub(super) struct ChainEnd {
     pub(super) damage: Option<Damage>,
 }
 
-impl ChainEnd {
+impl ChainTail {
     /// The end of a chain without lines.
     pub(super) const NONE: Self =
         Self { head: Hash::NONE, last: Last { hash: Hash::NONE, seq: 0 }, damage: None };
@@ -110,13 +110,13 @@ pub(super) fn read(
     file: &File,
     size: u64,
     look: Look,
-    before: impl FnOnce() -> io::Result<ChainEnd>,
+    before: impl FnOnce() -> io::Result<ChainTail>,
 ) -> io::Result<Tail> {
     let LastLines { last, torn } = last_lines(file, size, look)?;
     let chain = match last {
         None => before()?,
         Some(line) => match line.follows(look) {
-            Some(last) => ChainEnd { head: line.hash, last, damage: None },
+            Some(last) => ChainTail { head: line.hash, last, damage: None },
             None => {
                 let whole = size.saturating_sub(torn.as_ref().map_or(0, Torn::bytes));
                 search(file, whole, line.hash, before)?
@@ -233,8 +233,8 @@ fn search(
     file: &File,
     end: u64,
     head: Hash,
-    before: impl FnOnce() -> io::Result<ChainEnd>,
-) -> io::Result<ChainEnd> {
+    before: impl FnOnce() -> io::Result<ChainTail>,
+) -> io::Result<ChainTail> {
     let mut lines = Backwards::new(file, end)?;
     // The last of the unsealed lines that begin the file, and where it ends.
     let mut old: Option<(Hash, u64)> = None;
@@ -244,7 +244,7 @@ fn search(
         if let Some(last) = passed.follows(earlier.as_ref()) {
             let mut damage = Damage::default();
             damage.add_file(file, passed.end, end)?;
-            return Ok(ChainEnd { head, last, damage: Some(damage) });
+            return Ok(ChainTail { head, last, damage: Some(damage) });
         }
         old = match passed.text.as_deref() {
             Some(text) if is_unsealed_version(text) => old.or(passed.hash().map(|hash| (hash, passed.end))),
@@ -264,7 +264,7 @@ fn search(
     if from < end {
         damage.get_or_insert_default().add_file(file, from, end)?;
     }
-    Ok(ChainEnd { head, last, damage })
+    Ok(ChainTail { head, last, damage })
 }
 
 #[cfg(test)]
@@ -333,7 +333,7 @@ mod tests {
         ] {
             let text: Vec<u8> = lines.iter().copied().flatten().copied().collect();
             let (file, size) = file(&text);
-            let chain = read(&file, size, Look::Strict, || Ok(ChainEnd::NONE)).unwrap().chain;
+            let chain = read(&file, size, Look::Strict, || Ok(ChainTail::NONE)).unwrap().chain;
             assert_eq!(chain.last, last, "{name}");
             assert_eq!(chain.head, Hash::of(lines.last().unwrap()), "{name}");
             let damage = chain.damage.map(Damage::finish);

@@ -157,7 +157,7 @@ fn what_belongs_to_somebody_else_is_not_written() {
         bed.ledger(SMALL).append(&some(1)).unwrap();
         std::os::unix::fs::chown(bed.directory().join(theirs), Some(65534), None).unwrap();
         let refused = Ledger::open(&Ambient::claim(), bed.directory(), SMALL).unwrap_err();
-        assert!(refused.to_string().contains("belongs to somebody else"), "{refused}");
+        assert!(refused.to_string().contains("belongs to another user"), "{refused}");
     }
 }
 

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use super::Line;
+use super::AuditLine;
 use crate::audit::event::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
 /// A call that was decided about.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct RecordedCall {
     /// Its name: `SESSION:ID`.
     pub name: String,
     /// The time of the first decision about it.
@@ -36,7 +36,7 @@ pub struct Call {
 }
 
 /// The fields that the lines about a call have in common.
-struct About {
+struct CallFields {
     at: Option<Timestamp>,
     session: String,
     principal: String,
@@ -44,9 +44,9 @@ struct About {
     tool: String,
 }
 
-impl Call {
-    fn of(name: String, about: About, judged: DecisionEvent) -> Self {
-        let About { at, session, principal, agents, tool } = about;
+impl RecordedCall {
+    fn of(name: String, about: CallFields, judged: DecisionEvent) -> Self {
+        let CallFields { at, session, principal, agents, tool } = about;
         let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == Ruled::Question));
         let (settled, answers) = (None, Vec::new());
         Self { name, at, session, principal, agents, tool, judged, ruling, settled, asked, answers }
@@ -78,7 +78,7 @@ const MOST_OPEN: usize = 4096;
 #[derive(Debug, Default)]
 pub struct Calls {
     /// The calls that are asked about, each with its number in the order of the questions.
-    open: HashMap<String, (u64, Call)>,
+    open: HashMap<String, (u64, RecordedCall)>,
     /// Their names in that order.
     order: BTreeMap<u64, String>,
     next: u64,
@@ -87,12 +87,12 @@ pub struct Calls {
 impl Calls {
     /// Takes the next line. Comes back with a call that is decided for good, or with the oldest of too many questions that
     /// were never settled.
-    pub fn take(&mut self, line: Line) -> Option<Call> {
+    pub fn take(&mut self, line: AuditLine) -> Option<RecordedCall> {
         let name = line.call();
-        let Line { at, session, principal, agents, tool, event, .. } = line;
+        let AuditLine { at, session, principal, agents, tool, event, .. } = line;
         match event {
             AuditEvent::Decision(decision) => {
-                self.decided(name, About { at, session, principal, agents, tool }, *decision)
+                self.decided(name, CallFields { at, session, principal, agents, tool }, *decision)
             }
             AuditEvent::Answer(answer) => {
                 let (_, call) = self.open.get_mut(&name?)?;
@@ -102,13 +102,18 @@ impl Calls {
             // An agent that asks in a dialog of its own tells no answer: that it went on is one.
             AuditEvent::Outcome(_) => {
                 let (_, call) = self.close(&name?)?;
-                Some(Call { ruling: Ruled::Permit, ..call })
+                Some(RecordedCall { ruling: Ruled::Permit, ..call })
             }
             _ => None,
         }
     }
 
-    fn decided(&mut self, name: Option<String>, about: About, decision: DecisionEvent) -> Option<Call> {
+    fn decided(
+        &mut self,
+        name: Option<String>,
+        about: CallFields,
+        decision: DecisionEvent,
+    ) -> Option<RecordedCall> {
         let known = name.as_ref().and_then(|name| self.close(name));
         let (at, call) = if let Some((at, mut call)) = known {
             call.decided(decision);
@@ -116,7 +121,7 @@ impl Calls {
         } else {
             self.next += 1;
             let called = name.clone().unwrap_or_else(|| about.session.clone());
-            (self.next, Call::of(called, about, decision))
+            (self.next, RecordedCall::of(called, about, decision))
         };
         match name {
             Some(name) if call.ruling == Ruled::Question => {
@@ -128,13 +133,13 @@ impl Calls {
         }
     }
 
-    fn close(&mut self, name: &str) -> Option<(u64, Call)> {
+    fn close(&mut self, name: &str) -> Option<(u64, RecordedCall)> {
         let (at, call) = self.open.remove(name)?;
         self.order.remove(&at);
         Some((at, call))
     }
 
-    fn oldest_of_too_many(&mut self) -> Option<Call> {
+    fn oldest_of_too_many(&mut self) -> Option<RecordedCall> {
         if self.open.len() <= MOST_OPEN {
             return None;
         }
@@ -143,8 +148,8 @@ impl Calls {
     }
 
     /// The calls that were asked about and never decided: there was no answer, or not yet.
-    pub fn open(self) -> Vec<Call> {
-        let mut open: Vec<(u64, Call)> = self.open.into_values().collect();
+    pub fn open(self) -> Vec<RecordedCall> {
+        let mut open: Vec<(u64, RecordedCall)> = self.open.into_values().collect();
         open.sort_unstable_by_key(|(at, _)| *at);
         open.into_iter().map(|(_, call)| call).collect()
     }
@@ -156,24 +161,24 @@ mod tests {
 
     use super::*;
 
-    fn line(id: u64, more: &Value) -> Line {
+    fn line(id: u64, more: &Value) -> AuditLine {
         let mut line = json!({"v": 2, "session": "s", "id": id, "tool": "Bash"});
         line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        Line::parse(line.to_string().as_bytes()).unwrap()
+        AuditLine::parse(line.to_string().as_bytes()).unwrap()
     }
 
-    fn decision(id: u64, decision: &str, ruling: &str, rule: &str) -> Line {
+    fn decision(id: u64, decision: &str, ruling: &str, rule: &str) -> AuditLine {
         line(id, &json!({"kind": "decision", "decision": decision, "ruling": ruling, "rule": rule}))
     }
 
-    fn answer(id: u64, choice: &str) -> Line {
+    fn answer(id: u64, choice: &str) -> AuditLine {
         line(id, &json!({"kind": "answer", "choice": choice}))
     }
 
     /// Name, ruling, rule, how often asked and answered, of each call in the order in which they are settled.
-    fn told(lines: &[Line]) -> Vec<(String, Ruled, String, u64, usize)> {
+    fn told(lines: &[AuditLine]) -> Vec<(String, Ruled, String, u64, usize)> {
         let mut calls = Calls::default();
-        let mut all: Vec<Call> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
+        let mut all: Vec<RecordedCall> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
         all.extend(calls.open());
         all.into_iter()
             .map(|call| {
@@ -237,7 +242,7 @@ mod tests {
     fn questions_that_are_never_settled_are_kept_in_bounded_memory() {
         let mut calls = Calls::default();
         let count = MOST_OPEN as u64 + 3;
-        let settled: Vec<Call> =
+        let settled: Vec<RecordedCall> =
             (0..count).filter_map(|id| calls.take(decision(id, "ask", "question", "r"))).collect();
         let names: Vec<&str> = settled.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names, ["s:0", "s:1", "s:2"], "the oldest ones, each once");

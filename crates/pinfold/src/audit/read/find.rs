@@ -6,20 +6,20 @@ use std::ops::ControlFlow;
 
 use jiff::Timestamp;
 
-use super::{Call, Calls, Line, Read, Reader};
+use super::{AuditLine, Calls, LogReader, Read, RecordedCall};
 use crate::audit::event::{AuditEvent, EndEvent, NotWrittenEvent, OutcomeEvent, Ruled, StartEvent};
 use crate::denial::Denial;
 
 /// A name, taken apart. The name of the session can be shortened as long as it fits one alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Name {
+pub struct RecordName {
     session: String,
-    of: Of,
+    of: NamedPart,
 }
 
 /// The part of the session that a name means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum NamedPart {
     /// `SESSION`: a run, or a session of an agent.
     Session,
     /// `SESSION:ID`: a call.
@@ -36,7 +36,7 @@ enum Of {
 
 /// The thing that has a name.
 #[derive(Debug, Clone)]
-pub enum Found {
+pub enum NamedRecord {
     /// A call, and all that was recorded about it.
     Call(Box<CallHistory>),
     /// A refusal of the kernel to the shell of a call.
@@ -51,7 +51,7 @@ pub enum Found {
 #[derive(Debug, Clone)]
 pub struct CallHistory {
     /// The call.
-    pub call: Call,
+    pub call: RecordedCall,
     /// Rules that were given for good and not written.
     pub not_written: Vec<NotWrittenEvent>,
     /// The end of its operation.
@@ -100,30 +100,31 @@ pub enum NotFound {
 /// The most names that are listed for one beginning.
 const MOST_NAMES: usize = 8;
 
-impl Name {
+impl RecordName {
     /// Takes a name apart; `None` for a text that cannot be one.
     pub fn parse(text: &str) -> Option<Self> {
         let number = |text: &str| {
             let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
             digits.then(|| text.parse().ok()).flatten()
         };
-        let name =
-            |session: &str, of: Of| (!session.is_empty()).then(|| Self { session: session.to_owned(), of });
-        let Some((rest, last)) = text.rsplit_once(':') else { return name(text, Of::Session) };
+        let name = |session: &str, of: NamedPart| {
+            (!session.is_empty()).then(|| Self { session: session.to_owned(), of })
+        };
+        let Some((rest, last)) = text.rsplit_once(':') else { return name(text, NamedPart::Session) };
         if let Some(n) = last.strip_prefix('k').and_then(number) {
-            return name(rest, Of::Run(n));
+            return name(rest, NamedPart::Run(n));
         }
         if let Some(n) = last.strip_prefix('n').and_then(number) {
             let of_call = rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?)));
             return match of_call {
-                Some((session, id)) => name(session, Of::ShellWayOut(id, n)),
-                None => name(rest, Of::WayOut(n)),
+                Some((session, id)) => name(session, NamedPart::ShellWayOut(id, n)),
+                None => name(rest, NamedPart::WayOut(n)),
             };
         }
         let last = number(last)?;
         match rest.rsplit_once(':').and_then(|(session, id)| Some((session, number(id)?))) {
-            Some((session, id)) => name(session, Of::Shell(id, last)),
-            None => name(rest, Of::Call(last)),
+            Some((session, id)) => name(session, NamedPart::Shell(id, last)),
+            None => name(rest, NamedPart::Call(last)),
         }
     }
 
@@ -132,7 +133,7 @@ impl Name {
     pub fn is_plain(&self) -> bool {
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         let Some((kind, name)) = self.session.split_once('-') else { return false };
-        plain(kind) && plain(name) && (is_own_session(&self.session) || self.of != Of::Session)
+        plain(kind) && plain(name) && (is_own_session(&self.session) || self.of != NamedPart::Session)
     }
 
     /// Looks the name up in a record. `reader`: makes a reader of it.
@@ -142,9 +143,9 @@ impl Name {
     ///
     /// # Errors
     /// [`NotFound`].
-    pub fn find(&self, text: &str, reader: impl Fn() -> Reader) -> Result<Found, NotFound> {
+    pub fn find(&self, text: &str, reader: impl Fn() -> LogReader) -> Result<NamedRecord, NotFound> {
         let mut fits = BTreeSet::new();
-        let mut about = About::new(&self.session, self.of);
+        let mut about = SessionLines::new(&self.session, self.of);
         from_end(&mut reader(), |line| {
             if line.session.starts_with(&self.session) && self.is_meant(&line) {
                 about.is_meant |= line.session == self.session;
@@ -159,7 +160,7 @@ impl Name {
             return about.found().ok_or_else(|| NotFound::Nothing(text.to_owned()));
         }
         let session = one_of(text, fits)?;
-        let mut about = About::new(&session, self.of);
+        let mut about = SessionLines::new(&session, self.of);
         from_end(&mut reader(), |line| {
             about.is_meant |= line.session == session && self.is_meant(&line);
             about.take(line);
@@ -169,18 +170,18 @@ impl Name {
     }
 
     /// Returns true if a line of a fitting session is about the part that is meant.
-    fn is_meant(&self, line: &Line) -> bool {
+    fn is_meant(&self, line: &AuditLine) -> bool {
         match (self.of, &line.event) {
-            (Of::Session, AuditEvent::Start(_) | AuditEvent::End(_)) => true,
-            (Of::Call(id), AuditEvent::Decision(_)) => line.id == Some(id),
-            (Of::Shell(id, n), AuditEvent::Outcome(outcome)) => {
+            (NamedPart::Session, AuditEvent::Start(_) | AuditEvent::End(_)) => true,
+            (NamedPart::Call(id), AuditEvent::Decision(_)) => line.id == Some(id),
+            (NamedPart::Shell(id, n), AuditEvent::Outcome(outcome)) => {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, ':', n))
             }
-            (Of::ShellWayOut(id, n), AuditEvent::Outcome(outcome)) => {
+            (NamedPart::ShellWayOut(id, n), AuditEvent::Outcome(outcome)) => {
                 line.id == Some(id) && outcome.denials.iter().any(|denial| is_nth(denial, 'n', n))
             }
-            (Of::Run(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'k', n),
-            (Of::WayOut(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'n', n),
+            (NamedPart::Run(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'k', n),
+            (NamedPart::WayOut(n), AuditEvent::Refusal(refusal)) => is_nth(&refusal.denial, 'n', n),
             _ => false,
         }
     }
@@ -214,7 +215,7 @@ fn one_of(text: &str, fits: BTreeSet<String>) -> Result<String, NotFound> {
 }
 
 /// Hands on lines from the end until `is_enough` says so.
-fn from_end(reader: &mut Reader, mut is_enough: impl FnMut(Line) -> bool) -> io::Result<()> {
+fn from_end(reader: &mut LogReader, mut is_enough: impl FnMut(AuditLine) -> bool) -> io::Result<()> {
     reader.from_end(|read| {
         let enough = match read {
             Read::Line(line, _) => is_enough(line),
@@ -229,7 +230,7 @@ fn from_end(reader: &mut Reader, mut is_enough: impl FnMut(Line) -> bool) -> io:
 ///
 /// # Errors
 /// When the record cannot be read.
-pub fn last_no(reader: &mut Reader) -> io::Result<Option<String>> {
+pub fn last_no(reader: &mut LogReader) -> io::Result<Option<String>> {
     // Calls of which a later line says what came of them.
     let (mut settled, mut last) = (HashSet::new(), None);
     reader.from_end(|read| {
@@ -242,7 +243,7 @@ pub fn last_no(reader: &mut Reader) -> io::Result<Option<String>> {
 }
 
 /// The no that a line says, if it says one and no later line of the same call takes it back.
-fn no(line: Line, settled: &mut HashSet<String>) -> Option<String> {
+fn no(line: AuditLine, settled: &mut HashSet<String>) -> Option<String> {
     let call = line.call();
     match line.event {
         AuditEvent::Refusal(refusal) => Some(refusal.denial.id),
@@ -270,39 +271,41 @@ fn no(line: Line, settled: &mut HashSet<String>) -> Option<String> {
 const OTHERS_IN_A_ROW: u32 = 1000;
 
 /// The lines of one session that are about what is meant, the last one first.
-struct About<'a> {
+struct SessionLines<'a> {
     session: &'a str,
-    of: Of,
+    of: NamedPart,
     /// A line says that the session has what is meant.
     is_meant: bool,
     /// The session is one of ours and its start was passed: nothing of it stands before.
     is_begun: bool,
     /// Lines about the call.
-    lines: Vec<Line>,
+    lines: Vec<AuditLine>,
     /// Lines in a row that are about something else.
     others: u32,
     ran: RunHistory,
 }
 
-impl<'a> About<'a> {
-    fn new(session: &'a str, of: Of) -> Self {
+impl<'a> SessionLines<'a> {
+    fn new(session: &'a str, of: NamedPart) -> Self {
         let ran = RunHistory { session: session.to_owned(), ..RunHistory::default() };
         Self { session, of, is_meant: false, is_begun: false, lines: Vec::new(), others: 0, ran }
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, line: AuditLine) {
         self.others = self.others.saturating_add(1);
         if line.session != self.session {
             return;
         }
         self.is_begun |= matches!(line.event, AuditEvent::Start(_)) && is_own_session(self.session);
         match self.of {
-            Of::Call(id) | Of::Shell(id, _) | Of::ShellWayOut(id, _) if line.id == Some(id) => {
+            NamedPart::Call(id) | NamedPart::Shell(id, _) | NamedPart::ShellWayOut(id, _)
+                if line.id == Some(id) =>
+            {
                 self.others = 0;
                 self.lines.push(line);
             }
-            Of::Session | Of::Run(_) | Of::WayOut(_) => self.add_to_run(line),
-            Of::Call(_) | Of::Shell(..) | Of::ShellWayOut(..) => {}
+            NamedPart::Session | NamedPart::Run(_) | NamedPart::WayOut(_) => self.add_to_run(line),
+            NamedPart::Call(_) | NamedPart::Shell(..) | NamedPart::ShellWayOut(..) => {}
         }
     }
 
@@ -314,7 +317,7 @@ impl<'a> About<'a> {
         self.is_begun || (self.others >= OTHERS_IN_A_ROW && is_whole_call(&self.lines))
     }
 
-    fn add_to_run(&mut self, line: Line) {
+    fn add_to_run(&mut self, line: AuditLine) {
         let (at, name) = (line.at, line.call());
         match line.event {
             AuditEvent::Start(start) if self.ran.start.is_none() => {
@@ -330,32 +333,32 @@ impl<'a> About<'a> {
         }
     }
 
-    fn found(self) -> Option<Found> {
+    fn found(self) -> Option<NamedRecord> {
         let Self { of, lines, mut ran, .. } = self;
         ran.refused.reverse();
         ran.calls.reverse();
         Some(match of {
-            Of::Call(_) => Found::Call(Box::new(CallHistory::from_lines(lines)?)),
-            Of::Shell(_, n) | Of::ShellWayOut(_, n) => {
-                let before = if matches!(of, Of::Shell(..)) { ':' } else { 'n' };
+            NamedPart::Call(_) => NamedRecord::Call(Box::new(CallHistory::from_lines(lines)?)),
+            NamedPart::Shell(_, n) | NamedPart::ShellWayOut(_, n) => {
+                let before = if matches!(of, NamedPart::Shell(..)) { ':' } else { 'n' };
                 let history = CallHistory::from_lines(lines)?;
                 let mut denials = history.outcome.iter().flat_map(|outcome| &outcome.denials);
                 let denial = denials.find(|denial| is_nth(denial, before, n))?.clone();
-                Found::OfCall(Box::new(denial), Box::new(history))
+                NamedRecord::OfCall(Box::new(denial), Box::new(history))
             }
-            Of::Run(n) | Of::WayOut(n) => {
-                let before = if matches!(of, Of::Run(_)) { 'k' } else { 'n' };
+            NamedPart::Run(n) | NamedPart::WayOut(n) => {
+                let before = if matches!(of, NamedPart::Run(_)) { 'k' } else { 'n' };
                 let denial = ran.refused.iter().find(|denial| is_nth(denial, before, n))?.clone();
-                Found::OfRun(Box::new(denial), Box::new(ran))
+                NamedRecord::OfRun(Box::new(denial), Box::new(ran))
             }
-            Of::Session => Found::Run(Box::new(ran)),
+            NamedPart::Session => NamedRecord::Run(Box::new(ran)),
         })
     }
 }
 
 impl CallHistory {
     /// The call of some lines, the last one first.
-    fn from_lines(lines: Vec<Line>) -> Option<Self> {
+    fn from_lines(lines: Vec<AuditLine>) -> Option<Self> {
         let (mut calls, mut call, mut not_written, mut outcome) = (Calls::default(), None, Vec::new(), None);
         for line in lines.into_iter().rev() {
             match line.event {
@@ -374,9 +377,9 @@ impl CallHistory {
 }
 
 /// Returns true if no line of the call speaks of an earlier one that is not among them.
-fn is_whole_call(lines: &[Line]) -> bool {
+fn is_whole_call(lines: &[AuditLine]) -> bool {
     let answers = lines.iter().filter(|line| matches!(line.event, AuditEvent::Answer(_))).count();
-    let rulings = || lines.iter().filter_map(Line::decision);
+    let rulings = || lines.iter().filter_map(AuditLine::decision);
     let questions = rulings().filter(|decision| decision.ruling == Ruled::Question).count();
     let is_settled = rulings()
         .any(|decision| decision.ruling != Ruled::Question && decision.decision.as_deref() == Some("ask"));
@@ -394,16 +397,16 @@ mod tests {
 
     #[test]
     fn names_are_taken_apart() {
-        let name = |session: &str, of: Of| Some(Name { session: session.to_owned(), of });
+        let name = |session: &str, of: NamedPart| Some(RecordName { session: session.to_owned(), of });
         for (text, expected) in [
-            ("call-abc:3", name("call-abc", Of::Call(3))),
-            ("call-abc:3:2", name("call-abc", Of::Shell(3, 2))),
-            ("run-abc:k12", name("run-abc", Of::Run(12))),
-            ("run-abc:n3", name("run-abc", Of::WayOut(3))),
-            ("call-abc:2:n3", name("call-abc", Of::ShellWayOut(2, 3))),
-            ("run-abc", name("run-abc", Of::Session)),
-            ("a:b:3", name("a:b", Of::Call(3))),
-            ("a:3:k1", name("a:3", Of::Run(1))),
+            ("call-abc:3", name("call-abc", NamedPart::Call(3))),
+            ("call-abc:3:2", name("call-abc", NamedPart::Shell(3, 2))),
+            ("run-abc:k12", name("run-abc", NamedPart::Run(12))),
+            ("run-abc:n3", name("run-abc", NamedPart::WayOut(3))),
+            ("call-abc:2:n3", name("call-abc", NamedPart::ShellWayOut(2, 3))),
+            ("run-abc", name("run-abc", NamedPart::Session)),
+            ("a:b:3", name("a:b", NamedPart::Call(3))),
+            ("a:3:k1", name("a:3", NamedPart::Run(1))),
             (":3", None),
             ("a:x", None),
             ("a:", None),
@@ -412,7 +415,7 @@ mod tests {
             ("a:99999999999999999999", None),
             ("", None),
         ] {
-            assert_eq!(Name::parse(text), expected, "{text}");
+            assert_eq!(RecordName::parse(text), expected, "{text}");
         }
         for (text, plain) in [
             ("call-abc:3", true),
@@ -426,7 +429,7 @@ mod tests {
             ("github.com:443", false),
             ("localhost:80", false),
         ] {
-            assert_eq!(Name::parse(text).unwrap().is_plain(), plain, "{text}");
+            assert_eq!(RecordName::parse(text).unwrap().is_plain(), plain, "{text}");
         }
     }
 
@@ -464,35 +467,35 @@ mod tests {
         bed
     }
 
-    fn found(bed: &tempfile::TempDir, text: &str) -> Result<Found, NotFound> {
-        let reader = || Reader::of_record(&Ambient::claim(), bed.path());
-        Name::parse(text).unwrap().find(text, reader)
+    fn found(bed: &tempfile::TempDir, text: &str) -> Result<NamedRecord, NotFound> {
+        let reader = || LogReader::of_record(&Ambient::claim(), bed.path());
+        RecordName::parse(text).unwrap().find(text, reader)
     }
 
     #[test]
     fn each_kind_of_name_is_found_in_every_file() {
         let bed = record();
-        let Ok(Found::Call(told)) = found(&bed, "call-abc:1") else { panic!() };
+        let Ok(NamedRecord::Call(told)) = found(&bed, "call-abc:1") else { panic!() };
         assert_eq!((told.call.ruling, told.call.answers.len()), (Ruled::Refusal, 1));
         assert_eq!(told.call.judged.rule.as_deref(), Some("R"));
-        let Ok(Found::OfCall(denial, told)) = found(&bed, "call-abd:2:1") else { panic!() };
+        let Ok(NamedRecord::OfCall(denial, told)) = found(&bed, "call-abd:2:1") else { panic!() };
         assert_eq!((denial.id.as_str(), told.call.name.as_str()), ("call-abd:2:1", "call-abd:2"));
-        let Ok(Found::OfRun(denial, ran)) = found(&bed, "run-x:k1") else { panic!() };
+        let Ok(NamedRecord::OfRun(denial, ran)) = found(&bed, "run-x:k1") else { panic!() };
         assert_eq!((denial.id.as_str(), ran.start.unwrap().folder.as_str()), ("run-x:k1", "/w"));
-        let Ok(Found::Run(ran)) = found(&bed, "run-x") else { panic!() };
+        let Ok(NamedRecord::Run(ran)) = found(&bed, "run-x") else { panic!() };
         assert_eq!(
             (ran.refused.len(), ran.calls, ran.end.unwrap().exit),
             (1, vec!["run-x:1".to_owned()], Some(3))
         );
-        assert!(matches!(found(&bed, "run-x:1"), Ok(Found::Call(_))), "what a process was asked about");
+        assert!(matches!(found(&bed, "run-x:1"), Ok(NamedRecord::Call(_))), "what a process was asked about");
     }
 
     #[test]
     fn the_beginning_of_a_name_does_where_it_fits_one() {
         let bed = record();
-        assert!(matches!(found(&bed, "call-a:1"), Ok(Found::Call(_))), "one alone has a first call");
-        assert!(matches!(found(&bed, "call-abd:2:11"), Ok(Found::OfCall(..))));
-        assert!(matches!(found(&bed, "r:k1"), Ok(Found::OfRun(..))));
+        assert!(matches!(found(&bed, "call-a:1"), Ok(NamedRecord::Call(_))), "one alone has a first call");
+        assert!(matches!(found(&bed, "call-abd:2:11"), Ok(NamedRecord::OfCall(..))));
+        assert!(matches!(found(&bed, "r:k1"), Ok(NamedRecord::OfRun(..))));
         assert!(matches!(found(&bed, "call-a:3"), Err(NotFound::Nothing(_))));
         assert!(matches!(found(&bed, "call-abd:2:2"), Err(NotFound::Nothing(_))));
         let more = line("call-abe", &json!({"id": 1, "kind": "decision", "ruling": "permit"}));
@@ -501,7 +504,7 @@ mod tests {
         let Err(NotFound::Several { names, .. }) = found(&bed, "call-a:1") else { panic!() };
         assert_eq!(names, ["call-abc", "call-abe"]);
         // A whole name is meant, though another begins with it.
-        assert!(matches!(found(&bed, "call-abc:1"), Ok(Found::Call(_))));
+        assert!(matches!(found(&bed, "call-abc:1"), Ok(NamedRecord::Call(_))));
     }
 
     /// What is looked up by a whole name is near the end; what stands before costs nothing, however much it is.
@@ -532,10 +535,10 @@ mod tests {
         // Enough lines before all of it.
         fs::write(bed.path().join("record.jsonl"), others(5000) + &text.concat()).unwrap();
         let begun = std::time::Instant::now();
-        let Ok(Found::Call(told)) = found(&bed, "call-a:1") else { panic!() };
+        let Ok(NamedRecord::Call(told)) = found(&bed, "call-a:1") else { panic!() };
         assert_eq!((told.call.asked, told.call.answers.len(), told.outcome.is_some()), (1, 1, true));
-        assert!(matches!(found(&bed, "run-e9qryy4sncxt:k1"), Ok(Found::OfRun(..))));
-        let Ok(Found::Run(ran)) = found(&bed, "run-e9qryy4sncxt") else { panic!() };
+        assert!(matches!(found(&bed, "run-e9qryy4sncxt:k1"), Ok(NamedRecord::OfRun(..))));
+        let Ok(NamedRecord::Run(ran)) = found(&bed, "run-e9qryy4sncxt") else { panic!() };
         assert_eq!((ran.refused.len(), ran.start.unwrap().folder.as_str()), (1, "/w"));
         assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
     }
@@ -543,7 +546,7 @@ mod tests {
     #[test]
     fn the_last_no_is_the_last_of_any_layer() {
         let bed = record();
-        let last = || last_no(&mut Reader::of_record(&Ambient::claim(), bed.path())).unwrap();
+        let last = || last_no(&mut LogReader::of_record(&Ambient::claim(), bed.path())).unwrap();
         assert_eq!(last().as_deref(), Some("run-x:k1"));
         let add = |more: &Value| {
             let text = fs::read_to_string(bed.path().join("record.jsonl")).unwrap();

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use pinfold_paths::Ambient;
 
-use super::Line;
+use super::AuditLine;
 use super::backwards::Backwards;
 use super::time_search::TimeSearch;
 use crate::audit::event::AuditEvent;
@@ -20,17 +20,17 @@ use crate::audit::ledger;
 /// Reads what is there, and goes on from where it ended when it is asked again. Files that are put aside meanwhile are
 /// followed.
 #[derive(Debug)]
-pub struct Reader {
-    of: Of,
+pub struct LogReader {
+    of: LogSource,
     /// The position in each file, by its device and inode: it keeps them when it is put aside.
-    read: HashMap<(u64, u64), Position>,
+    read: HashMap<(u64, u64), ReadPosition>,
     /// Bytes at the end that were no whole line when it was read last.
     unfinished: u64,
 }
 
 /// The source.
 #[derive(Debug)]
-enum Of {
+enum LogSource {
     /// A record with all its files.
     Record(PathBuf),
     /// One file.
@@ -38,13 +38,13 @@ enum Of {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Position {
+struct ReadPosition {
     bytes: u64,
     /// `None` where it was read from its end.
     lines: Option<u64>,
 }
 
-impl Default for Position {
+impl Default for ReadPosition {
     fn default() -> Self {
         Self { bytes: 0, lines: Some(0) }
     }
@@ -55,7 +55,7 @@ impl Default for Position {
 #[expect(clippy::large_enum_variant, reason = "nearly all are lines, one at a time")]
 pub enum Read<'a> {
     /// The line as it is understood, and as it stands there.
-    Line(Line, &'a str),
+    Line(AuditLine, &'a str),
     /// A line that no journal wrote.
     Damaged(Damage),
 }
@@ -83,18 +83,18 @@ impl fmt::Display for Damage {
     }
 }
 
-impl Reader {
+impl LogReader {
     /// The record in a directory, with the files that were put aside. Nothing there is no error.
     pub fn of_record(_: &Ambient, directory: impl Into<PathBuf>) -> Self {
-        Self::new(Of::Record(directory.into()))
+        Self::new(LogSource::Record(directory.into()))
     }
 
     /// One file.
     pub fn of_file(_: &Ambient, file: impl Into<PathBuf>) -> Self {
-        Self::new(Of::File(file.into()))
+        Self::new(LogSource::File(file.into()))
     }
 
-    fn new(of: Of) -> Self {
+    fn new(of: LogSource) -> Self {
         Self { of, read: HashMap::new(), unfinished: 0 }
     }
 
@@ -106,8 +106,8 @@ impl Reader {
 
     fn files(&self) -> io::Result<Vec<(PathBuf, File)>> {
         match &self.of {
-            Of::Record(directory) => ledger::opened(directory),
-            Of::File(path) => Ok(vec![(path.clone(), File::open(path)?)]),
+            LogSource::Record(directory) => ledger::opened(directory),
+            LogSource::File(path) => Ok(vec![(path.clone(), File::open(path)?)]),
         }
     }
 
@@ -129,7 +129,7 @@ impl Reader {
             if index == 0 {
                 self.unfinished = metadata.len() - bytes;
             }
-            let position = Position { bytes, lines: (bytes == 0).then_some(0) };
+            let position = ReadPosition { bytes, lines: (bytes == 0).then_some(0) };
             self.read.insert((metadata.dev(), metadata.ino()), position);
             if enough.is_continue() {
                 enough = last_lines(&path, &mut lines, &mut take)?;
@@ -151,7 +151,7 @@ impl Reader {
         for (_, file) in self.files()?.into_iter().rev() {
             let metadata = file.metadata()?;
             let bytes = search.first_line(&mut Backwards::new(&file, metadata.len())?)?;
-            let position = Position { bytes, lines: (bytes == 0).then_some(0) };
+            let position = ReadPosition { bytes, lines: (bytes == 0).then_some(0) };
             self.read.insert((metadata.dev(), metadata.ino()), position);
         }
         Ok(())
@@ -181,7 +181,7 @@ impl Reader {
 fn lines<E: From<io::Error>>(
     path: &Path,
     mut file: File,
-    at: &mut Position,
+    at: &mut ReadPosition,
     take: &mut impl FnMut(Read<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     file.seek(SeekFrom::Start(at.bytes))?;
@@ -241,12 +241,12 @@ fn last_lines<E: From<io::Error>>(
 
 const TOO_LONG: &str = "it is longer than any line of a record";
 
-fn parsed(line: &[u8]) -> Result<(Line, &str), String> {
+fn parsed(line: &[u8]) -> Result<(AuditLine, &str), String> {
     let text = std::str::from_utf8(line).map_err(|e| e.to_string())?;
-    Line::parse(line).map(|line| (line, text))
+    AuditLine::parse(line).map(|line| (line, text))
 }
 
-fn closes_off(line: &Line) -> bool {
+fn closes_off(line: &AuditLine) -> bool {
     matches!(&line.event, AuditEvent::Note(note) if note.note == "torn")
 }
 
@@ -266,7 +266,7 @@ mod tests {
     }
 
     /// The calls and the damages of what was not read before.
-    fn rest(reader: &mut Reader) -> (Vec<u64>, Vec<String>) {
+    fn rest(reader: &mut LogReader) -> (Vec<u64>, Vec<String>) {
         let (mut calls, mut damages) = (Vec::new(), Vec::new());
         reader
             .each(|read| {
@@ -287,7 +287,7 @@ mod tests {
     fn lines_are_read_once_over_files_that_are_put_aside() {
         let bed = tempfile::tempdir().unwrap();
         let ambient = Ambient::claim();
-        let mut reader = Reader::of_record(&ambient, bed.path().join("record"));
+        let mut reader = LogReader::of_record(&ambient, bed.path().join("record"));
         assert_eq!(rest(&mut reader), (vec![], vec![]));
         let limits = Limits { max_size: 2000, keep: 100 };
         let ledger = Ledger::open(&ambient, bed.path().join("record"), limits).unwrap();
@@ -299,7 +299,7 @@ mod tests {
             }
             assert_eq!(rest(&mut reader), ((expected - 7..expected).collect(), vec![]));
         }
-        let mut anew = Reader::of_record(&ambient, bed.path().join("record"));
+        let mut anew = LogReader::of_record(&ambient, bed.path().join("record"));
         assert_eq!(rest(&mut anew).0, (0..expected).collect::<Vec<_>>());
         assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
     }
@@ -325,7 +325,7 @@ mod tests {
         text.extend(b"\xff\xfe\n");
         text.extend(line(9).as_bytes());
         fs::write(&path, text).unwrap();
-        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
         let damaged = ["r.jsonl:2", "r.jsonl:3", "r.jsonl:7", "r.jsonl:8"];
         assert_eq!(rest(&mut reader), (vec![1, 4], damaged.map(str::to_owned).to_vec()));
         // The half line at the end was being written.
@@ -335,7 +335,7 @@ mod tests {
     }
 
     /// The same from the end, at most so many lines: calls and damages, the last one first.
-    fn last(reader: &mut Reader, most: usize) -> (Vec<u64>, usize) {
+    fn last(reader: &mut LogReader, most: usize) -> (Vec<u64>, usize) {
         let (mut calls, mut damages) = (Vec::new(), 0);
         reader
             .from_end(|read| {
@@ -356,13 +356,13 @@ mod tests {
         let ambient = Ambient::claim();
         let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 100 }).unwrap();
         (0..40).for_each(|n| ledger.append(&some(n)).unwrap());
-        let mut reader = Reader::of_record(&ambient, bed.path());
+        let mut reader = LogReader::of_record(&ambient, bed.path());
         assert_eq!(last(&mut reader, 30), ((10..40).rev().collect(), 0), "over several files");
         assert_eq!(rest(&mut reader), (vec![], vec![]), "what is older counts as read");
         ledger.append(&some(40)).unwrap();
         assert_eq!(rest(&mut reader), (vec![40], vec![]));
         assert_eq!(last(&mut reader, usize::MAX).0.len(), 41);
-        assert_eq!(last(&mut Reader::of_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
+        assert_eq!(last(&mut LogReader::of_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
     }
 
     /// A line of this number, written so many seconds after the epoch.
@@ -370,7 +370,7 @@ mod tests {
         Record { at: Timestamp::from_second(second).unwrap(), ..some(id) }
     }
 
-    fn read_since(reader: &mut Reader, second: i64) -> (Vec<u64>, Vec<String>) {
+    fn read_since(reader: &mut LogReader, second: i64) -> (Vec<u64>, Vec<String>) {
         reader.skip_before(Timestamp::from_second(second).unwrap()).unwrap();
         rest(reader)
     }
@@ -383,18 +383,18 @@ mod tests {
         (0..40).for_each(|n| ledger.append(&at(n, 100 + i64::try_from(n).unwrap())).unwrap());
         assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
         for first in [0, 1, 7, 20, 38, 39, 40, 99] {
-            let mut reader = Reader::of_record(&ambient, bed.path());
+            let mut reader = LogReader::of_record(&ambient, bed.path());
             let found = read_since(&mut reader, 100 + i64::try_from(first).unwrap());
             assert_eq!(found, ((first..40).collect(), vec![]));
             assert_eq!(rest(&mut reader), (vec![], vec![]));
         }
-        let mut reader = Reader::of_record(&ambient, bed.path());
+        let mut reader = LogReader::of_record(&ambient, bed.path());
         reader.skip_before(Timestamp::from_second(138).unwrap()).unwrap();
         // Written while it is read, over a file that is put aside.
         (40..60).for_each(|n| ledger.append(&at(n, 0)).unwrap());
         assert_eq!(rest(&mut reader), ((38..60).collect(), vec![]));
         assert_eq!(
-            read_since(&mut Reader::of_record(&ambient, bed.path().join("none")), 0),
+            read_since(&mut LogReader::of_record(&ambient, bed.path().join("none")), 0),
             (vec![], vec![])
         );
     }
@@ -411,7 +411,7 @@ mod tests {
         };
         let found = |between: u64, second| {
             fs::write(&path, text(between)).unwrap();
-            let mut reader = Reader::of_file(&Ambient::claim(), &path);
+            let mut reader = LogReader::of_file(&Ambient::claim(), &path);
             let (ids, damages) = read_since(&mut reader, second);
             assert_eq!(reader.unfinished(), 10);
             (ids.into_iter().filter(|id| *id != 7).collect::<Vec<_>>(), damages.len())
@@ -433,7 +433,7 @@ mod tests {
         let torn = serde_json::to_string(&torn).unwrap() + "\n";
         let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
         fs::write(&path, [text.as_bytes(), b"\xff\n{\"v\":2,\"ki"].concat()).unwrap();
-        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
         assert_eq!(last(&mut reader, usize::MAX), (vec![9, 1], 3), "but for what was closed off");
         assert_eq!(reader.unfinished(), 10, "half a line at the end");
         assert_eq!(last(&mut reader, 2), (vec![9], 1), "only as far as it is read");
@@ -452,7 +452,7 @@ mod tests {
             file.write_all(format!("\n{}", serde_json::to_string(&some(ms)).unwrap()).as_bytes()).unwrap();
         }
         file.write_all(b"\n").unwrap();
-        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
         let begun = std::time::Instant::now();
         assert_eq!(last(&mut reader, 99).0.len(), 99);
         assert!(begun.elapsed() < std::time::Duration::from_millis(100), "{:?}", begun.elapsed());
@@ -463,7 +463,7 @@ mod tests {
             file.write_all((serde_json::to_string(&at(n, 0)).unwrap() + "\n").as_bytes()).unwrap();
         });
         file.write_all((serde_json::to_string(&at(5, 9)).unwrap() + "\n").as_bytes()).unwrap();
-        let mut reader = Reader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
         assert_eq!(read_since(&mut reader, 9).0, [5]);
         assert!(begun.elapsed() < std::time::Duration::from_millis(500), "{:?}", begun.elapsed());
     }

@@ -5,17 +5,17 @@ use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
 use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
 
-use super::counts::Counts;
-use super::running::{Grant, Running};
+use super::counts::RuleCounts;
+use super::running::{RunningGrant, RunningSessions};
 use crate::exit::Failure;
 use crate::{record, settings};
 
 /// Rules and settings, grants, trust.
-pub(crate) struct Held {
+pub(crate) struct EffectivePermissions {
     pub(crate) merged: Merged,
     /// Number of decisions of each of its rules, in their order; `None` where no audit log can be read.
     pub(crate) decided: Option<Vec<u64>>,
-    pub(crate) grants: Vec<Grant>,
+    pub(crate) grants: Vec<RunningGrant>,
     /// Why some sessions that run could not be asked.
     pub(crate) unreached: Vec<String>,
     /// Folders that the record of trust names.
@@ -25,15 +25,15 @@ pub(crate) struct Held {
     pub(crate) no_trust: Option<String>,
 }
 
-impl Held {
+impl EffectivePermissions {
     pub(crate) fn now(locations: &Locations) -> Result<Self, Failure> {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
-        let (grants, unreached) = Running::all().grants();
+        let (grants, unreached) = RunningSessions::all().grants();
         let trust = Trust::of(&ambient, locations).unwrap_or_default();
         let counts = record::reader()
             .ok()
-            .and_then(|mut reader| Counts::read(&mut reader, locations.project.as_deref()).ok());
+            .and_then(|mut reader| RuleCounts::read(&mut reader, locations.project.as_deref()).ok());
         Ok(Self {
             decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
             grants,
@@ -45,7 +45,7 @@ impl Held {
         })
     }
 
-    /// Returns how often a rule decided, by its place in the list.
+    /// Returns the number of decisions of a rule, by its index in the list.
     pub(crate) fn decided(&self, rule: usize) -> Option<u64> {
         self.decided.as_ref().and_then(|counts| counts.get(rule)).copied()
     }

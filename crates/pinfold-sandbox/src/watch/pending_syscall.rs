@@ -1,4 +1,4 @@
-//! A call that waits for an answer, whoever gives it and whenever.
+//! A pending system call, which waits for an answer from any thread.
 //!
 //! Promise: it is answered once; dropped unanswered it is refused. A caller that is gone is answered nothing.
 
@@ -13,10 +13,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::call::{Call, Caller, Deed, Opening};
+use super::call::{Caller, Deed, Opening, Syscall};
 use super::rights::without_capabilities;
 use crate::program::program_of;
-use crate::sys::{self, Answer, Pid};
+use crate::sys::{self, NotifyResponse, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
 const MOST: usize = 256;
@@ -25,22 +25,22 @@ const MOST: usize = 256;
 const COMMAND_LINE: u64 = 16 * 1024;
 
 /// A call that waits. It can be answered from any thread, while others are asked about theirs.
-pub struct Held {
-    call: Call,
+pub struct PendingSyscall {
+    call: Syscall,
     /// None once it was answered.
-    waiting: Option<Waiting>,
+    waiting: Option<Unanswered>,
 }
 
-struct Waiting {
+struct Unanswered {
     listener: Arc<OwnedFd>,
     id: u64,
-    _place: Place,
+    _place: PendingSlot,
 }
 
 /// A place among those that wait.
-struct Place(Arc<AtomicUsize>);
+struct PendingSlot(Arc<AtomicUsize>);
 
-impl Place {
+impl PendingSlot {
     fn take(waiting: &Arc<AtomicUsize>) -> Option<Self> {
         let free = |n: usize| (n < MOST).then_some(n + 1);
         waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).ok()?;
@@ -48,13 +48,13 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for PendingSlot {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
-/// What calls are held by: the same for every one of a run.
+/// State that all pending system calls of a run share.
 pub(super) struct Holding {
     /// The mount namespace of the run. A path of another one means something else.
     view: u32,
@@ -66,7 +66,7 @@ impl Holding {
         Self { view, waiting: Arc::default() }
     }
 
-    /// Returns whether anybody waits.
+    /// Returns whether any system call waits.
     pub(super) fn is_in_use(&self) -> bool {
         self.waiting.load(Ordering::Relaxed) > 0
     }
@@ -80,14 +80,17 @@ impl Holding {
     }
 
     /// Holds a call, unless too many are held already.
-    pub(super) fn hold(&self, listener: &Arc<OwnedFd>, id: u64, call: Call) -> Option<Held> {
-        let place = Place::take(&self.waiting)?;
-        Some(Held { call, waiting: Some(Waiting { listener: Arc::clone(listener), id, _place: place }) })
+    pub(super) fn hold(&self, listener: &Arc<OwnedFd>, id: u64, call: Syscall) -> Option<PendingSyscall> {
+        let place = PendingSlot::take(&self.waiting)?;
+        Some(PendingSyscall {
+            call,
+            waiting: Some(Unanswered { listener: Arc::clone(listener), id, _place: place }),
+        })
     }
 }
 
 impl Caller {
-    /// Who a process is, by its number outside or that of a thread; `None` when it is gone.
+    /// Reads the identity of a process by its number outside or that of a thread; `None` when it is gone.
     pub fn of(pid: i32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
@@ -106,13 +109,13 @@ fn command_line(pid: Pid) -> Vec<OsString> {
     text.split(|byte| *byte == 0).map(|word| OsStringExt::from_vec(word.to_vec())).collect()
 }
 
-impl Held {
+impl PendingSyscall {
     /// The call.
-    pub fn call(&self) -> &Call {
+    pub fn call(&self) -> &Syscall {
         &self.call
     }
 
-    /// Returns whether the caller still waits. To be asked right before the deed: for somebody who is gone nothing is done.
+    /// Returns whether the caller still waits. To be called right before the operation: for a process that is gone nothing is done.
     pub fn is_waiting(&self) -> bool {
         self.waiting.as_ref().is_some_and(|w| sys::still_asking(w.listener.as_fd(), w.id))
     }
@@ -140,19 +143,19 @@ impl Held {
         folder && same(below).is_some() && self.is_waiting()
     }
 
-    /// The call goes on as if nobody had held it, and meets the walls.
+    /// Continues the call, which the sandbox then decides.
     pub fn go_on(mut self) {
-        self.answer(Answer::GoOn);
+        self.answer(NotifyResponse::GoOn);
     }
 
     /// The call fails with this error number.
     pub fn refuse(mut self, errno: i32) {
-        self.answer(Answer::Fail(errno));
+        self.answer(NotifyResponse::Fail(errno));
     }
 
     /// The call was done, and returns zero.
     pub fn done(mut self) {
-        self.answer(Answer::Done);
+        self.answer(NotifyResponse::Done);
     }
 
     /// The call returns this descriptor, which becomes the caller's.
@@ -165,13 +168,12 @@ impl Held {
         let handed = sys::answer_with(waiting.listener.as_fd(), waiting.id, fd, close_on_exec);
         match &handed {
             Ok(()) => self.waiting = None,
-            Err(error) => self.answer(Answer::Fail(error.raw_os_error().unwrap_or(libc::EACCES))),
+            Err(error) => self.answer(NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EACCES))),
         }
         handed
     }
 
-    /// Does something with no more rights than the caller has: none of the capabilities of this process, which nobody
-    /// inside has, and with the caller's umask. This thread has a umask and a working directory of its own from then on.
+    /// Runs `deed` with no more rights than the caller has: without capabilities, as inside, and with the caller's umask. This thread has a umask and a working directory of its own from then on.
     ///
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
@@ -189,22 +191,22 @@ impl Held {
         })
     }
 
-    fn answer(&mut self, answer: Answer) {
+    fn answer(&mut self, answer: NotifyResponse) {
         if let Some(waiting) = self.waiting.take() {
-            // Whoever is gone hears nothing.
+            // A process that is gone gets no answer.
             let _ = sys::answer(waiting.listener.as_fd(), waiting.id, answer);
         }
     }
 }
 
-impl Drop for Held {
+impl Drop for PendingSyscall {
     fn drop(&mut self) {
-        self.answer(Answer::Fail(libc::EACCES));
+        self.answer(NotifyResponse::Fail(libc::EACCES));
     }
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for PendingSyscall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Held").field("call", &self.call).finish_non_exhaustive()
+        f.debug_struct("PendingSyscall").field("call", &self.call).finish_non_exhaustive()
     }
 }

@@ -1,0 +1,18 @@
+//! `WebFetch` in a build without the feature `web`: every call is refused.
+
+use pinfold::consent::Caller;
+use pinfold::policy::input::WebFetchInput;
+use pinfold::{Failure, RefusalCode, Targets};
+
+use crate::reply::Done;
+
+/// The tool can be carried out.
+pub(super) const IS_BUILT: bool = false;
+
+pub(super) fn perform(_: &WebFetchInput, _: &Targets, _: Caller<'_>) -> Result<Done, Failure> {
+    Err(Failure::plain(
+        RefusalCode::NotHeld,
+        "no page was fetched: this build has no fetcher (`pinfold-tools` without its feature `web`)",
+        "do without it, or tell the person which page you need",
+    ))
+}
