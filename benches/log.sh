@@ -5,7 +5,8 @@
 #   PINFOLD=path benches/log.sh            a binary that is there already (else: cargo build --release)
 #
 # Needs python3. Goal: 50 ms for each of them, however many lines there are. `-n 20` and `-f` never read more than the end;
-# `--since` reads what was written since, and the thousand lines before.
+# `--since` reads what was written since, and the thousand lines before; `why NAME`
+# to a thousand lines before the call.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 if [ -z "${PINFOLD:-}" ]; then
@@ -51,6 +52,11 @@ def whole(args):
     begun = time.perf_counter()
     subprocess.run([pinfold, "log", *args], env=env, cwd=bed, stdout=subprocess.DEVNULL, check=True)
     return time.perf_counter() - begun
+def why(args):
+    begun = time.perf_counter()
+    # Its exit code is the decision.
+    subprocess.run([pinfold, "why", *args], env=env, cwd=bed, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - begun
 
 print(f"{lines} lines in {number} files; ms, median and worst of 9")
 worst = 0
@@ -59,6 +65,8 @@ for name, measure, args in [
     ("log --since 10s", whole, ["--since", "10s"]),
     ("log --since 10m", whole, ["--since", "10m"]),
     ("log -f, to its first line", first_line, ["-f"]),
+    ("log stats --since 10m", whole, ["stats", "--since", "10m"]),
+    ("why NAME, near the end", why, [f"call-{(lines - 1) // 50:012d}:{(lines - 1) % 50}"]),
 ]:
     times = sorted(1e3 * measure(args) for _ in range(9))
     worst = max(worst, statistics.median(times))

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use pinfold::Ambient;
 use pinfold::Plan;
 use pinfold::policy::lint::Remark;
-use pinfold::policy::merge::{Ignored, Merged};
+use pinfold::policy::merge::{Ignored, Merged, Renamed};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Located, Source, WayIn};
@@ -95,7 +95,7 @@ pub(crate) fn json_of(merged: &Merged) -> Value {
     json!({
         "mode": located(&merged.mode),
         "bash": located(&merged.bash),
-        "immune": located(&merged.immune),
+        "always_ask": located(&merged.immune),
         "reads": located(&merged.reads),
         "ask_rules_in_bypass": located(&merged.ask_rules_in_bypass),
         "bypass_locked": merged.bypass_locked.is_some(),
@@ -134,17 +134,23 @@ fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
             let said = json!({"kind": "ignored", "rule": ignored.what, "text": ignored.why.to_string()});
             with_source(said, &ignored.source)
         };
-        let all: Vec<_> = merged.ignored.iter().map(ignored).chain(remarks.iter().map(remark)).collect();
+        let renamed = |renamed: &Renamed| {
+            let said = json!({"kind": "renamed", "rule": renamed.from, "text": renamed.to});
+            with_source(said, &renamed.source)
+        };
+        let counted = merged.renamed.iter().map(renamed).chain(remarks.iter().map(remark));
+        let all: Vec<_> = merged.ignored.iter().map(ignored).chain(counted).collect();
         serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
     } else {
         let ignored = merged.ignored.iter().map(ToString::to_string);
         ignored
+            .chain(merged.renamed.iter().map(ToString::to_string))
             .chain(remarks.iter().map(ToString::to_string))
             .map(|line| output::visible(&line) + "\n")
             .collect()
     };
     output::out(&text)?;
-    let nothing = remarks.is_empty() && merged.ignored.is_empty();
+    let nothing = remarks.is_empty() && merged.ignored.is_empty() && merged.renamed.is_empty();
     Ok(ExitCode::from(if nothing { DONE } else { FAILED }))
 }
 

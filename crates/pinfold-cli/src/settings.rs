@@ -71,6 +71,9 @@ pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Resul
 pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
     let loaded = read(locations, flags)?;
     told(&loaded.merged.ignored).into_iter().for_each(output::warn);
+    for renamed in &loaded.merged.renamed {
+        output::warn(output::visible(&renamed.to_string()));
+    }
     Ok(loaded)
 }
 

@@ -158,6 +158,72 @@ fn a_line_that_was_changed_is_named() {
 }
 
 #[test]
+fn damage_that_the_journal_noted_is_told_from_later_damage() {
+    let bed = Bed::new();
+    bed.make_calls();
+    let record = bed.record().join("record.jsonl");
+    let spoil = |more: &[u8]| fs::write(&record, [&fs::read(&record).unwrap(), more].concat()).unwrap();
+    let verify = |args: &[&str]| {
+        let output = bed.pinfold(&[&["log", "verify"], args].concat());
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    let line = fs::read_to_string(&record).unwrap().lines().count() + 1;
+    spoil(&[vec![0; 4096], b"\n".to_vec()].concat());
+    bed.make_calls();
+    let (code, told) = verify(&[]);
+    assert_eq!(code, Some(1), "{told}");
+    assert!(told.contains(&format!("record.jsonl:{line}: it has no seal")), "{told}");
+    assert!(told.contains(&format!("noted in line {line}")) && told.contains("keep the head"), "{told}");
+    let head = told.lines().find_map(|line| line.strip_prefix("head ")).unwrap().to_owned();
+    let (code, told) = verify(&["--head", &head]);
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        told.contains("holds but for damage") && told.contains(&format!("record.jsonl:{line}:")),
+        "{told}"
+    );
+    bed.make_calls();
+    assert_eq!(verify(&["--head", &head]).0, Some(0), "lines behind the head");
+    spoil(b"later\n");
+    bed.make_calls();
+    let (code, told) = verify(&["--head", &head, "--json"]);
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!((code, &told["holds"]), (Some(1), &false.into()), "{told}");
+    assert_eq!(told["found"]["breaks"].as_array().unwrap().len(), 2, "{told}");
+    assert_eq!(told["misfit"], {
+        let mut last = told["found"]["breaks"][1].clone();
+        last.as_object_mut().unwrap().retain(|key, _| !matches!(key.as_str(), "noted_by" | "goes_on"));
+        last
+    });
+}
+
+#[test]
+fn counts_since_a_moment_leave_out_what_was_asked_before() {
+    let bed = Bed::new();
+    bed.pinfold(&["call", "LS", "{}"]);
+    let record = bed.record().join("record.jsonl");
+    let line = |at: &str, id: u64, ruling: &str, decision: &str| {
+        format!(
+            r#"{{"v":2,"at":"2026-01-02T0{at}:00:00Z","session":"s","id":{id},"principal":"main","tool":"Bash","kind":"decision","decision":"{decision}","step":"s","ruling":"{ruling}"}}"#
+        ) + "\n"
+    };
+    let lines = [
+        line("1", 1, "permit", "allow"),
+        line("2", 2, "question", "ask"),
+        line("4", 2, "permit", "ask"),
+        line("5", 3, "question", "ask"),
+        line("6", 3, "permit", "ask"),
+        line("7", 4, "refusal", "deny"),
+    ];
+    fs::write(&record, lines.concat()).unwrap();
+    let counted = |args: &[&str]| -> Value {
+        serde_json::from_str(&bed.log(&[&["stats", "--json"], args].concat())).unwrap()
+    };
+    assert_eq!(counted(&[])["decisions"], 4);
+    let since = counted(&["--since", "2026-01-02T03:00:00Z"]);
+    assert_eq!((&since["decisions"], &since["asked"]), (&2.into(), &1.into()), "{since}");
+}
+
+#[test]
 fn what_was_decided_is_counted() {
     let bed = Bed::new();
     bed.make_calls();

@@ -12,8 +12,8 @@ use super::program::{self, Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::{
-    CommandClaim, CommandEffects, InnerLine, NotAllowlistable, SafeguardHit, Unknown, WorkFolder, builtin,
-    environment, hidden, is_system_path, links, opaque, words, wrapper,
+    CommandClaim, CommandEffects, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown, WorkFolder,
+    builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
 use crate::{Operation, Origin, PathClaim};
 use crate::{read_only, safeguard};
@@ -161,8 +161,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         let moved = found.folders.iter().any(|stand| stand.now != Base::Start);
         let allowable = self.readings.get(self.allowable).cloned().unwrap_or_default();
-        let read_only =
-            self.bars.is_empty() && read_only::is_read_only(command, &self.filled(&allowable), moved);
+        let filled = self.filled(&allowable);
+        let mut read_only = self.bars.is_empty() && read_only::is_read_only(command, &filled, moved);
+        let reads_in = (!read_only && self.bars.is_empty()).then(|| folders_read_in(command, &filled, found));
+        let reads_in =
+            reads_in.flatten().inspect(|folders| read_only = folders.is_empty()).unwrap_or_default();
         CommandClaim {
             span: command.span.clone(),
             allowable,
@@ -170,6 +173,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             bars: self.bars,
             safeguards: self.safeguards,
             read_only,
+            reads_in,
             inert,
             works_in: self.works_in,
             // What only reads was looked through word by word, and claims what it reads.
@@ -491,6 +495,25 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         found
     }
+}
+
+/// The folders other than that of the call in which a git that only reads may work. `None`: it does more, or where it works
+/// is known only by running.
+fn folders_read_in(command: &SimpleCommand, invocation: &Invocation, found: &Found) -> Option<Vec<PathText>> {
+    let sent = read_only::repository_folders(command, invocation)?;
+    let mut stands = found.folders.clone();
+    for folder in sent {
+        stands = stands.iter().flat_map(|stand| stand.moved(folder)).collect();
+    }
+    let mut folders = Vec::new();
+    for stand in stands {
+        match stand.now {
+            Base::Start => {}
+            Base::At(path) => folders.push(PathText::new(path)),
+            Base::Unknown => return None,
+        }
+    }
+    Some(folders)
 }
 
 fn add_safeguard(hits: &mut Vec<SafeguardHit>, hit: SafeguardHit) {

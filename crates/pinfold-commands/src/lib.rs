@@ -83,6 +83,9 @@ pub struct CommandClaim {
     pub safeguards: Vec<SafeguardHit>,
     /// It does nothing but read what it names, and says it.
     pub read_only: bool,
+    /// Folders that a `cd` or `-C` may lead it to: it does nothing but read where each of them is the folder of the call.
+    /// Empty where that does not count.
+    pub reads_in: Vec<PathText>,
     /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
     /// nothing else.
     pub inert: bool,
@@ -171,16 +174,16 @@ pub struct SafeguardHit {
     pub id: &'static str,
     /// One clause: `rewrites a remote branch`.
     pub about: &'static str,
-    /// Severity: which settings of `immune` keep it.
+    /// Severity: which settings of `alwaysAsk` keep it.
     pub severity: Severity,
 }
 
 /// How bad it would be, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Dangerous or suspicious; `immune: all` keeps it.
+    /// Dangerous or suspicious; `alwaysAsk: all` keeps it.
     Medium,
-    /// What is lost cannot be brought back: disks, history of others; `immune: unrecoverable` keeps it too.
+    /// What is lost cannot be brought back: disks, history of others; `alwaysAsk: unrecoverable` keeps it too.
     High,
     /// A root or home directory goes, or its kind: always kept.
     Critical,

@@ -28,6 +28,8 @@ pub struct CommandFact {
     pub bars: Vec<NotAllowlistable>,
     /// Facts about the places that it names, in the order of its claim.
     pub named: Vec<NamedFact>,
+    /// It only reads: each folder that it may be led to is the folder of the call, or the session's.
+    pub reads_at_home: bool,
 }
 
 /// Facts about a place that a command names.

@@ -100,7 +100,7 @@ pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher, Redefini
 pub use hosts::{HostMatch, Hosts};
 pub use judge::{Case, judge, path_decision, restricts_place};
 pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
-pub use merge::{Ignored, Layered, Merged, WhyIgnored, merge};
+pub use merge::{Ignored, Layered, Merged, Renamed, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use offer::{Offer, PartOffer, Width};
 pub use pattern::Bases;

@@ -73,6 +73,29 @@ pub struct Merged {
     pub tests: Vec<PolicyTest>,
     /// Settings that do not count.
     pub ignored: Vec<Ignored>,
+    /// Settings that are read by a former name.
+    pub renamed: Vec<Renamed>,
+}
+
+/// A setting that stands under its former name: it counts, and the person is told the new one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renamed {
+    /// The key that was read.
+    pub from: &'static str,
+    /// The key that it has now.
+    pub to: &'static str,
+    /// Where it stands.
+    pub source: Source,
+}
+
+impl fmt::Display for Renamed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: `{}` is called `{}` now, and still read: write the new name",
+            self.source, self.from, self.to
+        )
+    }
 }
 
 /// Something that was said and does not count.
@@ -107,6 +130,10 @@ pub enum WhyIgnored {
         mend: String,
     },
 }
+
+const ALWAYS_ASK: &str = "alwaysAsk";
+/// Its former name.
+const IMMUNE: &str = "immune";
 
 impl fmt::Display for WhyIgnored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -254,7 +281,7 @@ impl Merging<'_> {
             allow_bash: self.single(&ALLOW_BASH, false),
             mode,
             bash,
-            immune: self.immune(),
+            immune: self.always_ask(),
             reads: self.single_or_default(&READS),
             ask_rules_in_bypass: self.single_or_default(&ASK_RULES_IN_BYPASS),
             additional_directories: self
@@ -271,6 +298,7 @@ impl Merging<'_> {
             tests: self.all(|says| &says.tests),
             bypass_locked,
             managed_rules_only,
+            renamed: self.renamed(),
             ignored: self.ignored(),
         }
     }
@@ -372,9 +400,17 @@ impl Merging<'_> {
         held
     }
 
-    fn immune(&mut self) -> Located<Immune> {
-        let said = self.user_or_managed("immune", |says| says.immune.as_slice());
-        said.into_iter().next().unwrap_or_else(|| built_in(Immune::All))
+    /// The strongest layer counts; in one file the key counts before its former name.
+    fn always_ask(&mut self) -> Located<Immune> {
+        let said = self.user_or_managed(ALWAYS_ASK, |says| says.always_ask.as_slice());
+        let former = self.user_or_managed(IMMUNE, |says| says.immune.as_slice());
+        let strongest = said.into_iter().chain(former).min_by_key(|said| said.source.layer);
+        strongest.unwrap_or_else(|| built_in(Immune::All))
+    }
+
+    fn renamed(&self) -> Vec<Renamed> {
+        let former = self.layers.iter().filter_map(|layered| layered.settings.says.immune.as_ref());
+        former.map(|said| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: said.source.clone() }).collect()
     }
 
     /// Hooks may let through what would have been asked about, so a layer that may not widen has none. Each one that

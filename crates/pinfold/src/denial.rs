@@ -52,7 +52,8 @@ pub enum Retry {
     /// Once a person has allowed it.
     Allowed,
     /// Once the call, or what it is about, was changed as the words say.
-    Mended,
+    #[serde(rename = "after_fix", alias = "mended")]
+    AfterFix,
     /// A word of another version.
     #[default]
     #[serde(other)]
@@ -66,7 +67,7 @@ impl Retry {
         match self {
             Self::Never => "never",
             Self::Allowed => "allowed",
-            Self::Mended => "mended",
+            Self::AfterFix => "after_fix",
             Self::Other => "other",
         }
     }

@@ -159,7 +159,7 @@ impl<'a> Explainer<'a> {
             Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),
             Reason::Declared(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
             Reason::Safeguard(_) | Reason::Sensitive(_) => {
-                "nothing standing: a person says yes each time, unless `immune` in their own settings leaves \
+                "nothing standing: a person says yes each time, unless `alwaysAsk` in their own settings leaves \
                  this safeguard out"
                     .to_owned()
             }

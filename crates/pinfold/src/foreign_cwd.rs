@@ -14,14 +14,18 @@ use crate::session::Shared;
 
 /// The facts about each command. `start`: the folder that shells start in.
 pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<CommandFact> {
-    if claims.commands.iter().all(|claim| claim.works_in.is_empty() && claim.named.is_empty()) {
+    let says_nothing = |claim: &CommandClaim| {
+        claim.works_in.is_empty() && claim.named.is_empty() && claim.reads_in.is_empty()
+    };
+    if claims.commands.iter().all(says_nothing) {
         return Vec::new();
     }
     claims.commands.iter().map(|claim| command(shared, start, claim)).collect()
 }
 
 fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
-    let mut fact = CommandFact::default();
+    let mut fact =
+        CommandFact { reads_at_home: reads_at_home(shared, start, claim), ..CommandFact::default() };
     fact.bars.extend(claim.works_in.iter().find_map(|folder| barred(shared, start, folder)));
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
@@ -29,6 +33,14 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
         fact.bars.extend(bar_for_place(shared, place, &resolution));
     }
     fact
+}
+
+/// Returns true if a command that only reads in the person's own repository is led to no other folder. The names are
+/// compared as they are written: what a link leads to may change before the command runs.
+fn reads_at_home(shared: &Shared, start: &Path, claim: &CommandClaim) -> bool {
+    let own = [start, shared.bounds.scope.root.as_path()];
+    let is_own = |folder: &Path| folder.is_absolute() && own.contains(&folder);
+    !claim.reads_in.is_empty() && claim.reads_in.iter().all(|folder| is_own(folder.as_os_str().as_ref()))
 }
 
 /// A path of a command, with the home directory of another account put in.

@@ -109,9 +109,9 @@ impl Session {
             root,
             added,
             read_only: shared.bounds.access == Access::ReadOnly,
-            theirs: shared.executed_by == ExecutedBy::Agent,
+            external: shared.executed_by == ExecutedBy::Agent,
             headless: shared.consent.interaction == Interaction::Headless,
-            armed: shared.bounds.scope.enforce_write,
+            enforce_write: shared.bounds.scope.enforce_write,
             ..DecisionEvent::default()
         }
     }
@@ -192,7 +192,7 @@ fn retry(refusal: &Refusal) -> Retry {
         _ if refusal.approvable => Retry::Allowed,
         _ if refusal.do_not_retry => Retry::Never,
         RefusalCode::RequiresApproval | RefusalCode::NotHeld | RefusalCode::BashNotAllowed => Retry::Allowed,
-        _ => Retry::Mended,
+        _ => Retry::AfterFix,
     }
 }
 
@@ -289,7 +289,7 @@ impl DecisionWriter<'_> {
                 .collect(),
             opaque: self.opaque(secrets),
             parts: self.parts(&parts, secrets),
-            more: more.into_iter().map(|count| count as u64).sum(),
+            omitted_count: more.into_iter().map(|count| count as u64).sum(),
             hook: judged.submission.hook_word.as_ref().map(hook),
             process: judged.submission.process.as_ref().map(process),
             digest: None,

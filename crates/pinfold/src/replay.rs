@@ -205,7 +205,7 @@ impl Replay {
     /// The call as a line for the service.
     fn line(&mut self, call: &RecordedCall) -> Result<String, NotAgain> {
         let was = &call.judged;
-        if call.agents.len() > 1 || was.armed {
+        if call.agents.len() > 1 || was.enforce_write {
             return Err(NotAgain::OfAnAgent);
         }
         let raw = was.call(&call.tool).map_err(NotAgain::NotWhole)?;
@@ -280,9 +280,9 @@ impl Replay {
 /// itself, so that it being held excuses no question; that it only reads does.
 fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
     match chosen.bash {
-        Some(BashMode::Sandboxed) if was.theirs => Some(BashMode::ReadOnly.word()),
+        Some(BashMode::Sandboxed) if was.external => Some(BashMode::ReadOnly.word()),
         Some(_) => None,
-        None if was.theirs && was.bash.as_deref() == Some(BashMode::Sandboxed.word()) => {
+        None if was.external && was.bash.as_deref() == Some(BashMode::Sandboxed.word()) => {
             Some(BashMode::ReadOnly.word())
         }
         None => was.bash.as_deref(),
@@ -321,7 +321,7 @@ fn word(was: &DecisionEvent) -> Option<HookWord> {
 fn moved(was: &DecisionEvent, answer: &CheckAnswer) -> bool {
     let Some(considered) = &answer.considered else { return false };
     let facts = &considered.facts.paths;
-    if was.more > 0 || was.paths.len() != facts.len() {
+    if was.omitted_count > 0 || was.paths.len() != facts.len() {
         // It was understood in another way, or too long to be told whole.
         return false;
     }

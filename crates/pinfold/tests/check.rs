@@ -148,6 +148,39 @@ fn every_field_has_its_effect() {
         // Fewer questions.
         (bash("ls", &json!({"bash": "read-only"})), Allow, "mode-default"),
         (bash("make", &json!({"bash": "sandboxed"})), Allow, "mode-default"),
+        // Back to the folder itself is no way out of it.
+        (bash(&format!("cd {PROJECT} && git status"), &json!({"bash": "read-only"})), Allow, "mode-default"),
+        (bash(&format!("cd {PROJECT}/ && git log -3"), &json!({"bash": "read-only"})), Allow, "mode-default"),
+        (bash(&format!("git -C {PROJECT} status"), &json!({"bash": "read-only"})), Allow, "mode-default"),
+        (bash(&format!("cd {PROJECT} && git status"), &json!({})), Ask, "mode-default"),
+        (
+            bash(&format!("cd {PROJECT} && git commit -m x"), &json!({"bash": "read-only"})),
+            Ask,
+            "mode-default",
+        ),
+        // A repository below may be of anyone's making.
+        (
+            bash(&format!("cd {PROJECT}/sub && git status"), &json!({"bash": "read-only"})),
+            Ask,
+            "mode-default",
+        ),
+        (bash("cd sub && git status", &json!({"bash": "read-only"})), Ask, "mode-default"),
+        (
+            bash(&format!("git -C {PROJECT} -C sub status"), &json!({"bash": "read-only"})),
+            Ask,
+            "mode-default",
+        ),
+        (bash("cd /srv/other && git status", &json!({"bash": "read-only"})), Ask, "mode-default"),
+        (
+            bash(&format!("cd {PROJECT}/../proj && git status"), &json!({"bash": "read-only"})),
+            Ask,
+            "mode-default",
+        ),
+        (
+            bash(&format!("cd {PROJECT}; cd sub; git status"), &json!({"bash": "read-only"})),
+            Ask,
+            "mode-default",
+        ),
         (bash("rm -rf build", &json!({"mode": "bypassPermissions"})), Ask, "safeguard"),
         (
             bash("rm -rf build", &json!({"mode": "bypassPermissions", "immune": "breaker"})),

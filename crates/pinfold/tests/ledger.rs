@@ -69,7 +69,10 @@ fn said(mut child: Child) -> String {
 }
 
 fn verified(directory: &Path) -> Verified {
-    verify(&opened(directory).unwrap(), None).unwrap().unwrap_or_else(|misfit| panic!("{misfit}"))
+    verify(&opened(directory).unwrap(), None)
+        .unwrap()
+        .into_result()
+        .unwrap_or_else(|misfit| panic!("{misfit}"))
 }
 
 fn texts(directory: &Path) -> Vec<String> {
@@ -246,7 +249,7 @@ impl Chain {
     }
 
     fn holds(&self, known: Option<Hash>) -> Result<Verified, pinfold::audit::Misfit> {
-        verify(&opened(self.folder.path()).unwrap(), known).unwrap()
+        verify(&opened(self.folder.path()).unwrap(), known).unwrap().into_result()
     }
 }
 

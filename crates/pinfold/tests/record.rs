@@ -341,8 +341,8 @@ fn of_runs(words: &str) -> Vec<AuditEvent> {
         tier: Some("full".to_owned()),
         exit: Some(-1),
         ms: Some(u64::MAX),
-        more: 3,
-        left: vec![kept.clone()],
+        omitted_count: 3,
+        leftovers: vec![kept.clone()],
         hosts: vec![
             RecordedHost { host: kept.clone(), port: Some(443), outcome: "reached".into(), times: 2 },
             RecordedHost { host: kept.clone(), port: None, outcome: "looked-up".into(), times: 1 },

@@ -327,6 +327,31 @@ fn a_local_file_is_the_person_s_own_unless_it_came_with_the_repository() {
     assert_eq!(bed.rules(), ["deny Bash(rm *)"], "everybody can write it");
 }
 
+#[test]
+fn settings_of_one_person_do_not_show_in_git() {
+    let bed = Bed::new();
+    bed.git(&["init", "-q"]);
+    let shown = || {
+        let mut git = Command::new("git");
+        git.args(["status", "--porcelain", "-uall"]).current_dir(bed.top.join("proj"));
+        String::from_utf8(git.output().unwrap().stdout).unwrap()
+    };
+    let before = shown();
+    assert!(bed.add(Layer::Local, Effect::Allow, "Bash(make)").unwrap());
+    assert_eq!(shown(), before);
+    // What is shared does.
+    assert!(bed.add(Layer::Project, Effect::Allow, "Bash(make)").unwrap());
+    assert!(shown().contains(".pinfold/settings.json") && !shown().contains("local"), "{}", shown());
+    // A person's own ignore file stays, and one that was taken away stays away.
+    let ignore = bed.top.join("proj/.pinfold/.gitignore");
+    fs::write(&ignore, "mine\n").unwrap();
+    assert!(bed.add(Layer::Local, Effect::Allow, "Bash(true)").unwrap());
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "mine\n");
+    fs::remove_file(&ignore).unwrap();
+    assert!(bed.add(Layer::Local, Effect::Allow, "Bash(false)").unwrap());
+    assert!(!ignore.exists());
+}
+
 /// The control between the rows: nothing of the sort, and the file counts.
 #[test]
 fn a_local_file_that_others_can_write_or_brought_along_needs_trust() {

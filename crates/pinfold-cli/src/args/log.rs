@@ -10,7 +10,7 @@ use super::parse_time;
 ///
 /// Every call and every run leaves events in the audit log, the decision before the operation. Filters add up.
 ///
-/// Exit code: 0; `verify` ends with 1 when a line does not follow the one before.
+/// Exit code: 0; `verify` ends with 1 when a line does not follow the one before, unless the damage was noted before `--head`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
@@ -97,7 +97,7 @@ pub(crate) enum LogCommand {
     Stats(Stats),
 }
 
-/// Verify the hash chain, and name the first line that does not follow the one before
+/// Verify the hash chain, and name each line that does not follow the one before
 #[derive(Debug, Args)]
 pub(crate) struct Verify {
     /// The hash of a line that was kept elsewhere; it must be in the chain

@@ -39,13 +39,22 @@ struct LogCounts {
 pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     let filter = LogFilter::new(&asked.filters)?;
     let (mut counts, mut calls) = (LogCounts::default(), Calls::default());
-    record::each_line(&mut record::reader()?, |line, _| {
+    let mut reader = record::reader()?;
+    if let Some(since) = filter.earliest() {
+        reader.skip_before(since).map_err(|e| record::unreadable(&e))?;
+    }
+    record::each_line(&mut reader, |mut line, _| {
+        if let AuditEvent::Decision(decision) = &mut line.event {
+            // Nothing of it is counted, and it is most of a call that waits for its answer.
+            decision.input = None;
+        }
         counts.refused_by_the_kernel += match &line.event {
             AuditEvent::Refusal(_) if filter.takes(&line) => 1,
             AuditEvent::Outcome(outcome) if filter.takes(&line) => outcome.denials.len() as u64,
             _ => 0,
         };
-        if let Some(call) = calls.take(line).filter(|call| filter.takes_call(call)) {
+        let begun_before = |call: &RecordedCall| filter.earliest().is_some() && is_settled_question(call);
+        if let Some(call) = calls.take(line).filter(|call| filter.takes_call(call) && !begun_before(call)) {
             counts.add(&call);
         }
         Ok(())
@@ -58,6 +67,11 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
+}
+
+/// Returns true if a call was asked about, and its question was not read: it was asked before the span.
+fn is_settled_question(call: &RecordedCall) -> bool {
+    call.asked == 0 && call.judged.decision.as_deref() == Some("ask")
 }
 
 impl LogCounts {

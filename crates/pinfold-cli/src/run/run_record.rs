@@ -131,8 +131,8 @@ impl RunRecord {
             exit,
             ms: Some(self.took()),
             refused: tried.refused.len() as u64 + tried.omitted_count,
-            more: tried.omitted_count,
-            left: left(&result.left),
+            omitted_count: tried.omitted_count,
+            leftovers: left(&result.left),
             hosts: recorded_hosts(&result.hosts),
             more_hosts: result.hosts.more(),
         };

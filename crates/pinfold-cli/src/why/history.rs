@@ -147,7 +147,7 @@ fn no_in_words(denial: &Denial) -> String {
     let retry = match denial.retry.as_str() {
         "never" => "the same will not work in that session",
         "allowed" => "the same works once it is approved",
-        "mended" => "the same works once it is changed as said",
+        "after_fix" => "the same works once it is changed as said",
         other => other,
     };
     let _ = writeln!(text, "    the model was told: {}; {retry}", visible(&denial.instead));
@@ -207,7 +207,7 @@ pub(super) fn run_in_words(ran: &RunHistory) -> String {
     for denial in &ran.refused {
         let _ = writeln!(text, "  refused: {}: {}", visible(&denial_line(denial)), visible(&denial.why));
     }
-    if let Some(more) = ran.end.as_ref().map(|end| end.more).filter(|more| *more > 0) {
+    if let Some(more) = ran.end.as_ref().map(|end| end.omitted_count).filter(|more| *more > 0) {
         let _ = writeln!(text, "  {more} more refusals are not recorded one by one");
     }
     for call in &ran.calls {

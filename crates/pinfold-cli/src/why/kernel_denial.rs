@@ -26,7 +26,7 @@ impl Now {
             Self::Refused(why) => {
                 format!("a run in that folder is refused it now too, without options: {why}")
             }
-            Self::Unknown(why) => format!("it cannot be told: {why}"),
+            Self::Unknown(why) => format!("not known: {why}"),
         }
     }
 
@@ -45,7 +45,7 @@ pub(super) fn now(denial: &Denial, folder: &str) -> Now {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());
     let (true, Some(place)) = (denial.layer == DeniedBy::Kernel && denial.what != "connect", place) else {
-        return Now::Unknown("it is no deed at a place".to_owned());
+        return Now::Unknown("only changes and reads of files can be tried again".to_owned());
     };
     if !folder.is_dir() {
         return Now::Unknown("the folder is gone".to_owned());

@@ -4,8 +4,9 @@
 //! programs for differences, a pager, signature programs. The settings of the folder's repository are the person's:
 //! they stand in a guarded place, where no command of an agent writes unasked, and what a checked-out tree says
 //! (`.gitattributes`) can only choose among the programs that those settings name. So in the folder itself git reads
-//! as the person set it up to read. In every other repository that would be someone else's word: `-C`,
-//! `--git-dir`, `-c` and a `cd` in front are not let through, and neither is an option that asks for such a program
+//! as the person set it up to read. In every other repository that would be someone else's word:
+//! `--git-dir` and `-c` are not let through, `-C` and a `cd` in front only where they lead back to the folder itself, which
+//! the gate has to find, and neither is an option that asks for such a program
 //! (`--ext-diff`, `--textconv`, `--show-signature`, a format with `%G`) or writes (`--output`).
 //!
 //! A plain `git diff` with two paths of which one lies outside compares any files: it is let through only with
@@ -17,23 +18,32 @@ use super::operands;
 use super::strict::{Argument, read};
 use crate::program::{Program, command, find};
 
-/// Returns whether git with these arguments only reads.
-pub(super) fn only_reads(args: &[Word]) -> bool {
-    let Some(git) = find("git") else { return false };
+/// The folders that git is sent to by `-C`, each from the one before, if it only reads with these arguments.
+pub(super) fn folders_read_in(args: &[Word]) -> Option<Vec<&Word>> {
+    let git = find("git")?;
+    let mut folders = Vec::new();
     let mut rest = args;
-    while let Some((word, behind)) = rest.split_first() {
-        let Some(text) = word.as_static() else { return false };
+    while let Some((word, mut behind)) = rest.split_first() {
+        let text = word.as_static()?;
         if !text.starts_with('-') {
-            return command(git, text).is_some_and(|subcommand| accepts(subcommand, behind));
+            return command(git, text)
+                .is_some_and(|subcommand| accepts(subcommand, behind))
+                .then_some(folders);
         }
         match text {
-            "--version" | "-v" | "--help" | "-h" => return behind.is_empty(),
+            "--version" | "-v" | "--help" | "-h" => return behind.is_empty().then_some(folders),
+            "-C" => {
+                let (folder, others) = behind.split_first()?;
+                folder.as_static()?;
+                folders.push(folder);
+                behind = others;
+            }
             _ if git.safe_options().any(|option| option == text) => {}
-            _ => return false,
+            _ => return None,
         }
         rest = behind;
     }
-    false
+    None
 }
 
 fn accepts(subcommand: &'static Program, args: &[Word]) -> bool {

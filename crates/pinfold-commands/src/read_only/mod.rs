@@ -27,12 +27,24 @@ use crate::wrapper;
 ///
 /// Commands that read nothing and only say something (`echo`) are not among these.
 pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, moved: bool) -> bool {
-    !command.place.background
+    plain_program(command, invocation).is_some_and(|name| is_listed(name, invocation, moved))
+}
+
+/// The folders that a git command is sent to by `-C`, each from the one before, if it only reads in a repository of the
+/// person's own. The first one is from where the command stands.
+pub fn repository_folders<'a>(command: &SimpleCommand, invocation: &'a Invocation) -> Option<Vec<&'a Word>> {
+    plain_program(command, invocation).filter(|name| *name == "git")?;
+    git::folders_read_in(invocation.args())
+}
+
+/// The program's name, if nothing around it does more than read.
+fn plain_program<'a>(command: &SimpleCommand, invocation: &'a Invocation) -> Option<&'a str> {
+    let is_plain = !command.place.background
         && command.assignments.iter().all(is_harmless)
         && command.redirects.iter().all(only_reads)
         && !invocation.open_ended
-        && invocation.through.iter().all(|through| writes_nothing(&through.name))
-        && program(invocation).is_some_and(|name| is_listed(name, invocation, moved))
+        && invocation.through.iter().all(|through| writes_nothing(&through.name));
+    program(invocation).filter(|_| is_plain)
 }
 
 /// Returns whether a name is that of a wrapper that writes nothing itself, as `nohup` does.
@@ -54,7 +66,7 @@ fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
     let args = invocation.args();
     if name == "git" {
         // In another folder another repository's settings could name programs to run.
-        return !moved && git::only_reads(args);
+        return !moved && git::folders_read_in(args).is_some_and(|folders| folders.is_empty());
     }
     find(name).is_some_and(|program| only_reads_with(program, name, args))
 }

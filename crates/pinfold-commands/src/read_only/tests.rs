@@ -373,6 +373,43 @@ fn has_no_pattern(line: &str) -> bool {
 /// Programs that say nothing of what a file holds, only work with its name.
 const NAMES_ONLY: &[&str] = &["dirname", "basename", "fd", "fdfind"];
 
+/// git runs what a repository's settings name, so that it only reads where the gate finds these to be the folder itself.
+#[test]
+fn git_that_is_led_to_a_folder_says_to_which() {
+    let folders = |line: &str| -> Vec<String> {
+        let commands = analyze(line, &parse(line)).commands;
+        let claim = commands.into_iter().next_back().unwrap();
+        assert!(!claim.read_only, "{line}");
+        claim.reads_in.into_iter().map(|path| path.as_os_str().to_string_lossy().into_owned()).collect()
+    };
+    for (line, expected) in [
+        ("cd /w && git status", &["/w"][..]),
+        ("cd /w && timeout 5 git --no-pager log -3", &["/w"]),
+        ("cd sub && git status", &["sub"]),
+        ("git -C /w status", &["/w"]),
+        ("git -C /w -C sub diff", &["/w/sub"]),
+        ("cd /w && git -C /other log", &["/other"]),
+        // What more than reads does so anywhere.
+        ("cd /w && git commit -m x", &[]),
+        ("cd /w && git -c core.fsmonitor=./x status", &[]),
+        ("cd /w && git --git-dir=x status", &[]),
+        ("cd /w && git status > f", &[]),
+        ("cd /w && GIT_DIR=x git status", &[]),
+        ("cd /w && git diff --ext-diff", &[]),
+        ("cd /w && git status &", &[]),
+        // Known only by running.
+        ("cd $X && git status", &[]),
+        ("cd /w/* && git status", &[]),
+        ("git -C $X status", &[]),
+        ("cd /w && ./git status", &[]),
+    ] {
+        assert_eq!(folders(line), expected, "{line}");
+    }
+    // Where each way may lead counts.
+    let both = folders("cd /w; cd sub; git status");
+    assert!(both.contains(&"/w/sub".to_owned()) && both.len() > 1, "{both:?}");
+}
+
 #[test]
 fn what_is_read_is_claimed_whatever_options_there_are() {
     let claims = |line: &str| {

@@ -45,7 +45,7 @@ fn shown(merged: &Merged) -> Vec<String> {
     if let Some(allow_bash) = &merged.allow_bash {
         value("allowBash", &allow_bash.value, &allow_bash.source);
     }
-    value("immune", &merged.immune.value, &merged.immune.source);
+    value("alwaysAsk", &merged.immune.value, &merged.immune.source);
     value("reads", &merged.reads.value, &merged.reads.source);
     value("askRulesInBypass", &merged.ask_rules_in_bypass.value, &merged.ask_rules_in_bypass.source);
     if let Some(mode) = &merged.sandbox.mode {
@@ -168,7 +168,7 @@ fn anything() -> impl Strategy<Value = String> {
     let rest = (
         prop::option::of(words("bash", &["\"ask\"", "\"read-only\"", "\"sandboxed\""])),
         prop::option::of(words("allowBash", &["true", "false"])),
-        prop::option::of(words("immune", &["\"all\"", "\"unrecoverable\"", "\"breaker\""])),
+        prop::option::of(words("alwaysAsk", &["\"all\"", "\"unrecoverable\"", "\"breaker\""])),
         prop::option::of(words("reads", &["\"anywhere\"", "\"workspace\""])),
         prop::option::of(words("guards", &["{\"write\": [\"a\"]}", "{\"except\": [\".git/**\"]}"])),
         prop::option::of(words(

@@ -182,7 +182,9 @@ section! {
         bash = "bash": Option<Located<BashMode>>,
         /// The shell of an unattended agent, on or off.
         allow_bash = "allowBash": Option<Located<bool>>,
-        /// The safeguards in force. Counts in user and managed settings only.
+        /// The safeguards that always ask. Counts in user and managed settings only.
+        always_ask = "alwaysAsk": Option<Located<Immune>>,
+        /// The former name of `alwaysAsk`, read as that.
         immune = "immune": Option<Located<Immune>>,
         /// The range of an agent's reads.
         reads = "reads": Option<Located<Reads>>,

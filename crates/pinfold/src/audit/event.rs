@@ -154,14 +154,14 @@ pub struct DecisionEvent {
     #[serde(skip_serializing_if = "is_false")]
     pub read_only: bool,
     /// The agent executes it itself, with tools of its own: nothing of pinfold holds it.
-    #[serde(skip_serializing_if = "is_false")]
-    pub theirs: bool,
+    #[serde(alias = "theirs", skip_serializing_if = "is_false")]
+    pub external: bool,
     /// No person could be asked.
     #[serde(skip_serializing_if = "is_false")]
     pub headless: bool,
     /// A write outside was denied to this agent, not asked about.
-    #[serde(skip_serializing_if = "is_false")]
-    pub armed: bool,
+    #[serde(alias = "armed", skip_serializing_if = "is_false")]
+    pub enforce_write: bool,
     /// The input, without secrets, and with long texts cut.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<Value>"))]
@@ -185,8 +185,8 @@ pub struct DecisionEvent {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<RecordedPart>,
     /// The number of paths, hosts and parts that are not listed.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub more: u64,
+    #[serde(alias = "more", skip_serializing_if = "is_zero")]
+    pub omitted_count: u64,
     /// The word of hooks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hook: Option<RecordedHook>,
@@ -549,11 +549,11 @@ pub struct EndEvent {
     /// The number of different attempts that were refused.
     pub refused: u64,
     /// The number of them that are not recorded one by one.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub more: u64,
+    #[serde(alias = "more", skip_serializing_if = "is_zero")]
+    pub omitted_count: u64,
     /// Files that were changed and run or are acted on later, and new repositories.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left: Vec<String>,
+    #[serde(alias = "left", skip_serializing_if = "Vec::is_empty")]
+    pub leftovers: Vec<String>,
     /// The hosts that were looked up, connected to, or refused, as far as a relay or the watch saw them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<RecordedHost>,
@@ -586,14 +586,17 @@ pub struct RecordedHost {
 #[cfg_attr(test, schemars(rename = "Note"))]
 #[serde(default)]
 pub struct NoteEvent {
-    /// The note: `torn` when a killed process left the line before unfinished, `aside` when the file is put
-    /// aside and the chain goes on in the next.
+    /// The note: `torn` when a killed process left the line before unfinished, `damaged` when what stands before
+    /// this line follows no line of the chain, `aside` when the file is put aside and the chain goes on in the next.
     pub note: Word,
-    /// The number of bytes of the unfinished line, or of the file before this line.
+    /// The number of bytes of the unfinished line, of what is damaged, or of the file before this line.
     pub bytes: u64,
-    /// The hash of the last whole line before the unfinished one.
+    /// The hash of the last line of the chain before the unfinished one, or before what is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
+    /// The hash of all that is damaged: of the bytes between that line and this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found: Option<String>,
 }
 
 /// The fields that the journal adds to a record, last in its line.

@@ -25,7 +25,7 @@ pub use names::{call_number, session_name};
 pub use read::LogReader;
 pub use record::Record;
 pub use seal::Hash;
-pub use verify::{Misfit, Verified, verify};
+pub use verify::{ChainBreak, Misfit, Verified, verify};
 pub use word::Word;
 
 pub(crate) use keep::{Kept, Secrets};

@@ -4,7 +4,7 @@
 //! version is read as far as it is understood. A line that cannot be what a journal wrote is told with its file and
 //! number, and hides no other. Whether the chain holds is another question: [`verify`](super::verify()).
 
-mod backwards;
+pub(in crate::audit) mod backwards;
 mod calls;
 mod find;
 mod reader;
@@ -98,6 +98,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::Retry;
     use crate::audit::Record;
 
     /// Reads what this version writes.
@@ -116,7 +117,7 @@ mod tests {
             StartEvent,
         };
         use crate::consent::Via;
-        use crate::{Denial, DeniedBy, Retry};
+        use crate::{Denial, DeniedBy};
 
         let denial = Denial {
             id: "s:k1".to_owned(),
@@ -165,7 +166,12 @@ mod tests {
                 ..StartEvent::default()
             })),
             AuditEvent::End(Box::new(EndEvent { exit: Some(-1), ..EndEvent::default() })),
-            AuditEvent::Note(NoteEvent { note: "torn".into(), bytes: 1, after: Some(String::new()) }),
+            AuditEvent::Note(NoteEvent {
+                note: "torn".into(),
+                bytes: 1,
+                after: Some(String::new()),
+                found: None,
+            }),
         ] {
             written(kind);
         }
@@ -191,6 +197,23 @@ mod tests {
         ] {
             assert_eq!(AuditLine::parse(line.to_string().as_bytes()).unwrap().event.as_str(), kind, "{line}");
         }
+    }
+
+    #[test]
+    fn names_of_earlier_lines_are_read() {
+        let event = |line: &Value| AuditLine::parse(line.to_string().as_bytes()).unwrap().event;
+        let old = json!({"v": 2, "kind": "decision", "ruling": "refusal", "theirs": true, "armed": true, "more": 7,
+            "denial": {"retry": "mended"}});
+        let AuditEvent::Decision(read) = event(&old) else { panic!() };
+        assert!(read.external && read.enforce_write && read.omitted_count == 7);
+        assert_eq!(read.denial.as_ref().unwrap().retry, Retry::AfterFix);
+        let written = serde_json::to_string(&read).unwrap();
+        for name in ["theirs", "armed", "more", "mended"] {
+            assert!(!written.contains(&format!("\"{name}\"")), "{name}: {written}");
+        }
+        let old = json!({"v": 2, "kind": "end", "end": "code", "more": 3, "left": ["a"]});
+        let AuditEvent::End(read) = event(&old) else { panic!() };
+        assert_eq!((read.omitted_count, read.leftovers), (3, vec!["a".to_owned()]));
     }
 
     #[test]

@@ -35,6 +35,11 @@ impl Hash {
         Some(Self(bytes))
     }
 
+    /// The hash of bytes that were fed to a hasher.
+    pub(crate) fn from_hasher(hasher: Sha256) -> Self {
+        Self(hasher.finalize().into())
+    }
+
     fn hex(self) -> [u8; 64] {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let mut hex = [0; 64];
@@ -92,6 +97,15 @@ pub fn read_seal(line: &[u8]) -> Option<(u64, Hash)> {
     let (rest, number) = rest.split_at_checked(rest.len().checked_sub(digits)?)?;
     rest.ends_with(BEFORE).then_some(())?;
     Some((std::str::from_utf8(number).ok()?.parse().ok()?, hash))
+}
+
+/// Returns true if a line is of version 1 of the format, whose lines had no seal.
+pub(crate) fn is_unsealed_version(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Version {
+        v: u32,
+    }
+    serde_json::from_slice::<Version>(line).is_ok_and(|line| line.v == 1)
 }
 
 #[cfg(test)]

@@ -1,8 +1,10 @@
 //! Verification of the chain: every line still follows the one before.
 //!
-//! What it shows: that a line was changed, taken out, put in or moved, by the first one that does not follow. What it
-//! cannot show by itself: that lines at the end are missing or were changed last, or that the whole chain was made
-//! anew. A head that was kept elsewhere shows both: it is the hash of a line, and must be in the chain.
+//! What it shows: that a line was changed, taken out, put in or moved, by the first one that does not follow, and whether
+//! the lines behind that one follow each other again. What the journal itself found at its end, and noted before it went
+//! on, is told apart. What it cannot show by itself: that lines at the end are missing or were changed last, or that the
+//! whole chain was made anew. A head that was kept elsewhere shows both: it is the hash of a line, and must be in the
+//! chain.
 
 use std::fmt;
 use std::fs::File;
@@ -10,10 +12,11 @@ use std::io::{self, BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
-use super::seal::{Hash, read_seal};
+use super::seal::{Hash, is_unsealed_version, read_seal};
 
-/// A chain that holds.
+/// The result of a verification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Verified {
     /// The number of lines in the chain.
@@ -33,9 +36,64 @@ pub struct Verified {
     /// The line that a head kept elsewhere belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<u64>,
+    /// Where the chain is broken, in its order: the first ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub breaks: Vec<ChainBreak>,
+    /// The number of breaks that are not listed.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub omitted_breaks: u64,
 }
 
-/// The first line that does not follow the one before.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes by reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Verified {
+    /// Returns true if no break is left that a person has to look at: there is none, or each was noted by the journal and
+    /// the head that was kept elsewhere is of a line behind the note, which ties it and all around it down.
+    pub fn holds(&self) -> bool {
+        self.first_misfit().is_none()
+    }
+
+    /// The first break that speaks against the chain.
+    pub fn first_misfit(&self) -> Option<&Misfit> {
+        let is_known = |noted_by: u64| self.known.is_some_and(|known| known >= noted_by);
+        let speaks = |found: &&ChainBreak| !found.noted_by.is_some_and(is_known);
+        // Of those that are not listed nothing is known.
+        let omitted = || self.breaks.last().filter(|_| self.omitted_breaks > 0);
+        self.breaks.iter().find(speaks).or_else(omitted).map(|found| &found.misfit)
+    }
+
+    /// The verified chain, or the first break that speaks against it.
+    ///
+    /// # Errors
+    /// The first break.
+    pub fn into_result(self) -> Result<Self, Misfit> {
+        match self.first_misfit() {
+            Some(misfit) => Err(misfit.clone()),
+            None => Ok(self),
+        }
+    }
+}
+
+/// A place at which the chain is broken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChainBreak {
+    /// The first line that does not follow.
+    #[serde(flatten)]
+    pub misfit: Misfit,
+    /// The number of the line by which the journal noted what it found there, before it went on: its lines are tied to the
+    /// part before the break, and to what was found. `None` for a break that the journal did not meet: someone else, or a
+    /// disk, changed lines that had others behind them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noted_by: Option<u64>,
+    /// The number of the first line behind the break from which on lines follow each other again, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goes_on: Option<u64>,
+}
+
+/// A line that does not follow the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Misfit {
     /// Its file.
@@ -57,12 +115,10 @@ impl fmt::Display for Misfit {
 ///
 /// # Errors
 /// When a file cannot be read.
-pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Result<Verified, Misfit>> {
+pub fn verify(files: &[(PathBuf, File)], known: Option<Hash>) -> io::Result<Verified> {
     let mut walk = ChainWalk { known, ..ChainWalk::default() };
     for (path, file) in files {
-        if let Err(misfit) = walk.file(path, file)? {
-            return Ok(Err(misfit));
-        }
+        walk.file(path, file)?;
     }
     Ok(walk.end(files))
 }
@@ -75,8 +131,8 @@ struct ChainWalk {
     now: ChainState,
     /// The same before that line.
     before: ChainState,
-    /// A line that does not follow, unless the next one says that it was left unfinished.
-    suspect: Option<(Hash, Misfit)>,
+    /// Lines that do not follow, unless the next one says what they are.
+    region: Option<Region>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -96,6 +152,36 @@ impl ChainState {
     }
 }
 
+/// Lines behind the last one that follows.
+struct Region {
+    /// The first of them.
+    misfit: Misfit,
+    lines: u64,
+    /// All of them.
+    hasher: Sha256,
+    /// The last of them.
+    last: Hash,
+    /// The last of them, if it is sealed: lines may follow it.
+    base: Option<ChainState>,
+}
+
+impl Region {
+    fn new(misfit: Misfit) -> Self {
+        Self { misfit, lines: 0, hasher: Sha256::new(), last: Hash::NONE, base: None }
+    }
+
+    fn add(&mut self, line: &[u8], hash: Hash, seal: Option<(u64, Hash)>) {
+        self.lines = self.lines.saturating_add(1);
+        self.hasher.update(line);
+        self.last = hash;
+        self.base = seal.map(|(seq, _)| ChainState { head: Some(hash), seq });
+    }
+
+    fn digest(&self) -> Hash {
+        Hash::from_hasher(self.hasher.clone())
+    }
+}
+
 /// The fields of a note that are needed.
 #[derive(Deserialize)]
 struct Note {
@@ -104,10 +190,21 @@ struct Note {
     what: String,
     #[serde(default)]
     after: String,
+    #[serde(default)]
+    found: Option<String>,
+}
+
+impl Note {
+    /// A note of the journal about what stands between a line of this state and the note.
+    fn parse(line: &[u8], after: ChainState) -> Option<Self> {
+        let head = after.head.unwrap_or(Hash::NONE).to_string();
+        let note: Self = serde_json::from_slice(line).ok()?;
+        (note.kind == "note" && note.after == head).then_some(note)
+    }
 }
 
 impl ChainWalk {
-    fn file(&mut self, path: &Path, file: &File) -> io::Result<Result<(), Misfit>> {
+    fn file(&mut self, path: &Path, file: &File) -> io::Result<()> {
         let mut reader = BufReader::with_capacity(1 << 18, file);
         let mut line = Vec::new();
         for number in 1.. {
@@ -117,32 +214,39 @@ impl ChainWalk {
                 self.found.unfinished = line.len() as u64;
                 break;
             }
-            if let Err(misfit) = self.line(&line, path, number) {
-                return Ok(Err(misfit));
-            }
+            self.line(&line, path, number);
         }
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn line(&mut self, line: &[u8], file: &Path, number: u64) -> Result<(), Misfit> {
+    fn line(&mut self, line: &[u8], file: &Path, number: u64) {
         let unfinished = std::mem::take(&mut self.found.unfinished);
-        let misfit = |why: String| Misfit { file: file.to_owned(), line: number, why };
-        if unfinished > 0 {
-            return Err(misfit("the file before it ends in half a line".to_owned()));
-        }
         let hash = Hash::of(line);
         let seal = read_seal(line);
-        if let Some((torn, misfit)) = self.suspect.take() {
-            return match (seal, self.now.next()) {
-                (Some((seq, prev)), Some(next)) if seq == next && prev == torn && closes(line, self.now) => {
-                    self.close(hash, seq);
-                    Ok(())
-                }
-                _ => Err(misfit),
-            };
+        if self.region.is_none() && unfinished == 0 && self.takes(line, hash, seal) {
+            return;
         }
+        let misfit = |why| Misfit { file: file.to_owned(), line: number, why };
+        let mut region = match self.region.take() {
+            open if unfinished > 0 => {
+                // No note speaks of bytes between two files.
+                open.into_iter().for_each(|region| self.report(region.misfit, None, None));
+                Region::new(misfit("the file before it ends in half a line".to_owned()))
+            }
+            None => Region::new(misfit(self.why(seal))),
+            Some(region) => match self.leave(region, line, hash, seal) {
+                Some(region) => region,
+                None => return,
+            },
+        };
+        region.add(line, hash, seal);
+        self.region = Some(region);
+    }
+
+    /// Takes a line that follows the one before. Returns false for one that does not.
+    fn takes(&mut self, line: &[u8], hash: Hash, seal: Option<(u64, Hash)>) -> bool {
         match seal {
-            None if self.found.lines == 0 => {
+            None if self.found.lines == 0 && is_unsealed_version(line) => {
                 self.found.old += 1;
                 self.follow(hash, self.now.seq);
             }
@@ -150,19 +254,60 @@ impl ChainWalk {
                 self.count(seal.0);
                 self.follow(hash, seal.0);
             }
-            // Somebody was stopped just before the line feed.
-            Some((seq, prev))
-                if self.found.lines > 0
-                    && seq == self.now.seq
-                    && Some(prev) == self.now.head
-                    && closes(line, self.before) =>
-            {
+            // A process was stopped just before the line feed.
+            Some((seq, prev)) if self.closes_whole_line(line, seq, prev) => {
                 self.found.lines -= 1;
-                self.close(hash, seq);
+                self.found.torn += 1;
+                self.count(seq);
+                self.follow(hash, seq);
             }
-            seal => self.suspect = Some((hash, misfit(self.why(seal)))),
+            _ => return false,
         }
-        Ok(())
+        true
+    }
+
+    /// Leaves a region with this line, if it is what the journal noted of it, or follows its last line. Returns the region
+    /// where neither is so.
+    fn leave(
+        &mut self,
+        region: Region,
+        line: &[u8],
+        hash: Hash,
+        seal: Option<(u64, Hash)>,
+    ) -> Option<Region> {
+        let Some((seq, prev)) = seal else { return Some(region) };
+        if Some(seq) == self.now.next()
+            && prev == region.last
+            && let Some(note) = Note::parse(line, self.now)
+        {
+            let is_damage = note.found.is_some_and(|found| found == region.digest().to_string());
+            match note.what.as_str() {
+                "torn" if region.lines == 1 => self.found.torn += 1,
+                "damaged" if is_damage => self.report(region.misfit, Some(seq), Some(seq)),
+                _ => return Some(region),
+            }
+            self.count(seq);
+            self.follow(hash, seq);
+            return None;
+        }
+        match region.base {
+            Some(base) if base.is_followed_by((seq, prev)) => {
+                self.report(region.misfit, None, Some(base.seq));
+                self.count(base.seq);
+                self.follow(region.last, base.seq);
+                self.count(seq);
+                self.follow(hash, seq);
+                None
+            }
+            _ => Some(region),
+        }
+    }
+
+    fn closes_whole_line(&self, line: &[u8], seq: u64, prev: Hash) -> bool {
+        self.found.lines > 0
+            && seq == self.now.seq
+            && Some(prev) == self.now.head
+            && Note::parse(line, self.before).is_some_and(|note| note.what == "torn")
     }
 
     /// A chain whose beginning was taken away begins with its first line.
@@ -186,11 +331,16 @@ impl ChainWalk {
         }
     }
 
-    /// A line of this number says that the one before was left unfinished.
-    fn close(&mut self, hash: Hash, seq: u64) {
-        self.found.torn += 1;
-        self.count(seq);
-        self.follow(hash, seq);
+    fn report(&mut self, misfit: Misfit, noted_by: Option<u64>, goes_on: Option<u64>) {
+        /// More than a person reads.
+        const MOST: usize = 100;
+        // One that was not noted is never the one that is left out: it decides.
+        let is_needed = noted_by.is_none() && self.found.breaks.iter().all(|found| found.noted_by.is_some());
+        if self.found.breaks.len() < MOST || is_needed {
+            self.found.breaks.push(ChainBreak { misfit, noted_by, goes_on });
+        } else {
+            self.found.omitted_breaks = self.found.omitted_breaks.saturating_add(1);
+        }
     }
 
     fn why(&self, seal: Option<(u64, Hash)>) -> String {
@@ -211,25 +361,20 @@ impl ChainWalk {
         }
     }
 
-    fn end(self, files: &[(PathBuf, File)]) -> Result<Verified, Misfit> {
-        if let Some((_, misfit)) = self.suspect {
-            return Err(misfit);
+    fn end(mut self, files: &[(PathBuf, File)]) -> Verified {
+        if let Some(region) = self.region.take() {
+            self.report(region.misfit, None, None);
         }
-        let mut found = self.found;
-        found.head = self.now.head.map(|head| head.to_string());
-        if self.known.is_some() && found.known.is_none() {
-            let why = "the head that was kept is in no line: lines at the end are missing or were changed, or it \
-                       was put aside long ago";
+        self.found.head = self.now.head.map(|head| head.to_string());
+        if self.known.is_some() && self.found.known.is_none() {
+            let why =
+                "the head that was kept is in no line: lines at the end are missing or were changed, or it \
+                       was put aside long ago"
+                    .to_owned();
             let file = files.last().map(|(path, _)| path.clone()).unwrap_or_default();
-            return Err(Misfit { file, line: found.lines + found.old + found.torn, why: why.to_owned() });
+            let line = self.found.lines + self.found.old + self.found.torn;
+            self.report(Misfit { file, line, why }, None, None);
         }
-        Ok(found)
+        self.found
     }
-}
-
-/// Returns true if a line is a note that the one before it was left unfinished, after a line of this state.
-fn closes(line: &[u8], after: ChainState) -> bool {
-    let head = after.head.unwrap_or(Hash::NONE).to_string();
-    let note: Option<Note> = serde_json::from_slice(line).ok();
-    note.is_some_and(|note| note.kind == "note" && note.what == "torn" && note.after == head)
 }

@@ -67,7 +67,9 @@ impl OpenedSetup {
         let mut unread = Vec::new();
         let line_layers = layers_of(setup, &mut unread)?;
         let merged = merge(&[layers.as_slice(), &line_layers].concat());
-        let mut warnings: Vec<String> = merged.ignored.iter().map(ToString::to_string).collect();
+        let ignored = merged.ignored.iter().map(ToString::to_string);
+        let mut warnings: Vec<String> =
+            ignored.chain(merged.renamed.iter().map(ToString::to_string)).collect();
         let opening = SessionParts { ambient, setup, merged: &merged, places: &places };
         let mut plan = opening.plan(around)?;
         if setup.is_subagent() {
@@ -207,7 +209,7 @@ fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, Ba
     }
     call.says.permissions.allow = AllowRules(allow);
     let mut person = Settings::silent(if trusted { Layer::User } else { Layer::Project });
-    person.says.immune = setup.immune.map(located);
+    person.says.always_ask = setup.immune.map(located);
     Ok(vec![Layered { settings: call, trusted }, Layered { settings: person, trusted }])
 }
 

@@ -1,5 +1,7 @@
 //! Changes a settings file: one rule more or less, all else as it was.
 
+use std::path::Path;
+
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::{SettingsChange, edited};
 use pinfold_policy::{BadSettings, Layer};
@@ -128,19 +130,41 @@ fn own_file(locations: &Locations, layer: Layer) -> Result<SettingsFile, ChangeE
 fn replaced(
     ambient: &Ambient,
     file: &SettingsFile,
-    with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, ChangeFailure>,
+    mut with: impl FnMut(Option<&[u8]>) -> Result<Option<Vec<u8>>, ChangeFailure>,
 ) -> Result<bool, ChangeError> {
+    let mut is_new = false;
+    let with = |before: Option<&[u8]>| {
+        is_new = before.is_none();
+        with(before)
+    };
     let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
     let held = match &file.within {
         Some(project) => Ok(ReplacedFile::within(project, &file.path)),
         None => ReplacedFile::own(&file.path),
     };
     let mode = if file.layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
-    held.map_err(failed)?.replace(ambient, mode, with).map_err(|why| match why {
+    let is_written = held.map_err(failed)?.replace(ambient, mode, with).map_err(|why| match why {
         ChangeFailure::Bad(bad) => ChangeError::Bad(bad),
         ChangeFailure::File(trouble) => failed(trouble),
         ChangeFailure::Other => ChangeError::Other(file.shown.to_string()),
-    })
+    })?;
+    if let (true, true, Layer::Local, Some(project)) = (is_written, is_new, file.layer, &file.within) {
+        ignore_own_settings(ambient, project, &file.path);
+    }
+    Ok(is_written)
+}
+
+/// Keeps settings that are one person's out of what git shows and adds, beside them, unless there is an ignore file. The
+/// settings hold without it, so that a failure is nothing to report.
+fn ignore_own_settings(ambient: &Ambient, project: &Path, settings: &Path) {
+    const IGNORED: &[u8] =
+        b"# Written by pinfold: these settings are yours alone.\n/.gitignore\n/settings.local.json\n";
+    let made = |before: Option<&[u8]>| Ok::<_, FileTrouble>(before.is_none().then(|| IGNORED.to_vec()));
+    let _ = ReplacedFile::within(project, &settings.with_file_name(".gitignore")).replace(
+        ambient,
+        SHARED_MODE,
+        made,
+    );
 }
 
 enum ChangeFailure {

@@ -4,7 +4,8 @@
 //! looks when another process has written), seals the line to the one before and writes it by one write. A line that
 //! could not be written whole is taken back before the lock is let go: a full disk refuses a call, it does not break
 //! the chain. The unfinished line of a process that was killed is closed off and noted, never merged with what comes
-//! next.
+//! next. What stands at the end and follows no line (a block of NULs after a loss of power, a line of another program) is
+//! noted with its hash, and the chain goes on behind the note: verification reports it, and tells it from later damage.
 //!
 //! Traps: nothing is flushed to the disk line by line, only at rotation: a machine that loses its power may lose the
 //! last lines, and with them nothing says that they were there. And a chain shows that lines were changed, not by
@@ -28,7 +29,7 @@ use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
 use self::place::{FileIdentity, RecordDirectory};
-use self::tail::Tail;
+use self::tail::{ChainTail, Look, Tail};
 use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
 use super::record::Record;
@@ -211,12 +212,14 @@ impl Open {
             *seen = Instant::now();
         }
         if size != end.size {
-            *end = ChainEnd::find(directory, file, size, machine)?;
+            // A process looks closely once. Later it looks whenever another one has written: at the last line alone.
+            let look = if end.size == u64::MAX { Look::Strict } else { Look::Quick };
+            *end = ChainEnd::find(directory, file, size, machine, look)?;
         }
         let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
         let longer = u64::try_from(longer + NOTE).unwrap_or(u64::MAX);
         if end.size > 0 && end.size.saturating_add(longer) > limits.max_size {
-            let event = NoteEvent { note: "aside".into(), bytes: end.size, after: None };
+            let event = NoteEvent { note: "aside".into(), bytes: end.size, ..NoteEvent::default() };
             *end = end.append(file, machine, &mut [note(event)?])?;
             directory.put_aside(file, limits.keep)?;
             return Ok(Put::Elsewhere);
@@ -227,21 +230,34 @@ impl Open {
 }
 
 impl ChainEnd {
-    /// Finds the end of a file of this size. What was left unfinished there is closed off.
-    fn find(directory: &RecordDirectory, file: &File, size: u64, machine: &str) -> io::Result<Self> {
-        let Tail { last, torn } = tail::read(file, size)?;
-        let (head, seq) = match last {
-            Some(last) => (last.hash, last.seq),
-            None => directory.before()?,
+    /// Finds the end of a file of this size. What was left unfinished there is closed off, what is damaged is noted.
+    fn find(
+        directory: &RecordDirectory,
+        file: &File,
+        size: u64,
+        machine: &str,
+        look: Look,
+    ) -> io::Result<Self> {
+        let Tail { chain, torn } = tail::read(file, size, look, || directory.before())?;
+        let ChainTail { head, last, damage } = chain;
+        let after = Some(last.hash.to_string());
+        let event = match (damage, &torn) {
+            (None, None) => return Ok(Self { size, head, seq: last.seq }),
+            (None, Some(torn)) => NoteEvent { note: "torn".into(), bytes: torn.bytes(), after, found: None },
+            (Some(mut damage), torn) => {
+                torn.iter().for_each(|torn| damage.add(torn.closed()));
+                let (bytes, found) = damage.finish();
+                NoteEvent { note: "damaged".into(), bytes, after, found: Some(found.to_string()) }
+            }
         };
-        let end = Self { size, head, seq };
-        let Some(torn) = torn else { return Ok(end) };
-        let event = NoteEvent { note: "torn".into(), bytes: torn.bytes, after: Some(head.to_string()) };
         let mut line = note(event)?;
-        let closed = Self { head: torn.hash, ..end }.sealed(&mut line, machine);
-        line.insert(0, b'\n');
-        write_all(file, end.size, &line)?;
-        Ok(Self { size: end.size + length(&line), ..closed })
+        let head = torn.as_ref().map_or(head, |torn| Hash::of(torn.closed()));
+        let noted = Self { size, head, seq: last.seq }.sealed(&mut line, machine);
+        if torn.is_some() {
+            line.insert(0, b'\n');
+        }
+        write_all(file, size, &line)?;
+        Ok(Self { size: size.saturating_add(length(&line)), ..noted })
     }
 
     /// Appends objects as lines. The end is another one then.
@@ -293,7 +309,7 @@ fn note(event: NoteEvent) -> io::Result<Vec<u8>> {
 /// The most that a seal adds to a line.
 const SEAL: usize = 200;
 /// The most that a note about the file takes.
-const NOTE: usize = 400;
+const NOTE: usize = 500;
 
 fn lock(file: &File) -> io::Result<Locked<'_>> {
     lock_within(file, PATIENCE)

@@ -10,13 +10,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::super::seal::Hash;
-use super::tail;
+use super::tail::{self, ChainTail, Look};
 
 /// The file that is written. Those that were put aside stand beside it: `record-000001.jsonl`, …
 pub const RECORD: &str = "record.jsonl";
 const ASIDE: &str = "record-";
 const ENDING: &str = ".jsonl";
+
+/// Files in a row that may hold no whole line. Behind more of them the chain begins anew, which verification reports.
+const MOST_DAMAGED: u32 = 64;
 
 /// Which file it is, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,11 +104,18 @@ impl RecordDirectory {
     }
 
     /// The end of the chain in the files that were put aside.
-    pub(super) fn before(&self) -> io::Result<(Hash, u64)> {
-        let Some((_, name)) = self.aside()?.pop() else { return Ok((Hash::NONE, 0)) };
+    pub(super) fn before(&self) -> io::Result<ChainTail> {
+        self.chain_end(self.aside()?, MOST_DAMAGED)
+    }
+
+    /// The end of the chain in these files, the oldest first. At most so many without a whole line are passed.
+    fn chain_end(&self, mut files: Vec<(u64, String)>, most: u32) -> io::Result<ChainTail> {
+        let (Some((_, name)), Some(fewer)) = (files.pop(), most.checked_sub(1)) else {
+            return Ok(ChainTail::NONE);
+        };
         let (file, stat) = self.file(OsStr::new(&name), OFlags::RDONLY)?;
         let size = u64::try_from(stat.st_size).unwrap_or_default();
-        Ok(tail::read(&file, size)?.last.map_or((Hash::NONE, 0), |last| (last.hash, last.seq)))
+        Ok(tail::read(&file, size, Look::Strict, || self.chain_end(files, fewer))?.chain)
     }
 
     /// Puts the file that is written aside, and takes away the oldest beyond those that are kept. The caller holds its

@@ -1,107 +1,346 @@
-//! The end of a file: its last whole line, and what was left unfinished behind it.
+//! The end of a file: its last line that belongs to the chain, and what stands behind it.
 
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
 
-use super::super::seal::{Hash, read_seal};
+use sha2::{Digest as _, Sha256};
+
+use super::super::read::backwards::Backwards;
+use super::super::seal::{Hash, is_unsealed_version, read_seal};
 
 /// The end of a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(super) struct Tail {
-    /// The last whole line.
-    pub(super) last: Option<Last>,
-    /// The rest behind it.
+    /// The end of the chain in its whole lines, or before it.
+    pub(super) chain: ChainTail,
+    /// The rest behind them.
     pub(super) torn: Option<Torn>,
 }
 
-/// The last whole line.
-#[derive(Debug, PartialEq, Eq)]
+/// The end of a chain.
+#[derive(Debug)]
+pub(super) struct ChainTail {
+    /// The hash of the last whole line, damaged or not: the next line is sealed to it.
+    pub(super) head: Hash,
+    /// The last line that follows the one before it.
+    pub(super) last: Last,
+    /// The lines behind that one, which follow no line.
+    pub(super) damage: Option<Damage>,
+}
+
+impl ChainTail {
+    /// The end of a chain without lines.
+    pub(super) const NONE: Self =
+        Self { head: Hash::NONE, last: Last { hash: Hash::NONE, seq: 0 }, damage: None };
+}
+
+/// The last line of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Last {
     pub(super) hash: Hash,
-    /// Its number; 0 for one that was not sealed: of version 1, or of another program.
+    /// Its number; 0 for one of version 1, which was not sealed.
     pub(super) seq: u64,
+}
+
+/// Bytes that belong to no line of a chain.
+#[derive(Debug, Default)]
+pub(super) struct Damage {
+    bytes: u64,
+    hasher: Sha256,
+}
+
+impl Damage {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.bytes = self.bytes.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        self.hasher.update(bytes);
+    }
+
+    /// How many they are, and their hash.
+    pub(super) fn finish(self) -> (u64, Hash) {
+        (self.bytes, Hash::from_hasher(self.hasher))
+    }
+
+    /// Adds the bytes of a file from here to there.
+    fn add_file(&mut self, file: &File, from: u64, to: u64) -> io::Result<()> {
+        const BLOCK: u64 = 64 << 10;
+        let mut at = from;
+        while at < to {
+            let until = at.saturating_add(BLOCK).min(to);
+            let mut block = vec![0; usize::try_from(until - at).map_err(io::Error::other)?];
+            file.read_exact_at(&mut block, at)?;
+            self.add(&block);
+            at = until;
+        }
+        Ok(())
+    }
 }
 
 /// A line that was left unfinished.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Torn {
-    pub(super) bytes: u64,
-    /// The hash that it has once it is closed off.
-    pub(super) hash: Hash,
-}
+pub(super) struct Torn(Vec<u8>);
 
-/// Looks at the end of a file of this size.
-pub(super) fn read(file: &File, size: u64) -> io::Result<Tail> {
-    /// More than most lines are long.
-    const FIRST_LOOK: u64 = 4 << 10;
-    let mut look = FIRST_LOOK;
-    loop {
-        let start = size.saturating_sub(look);
-        let mut bytes = vec![0; usize::try_from(size - start).map_err(io::Error::other)?];
-        file.read_exact_at(&mut bytes, start)?;
-        if let Some(tail) = of(&bytes, start == 0) {
-            return Ok(tail);
-        }
-        look = look.saturating_mul(8);
+impl Torn {
+    fn new(rest: &[u8]) -> Option<Self> {
+        (!rest.is_empty()).then(|| Self([rest, b"\n"].concat()))
+    }
+
+    /// The line as it is once it is closed off.
+    pub(super) fn closed(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// How long it was left.
+    pub(super) fn bytes(&self) -> u64 {
+        u64::try_from(self.0.len().saturating_sub(1)).unwrap_or(u64::MAX)
     }
 }
 
-/// The end of a text; `None` when its last whole line may begin before it.
-fn of(bytes: &[u8], is_all: bool) -> Option<Tail> {
-    let end = |bytes: &[u8]| bytes.iter().rposition(|b| *b == b'\n').map(|at| at + 1);
-    let Some(whole) = end(bytes) else {
-        return is_all.then(|| Tail { last: None, torn: torn(bytes) });
-    };
-    let (lines, rest) = bytes.split_at_checked(whole)?;
-    let start = match end(lines.split_last()?.1) {
-        Some(start) => start,
-        None if is_all => 0,
-        None => return None,
-    };
-    let line = lines.get(start..)?;
-    let seq = read_seal(line).map_or(0, |(seq, _)| seq);
-    Some(Tail { last: Some(Last { hash: Hash::of(line), seq }), torn: torn(rest) })
+/// How closely the last line is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It has to be sealed.
+    Quick,
+    /// It has to be sealed to the line before it.
+    Strict,
 }
 
-fn torn(rest: &[u8]) -> Option<Torn> {
-    let bytes = u64::try_from(rest.len()).ok().filter(|len| *len > 0)?;
-    let closed = [rest, b"\n"].concat();
-    Some(Torn { bytes, hash: Hash::of(&closed) })
+/// Looks at the end of a file of this size. `before` is the end of the chain before the file.
+pub(super) fn read(
+    file: &File,
+    size: u64,
+    look: Look,
+    before: impl FnOnce() -> io::Result<ChainTail>,
+) -> io::Result<Tail> {
+    let LastLines { last, torn } = last_lines(file, size, look)?;
+    let chain = match last {
+        None => before()?,
+        Some(line) => match line.follows(look) {
+            Some(last) => ChainTail { head: line.hash, last, damage: None },
+            None => {
+                let whole = size.saturating_sub(torn.as_ref().map_or(0, Torn::bytes));
+                search(file, whole, line.hash, before)?
+            }
+        },
+    };
+    Ok(Tail { chain, torn })
+}
+
+/// The last whole line of a file, and the rest behind it.
+#[derive(Debug, PartialEq, Eq)]
+struct LastLines {
+    last: Option<LastLine>,
+    torn: Option<Torn>,
+}
+
+/// A whole line, and the hash of the one before it in the same file.
+#[derive(Debug, PartialEq, Eq)]
+struct LastLine {
+    hash: Hash,
+    seal: Option<(u64, Hash)>,
+    before: Option<Hash>,
+}
+
+impl LastLine {
+    /// The line as the last one of a chain, if it follows the one before it.
+    fn follows(&self, look: Look) -> Option<Last> {
+        let (seq, prev) = self.seal?;
+        let follows = look == Look::Quick || self.before.is_none_or(|before| before == prev);
+        follows.then_some(Last { hash: self.hash, seq })
+    }
+}
+
+fn last_lines(file: &File, size: u64, look: Look) -> io::Result<LastLines> {
+    /// More than most lines are long.
+    const FIRST_LOOK: u64 = 4 << 10;
+    let mut length = FIRST_LOOK;
+    loop {
+        let start = size.saturating_sub(length);
+        let mut bytes = vec![0; usize::try_from(size - start).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, start)?;
+        if let Some(found) = parse(&bytes, start == 0, look) {
+            return Ok(found);
+        }
+        length = length.saturating_mul(8);
+    }
+}
+
+/// The last lines of a text; `None` when a line that is needed may begin before it.
+fn parse(bytes: &[u8], is_all: bool, look: Look) -> Option<LastLines> {
+    let Some((whole, torn)) = split_last_line(bytes) else {
+        return is_all.then(|| LastLines { last: None, torn: Torn::new(bytes) });
+    };
+    let (earlier, line) = last_line(whole, is_all)?;
+    let before = match look {
+        Look::Strict if !earlier.is_empty() => Some(Hash::of(last_line(earlier, is_all)?.1)),
+        _ => None,
+    };
+    let last = LastLine { hash: Hash::of(line), seal: read_seal(line), before };
+    Some(LastLines { last: Some(last), torn: Torn::new(torn) })
+}
+
+/// The whole lines of a text, and the rest behind them; `None` where it has no line feed.
+fn split_last_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = bytes.iter().rposition(|byte| *byte == b'\n')?;
+    bytes.split_at_checked(at + 1)
+}
+
+/// The last of some whole lines, and those before it; `None` when it may begin before them.
+fn last_line(whole: &[u8], is_all: bool) -> Option<(&[u8], &[u8])> {
+    let (_, rest) = whole.split_last()?;
+    match split_last_line(rest) {
+        Some((earlier, _)) => whole.split_at_checked(earlier.len()),
+        None => is_all.then_some((&[], whole)),
+    }
+}
+
+/// A line that is looked at on the way back.
+struct Passed {
+    /// The place behind its line feed.
+    end: u64,
+    /// The line with its line feed; `None` for one that is longer than any line of a record.
+    text: Option<Vec<u8>>,
+}
+
+impl Passed {
+    fn previous(lines: &mut Backwards<'_>) -> io::Result<Option<Self>> {
+        let end = lines.end();
+        let found = lines.previous()?;
+        Ok(found.map(|(_, text)| Self {
+            end,
+            text: text.map(|mut text| {
+                text.push(b'\n');
+                text
+            }),
+        }))
+    }
+
+    fn hash(&self) -> Option<Hash> {
+        self.text.as_deref().map(Hash::of)
+    }
+
+    /// The line as one of a chain, if it is sealed to the one before it.
+    fn follows(&self, before: Option<&Self>) -> Option<Last> {
+        let text = self.text.as_deref()?;
+        let (seq, prev) = read_seal(text)?;
+        before.is_none_or(|before| before.hash() == Some(prev)).then(|| Last { hash: Hash::of(text), seq })
+    }
+}
+
+/// Searches a file whose last whole line follows no line: for the last one that does. `end` is where its whole lines
+/// end, `head` the hash of the last of them.
+fn search(
+    file: &File,
+    end: u64,
+    head: Hash,
+    before: impl FnOnce() -> io::Result<ChainTail>,
+) -> io::Result<ChainTail> {
+    let mut lines = Backwards::new(file, end)?;
+    // The last of the unsealed lines that begin the file, and where it ends.
+    let mut old: Option<(Hash, u64)> = None;
+    let mut line = Passed::previous(&mut lines)?;
+    while let Some(passed) = line {
+        let earlier = Passed::previous(&mut lines)?;
+        if let Some(last) = passed.follows(earlier.as_ref()) {
+            let mut damage = Damage::default();
+            damage.add_file(file, passed.end, end)?;
+            return Ok(ChainTail { head, last, damage: Some(damage) });
+        }
+        old = match passed.text.as_deref() {
+            Some(text) if is_unsealed_version(text) => old.or(passed.hash().map(|hash| (hash, passed.end))),
+            _ => None,
+        };
+        line = earlier;
+    }
+    let before = before()?;
+    let (last, from) = match old {
+        // Version 1 had no chain: its lines are no damage where none was begun.
+        Some((hash, from)) if before.last.seq == 0 && before.damage.is_none() => {
+            (Last { hash, seq: 0 }, from)
+        }
+        _ => (before.last, 0),
+    };
+    let mut damage = before.damage;
+    if from < end {
+        damage.get_or_insert_default().add_file(file, from, end)?;
+    }
+    Ok(ChainTail { head, last, damage })
 }
 
 #[cfg(test)]
 mod tests {
     use std::io::Write as _;
 
+    use super::super::super::seal::seal;
     use super::*;
 
-    fn last(line: &str) -> Last {
-        Last { hash: Hash::of(line.as_bytes()), seq: 0 }
+    fn file(text: &[u8]) -> (File, u64) {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(text).unwrap();
+        (file, text.len() as u64)
     }
 
     #[test]
     fn the_last_whole_line_is_found_however_long_it_is() {
         let long = format!("{}\n", "y".repeat(100_000));
-        let some = |line: &str| Some(last(line));
-        let torn = |text: &str| {
-            Some(Torn { bytes: text.len() as u64, hash: Hash::of(format!("{text}\n").as_bytes()) })
+        let line = |line: &str, before: Option<&str>| {
+            let before = before.map(|line| Hash::of(line.as_bytes()));
+            Some(LastLine { hash: Hash::of(line.as_bytes()), seal: None, before })
         };
-        for (text, expected) in [
-            (String::new(), Tail { last: None, torn: None }),
-            ("\n".into(), Tail { last: some("\n"), torn: None }),
-            ("a\n".into(), Tail { last: some("a\n"), torn: None }),
-            ("a\nb\n".into(), Tail { last: some("b\n"), torn: None }),
-            ("a\nb".into(), Tail { last: some("a\n"), torn: torn("b") }),
-            ("b".into(), Tail { last: None, torn: torn("b") }),
-            (format!("x\n{long}"), Tail { last: some(&long), torn: None }),
-            (format!("x\n{long}z"), Tail { last: some(&long), torn: torn("z") }),
-            (format!("x\n{}", long.trim_end()), Tail { last: some("x\n"), torn: torn(long.trim_end()) }),
+        let torn = |text: &str| Torn::new(text.as_bytes());
+        for (text, last, torn) in [
+            (String::new(), None, None),
+            ("\n".into(), line("\n", None), None),
+            ("a\n".into(), line("a\n", None), None),
+            ("a\nb\n".into(), line("b\n", Some("a\n")), None),
+            ("a\nb".into(), line("a\n", None), torn("b")),
+            ("b".into(), None, torn("b")),
+            (format!("x\n{long}"), line(&long, Some("x\n")), None),
+            (format!("{long}x\n"), line("x\n", Some(&long)), None),
+            (format!("x\n{long}z"), line(&long, Some("x\n")), torn("z")),
+            (format!("x\n{}", long.trim_end()), line("x\n", None), torn(long.trim_end())),
         ] {
-            let mut file = tempfile::tempfile().unwrap();
-            file.write_all(text.as_bytes()).unwrap();
-            let found = read(&file, text.len() as u64).unwrap();
-            assert_eq!(found, expected, "{} bytes", text.len());
+            let (file, size) = file(text.as_bytes());
+            let found = last_lines(&file, size, Look::Strict).unwrap();
+            assert_eq!(found, LastLines { last, torn }, "{} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn the_end_of_the_chain_is_found_behind_damage() {
+        let sealed = |seq: u64, prev: &[u8]| {
+            let mut line = b"{\"v\":2}".to_vec();
+            seal(&mut line, "0a", seq, Hash::of(prev));
+            line
+        };
+        let old = b"{\"v\":1}\n".to_vec();
+        let first = sealed(7, b"before\n");
+        let second = sealed(8, &first);
+        let stranger = sealed(9, b"another\n");
+        let zeros = [vec![0; 4096], b"\n".to_vec()].concat();
+        let none = Hash::NONE;
+        let of = |line: &[u8], seq| Last { hash: Hash::of(line), seq };
+        let before = Last { hash: none, seq: 0 };
+        for (name, lines, last, damaged) in [
+            ("whole", vec![&first, &second], of(&second, 8), 0),
+            ("the first line of a file", vec![&first], of(&first, 7), 0),
+            ("zeros at the end", vec![&first, &second, &zeros], of(&second, 8), 1),
+            ("a line that follows another", vec![&first, &second, &stranger], of(&second, 8), 1),
+            ("several lines", vec![&first, &second, &stranger, &zeros, &old], of(&second, 8), 3),
+            ("zeros alone", vec![&zeros], before, 1),
+            ("version 1", vec![&old, &old], of(&old, 0), 0),
+            ("damage behind version 1", vec![&old, &zeros, &old], of(&old, 0), 2),
+        ] {
+            let text: Vec<u8> = lines.iter().copied().flatten().copied().collect();
+            let (file, size) = file(&text);
+            let chain = read(&file, size, Look::Strict, || Ok(ChainTail::NONE)).unwrap().chain;
+            assert_eq!(chain.last, last, "{name}");
+            assert_eq!(chain.head, Hash::of(lines.last().unwrap()), "{name}");
+            let damage = chain.damage.map(Damage::finish);
+            let expected: Vec<u8> =
+                lines.iter().skip(lines.len() - damaged).copied().flatten().copied().collect();
+            let expected = (damaged > 0).then(|| (expected.len() as u64, Hash::of(&expected)));
+            assert_eq!(damage, expected, "{name}");
         }
     }
 }

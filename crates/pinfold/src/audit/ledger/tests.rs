@@ -29,7 +29,7 @@ impl Bed {
     }
 
     fn verified(&self) -> Verified {
-        verify(&opened(&self.directory()).unwrap(), None).unwrap().unwrap()
+        verify(&opened(&self.directory()).unwrap(), None).unwrap().into_result().unwrap()
     }
 
     fn text(&self) -> String {
@@ -254,7 +254,7 @@ fn a_record_of_version_1_is_gone_on_with() {
         bed.text().replacen("{\"v\":1,\"kind\":\"outcome\"}\n{\"v\":2", "{\"v\":1}\n{\"v\":2", 1),
     )
     .unwrap();
-    assert!(verify(&opened(&bed.directory()).unwrap(), None).unwrap().is_err());
+    assert!(!verify(&opened(&bed.directory()).unwrap(), None).unwrap().holds());
 }
 
 /// Numbers that no journal gives are told as what they are, and the journal goes on behind them.
@@ -278,7 +278,7 @@ fn a_number_that_nobody_gave_is_no_panic() {
         fs::create_dir_all(bed.directory()).unwrap();
         fs::write(bed.current(), text).unwrap();
         bed.ledger(Limits::default()).append(&some(1)).unwrap();
-        assert!(verify(&opened(&bed.directory()).unwrap(), None).unwrap().is_err());
+        assert!(!verify(&opened(&bed.directory()).unwrap(), None).unwrap().holds());
     }
     let bed = Bed::new();
     fs::create_dir_all(bed.directory()).unwrap();
@@ -312,4 +312,137 @@ fn many_who_are_first_agree_about_the_name_of_the_machine() {
         assert_eq!(bed.text().matches(bed.machine().as_str()).count(), 8);
         assert_eq!(fs::read_dir(bed.directory()).unwrap().count(), 2);
     }
+}
+
+impl Bed {
+    fn add(&self, bytes: &[u8]) {
+        let mut file = File::options().append(true).open(self.current()).unwrap();
+        file.write_all(bytes).unwrap();
+    }
+
+    fn looked_at(&self, known: Option<&str>) -> Verified {
+        let known = known.map(|head| Hash::parse(head).unwrap());
+        verify(&opened(&self.directory()).unwrap(), known).unwrap()
+    }
+}
+
+/// What a loss of power leaves, what another program appends, a last line that was changed.
+#[test]
+fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
+    type Spoil = fn(&Bed);
+    let cases: [(&str, Spoil, u64); 5] = [
+        ("zeros and a line feed", |bed| bed.add(&[vec![0; 4096], b"\n".to_vec()].concat()), 4),
+        ("zeros, a line feed, half a line", |bed| bed.add(b"\0\0\0\n{\"v\":2,\"ki"), 4),
+        ("lines of another program", |bed| bed.add(b"{\"v\":2,\"kind\":\"note\"}\n\n{}\n"), 4),
+        ("a line of version 1", |bed| bed.add(b"{\"v\":1,\"kind\":\"outcome\"}\n"), 4),
+        (
+            "the line before the last one was changed",
+            |bed| fs::write(bed.current(), bed.text().replacen("\"ms\":1", "\"ms\":9", 1)).unwrap(),
+            3,
+        ),
+    ];
+    for (name, spoil, line) in cases {
+        let bed = Bed::new();
+        let ledger = bed.ledger(Limits::default());
+        (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+        spoil(&bed);
+        (3..5).for_each(|ms| bed.ledger(Limits::default()).append(&some(ms)).unwrap());
+        let found = bed.looked_at(None);
+        let [only] = found.breaks.as_slice() else { panic!("{name}: {found:?}") };
+        assert_eq!((&only.misfit.file, only.misfit.line), (&bed.current(), line), "{name}");
+        assert_eq!((only.noted_by, only.goes_on), (Some(line), Some(line)), "{name}");
+        assert_eq!((found.first, found.last), (1, line + 2), "{name}: lines behind the note follow");
+        // It stays told, but for who kept a head that was printed behind it.
+        assert!(!found.holds(), "{name}");
+        let head = found.head.unwrap();
+        bed.ledger(Limits::default()).append(&some(5)).unwrap();
+        assert!(bed.looked_at(Some(&head)).holds(), "{name}");
+        assert_eq!(bed.looked_at(Some(&head)).breaks.len(), 1, "{name}");
+        // Later damage is another one, and no head from before speaks for it.
+        bed.add(b"later\n");
+        bed.ledger(Limits::default()).append(&some(6)).unwrap();
+        let later = bed.looked_at(Some(&head));
+        assert_eq!(later.breaks.len(), 2, "{name}");
+        assert_eq!(later.first_misfit(), later.breaks.last().map(|found| &found.misfit), "{name}");
+        // Nor is what was found put aside for something else.
+        fs::write(bed.current(), bed.text().replace("later\n", "other\n")).unwrap();
+        let head = later.head.unwrap();
+        assert!(!bed.looked_at(Some(&head)).holds(), "{name}");
+    }
+}
+
+#[test]
+fn a_head_from_before_the_damage_does_not_excuse_it() {
+    let bed = Bed::new();
+    bed.ledger(Limits::default()).append(&some(1)).unwrap();
+    let head = bed.verified().head.unwrap();
+    bed.add(b"\0\n");
+    bed.ledger(Limits::default()).append(&some(2)).unwrap();
+    let found = bed.looked_at(Some(&head));
+    assert!(!found.holds() && found.known == Some(1), "{found:?}");
+}
+
+/// A note excuses nothing but what the journal found: neither other bytes, nor another place, nor lines that follow.
+#[test]
+fn a_note_of_damage_that_was_not_found_there_excuses_nothing() {
+    let noted = || {
+        let bed = Bed::new();
+        let ledger = bed.ledger(Limits::default());
+        (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+        bed.add(b"one\ntwo\n");
+        bed.ledger(Limits::default()).append(&some(4)).unwrap();
+        let head = bed.looked_at(None).head.unwrap();
+        assert!(bed.looked_at(Some(&head)).holds());
+        (bed, head)
+    };
+    let whole = some(9);
+    let forged = String::from_utf8(object(&whole).unwrap()).unwrap();
+    for (name, from, to) in [
+        ("other bytes", "one\n", "six\n"),
+        ("more bytes", "one\n", "one\nand\n"),
+        ("fewer", "one\n", ""),
+        ("a line that looks whole", "one\n", &format!("{forged}\n")),
+        ("a line before it", "\"ms\":1", "\"ms\":7"),
+        ("the last line before it", "\"ms\":2", "\"ms\":7"),
+        ("the note", "\"bytes\":8", "\"bytes\":9"),
+    ] {
+        let (bed, head) = noted();
+        assert!(bed.text().contains(from), "{name}");
+        fs::write(bed.current(), bed.text().replacen(from, to, 1)).unwrap();
+        let found = bed.looked_at(Some(&head));
+        assert!(
+            !found.holds() && found.breaks.iter().any(|found| found.noted_by.is_none()),
+            "{name}: {found:?}"
+        );
+    }
+}
+
+#[test]
+fn damage_at_the_end_of_a_file_that_was_put_aside_is_noted_in_the_next() {
+    let bed = Bed::new();
+    let ledger = bed.ledger(Limits { keep: 100, ..SMALL });
+    (0..20).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    let aside = bed.files()[0].clone();
+    for file in &bed.files()[1..] {
+        fs::remove_file(file).unwrap();
+    }
+    fs::write(&aside, fs::read_to_string(&aside).unwrap() + "\0\0\n").unwrap();
+    bed.ledger(SMALL).append(&some(21)).unwrap();
+    let found = bed.looked_at(None);
+    assert_eq!(found.breaks.len(), 1, "{found:?}");
+    assert_eq!((&found.breaks[0].misfit.file, found.breaks[0].noted_by.is_some()), (&aside, true));
+}
+
+#[test]
+fn lines_behind_a_break_that_nobody_noted_are_told_to_follow_each_other() {
+    let bed = Bed::new();
+    let ledger = bed.ledger(Limits::default());
+    (0..9).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    fs::write(bed.current(), bed.text().replacen("\"ms\":3", "\"ms\":33", 1)).unwrap();
+    let found = bed.looked_at(None);
+    let [only] = found.breaks.as_slice() else { panic!("{found:?}") };
+    assert_eq!((only.misfit.line, only.noted_by, only.goes_on), (5, None, Some(5)));
+    assert_eq!(found.last, 9);
+    // What was kept behind it proves nothing about what was before it.
+    assert!(!bed.looked_at(found.head.as_deref()).holds());
 }

@@ -11,10 +11,10 @@ const BLOCK: u64 = 64 << 10;
 const LONGEST: u64 = 16 << 20;
 
 /// A line and where it begins. `None` for one that is longer than any line of a record.
-pub(super) type Found = (u64, Option<Vec<u8>>);
+pub(in crate::audit) type Found = (u64, Option<Vec<u8>>);
 
 /// The whole lines of a file that were not handed out yet, the last one first.
-pub(super) struct Backwards<'a> {
+pub(in crate::audit) struct Backwards<'a> {
     file: &'a File,
     /// The end of the last of them: behind its line feed.
     end: u64,
@@ -25,19 +25,19 @@ pub(super) struct Backwards<'a> {
 
 impl<'a> Backwards<'a> {
     /// The lines in the first `size` bytes of a file. What stands behind the last line feed is no whole line.
-    pub(super) fn new(file: &'a File, size: u64) -> io::Result<Self> {
+    pub(in crate::audit) fn new(file: &'a File, size: u64) -> io::Result<Self> {
         let mut lines = Self { file, end: 0, block: Vec::new(), at: size };
         lines.end = lines.after_line_feed(size)?;
         Ok(lines)
     }
 
     /// The end of the whole lines that were not handed out.
-    pub(super) fn end(&self) -> u64 {
+    pub(in crate::audit) fn end(&self) -> u64 {
         self.end
     }
 
     /// The last line that was not handed out, without its line feed.
-    pub(super) fn previous(&mut self) -> io::Result<Option<Found>> {
+    pub(in crate::audit) fn previous(&mut self) -> io::Result<Option<Found>> {
         let Some(end) = self.end.checked_sub(1) else { return Ok(None) };
         let start = self.after_line_feed(end)?;
         let line = if end - start > LONGEST { None } else { Some(self.bytes(start, end)?) };

@@ -1,7 +1,7 @@
 //! Calls, from the lines about them. A call that is asked about has a line for the question and one for what came of
 //! it: it is one call all the same.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
@@ -70,16 +70,23 @@ impl RecordedCall {
     }
 }
 
+/// Questions that are kept until they are settled. Behind so many newer ones that nothing has settled either, none is
+/// expected to be: a record of any length is read in bounded memory.
+const MOST_OPEN: usize = 4096;
+
 /// Puts the lines about a call together, as they come.
 #[derive(Debug, Default)]
 pub struct Calls {
-    /// The calls that are asked about, in the order of the questions.
+    /// The calls that are asked about, each with its number in the order of the questions.
     open: HashMap<String, (u64, RecordedCall)>,
+    /// Their names in that order.
+    order: BTreeMap<u64, String>,
     next: u64,
 }
 
 impl Calls {
-    /// Takes the next line. Comes back with a call that is decided for good.
+    /// Takes the next line. Comes back with a call that is decided for good, or with the oldest of too many questions that
+    /// were never settled.
     pub fn take(&mut self, line: AuditLine) -> Option<RecordedCall> {
         let name = line.call();
         let AuditLine { at, session, principal, agents, tool, event, .. } = line;
@@ -94,7 +101,7 @@ impl Calls {
             }
             // An agent that asks in a dialog of its own tells no answer: that it went on is one.
             AuditEvent::Outcome(_) => {
-                let (_, call) = self.open.remove(&name?)?;
+                let (_, call) = self.close(&name?)?;
                 Some(RecordedCall { ruling: Ruled::Permit, ..call })
             }
             _ => None,
@@ -107,7 +114,7 @@ impl Calls {
         about: CallFields,
         decision: DecisionEvent,
     ) -> Option<RecordedCall> {
-        let known = name.as_ref().and_then(|name| self.open.remove(name));
+        let known = name.as_ref().and_then(|name| self.close(name));
         let (at, call) = if let Some((at, mut call)) = known {
             call.decided(decision);
             (at, call)
@@ -118,11 +125,26 @@ impl Calls {
         };
         match name {
             Some(name) if call.ruling == Ruled::Question => {
+                self.order.insert(at, name.clone());
                 self.open.insert(name, (at, call));
-                None
+                self.oldest_of_too_many()
             }
             _ => Some(call),
         }
+    }
+
+    fn close(&mut self, name: &str) -> Option<(u64, RecordedCall)> {
+        let (at, call) = self.open.remove(name)?;
+        self.order.remove(&at);
+        Some((at, call))
+    }
+
+    fn oldest_of_too_many(&mut self) -> Option<RecordedCall> {
+        if self.open.len() <= MOST_OPEN {
+            return None;
+        }
+        let (_, name) = self.order.pop_first()?;
+        self.open.remove(&name).map(|(_, call)| call)
     }
 
     /// The calls that were asked about and never decided: there was no answer, or not yet.
@@ -214,6 +236,18 @@ mod tests {
             (format!("s:{id}"), ruling, rule.to_owned(), asked, answers)
         });
         assert_eq!(told(&lines), expected);
+    }
+
+    #[test]
+    fn questions_that_are_never_settled_are_kept_in_bounded_memory() {
+        let mut calls = Calls::default();
+        let count = MOST_OPEN as u64 + 3;
+        let settled: Vec<RecordedCall> =
+            (0..count).filter_map(|id| calls.take(decision(id, "ask", "question", "r"))).collect();
+        let names: Vec<&str> = settled.iter().map(|call| call.name.as_str()).collect();
+        assert_eq!(names, ["s:0", "s:1", "s:2"], "the oldest ones, each once");
+        assert!(calls.take(decision(9, "ask", "permit", "r")).is_some_and(|call| call.asked == 1));
+        assert_eq!(calls.open().len(), MOST_OPEN - 1);
     }
 
     #[test]

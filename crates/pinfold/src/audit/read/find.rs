@@ -131,48 +131,42 @@ impl RecordName {
     /// Returns true if the text is certainly a name, and neither a host with a port nor a program: sessions are called
     /// `KIND-NAME`, and one that stands alone has to be a whole name of ours.
     pub fn is_plain(&self) -> bool {
-        const RANDOM: usize = 12;
         let plain = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
         let Some((kind, name)) = self.session.split_once('-') else { return false };
-        let ours = ["call", "run", "mcp", "serve", "agent"].contains(&kind) && name.len() == RANDOM;
-        plain(kind) && plain(name) && (ours || self.of != NamedPart::Session)
+        plain(kind) && plain(name) && (is_own_session(&self.session) || self.of != NamedPart::Session)
     }
 
-    /// Looks the name up in a record. `reader`: makes a reader that begins at the beginning.
+    /// Looks the name up in a record. `reader`: makes a reader of it.
+    ///
+    /// It is read from its end, and no further than what a whole name means may reach: see [`About::is_complete`]. A shortened
+    /// name costs the whole record, since it has to fit one session alone.
     ///
     /// # Errors
     /// [`NotFound`].
     pub fn find(&self, text: &str, reader: impl Fn() -> LogReader) -> Result<NamedRecord, NotFound> {
-        let session = self.session(text, &mut reader())?;
-        let mut about = SessionLines::new(&session);
-        each(&mut reader(), |line| about.take(self.of, line))?;
-        about.found(self.of).ok_or_else(|| NotFound::Nothing(text.to_owned()))
-    }
-
-    /// The one session that is meant.
-    fn session(&self, text: &str, reader: &mut LogReader) -> Result<String, NotFound> {
         let mut fits = BTreeSet::new();
-        each(reader, |line| {
-            if line.session.starts_with(&self.session)
-                && self.is_meant(&line)
-                && !fits.contains(&line.session)
-            {
-                fits.insert(line.session);
+        let mut about = SessionLines::new(&self.session, self.of);
+        from_end(&mut reader(), |line| {
+            if line.session.starts_with(&self.session) && self.is_meant(&line) {
+                about.is_meant |= line.session == self.session;
+                if !fits.contains(&line.session) {
+                    fits.insert(line.session.clone());
+                }
             }
+            about.take(line);
+            about.is_complete()
         })?;
-        let mut names: Vec<String> = fits.into_iter().collect();
-        match names.as_slice() {
-            [] => Err(NotFound::Nothing(text.to_owned())),
-            [one] => Ok(one.clone()),
-            // Another may begin with the whole name of one.
-            all if all.contains(&self.session) => Ok(self.session.clone()),
-            _ => {
-                let more = names.len() > MOST_NAMES;
-                names.truncate(MOST_NAMES);
-                names.extend(more.then(|| "…".to_owned()));
-                Err(NotFound::Several { text: text.to_owned(), names })
-            }
+        if about.is_meant {
+            return about.found().ok_or_else(|| NotFound::Nothing(text.to_owned()));
         }
+        let session = one_of(text, fits)?;
+        let mut about = SessionLines::new(&session, self.of);
+        from_end(&mut reader(), |line| {
+            about.is_meant |= line.session == session && self.is_meant(&line);
+            about.take(line);
+            about.is_complete()
+        })?;
+        about.found().ok_or_else(|| NotFound::Nothing(text.to_owned()))
     }
 
     /// Returns true if a line of a fitting session is about the part that is meant.
@@ -193,16 +187,41 @@ impl RecordName {
     }
 }
 
+/// Returns true if a session has a whole name of ours, `KIND-` and twelve random letters: it begins once.
+fn is_own_session(name: &str) -> bool {
+    const RANDOM: usize = 12;
+    name.split_once('-').is_some_and(|(kind, name)| {
+        ["call", "run", "mcp", "serve", "agent"].contains(&kind) && name.len() == RANDOM
+    })
+}
+
 fn is_nth(denial: &Denial, before: char, n: u64) -> bool {
     denial.id.strip_suffix(&n.to_string()).is_some_and(|rest| rest.ends_with(before))
 }
 
-fn each(reader: &mut LogReader, mut take: impl FnMut(AuditLine)) -> io::Result<()> {
-    reader.each(|read| {
-        if let Read::Line(line, _) = read {
-            take(line);
+/// The one session of those that a shortened name fits.
+fn one_of(text: &str, fits: BTreeSet<String>) -> Result<String, NotFound> {
+    let mut names: Vec<String> = fits.into_iter().collect();
+    match names.as_slice() {
+        [] => Err(NotFound::Nothing(text.to_owned())),
+        [one] => Ok(one.clone()),
+        _ => {
+            let more = names.len() > MOST_NAMES;
+            names.truncate(MOST_NAMES);
+            names.extend(more.then(|| "…".to_owned()));
+            Err(NotFound::Several { text: text.to_owned(), names })
         }
-        Ok(())
+    }
+}
+
+/// Hands on lines from the end until `is_enough` says so.
+fn from_end(reader: &mut LogReader, mut is_enough: impl FnMut(AuditLine) -> bool) -> io::Result<()> {
+    reader.from_end(|read| {
+        let enough = match read {
+            Read::Line(line, _) => is_enough(line),
+            Read::Damaged(_) => false,
+        };
+        Ok(if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })
 }
 
@@ -244,56 +263,68 @@ fn no(line: AuditLine, settled: &mut HashSet<String>) -> Option<String> {
     }
 }
 
-/// The lines of one session that are about what is meant.
+/// Lines in a row behind which no earlier line of a call is expected.
+///
+/// The lines of a call are its decision, its questions with their answers, and its end. An answer, and a decision about
+/// what was asked, say that there is a question before them; an end, that there is a decision. Only a question that a rule
+/// answered meanwhile is not spoken of: one that waited for more lines than these is not found.
+const OTHERS_IN_A_ROW: u32 = 1000;
+
+/// The lines of one session that are about what is meant, the last one first.
 struct SessionLines<'a> {
     session: &'a str,
-    calls: Calls,
-    call: Option<RecordedCall>,
-    not_written: Vec<NotWrittenEvent>,
-    outcome: Option<OutcomeEvent>,
+    of: NamedPart,
+    /// A line says that the session has what is meant.
+    is_meant: bool,
+    /// The session is one of ours and its start was passed: nothing of it stands before.
+    is_begun: bool,
+    /// Lines about the call.
+    lines: Vec<AuditLine>,
+    /// Lines in a row that are about something else.
+    others: u32,
     ran: RunHistory,
 }
 
 impl<'a> SessionLines<'a> {
-    fn new(session: &'a str) -> Self {
+    fn new(session: &'a str, of: NamedPart) -> Self {
         let ran = RunHistory { session: session.to_owned(), ..RunHistory::default() };
-        Self { session, calls: Calls::default(), call: None, not_written: Vec::new(), outcome: None, ran }
+        Self { session, of, is_meant: false, is_begun: false, lines: Vec::new(), others: 0, ran }
     }
 
-    fn take(&mut self, of: NamedPart, line: AuditLine) {
+    fn take(&mut self, line: AuditLine) {
+        self.others = self.others.saturating_add(1);
         if line.session != self.session {
             return;
         }
-        match of {
+        self.is_begun |= matches!(line.event, AuditEvent::Start(_)) && is_own_session(self.session);
+        match self.of {
             NamedPart::Call(id) | NamedPart::Shell(id, _) | NamedPart::ShellWayOut(id, _)
                 if line.id == Some(id) =>
             {
-                self.of_call(line);
+                self.others = 0;
+                self.lines.push(line);
             }
-            NamedPart::Session | NamedPart::Run(_) | NamedPart::WayOut(_) => self.of_run(line),
+            NamedPart::Session | NamedPart::Run(_) | NamedPart::WayOut(_) => self.add_to_run(line),
             NamedPart::Call(_) | NamedPart::Shell(..) | NamedPart::ShellWayOut(..) => {}
         }
     }
 
-    fn of_call(&mut self, line: AuditLine) {
-        match line.event {
-            AuditEvent::NotWritten(told) => self.not_written.push(told),
-            AuditEvent::Outcome(ref outcome) => {
-                self.outcome = Some(OutcomeEvent::clone(outcome));
-                self.call = self.calls.take(line).or(self.call.take());
-            }
-            _ => self.call = self.calls.take(line).or(self.call.take()),
+    /// Returns true if nothing about it is expected before the lines that were taken.
+    fn is_complete(&self) -> bool {
+        if !self.is_meant {
+            return false;
         }
+        self.is_begun || (self.others >= OTHERS_IN_A_ROW && is_whole_call(&self.lines))
     }
 
-    fn of_run(&mut self, line: AuditLine) {
+    fn add_to_run(&mut self, line: AuditLine) {
         let (at, name) = (line.at, line.call());
         match line.event {
-            AuditEvent::Start(start) => {
+            AuditEvent::Start(start) if self.ran.start.is_none() => {
                 self.ran.at = at;
                 self.ran.start = Some(*start);
             }
-            AuditEvent::End(end) => self.ran.end = Some(*end),
+            AuditEvent::End(end) if self.ran.end.is_none() => self.ran.end = Some(*end),
             AuditEvent::Refusal(refusal) => self.ran.refused.push(refusal.denial),
             AuditEvent::Decision(_) => {
                 self.ran.calls.extend(name.filter(|name| self.ran.calls.last() != Some(name)));
@@ -302,19 +333,18 @@ impl<'a> SessionLines<'a> {
         }
     }
 
-    fn found(self, of: NamedPart) -> Option<NamedRecord> {
-        let Self { calls, call, not_written, outcome, ran, .. } = self;
-        let told = || {
-            let call = call.or_else(|| calls.open().pop())?;
-            Some(Box::new(CallHistory { call, not_written, outcome: outcome.clone() }))
-        };
+    fn found(self) -> Option<NamedRecord> {
+        let Self { of, lines, mut ran, .. } = self;
+        ran.refused.reverse();
+        ran.calls.reverse();
         Some(match of {
-            NamedPart::Call(_) => NamedRecord::Call(told()?),
+            NamedPart::Call(_) => NamedRecord::Call(Box::new(CallHistory::from_lines(lines)?)),
             NamedPart::Shell(_, n) | NamedPart::ShellWayOut(_, n) => {
                 let before = if matches!(of, NamedPart::Shell(..)) { ':' } else { 'n' };
-                let mut denials = outcome.iter().flat_map(|outcome| &outcome.denials);
+                let history = CallHistory::from_lines(lines)?;
+                let mut denials = history.outcome.iter().flat_map(|outcome| &outcome.denials);
                 let denial = denials.find(|denial| is_nth(denial, before, n))?.clone();
-                NamedRecord::OfCall(Box::new(denial), told()?)
+                NamedRecord::OfCall(Box::new(denial), Box::new(history))
             }
             NamedPart::Run(n) | NamedPart::WayOut(n) => {
                 let before = if matches!(of, NamedPart::Run(_)) { 'k' } else { 'n' };
@@ -324,6 +354,36 @@ impl<'a> SessionLines<'a> {
             NamedPart::Session => NamedRecord::Run(Box::new(ran)),
         })
     }
+}
+
+impl CallHistory {
+    /// The call of some lines, the last one first.
+    fn from_lines(lines: Vec<AuditLine>) -> Option<Self> {
+        let (mut calls, mut call, mut not_written, mut outcome) = (Calls::default(), None, Vec::new(), None);
+        for line in lines.into_iter().rev() {
+            match line.event {
+                AuditEvent::NotWritten(event) => not_written.push(event),
+                _ => {
+                    if let AuditEvent::Outcome(event) = &line.event {
+                        outcome = Some(event.clone());
+                    }
+                    call = calls.take(line).or(call.take());
+                }
+            }
+        }
+        let call = call.or_else(|| calls.open().pop())?;
+        Some(Self { call, not_written, outcome })
+    }
+}
+
+/// Returns true if no line of the call speaks of an earlier one that is not among them.
+fn is_whole_call(lines: &[AuditLine]) -> bool {
+    let answers = lines.iter().filter(|line| matches!(line.event, AuditEvent::Answer(_))).count();
+    let rulings = || lines.iter().filter_map(AuditLine::decision);
+    let questions = rulings().filter(|decision| decision.ruling == Ruled::Question).count();
+    let is_settled = rulings()
+        .any(|decision| decision.ruling != Ruled::Question && decision.decision.as_deref() == Some("ask"));
+    rulings().next().is_some() && questions >= answers.max(usize::from(is_settled))
 }
 
 #[cfg(test)]
@@ -445,6 +505,42 @@ mod tests {
         assert_eq!(names, ["call-abc", "call-abe"]);
         // A whole name is meant, though another begins with it.
         assert!(matches!(found(&bed, "call-abc:1"), Ok(NamedRecord::Call(_))));
+    }
+
+    /// What is looked up by a whole name is near the end; what stands before costs nothing, however much it is.
+    #[test]
+    fn a_whole_name_is_found_from_the_end_of_a_large_record() {
+        const GIBIBYTE: u64 = 1 << 30;
+        let bed = tempfile::tempdir().unwrap();
+        // Nothing but a hole, which takes no room and would take seconds to read.
+        let old = fs::File::create(bed.path().join("record-000001.jsonl")).unwrap();
+        old.set_len(8 * GIBIBYTE).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&old, b"\n", 8 * GIBIBYTE).unwrap();
+        let denial = json!({"id": "run-e9qryy4sncxt:k1", "layer": "kernel", "why": "outside"});
+        let others = |from: u64| -> String {
+            let of = |id| line("s", &json!({"id": id, "kind": "decision", "ruling": "permit"}));
+            (from..from + 1000).map(of).collect()
+        };
+        let text = [
+            line("call-a", &json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "question"})),
+            others(0),
+            line("call-a", &json!({"id": 1, "kind": "answer", "choice": "yes"})),
+            line("call-a", &json!({"id": 1, "kind": "decision", "decision": "ask", "ruling": "permit"})),
+            line("call-a", &json!({"id": 1, "kind": "outcome", "end": "done"})),
+            line("run-e9qryy4sncxt", &json!({"kind": "start", "folder": "/w"})),
+            others(1000),
+            line("run-e9qryy4sncxt", &json!({"kind": "refusal", "denial": denial})),
+            line("run-e9qryy4sncxt", &json!({"kind": "end", "end": "code", "exit": 3})),
+        ];
+        // Enough lines before all of it.
+        fs::write(bed.path().join("record.jsonl"), others(5000) + &text.concat()).unwrap();
+        let begun = std::time::Instant::now();
+        let Ok(NamedRecord::Call(told)) = found(&bed, "call-a:1") else { panic!() };
+        assert_eq!((told.call.asked, told.call.answers.len(), told.outcome.is_some()), (1, 1, true));
+        assert!(matches!(found(&bed, "run-e9qryy4sncxt:k1"), Ok(NamedRecord::OfRun(..))));
+        let Ok(NamedRecord::Run(ran)) = found(&bed, "run-e9qryy4sncxt") else { panic!() };
+        assert_eq!((ran.refused.len(), ran.start.unwrap().folder.as_str()), (1, "/w"));
+        assert!(begun.elapsed() < std::time::Duration::from_secs(2), "{:?}", begun.elapsed());
     }
 
     #[test]

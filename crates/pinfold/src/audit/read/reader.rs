@@ -308,7 +308,7 @@ mod tests {
     fn what_is_damaged_is_told_and_hides_nothing() {
         let bed = tempfile::tempdir().unwrap();
         let line = |ms| serde_json::to_string(&some(ms)).unwrap();
-        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, ..NoteEvent::default() };
         let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let lines = [
             line(1),
@@ -428,7 +428,7 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let path = bed.path().join("r.jsonl");
         let line = |ms| serde_json::to_string(&some(ms)).unwrap() + "\n";
-        let torn = NoteEvent { note: "torn".into(), bytes: 7, after: None };
+        let torn = NoteEvent { note: "torn".into(), bytes: 7, ..NoteEvent::default() };
         let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let torn = serde_json::to_string(&torn).unwrap() + "\n";
         let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
