@@ -1419,10 +1419,12 @@ pub(crate) fn end_of(process: BorrowedFd<'_>) -> io::Result<Option<ChildExit>> {
     // SAFETY: the request says that it takes 64 bytes, which is the size of `info`.
     check_int(unsafe { libc::ioctl(process.as_raw_fd(), PIDFD_GET_INFO, &raw mut info) })?;
     let status = info.exit_code;
-    Ok((info.mask & PIDFD_INFO_EXIT != 0).then(|| match libc::WIFSIGNALED(status) {
-        true => ChildExit::Signalled(libc::WTERMSIG(status)),
-        false => ChildExit::Exited(libc::WEXITSTATUS(status)),
-    }))
+    let end = if libc::WIFSIGNALED(status) {
+        ChildExit::Signalled(libc::WTERMSIG(status))
+    } else {
+        ChildExit::Exited(libc::WEXITSTATUS(status))
+    };
+    Ok((info.mask & PIDFD_INFO_EXIT != 0).then_some(end))
 }
 
 /// Connects a socket to an address as the kernel writes it.

@@ -82,7 +82,7 @@ fn a_profile_is_read_or_refused() {
     match profile {
         Ok(profile) => assert!(cfg!(feature = "yaml") && profile.name == "narrow"),
         Err(error) => {
-            assert!(!cfg!(feature = "yaml") && error.mend.contains("its feature `yaml`"), "{error}")
+            assert!(!cfg!(feature = "yaml") && error.mend.contains("its feature `yaml`"), "{error}");
         }
     }
 }

@@ -199,7 +199,7 @@ impl Claude<'_> {
                 return self.rows.nothing(told, "a line that is switched off is not handed on");
             }
             SandboxMode::WorkspaceWrite => {
-                self.rows.held(told, EnforcedBy::Kernel, HOLDS).needs(SANDBOX, true)
+                self.rows.held(told, EnforcedBy::Kernel, HOLDS).needs(SANDBOX, true);
             }
             SandboxMode::ReadOnly | SandboxMode::DefaultWrite => {
                 let why = "its sandbox lets commands write the folder and nothing else";

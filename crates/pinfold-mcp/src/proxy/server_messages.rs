@@ -139,7 +139,7 @@ fn answered(
         }
         (PendingKind::Call(sent), outcome) => call_answered(shared, *sent, id, line, outcome),
         (PendingKind::Handshake, ResponseOutcome::Result(result)) => {
-            handshake::greeted(shared, id, line, result)
+            handshake::greeted(shared, id, line, result);
         }
         (PendingKind::List, ResponseOutcome::Result(result)) => listing::listed(shared, id, line, result),
         (PendingKind::Later, outcome) => later(shared, id, line, outcome),

@@ -137,7 +137,7 @@ impl ArgumentReader {
             ArgumentName::Address if file_url(text).is_some() => self.local(text),
             ArgumentName::Address if begins => self.named(Role::Plain, text),
             ArgumentName::Address if is_remote_url(text) => {
-                self.supposed(Role::Plain, text, Supposition::Prose)
+                self.supposed(Role::Plain, text, Supposition::Prose);
             }
             ArgumentName::ContentWithin(role) if begins => self.supposed(role, text, Supposition::Evident),
             ArgumentName::ContentWithin(role) => self.supposed(role, text, Supposition::Text),

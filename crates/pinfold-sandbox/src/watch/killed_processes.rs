@@ -60,7 +60,7 @@ impl KilledProcesses {
         self.meet(pid);
         let name = path.and_then(|path| Path::new(path).file_name());
         if let (Some(process), Some(name)) = (self.met.get_mut(&pid), name) {
-            process.program = name.to_owned();
+            name.clone_into(&mut process.program);
             process.starting = true;
         }
     }
@@ -73,7 +73,9 @@ impl KilledProcesses {
     /// Meets all of these, which are those of the run, when it is time.
     pub(super) fn look(&mut self, processes: impl FnOnce() -> Vec<Pid>) {
         if self.looks_in().is_zero() {
-            processes().into_iter().for_each(|pid| self.meet(pid));
+            for pid in processes() {
+                self.meet(pid);
+            }
             self.next_look = Instant::now() + INTERVAL;
         }
     }

@@ -96,7 +96,9 @@ impl Watched {
     /// Tells of the limits that ended processes.
     pub(crate) fn tell_of_killed(&mut self, watcher: &mut dyn Watcher) {
         let ended = self.killed.as_mut().map(KilledProcesses::take_ended).unwrap_or_default();
-        ended.iter().for_each(|(limit, program)| watcher.limit_met(*limit, program));
+        for (limit, program) in &ended {
+            watcher.limit_met(*limit, program);
+        }
     }
 
     /// The limit that a call is about to meet.

@@ -115,13 +115,14 @@ pub(super) fn read(
     let LastLines { last, torn } = last_lines(file, size, look)?;
     let chain = match last {
         None => before()?,
-        Some(line) => match line.follows(look) {
-            Some(last) => ChainTail { head: line.hash, last, damage: None },
-            None => {
+        Some(line) => {
+            if let Some(last) = line.follows(look) {
+                ChainTail { head: line.hash, last, damage: None }
+            } else {
                 let whole = size.saturating_sub(torn.as_ref().map_or(0, Torn::bytes));
                 search(file, whole, line.hash, before)?
             }
-        },
+        }
     };
     Ok(Tail { chain, torn })
 }

@@ -361,14 +361,13 @@ impl CallHistory {
     fn from_lines(lines: Vec<AuditLine>) -> Option<Self> {
         let (mut calls, mut call, mut not_written, mut outcome) = (Calls::default(), None, Vec::new(), None);
         for line in lines.into_iter().rev() {
-            match line.event {
-                AuditEvent::NotWritten(event) => not_written.push(event),
-                _ => {
-                    if let AuditEvent::Outcome(event) = &line.event {
-                        outcome = Some(event.clone());
-                    }
-                    call = calls.take(line).or(call.take());
+            if let AuditEvent::NotWritten(event) = line.event {
+                not_written.push(event)
+            } else {
+                if let AuditEvent::Outcome(event) = &line.event {
+                    outcome = Some(event.clone());
                 }
+                call = calls.take(line).or(call.take());
             }
         }
         let call = call.or_else(|| calls.open().pop())?;
