@@ -20,3 +20,9 @@ bench:
 
 ci:
     .ci/run
+
+# Writes afresh what is written from the code: docs/cli.md, keys of docs/settings.md, docs/json.md, docs/recording.svg.
+# Look at what changes.
+bless:
+    PINFOLD_BLESS=1 cargo test -p pinfold-cli --bin pinfold pages::
+    PINFOLD_BLESS=1 cargo test -p pinfold-tests --test it -- json_formats:: recording::

@@ -171,17 +171,7 @@ fn every_file_of_rust_that_is_named_exists() {
 /// Types are named as in `CamelCase` on the pages about the code.
 #[test]
 fn every_type_that_is_named_exists() {
-    let mut code = String::new();
-    let mut folders = vec![top().join("crates")];
-    while let Some(folder) = folders.pop() {
-        for path in fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
-                code.push_str(&fs::read_to_string(&path).expect("a file"));
-            }
-        }
-    }
+    let code = code();
     let words: Vec<&str> =
         code.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty()).collect();
     let keywords = ["struct", "enum", "trait", "type"];
@@ -380,6 +370,47 @@ fn every_attack_on_hosts_is_told() {
     let (_, table) = page.split_once("| attack | the record says |").expect("the table");
     let told: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with("| ")).collect();
     assert_eq!(told.join("\n"), tried.join("\n"));
+}
+
+/// Rust files of our crates, as one text without line breaks in strings.
+fn code() -> String {
+    let mut code = String::new();
+    let mut folders = vec![top().join("crates")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).expect("a folder").map(|e| e.expect("an entry").path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|e| e == "rs") {
+                code.push_str(&fs::read_to_string(&path).expect("a file"));
+            }
+        }
+    }
+    let mut joined = code.split("\\\n").map(str::trim_start);
+    let first = joined.next().unwrap_or_default().to_owned();
+    joined.fold(first, |code, rest| code + rest)
+}
+
+/// A message of ours stands in the code, as far as it is not filled in: names in capitals, `…`, what stands between backticks
+/// or behind a colon.
+#[test]
+fn every_message_that_is_explained_exists() {
+    let page = read("docs/messages.md");
+    let (_, ours) = page.split_once("## When a run does not start").expect("messages of ours");
+    let code = code();
+    let mut seen = 0;
+    let mut missing = Vec::new();
+    for row in ours.lines().filter_map(|line| line.strip_prefix("| `")) {
+        let message = row.split(" | ").next().unwrap_or_default();
+        let pieces = message.split(['`', '…', ':']).map(str::trim);
+        for piece in pieces.filter(|piece| piece.contains(' ') && *piece != "No such file or directory") {
+            seen += 1;
+            if !code.contains(piece) {
+                missing.push(piece.to_owned());
+            }
+        }
+    }
+    assert!(seen > 10, "the page explains messages: {seen}");
+    assert!(missing.is_empty(), "in no string of the code: {missing:#?}");
 }
 
 /// Which crates of ours a crate imports, by its manifest.
