@@ -209,7 +209,9 @@ fn every_file_of_tests_is_run() {
     let mut lost = Vec::new();
     for package in crates.chain([top().join("tests")]) {
         let manifest = fs::read_to_string(package.join("Cargo.toml")).expect("a manifest");
-        let Ok(program) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
+        let Ok(mut program) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
+        // The program of pages has a module of its own.
+        program.push_str(&fs::read_to_string(package.join("tests/docs.rs")).unwrap_or_default());
         for entry in fs::read_dir(package.join("tests")).expect("tests").map(|e| e.expect("an entry").path())
         {
             let name = entry.file_stem().expect("a name").to_string_lossy().into_owned();
