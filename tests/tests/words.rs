@@ -92,7 +92,9 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 fn worst<K: std::fmt::Debug>(counts: &BTreeMap<K, usize>, least: usize) -> String {
     let mut all: Vec<_> = counts.iter().filter(|(_, count)| **count >= least).collect();
     all.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    all.iter().take(12).map(|(key, count)| format!("  {count:4} {key:?}\n")).collect()
+    let lines: Vec<String> =
+        all.iter().take(12).map(|(key, count)| format!("  {count:4} {key:?}\n")).collect();
+    lines.concat()
 }
 
 #[test]

@@ -224,7 +224,7 @@ mod tests {
         let limits = Limits { cpu_time: Some(Duration::from_secs(9)), ..Limits::default() };
         let reached = |end| limits_reached(&limits, &[], Some(end));
         let cpu_time = LimitReached::once(LimitKind::CpuTime, Amount::Time(Duration::from_secs(9)));
-        assert_eq!(reached(End::Code(152)), [cpu_time.clone()]);
+        assert_eq!(reached(End::Code(152)), std::slice::from_ref(&cpu_time));
         let seen = [LimitMet { limit: Limit::CpuTime, program: "perl".into(), times: 1 }];
         let once = limits_reached(&limits, &seen, Some(End::Code(152)));
         assert_eq!(

@@ -135,8 +135,10 @@ impl MovedTree {
                     Deed::Open(opening) => entry.is_written_by(opening) && (is_made || is_new(place)),
                     Deed::SetMode { mode, .. } => is_made && mode & !entry.mode == 0,
                     Deed::SetOwner { owner, group, .. } => is_made && entry.has_owner(*owner, *group),
-                    Deed::Truncate { .. } | Deed::SetTimes { .. } => is_made,
-                    Deed::Remove { .. } | Deed::RemoveDir { .. } => is_made,
+                    Deed::Truncate { .. }
+                    | Deed::SetTimes { .. }
+                    | Deed::Remove { .. }
+                    | Deed::RemoveDir { .. } => is_made,
                     Deed::Rename { .. } | Deed::Link { .. } => false,
                 })
             }

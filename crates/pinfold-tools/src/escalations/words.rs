@@ -71,7 +71,7 @@ pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
     let mut process = process_call(call, None);
     if let Some(to) = process.touches.last_mut() {
         let (count, names) = tree.below();
-        to.says = "make a copy of it, with what is in it by then, at".to_owned();
+        "make a copy of it, with what is in it by then, at".clone_into(&mut to.says);
         to.preview = if count > 0 { Preview::Below { count, names } } else { Preview::None };
     }
     process

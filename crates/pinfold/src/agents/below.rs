@@ -138,7 +138,6 @@ pub(crate) fn mode_below(own: Option<Mode>, parent: Option<Mode>, bypass_locked:
 
 impl Narrowed {
     /// The plan of the session, from which its shells are made.
-    #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }

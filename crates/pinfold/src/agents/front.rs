@@ -36,7 +36,7 @@ impl<'a> Front<'a> {
             .map_err(|e| file.whole(&format!("it is not UTF-8: {e}"), "write it in UTF-8"))?;
         let file = File { text, ..file };
         let (front, body) = parted(text).ok_or_else(|| file.one(1, 1, "it has no front matter", BEGIN))?;
-        let fields = yaml::parse_fields(front).map_err(|error| file.unreadable(error))?;
+        let fields = yaml::parse_fields(front).map_err(|error| file.unreadable(&error))?;
         Ok(Self { file, fields, body })
     }
 }
@@ -92,7 +92,7 @@ impl File<'_> {
         self.all(vec![BadSetting { source, span: 0..0, what: what.to_owned(), mend: mend.to_owned() }])
     }
 
-    fn unreadable(&self, error: YamlError) -> BadSettings {
+    fn unreadable(&self, error: &YamlError) -> BadSettings {
         match error.at {
             Some((line, column)) => self.one(line, column, &error.what, error.mend),
             None => self.whole(&error.what, error.mend),

@@ -230,7 +230,9 @@ impl ChainWalk {
         let mut region = match self.region.take() {
             open if unfinished > 0 => {
                 // No note speaks of bytes between two files.
-                open.into_iter().for_each(|region| self.report(region.misfit, None, None));
+                if let Some(region) = open {
+                    self.report(region.misfit, None, None);
+                }
                 Region::new(misfit("the file before it ends in half a line".to_owned()))
             }
             None => Region::new(misfit(self.why(seal))),

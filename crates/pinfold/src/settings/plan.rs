@@ -100,14 +100,12 @@ impl Plan {
 
     /// The plan as [`Plan::for_folder`] means it, as far as settings choose nothing else: what is in the folder needs
     /// no question, and neither does a command that is held to it.
-    #[must_use]
     pub fn where_the_folder_is_granted(self, merged: &Merged) -> Self {
         self.entered(WayIn::OwnTools, merged)
     }
 
     /// Returns the plan with the defaults of a way in for what settings and flags leave open. [`Plan::with_settings`]
     /// alone decides as [`WayIn::Check`].
-    #[must_use]
     pub fn entered(self, way: WayIn, merged: &Merged) -> Self {
         let policy = entered(self.policy, way, merged, &self.principal);
         Self { policy, ..self }

@@ -245,7 +245,9 @@ impl ChainEnd {
             (None, None) => return Ok(Self { size, head, seq: last.seq }),
             (None, Some(torn)) => NoteEvent { note: "torn".into(), bytes: torn.bytes(), after, found: None },
             (Some(mut damage), torn) => {
-                torn.iter().for_each(|torn| damage.add(torn.closed()));
+                if let Some(torn) = torn {
+                    damage.add(torn.closed());
+                }
                 let (bytes, found) = damage.finish();
                 NoteEvent { note: "damaged".into(), bytes, after, found: Some(found.to_string()) }
             }

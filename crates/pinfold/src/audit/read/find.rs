@@ -362,7 +362,7 @@ impl CallHistory {
         let (mut calls, mut call, mut not_written, mut outcome) = (Calls::default(), None, Vec::new(), None);
         for line in lines.into_iter().rev() {
             if let AuditEvent::NotWritten(event) = line.event {
-                not_written.push(event)
+                not_written.push(event);
             } else {
                 if let AuditEvent::Outcome(event) = &line.event {
                     outcome = Some(event.clone());
