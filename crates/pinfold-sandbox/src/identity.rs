@@ -23,8 +23,9 @@ impl FileIdentity {
         Self::new(&statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
     }
 
-    /// The file of this name in a directory.
-    pub(crate) fn named(directory: BorrowedFd<'_>, name: &OsStr) -> Option<Self> {
+    /// Reads the identity of the file of this name in a directory that is held; links are not followed. `None` as for
+    /// [`Self::of`].
+    pub fn named(directory: BorrowedFd<'_>, name: &OsStr) -> Option<Self> {
         Self::new(&statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
     }
 

@@ -15,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use pinfold_sandbox::FileIdentity;
 
-use super::locks::is_name;
+use super::locks::{is_name, remove};
 
 /// Entries that are written before the file begins anew with the locks that there are.
 const MOST: usize = 1_024;
@@ -86,10 +86,8 @@ pub(super) fn remove_left(state: &Path) {
         }
         let Some(text) = read_dead(&record.path()) else { continue };
         for (place, file) in text.split(|byte| *byte == 0).filter_map(parse) {
-            let is_it = place.file_name().is_some_and(is_name) && FileIdentity::of(place) == Some(file);
-            if is_it {
-                // One that stays is a nuisance, and no more.
-                let _ = fs::remove_file(place);
+            if place.file_name().is_some_and(is_name) {
+                remove(place, &file);
             }
         }
         let _ = fs::remove_file(record.path());
@@ -194,6 +192,21 @@ mod tests {
             fs::write(bed.path().join("locks").join(number.to_string()), text).unwrap();
         }
         remove_left(bed.path());
+        assert!(place.exists());
+    }
+
+    #[test]
+    fn a_lock_is_not_removed_through_a_link() {
+        let bed = tempfile::tempdir().unwrap();
+        let at = |name: &str| bed.path().join(name);
+        fs::create_dir(at("d")).unwrap();
+        let (place, file) = locked(&at("d"), "index.lock");
+        let mut record = LockRecord::new(&at("state")).unwrap();
+        record.add((&place, &file), std::iter::empty()).unwrap();
+        leave(record);
+        fs::rename(at("d"), at("moved")).unwrap();
+        std::os::unix::fs::symlink("moved", at("d")).unwrap();
+        remove_left(&at("state"));
         assert!(place.exists());
     }
 }

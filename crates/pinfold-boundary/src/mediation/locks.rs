@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 
 use super::Why;
 use super::git_dir::innermost;
@@ -87,9 +89,8 @@ impl Locks {
 
     /// Removes those that are left, when no process of the run lives any more.
     pub(crate) fn remove_left(&self) {
-        for place in self.ours.keys().filter(|place| self.are_ours(place)) {
-            // One that stays is a nuisance, and no more.
-            let _ = fs::remove_file(place);
+        for (place, file) in &self.ours {
+            remove(place, file);
         }
     }
 
@@ -103,6 +104,20 @@ pub(super) fn is_lock(git_dir: &Path, below: &Path) -> bool {
     below.file_name().is_some_and(is_name) && {
         let inner = innermost(git_dir, below);
         inner.iter().count() == 1 || inner.starts_with("refs")
+    }
+}
+
+/// Removes a lock, if it is still this file. It is looked at and removed in the directory that is held meanwhile: another run in
+/// the same folder may move one on its way and lay a link there.
+pub(super) fn remove(place: &Path, file: &FileIdentity) {
+    const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+    let (Some(parent), Some(name)) = (place.parent(), place.file_name()) else { return };
+    let Ok(parent) = openat2(CWD, parent, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
+        return;
+    };
+    if FileIdentity::named(parent.as_fd(), name).as_ref() == Some(file) {
+        // One that stays is a nuisance, and no more.
+        let _ = unlinkat(&parent, name, AtFlags::empty());
     }
 }
 
