@@ -390,7 +390,7 @@ fn whoever_does_not_wait_any_more_is_not_answered() {
         for (status, body) in [(OK, whole), (busy, String::new())] {
             let server = Server::start(vec![(status, body)]);
             let error = asked(provider, &server.base, &mut String::new(), None, &|| false).unwrap_err();
-            assert!(error.to_string().contains("nobody waits"), "{}: {error}", provider.0);
+            assert!(error.to_string().contains("the caller gave up"), "{}: {error}", provider.0);
             server.end();
         }
     }
