@@ -19,6 +19,7 @@ use crate::place::{Places, Standing};
 use crate::private::Private;
 use crate::request::SandboxRequest;
 use crate::secrets::SecretPlaceholders;
+use crate::within::is_within;
 
 const GIT_DATA: &str = "git keeps its own data there, which its commands change";
 
@@ -114,7 +115,7 @@ impl Boundary {
 
     /// Returns whether a place lies in what was granted, or in a git directory of it that lies elsewhere.
     pub(crate) fn is_within_granted(&self, real: &Path) -> bool {
-        let within = |places: &[PathBuf]| places.iter().any(|place| real.starts_with(place));
+        let within = |places: &[PathBuf]| places.iter().any(|place| is_within(real, place));
         within(&self.granted) || within(&self.findings.git.git_dirs)
     }
 
@@ -130,7 +131,7 @@ impl Boundary {
 
     /// Returns whether a place is the run's own.
     pub(crate) fn is_own(&self, real: &Path) -> bool {
-        self.own.iter().any(|own| real.starts_with(own))
+        self.own.iter().any(|own| is_within(real, own))
     }
 
     /// The rule that denies reading a resolved path.
@@ -161,7 +162,7 @@ impl Boundary {
 
     /// Why a place may not be read, although nothing hid it at the start.
     pub(crate) fn unreadable(&self, real: &Path) -> Option<String> {
-        if self.readable.iter().any(|place| real.starts_with(place)) {
+        if self.readable.iter().any(|place| is_within(real, place)) {
             return None;
         }
         let guard =
@@ -181,7 +182,7 @@ impl Boundary {
 
     /// Returns whether a person opened the place by name, or one above it: nothing is protected there.
     pub(crate) fn is_open(&self, real: &Path) -> bool {
-        self.named.iter().any(|place| real.starts_with(place))
+        self.named.iter().any(|place| is_within(real, place))
     }
 
     /// The folder and the directories added to it, resolved; the folder is the first.

@@ -52,6 +52,7 @@ mod scan;
 mod secrets;
 mod settle;
 mod snapshot;
+mod within;
 
 pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, State, Told};
 pub use boundary::Boundary;

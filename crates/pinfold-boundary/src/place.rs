@@ -6,10 +6,13 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::Guards;
 use pinfold_sandbox::{Detour, Profile, StandIn, Writes};
+
+use crate::within::is_within;
 
 /// Hold at a place and, unless a deeper one says otherwise, beneath it. Weakest first: when two meet at
 /// one place, the later in this list stays.
@@ -136,9 +139,10 @@ impl Places {
     /// Returns whether something at a path or beneath it is held or hidden.
     pub(crate) fn holds_beneath(&self, path: &Path) -> bool {
         let held = |place: &Place| !matches!(place.hold, Hold::Visible | Hold::Writable);
-        let beneath = self.list.range(path.to_owned()..).take_while(|(at, _)| at.starts_with(path));
+        let from = (Bound::Included(path), Bound::Unbounded);
+        let beneath = self.list.range::<Path, _>(from).take_while(|(at, _)| is_within(at, path));
         beneath.map(|(_, place)| place).any(held)
-            || self.pins.range(path.to_owned()..).next().is_some_and(|(at, _)| at.starts_with(path))
+            || self.pins.range::<Path, _>(from).next().is_some_and(|(at, _)| is_within(at, path))
     }
 
     /// Places that cannot be read.

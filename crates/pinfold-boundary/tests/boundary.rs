@@ -435,8 +435,13 @@ fn where_everything_can_be_written_guarded_places_do_not_appear() {
     for tier in [Tier::Full, Tier::Landlock] {
         let mut observer = DenialObserver::new(&boundary, tier);
         let mut ask = |path: &str, intent| {
-            observer.attempt(&Attempt { pid: 1, intent, place: bed.at(path), detail: Detail::None })
-                == Reply::Refuse
+            observer.attempt(&Attempt {
+                pid: 1,
+                intent,
+                place: bed.at(path),
+                detail: Detail::None,
+                occupant: None,
+            }) == Reply::Refuse
         };
         for (path, intent) in [
             ("home/.zshrc", Intent::Create),
@@ -502,7 +507,7 @@ fn the_end_of_a_run_says_what_appeared() {
 const JUDGED: Strength = Strength { tier: Tier::Full, mediated: true };
 
 fn reply(observer: &mut DenialObserver<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
-    observer.attempt(&Attempt { pid: 1, intent, place, detail })
+    observer.attempt(&Attempt { pid: 1, intent, place, detail, occupant: None })
 }
 
 /// A folder whose guarded names lead elsewhere in it.
@@ -632,7 +637,10 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
     assert!(!state.exists(), "nothing is made to ask");
     let mut observer = DenialObserver::new(&boundary, Tier::Full);
     let mut takes = |intent, place: PathBuf| {
-        observer.turn(&[Attempt { pid: 1, intent, place, detail: Detail::None }]).unwrap().is_some()
+        observer
+            .turn(&[Attempt { pid: 1, intent, place, detail: Detail::None, occupant: None }])
+            .unwrap()
+            .is_some()
     };
     for (intent, place, expected) in [
         (Intent::MoveFrom, "w/src", true),

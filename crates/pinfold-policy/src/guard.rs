@@ -15,7 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pattern::{Anchor, Query};
+use pattern::{Anchor, Query, Signs};
 
 /// The kind of a guarded place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -323,7 +323,8 @@ struct GuardList {
     guards: Vec<Guard>,
     heads: [Link; BUCKETS],
     next: Vec<Link>,
-    wild: Vec<usize>,
+    /// Guards that no chain has, with what a component has to hold for them.
+    wild: Vec<(Signs, usize)>,
 }
 
 type Link = Option<std::num::NonZeroU16>;
@@ -365,7 +366,8 @@ impl GuardList {
             *head = link;
         } else {
             self.next.push(None);
-            self.wild.push(index);
+            let wanted = self.guards.get(index).map(|guard| pattern::wanted(&guard.pattern));
+            self.wild.push((wanted.unwrap_or_default(), index));
         }
     }
 
@@ -409,7 +411,9 @@ impl GuardList {
         let chained = self.heads.get(bucket(query.first_bytes(at))).copied().flatten();
         let chain = std::iter::successors(chained, |l| self.next.get(usize::from(l.get()) - 1).copied()?)
             .map(|l| usize::from(l.get()) - 1);
-        let guards = chain.chain(self.wild.iter().copied()).filter_map(|i| self.guards.get(i));
+        let signs = query.signs(at);
+        let wild = self.wild.iter().filter(move |(wanted, _)| signs.hold(*wanted)).map(|(_, index)| *index);
+        let guards = chain.chain(wild).filter_map(|i| self.guards.get(i));
         guards.filter(move |g| {
             Anchor::of(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
         })

@@ -5,7 +5,7 @@ use std::fmt;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Statx, StatxFlags, statx};
+use rustix::fs::{AtFlags, CWD, FileType, Statx, StatxFlags, statx};
 
 /// A file by its device, its inode and the time at which it was made. A file system gives the number of an inode to another file
 /// when the first one is gone; both were not made at one time.
@@ -43,6 +43,25 @@ impl FileIdentity {
             inode: inode.parse().ok()?,
             born: (seconds.parse().ok()?, nanoseconds.parse().ok()?),
         })
+    }
+
+    /// Looks at the file of this name in a directory, a link for itself: its type, and which one it is.
+    pub(crate) fn look(
+        directory: BorrowedFd<'_>,
+        name: &OsStr,
+    ) -> rustix::io::Result<(FileType, Option<Self>)> {
+        let wanted = Self::WANTED | StatxFlags::TYPE;
+        statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, wanted).map(|found| Self::seen(&found))
+    }
+
+    /// The same for a file that is held.
+    pub(crate) fn look_held(file: BorrowedFd<'_>) -> rustix::io::Result<(FileType, Option<Self>)> {
+        let wanted = Self::WANTED | StatxFlags::TYPE;
+        statx(file, c"", AtFlags::EMPTY_PATH, wanted).map(|found| Self::seen(&found))
+    }
+
+    fn seen(found: &Statx) -> (FileType, Option<Self>) {
+        (FileType::from_raw_mode(u32::from(found.stx_mode)), Self::new(found))
     }
 
     const WANTED: StatxFlags = StatxFlags::INO.union(StatxFlags::BTIME);

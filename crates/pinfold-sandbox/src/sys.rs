@@ -887,13 +887,27 @@ pub(crate) fn can_wait_undisturbed() -> bool {
 ///
 /// [process_vm_readv(2)](https://man7.org/linux/man-pages/man2/process_vm_readv.2.html)
 pub(crate) fn read_memory(pid: Pid, address: u64, buffer: &mut [u8]) -> io::Result<usize> {
-    let Ok(address) = usize::try_from(address) else {
-        return Err(io::Error::from_raw_os_error(libc::EFAULT));
-    };
-    let local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: buffer.len() };
-    // SAFETY: `local` describes `buffer`; `remote` is an address in the other process, checked by the kernel.
-    let rc = unsafe { libc::process_vm_readv(pid, &raw const local, 1, &raw const remote, 1, 0) };
+    read_memory_parts(pid, [(address, buffer)])
+}
+
+/// Reads several parts of the memory of another process in one call, each into its buffer, up to the first that is not there;
+/// returns how much could be read of all.
+///
+/// [process_vm_readv(2)](https://man7.org/linux/man-pages/man2/process_vm_readv.2.html)
+pub(crate) fn read_memory_parts<const N: usize>(pid: Pid, parts: [(u64, &mut [u8]); N]) -> io::Result<usize> {
+    const NOTHING: libc::iovec = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+    let (mut local, mut remote) = ([NOTHING; N], [NOTHING; N]);
+    for ((address, buffer), (local, remote)) in parts.into_iter().zip(local.iter_mut().zip(&mut remote)) {
+        let Ok(address) = usize::try_from(address) else {
+            return Err(io::Error::from_raw_os_error(libc::EFAULT));
+        };
+        *local = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+        *remote = libc::iovec { iov_base: ptr::without_provenance_mut(address), iov_len: buffer.len() };
+    }
+    let count = N as c_ulong;
+    // SAFETY: each of `local` describes a buffer that is borrowed for this call; `remote` are addresses in the other process,
+    // checked by the kernel.
+    let rc = unsafe { libc::process_vm_readv(pid, local.as_ptr(), count, remote.as_ptr(), count, 0) };
     usize::try_from(rc).map_err(|_| io::Error::last_os_error())
 }
 

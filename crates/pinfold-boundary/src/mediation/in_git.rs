@@ -12,6 +12,7 @@ use super::{
 };
 use crate::boundary::Boundary;
 use crate::git::layout;
+use crate::within::is_within;
 
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
@@ -223,12 +224,12 @@ impl Mediator {
         let known = boundary
             .git_dirs()
             .iter()
-            .filter(|dir| place.starts_with(dir))
+            .filter(|dir| is_within(place, dir))
             .max_by_key(|dir| dir.as_os_str().len());
         if let Some(known) = known {
             return split(known);
         }
-        let named = place.ancestors().filter(|at| at.file_name().is_some_and(|name| name == ".git")).last();
+        let named = named_git_dir(place);
         if let Some(dot_git) =
             named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
         {
@@ -238,6 +239,14 @@ impl Mediator {
         let parts = innermost.ancestors().take_while(|at| boundary.is_within_granted(at));
         parts.filter(|at| self.layouts.serves_as_git_dir(at)).last().and_then(split)
     }
+}
+
+/// The outermost `.git` among a path and its ancestors.
+fn named_git_dir(place: &Path) -> Option<&Path> {
+    // Taking a path apart costs more than all that is looked for in it.
+    let may_be = place.as_os_str().as_encoded_bytes().windows(5).any(|name| name == b"/.git");
+    let named = |at: &&Path| at.file_name().is_some_and(|name| name == ".git");
+    if may_be { place.ancestors().filter(named).last() } else { None }
 }
 
 /// Returns whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries

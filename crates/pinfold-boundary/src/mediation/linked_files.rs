@@ -87,7 +87,8 @@ impl Mediator {
     ) -> bool {
         let Some(names) = self.linked_files.names_of(boundary.granted(), file) else { return false };
         names.into_iter().all(|place| {
-            let write = Attempt { pid: attempt.pid, intent: Intent::Write, place, detail: Detail::None };
+            let (pid, intent, detail) = (attempt.pid, Intent::Write, Detail::None);
+            let write = Attempt { pid, intent, place, detail, occupant: None };
             boundary.denies_changing(&write.place).is_none() && self.judge(boundary, &write).is_none()
         })
     }

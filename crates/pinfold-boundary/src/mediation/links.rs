@@ -2,12 +2,14 @@
 //! reach, and what the person made since.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use super::is_among_dependencies;
 use super::made::Made;
 use crate::boundary::Boundary;
 use crate::guarded_links::{LinkSearch, Linked};
+use crate::within::is_within;
 
 /// Directories that are remembered before all are looked at anew.
 const MOST: usize = 100_000;
@@ -51,6 +53,7 @@ impl Links {
 
     /// Returns whether something leads to a place below.
     pub(super) fn lies_beneath(&self, place: &Path) -> bool {
-        self.held.range(place.to_owned()..).next().is_some_and(|(held, _)| held.starts_with(place))
+        let from = (Bound::Included(place), Bound::Unbounded);
+        self.held.range::<Path, _>(from).next().is_some_and(|(held, _)| is_within(held, place))
     }
 }

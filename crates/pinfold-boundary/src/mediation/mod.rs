@@ -28,13 +28,14 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, KernelHold};
-use pinfold_sandbox::{Attempt, Detail, Done, Intent};
+use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::guarded_links::names_through;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
+use crate::within::is_within;
 pub(crate) use changes::Changes;
 pub(crate) use git_dir::{GitPart, part};
 use in_git::InGit;
@@ -65,7 +66,7 @@ pub(crate) struct Mediator {
     swap: Swap,
     locks: Locks,
     /// Source of a rename: a call is asked about for each of its places.
-    moved: Option<(PathBuf, fs::FileType)>,
+    moved: Option<(PathBuf, Occupant)>,
 }
 
 impl Mediator {
@@ -89,17 +90,17 @@ impl Mediator {
         let place = attempt.place.as_path();
         self.swap.forget();
         if attempt.intent == Intent::MoveFrom {
-            let found = fs::symlink_metadata(place).ok();
-            self.moved = found.map(|found| (place.to_owned(), found.file_type()));
+            self.moved = occupant(attempt).map(|occupant| (place.to_owned(), occupant));
         }
         // What is there already the kernel says.
-        let exists = || fs::symlink_metadata(place).is_ok();
+        let exists = || is_there(attempt);
         if boundary.is_open(place) || matches!(attempt.intent, Intent::MakeDir | Intent::Symlink) && exists()
         {
             return None;
         }
-        // What is opened or made is no directory that was there.
-        let names_none = matches!(attempt.intent, Intent::Create | Intent::MakeDir | Intent::Symlink);
+        // What is opened or made is no directory that was there, nor is what was seen to be none or no link to one.
+        let names_none = matches!(attempt.intent, Intent::Create | Intent::MakeDir | Intent::Symlink)
+            || matches!(attempt.occupant, Some(Occupant::Nothing | Occupant::File));
         let innermost = if names_none { place.parent().unwrap_or(place) } else { place };
         let in_git = self.git_dir_around(boundary, place, innermost);
         let refused = self
@@ -118,7 +119,9 @@ impl Mediator {
     pub(crate) fn carried_out(&mut self, done: &Done) {
         let place = done.attempt.place.as_path();
         let is_directory = || match (&done.attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, kind))) if moved == from => kind.is_dir(),
+            (Detail::From(from), Some((moved, occupant))) if moved == from => {
+                *occupant == Occupant::Directory
+            }
             _ => fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()),
         };
         let arrived = matches!(
@@ -184,7 +187,7 @@ impl Mediator {
     /// Returns whether what an attempt moves was found to be no link a moment ago.
     fn moves_no_link(&self, attempt: &Attempt) -> bool {
         match (&attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, kind))) => moved == from && !kind.is_symlink(),
+            (Detail::From(from), Some((moved, occupant))) => moved == from && *occupant != Occupant::Link,
             _ => false,
         }
     }
@@ -201,20 +204,16 @@ impl Mediator {
     /// Held by the configuration of a repository that it lies in.
     fn by_tree(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
-        let above: Vec<&Path> =
-            place.ancestors().skip(1).take_while(|at| boundary.is_within_granted(at)).collect();
-        for top in above {
+        for top in place.ancestors().skip(1).take_while(|at| boundary.is_within_granted(at)) {
             let Some(tree) = self.trees.at(top, &self.made, boundary.home()) else { continue };
             if let Some(why) = tree.closed {
                 return Some(why.to_owned());
             }
-            let held = tree.held.iter().find(|(held, _)| place.starts_with(held));
-            let beneath =
-                || tree.held.iter().find(|(held, _)| moves_away(attempt) && held.starts_with(place));
-            if let Some((_, why)) = held {
+            if let Some((_, why)) = tree.held.iter().find(|(held, _)| is_within(place, held)) {
                 return Some((*why).to_owned());
             }
-            if beneath().is_some() {
+            let is_beneath = |(held, _): &(PathBuf, _)| is_within(held, place);
+            if tree.held.iter().any(is_beneath) && moves_away(attempt) {
                 return Some(STAYS.to_owned());
             }
         }
@@ -255,7 +254,7 @@ impl Mediator {
             _ => return None,
         };
         let is_directory = match &self.moved {
-            Some((moved, kind)) if moved == from => kind.is_dir(),
+            Some((moved, occupant)) if moved == from => *occupant == Occupant::Directory,
             _ => fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()),
         };
         if boundary.holds_beneath(from)
@@ -371,13 +370,26 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     minds && boundary.is_within_granted(place)
 }
 
+/// What is at the place of an attempt: as the supervisor saw it, or looked at now. `None`: nothing, or nothing that can be looked at.
+fn occupant(attempt: &Attempt) -> Option<Occupant> {
+    let look = || {
+        let kind = fs::symlink_metadata(&attempt.place).ok()?.file_type();
+        let other = if kind.is_symlink() { Occupant::Link } else { Occupant::File };
+        Some(if kind.is_dir() { Occupant::Directory } else { other })
+    };
+    attempt.occupant.or_else(look).filter(|occupant| *occupant != Occupant::Nothing)
+}
+
+/// Returns whether something is at the place of an attempt.
+fn is_there(attempt: &Attempt) -> bool {
+    occupant(attempt).is_some()
+}
+
 /// Returns whether a call takes a name away.
 fn moves_away(attempt: &Attempt) -> bool {
     match attempt.intent {
         Intent::MoveFrom | Intent::Remove => true,
-        Intent::MoveTo => {
-            matches!(attempt.detail, Detail::Exchange(_)) || fs::symlink_metadata(&attempt.place).is_ok()
-        }
+        Intent::MoveTo => matches!(attempt.detail, Detail::Exchange(_)) || is_there(attempt),
         _ => false,
     }
 }

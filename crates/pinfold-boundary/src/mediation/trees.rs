@@ -12,6 +12,7 @@ use crate::git::config::Config;
 use crate::git::layout::{self, GitLayout, Repository, Tie};
 use crate::git::person::Person;
 use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
+use crate::within::is_within;
 
 /// One working tree.
 #[derive(Debug, Default)]
@@ -87,7 +88,7 @@ impl Trees {
 
     /// Forgets what was found at or below a place that moved.
     pub(crate) fn forget(&mut self, place: &Path) {
-        self.known.retain(|top, _| !top.starts_with(place));
+        self.known.retain(|top, _| !is_within(top, place));
     }
 }
 

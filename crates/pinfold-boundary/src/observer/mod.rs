@@ -30,6 +30,7 @@ use crate::mediation::{Mediator, ReadNames, takes_turns};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::place::{Place, Standing};
 use crate::report::AutorunChanges;
+use crate::within::is_within;
 use limits::LimitsMet;
 use refusal::{CHANGE_THE_RULE, Denial, OF_THE_KERNEL, program};
 pub use refusal::{INSTEAD_OUTSIDE, TO_ALLOW_OUTSIDE, word};
@@ -297,11 +298,11 @@ impl<'a> DenialObserver<'a> {
             Tier::Landlock => &["/dev", "/proc"],
         };
         let Profile { visible: seen, temp, layers, .. } = self.boundary.profile();
-        if matches!(temp, Temp::Directory(own) if place.starts_with(own)) {
+        if matches!(temp, Temp::Directory(own) if is_within(place, own)) {
             return true;
         }
         // A cache is written to a layer of the run's own.
-        if layers.iter().any(|layer| place.starts_with(&layer.shared)) {
+        if layers.iter().any(|layer| is_within(place, &layer.shared)) {
             let is_granted = || self.boundary.granted().iter().any(|granted| place.starts_with(granted));
             return match self.boundary.standing(place) {
                 Standing::Outside => true,
@@ -309,7 +310,7 @@ impl<'a> DenialObserver<'a> {
                 Standing::ReadOnly(_) | Standing::Hidden(_) => false,
             };
         }
-        own.iter().any(|own| place.starts_with(own))
+        own.iter().any(|own| is_within(place, Path::new(own)))
             && self.boundary.standing(place) == Standing::Outside
             // A place from outside that was left uncovered there.
             && !seen.iter().any(|seen| place.starts_with(seen))

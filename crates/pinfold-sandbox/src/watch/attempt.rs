@@ -71,6 +71,19 @@ pub enum Detail {
     Attribute(OsString),
 }
 
+/// What has the name that an attempt is about, as the supervisor saw it in the directory that it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Occupant {
+    /// Nothing.
+    Nothing,
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Link,
+    /// A file, a pipe, a socket or a device.
+    File,
+}
+
 /// One thing that a confined process is about to try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attempt {
@@ -83,6 +96,8 @@ pub struct Attempt {
     pub place: PathBuf,
     /// More about it.
     pub detail: Detail,
+    /// What is there; `None` where the supervisor did not look, or cannot tell.
+    pub occupant: Option<Occupant>,
 }
 
 /// Reply to a system call. Of two paths the later in this list wins.

@@ -1,5 +1,6 @@
 //! The processes that make calls: their directories and their umask, as the kernel tells them in `/proc`.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::io::{self, Read};
@@ -26,6 +27,8 @@ pub(super) struct CallerThread {
     directory: OwnedFd,
     /// `None` until it is asked for, and after a change.
     umask: Option<u32>,
+    /// It was found alive since it made the call at hand.
+    lives: Cell<bool>,
 }
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -41,7 +44,7 @@ impl Callers {
                 self.known.clear();
             }
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
-            self.known.insert(pid, CallerThread { directory, umask: None });
+            self.known.insert(pid, CallerThread { directory, umask: None, lives: Cell::new(false) });
         }
         self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -61,6 +64,11 @@ impl CallerThread {
     /// Its own directory in `/proc`, which `/proc/self` stands for.
     pub(super) fn directory(&self) -> BorrowedFd<'_> {
         self.directory.as_fd()
+    }
+
+    /// Begins with a call of it: whether it still lives is not known.
+    pub(super) fn begin(&self) {
+        self.lives.set(false);
     }
 
     /// The directory that a relative path starts from.
@@ -84,6 +92,7 @@ impl CallerThread {
             BaseDirectory::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
             BaseDirectory::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
         };
+        self.lives.set(found.is_ok());
         found.map(|found| (found.st_dev, found.st_ino)).map_err(|error| self.missing(error))
     }
 
@@ -123,7 +132,8 @@ impl CallerThread {
     /// `ESRCH` when it is gone.
     pub(super) fn umask(&mut self) -> io::Result<u32> {
         if let Some(umask) = self.umask {
-            return if self.lives() { Ok(umask) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) };
+            let lives = self.lives.get() || self.lives();
+            return if lives { Ok(umask) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) };
         }
         let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
         let mut text = [0u8; 256];

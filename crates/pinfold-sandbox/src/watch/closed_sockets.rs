@@ -62,7 +62,7 @@ pub(super) fn refuse(
     let Some(place) = named(pid, at, len) else { return Ok(false) };
     // Else its number may mean another process by now.
     if sys::still_asking(asked.listener.as_fd(), asked.question.id) {
-        watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None });
+        watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None, occupant: None });
         answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(libc::EACCES))?;
     }
     Ok(true)

@@ -109,14 +109,25 @@ impl Local {
             Ok(found) => found,
             Err(Miss::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
             Err(Miss::Undeclared(place)) => {
-                watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
+                watcher.attempt(&Attempt {
+                    pid,
+                    intent: Intent::Connect,
+                    place,
+                    detail: Detail::None,
+                    occupant: None,
+                });
                 return answer(NotifyResponse::Fail(libc::EACCES));
             }
         };
         if let Meant::Internet(address) = &meant
             && let Some(place) = super::address::network_place(address)
-            && watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None })
-                == Reply::Refuse
+            && watcher.attempt(&Attempt {
+                pid,
+                intent: Intent::Connect,
+                place,
+                detail: Detail::None,
+                occupant: None,
+            }) == Reply::Refuse
         {
             return answer(NotifyResponse::Fail(libc::EACCES));
         }

@@ -239,6 +239,18 @@ impl CallArguments<'_> {
         Ok(PathArg { base: base(directory), path: self.path(address)? })
     }
 
+    /// A rename, each path with its directory.
+    fn rename(
+        &self,
+        from: (BaseDirectory, u64),
+        to: (BaseDirectory, u64),
+        flags: u32,
+    ) -> io::Result<FileCall> {
+        let (first, second) = memory::two_paths(self.pid, from.1, to.1)?;
+        let arg = |base, path| PathArg { base, path };
+        Ok(FileCall::Rename { from: arg(from.0, first), to: arg(to.0, second), flags })
+    }
+
     /// A path, or with `AT_EMPTY_PATH` and an empty one the descriptor itself.
     fn subject(&self, directory: u64, address: u64, flags: u64) -> io::Result<Subject> {
         let arg = self.at(directory, address)?;
@@ -264,7 +276,7 @@ impl CallArguments<'_> {
             libc::SYS_creat => open(self.here(a)?, CREAT, b),
             libc::SYS_mkdir => FileCall::MakeDir { at: self.here(a)?, mode: word(b) },
             libc::SYS_mknod => FileCall::MakeNode { at: self.here(a)?, mode: word(b), device: c },
-            libc::SYS_rename => FileCall::Rename { from: self.here(a)?, to: self.here(b)?, flags: 0 },
+            libc::SYS_rename => self.rename((BaseDirectory::Cwd, a), (BaseDirectory::Cwd, b), 0)?,
             libc::SYS_link => {
                 let from = Subject::Path { arg: self.here(a)?, follow: false };
                 FileCall::Link { from, to: self.here(b)? }
@@ -300,10 +312,8 @@ impl CallArguments<'_> {
             libc::SYS_openat2 => FileCall::Open(self.open_how(a, b, (c, d))?),
             libc::SYS_mkdirat => FileCall::MakeDir { at: self.at(a, b)?, mode: word(c) },
             libc::SYS_mknodat => FileCall::MakeNode { at: self.at(a, b)?, mode: word(c), device: d },
-            libc::SYS_renameat => FileCall::Rename { from: self.at(a, b)?, to: self.at(c, d)?, flags: 0 },
-            libc::SYS_renameat2 => {
-                FileCall::Rename { from: self.at(a, b)?, to: self.at(c, d)?, flags: word(e) }
-            }
+            libc::SYS_renameat => self.rename((base(a), b), (base(c), d), 0)?,
+            libc::SYS_renameat2 => self.rename((base(a), b), (base(c), d), word(e))?,
             libc::SYS_linkat => self.link(a, b, (c, d), e)?,
             libc::SYS_symlinkat => FileCall::Symlink { text: self.path(a)?, at: self.at(b, c)? },
             libc::SYS_unlinkat => {

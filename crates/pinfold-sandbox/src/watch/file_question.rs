@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use rustix::fs::{FileType, ResolveFlags, fstat};
 
-use super::attempt::{Attempt, Detail, Intent};
+use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
 use super::walk::{Closed, HeldEntry, ResolvedPath, Walk, constrained};
+use crate::identity::FileIdentity;
 use crate::sys::Pid;
 
 /// A call and its places, in the order of the call.
@@ -32,7 +33,8 @@ impl FileQuestion {
     /// Returns the attempts of the call, one for each path.
     pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
         let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
-        let attempt = |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail };
+        let attempt =
+            |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail, occupant: None };
         let one = |intent, detail| vec![attempt(intent, 0, detail)];
         match &self.call {
             FileCall::Open(open) => match self.opening(open) {
@@ -73,6 +75,24 @@ impl FileQuestion {
         }
     }
 
+    /// Looks at what has the names that the call makes, moves or removes, and says so in its attempts. Returns which directory it
+    /// takes away, if it is carried out.
+    pub(super) fn look(&self, attempts: &mut [Attempt]) -> Option<FileIdentity> {
+        let removed = self.removes_directory();
+        let mut gone = None;
+        for (at, (attempt, place)) in attempts.iter_mut().zip(&self.places).enumerate() {
+            if !names_entry(attempt.intent) {
+                continue;
+            }
+            let Some((occupant, identity)) = place.look() else { continue };
+            attempt.occupant = Some(occupant);
+            if removed == Some(at) && occupant == Occupant::Directory {
+                gone = identity;
+            }
+        }
+        gone
+    }
+
     fn opening(&self, open: &OpenCall) -> Intent {
         let exists = || self.places.first().is_some_and(ResolvedPath::exists);
         match open {
@@ -99,20 +119,17 @@ impl FileQuestion {
 
     /// Returns the error with which the call fails in any case, because of existing or missing files. No approver is asked,
     /// and nothing is reported.
-    pub(super) fn fails_anyway(&self) -> Option<i32> {
-        if self.makes_what_is_there() {
+    pub(super) fn fails_anyway(&self, attempts: &[Attempt]) -> Option<i32> {
+        if self.makes_what_is_there(attempts) {
             return Some(libc::EEXIST);
         }
         if self.removes_no_attribute() {
             return Some(libc::ENODATA);
         }
         // On a mount that is read-only the kernel would not look for it.
-        self.removes_nothing().then_some(libc::ENOENT)
-    }
-
-    /// Returns whether the call would remove what is not there.
-    fn removes_nothing(&self) -> bool {
-        matches!(self.call, FileCall::Remove { .. }) && self.places.iter().all(ResolvedPath::is_missing)
+        let removes = matches!(self.call, FileCall::Remove { .. });
+        let is_missing = |attempt: &Attempt| attempt.occupant == Some(Occupant::Nothing);
+        (removes && attempts.iter().all(is_missing)).then_some(libc::ENOENT)
     }
 
     /// Returns whether the call would remove an attribute that is not there, as programs do that copy access control lists.
@@ -126,12 +143,19 @@ impl FileQuestion {
 
     /// Returns whether each place has the path by which it was walked to.
     pub(super) fn stands_where_it_was(&self) -> bool {
-        self.places.iter().all(ResolvedPath::stands_where_it_was)
+        match self.places.as_slice() {
+            [first, second] if first.is_beside(second) => first.stands_where_it_was(),
+            places => places.iter().all(ResolvedPath::stands_where_it_was),
+        }
     }
 
     /// Returns whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
-    fn makes_what_is_there(&self) -> bool {
-        let there = |at: usize| self.places.get(at).is_some_and(ResolvedPath::exists);
+    fn makes_what_is_there(&self, attempts: &[Attempt]) -> bool {
+        let seen = |at: usize| attempts.get(at).and_then(|attempt| attempt.occupant);
+        let there = |at: usize| match seen(at) {
+            Some(occupant) => occupant != Occupant::Nothing,
+            None => self.places.get(at).is_some_and(ResolvedPath::exists),
+        };
         match &self.call {
             FileCall::MakeDir { .. } => there(0),
             FileCall::MakeNode { mode, .. } => carry_out::is_node(*mode) && there(0),
@@ -154,11 +178,11 @@ impl FileQuestion {
         }
     }
 
-    /// Returns the path whose directory, if it is one, the call removes or replaces.
-    pub(super) fn removes_directory(&self) -> Option<&ResolvedPath> {
+    /// Returns the index of the path whose directory, if it is one, the call removes or replaces.
+    fn removes_directory(&self) -> Option<usize> {
         match &self.call {
-            FileCall::Remove { directory: true, .. } => self.places.first(),
-            FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE == 0 => self.places.get(1),
+            FileCall::Remove { directory: true, .. } => Some(0),
+            FileCall::Rename { flags, .. } if flags & libc::RENAME_EXCHANGE == 0 => Some(1),
             _ => None,
         }
     }
@@ -230,6 +254,11 @@ impl FileQuestion {
     pub(super) fn real_places(&self) -> Vec<PathBuf> {
         self.places.iter().map(|place| place.real().to_owned()).collect()
     }
+}
+
+/// Returns whether an attempt is about a name: it makes, moves or removes one.
+fn names_entry(intent: Intent) -> bool {
+    matches!(intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo | Intent::MakeDir | Intent::Symlink)
 }
 
 /// Finds the places of a call, in its order.

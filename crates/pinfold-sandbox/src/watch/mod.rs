@@ -41,7 +41,7 @@ use std::time::Duration;
 use crate::identity::FileIdentity;
 use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
-pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Reply, Watcher};
+pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Occupant, Reply, Watcher};
 pub use call::{Caller, Deed, Opening, Sync, Syscall, Time};
 use caller::Callers;
 pub use carry_out::is_being_written;
@@ -272,7 +272,9 @@ impl Watch {
         };
         // Else its number may mean another process by now.
         let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
-        let reply = place.map(|place| watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None }));
+        let reply = place.map(|place| {
+            watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None, occupant: None })
+        });
         // Sockets are reported only where the filter would refuse them without a supervisor.
         let refused = !connects || reply == Some(Reply::Refuse);
         self.answer(question, if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::GoOn })
@@ -299,9 +301,6 @@ impl Watch {
         if !sys::still_asking(self.fd(), question.id) {
             return Ok(());
         }
-        if let Some(errno) = found.fails_anyway() {
-            return self.answer(question, NotifyResponse::Fail(errno));
-        }
         let mut attempts = found.attempts(pid);
         let turn = match watcher.turn(&attempts) {
             Ok(turn) => turn,
@@ -318,6 +317,10 @@ impl Watch {
                 Err(error) => return self.not_found(question, about_attributes, &error),
             };
             attempts = found.attempts(pid);
+        }
+        let gone = found.look(&mut attempts);
+        if let Some(errno) = found.fails_anyway(&attempts) {
+            return self.answer(question, NotifyResponse::Fail(errno));
         }
         let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
@@ -344,11 +347,13 @@ impl Watch {
             Reply::CarryOut if is_left_to_the_kernel(&found.call) => {
                 self.answer(question, NotifyResponse::GoOn)
             }
-            Reply::CarryOut if self.backing.mediated => self.carry_out(question, found, attempts, watcher),
+            Reply::CarryOut if self.backing.mediated => {
+                self.carry_out(question, found, (attempts, gone), watcher)
+            }
             Reply::GoOn
                 if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
             {
-                self.carry_out(question, found, attempts, watcher)
+                self.carry_out(question, found, (attempts, gone), watcher)
             }
             // The kernel would read the mode as it was said.
             Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
@@ -402,6 +407,7 @@ impl Watch {
 
     fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<ResolvedPath>> {
         let caller = self.callers.get(pid)?;
+        caller.begin();
         let own_root;
         let mediated = self.backing.mediated;
         let root: &OwnedFd = if mediated {
@@ -434,13 +440,12 @@ impl Watch {
         &mut self,
         question: &libc::seccomp_notif,
         found: FileQuestion,
-        attempts: Vec<Attempt>,
+        (attempts, gone): (Vec<Attempt>, Option<FileIdentity>),
         watcher: &mut dyn Watcher,
     ) -> io::Result<()> {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = watcher.content_for(&attempts);
-        let gone = found.removes_directory().and_then(ResolvedPath::lasting_identity);
         let carried = umask.and_then(|umask| {
             let largest = || sys::largest_file(pid);
             let mut may = |file| watcher.can_change_linked(&attempts, file);
@@ -448,7 +453,7 @@ impl Watch {
         });
         match carried {
             Ok(CarriedOut::Done) => {
-                found.places.iter().for_each(|place| self.known.borrow_mut().forget(place.real()));
+                self.forget_moved(&attempts);
                 tell(watcher, &found, attempts, gone);
                 self.answer(question, NotifyResponse::Done)
             }
@@ -469,6 +474,18 @@ impl Watch {
             Err(error) => {
                 self.answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EIO)))
             }
+        }
+    }
+
+    /// Drops what was walked to, where a directory that lay on the way may have been made, moved or removed.
+    fn forget_moved(&self, attempts: &[Attempt]) {
+        let is_on_no_way =
+            |attempt: &Attempt| matches!(attempt.occupant, Some(Occupant::File | Occupant::Nothing));
+        let renames =
+            |attempt: &Attempt| matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo);
+        if !attempts.iter().all(|attempt| renames(attempt) && is_on_no_way(attempt)) {
+            let mut known = self.known.borrow_mut();
+            attempts.iter().for_each(|attempt| known.forget(&attempt.place));
         }
     }
 

@@ -90,7 +90,13 @@ impl Proxied {
         }
         if let Some(to) = to {
             let place = PathBuf::from(to.to_string());
-            watcher.attempt(&Attempt { pid, intent: Intent::Connect, place, detail: Detail::None });
+            watcher.attempt(&Attempt {
+                pid,
+                intent: Intent::Connect,
+                place,
+                detail: Detail::None,
+                occupant: None,
+            });
         }
         answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
     }

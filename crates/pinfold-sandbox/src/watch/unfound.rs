@@ -12,8 +12,9 @@ use crate::sys::Pid;
 
 /// Returns the attempts of a call, on the paths as they resolve outside.
 pub(super) fn attempts(pid: Pid, call: &FileCall) -> Vec<Attempt> {
-    let attempt =
-        |(arg, intent)| Some(Attempt { pid, intent, place: outside(pid, arg)?, detail: Detail::None });
+    let attempt = |(arg, intent)| {
+        Some(Attempt { pid, intent, place: outside(pid, arg)?, detail: Detail::None, occupant: None })
+    };
     named(call).into_iter().filter_map(attempt).collect()
 }
 

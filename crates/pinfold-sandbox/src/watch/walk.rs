@@ -19,6 +19,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::attempt::Occupant;
 use super::caller::CallerThread;
 use super::directories::{Directories, HeldDirectory};
 use super::file_call::{BaseDirectory, PathArg, Subject};
@@ -55,6 +56,13 @@ pub(super) struct Object {
     pub(super) handle: OwnedFd,
     /// Its path. For an object outside of every directory the text of the kernel (`pipe:[1]`).
     pub(super) real: PathBuf,
+}
+
+impl HeldEntry {
+    /// The name without slashes behind it, with which a link would be followed.
+    fn plain_name(&self) -> &OsStr {
+        OsStr::from_bytes(without_slashes(self.name.as_bytes()))
+    }
 }
 
 impl ResolvedPath {
@@ -114,13 +122,27 @@ impl ResolvedPath {
         }
     }
 
-    /// Returns whether nothing is there. False where that cannot be told.
-    pub(super) fn is_missing(&self) -> bool {
+    /// Looks at what is there: its kind, and where that can be told which file it is. `None`: it cannot be looked at.
+    pub(super) fn look(&self) -> Option<(Occupant, Option<FileIdentity>)> {
         let looked = match self {
-            Self::Entry(entry) => statat(&entry.parent, &entry.name, AtFlags::SYMLINK_NOFOLLOW),
-            Self::Object(object) => fstat(&object.handle),
+            Self::Entry(entry) => FileIdentity::look(entry.parent.as_fd(), entry.plain_name()),
+            Self::Object(object) => FileIdentity::look_held(object.handle.as_fd()),
         };
-        looked.is_err_and(|error| error == Errno::NOENT)
+        match looked {
+            Ok((FileType::Directory, identity)) => Some((Occupant::Directory, identity)),
+            Ok((FileType::Symlink, identity)) => Some((Occupant::Link, identity)),
+            Ok((_, identity)) => Some((Occupant::File, identity)),
+            Err(Errno::NOENT) => Some((Occupant::Nothing, None)),
+            Err(_) => None,
+        }
+    }
+
+    /// Returns whether both are names in one directory, held by one handle.
+    pub(super) fn is_beside(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Entry(one), Self::Entry(other)) => Rc::ptr_eq(&one.parent, &other.parent),
+            _ => false,
+        }
     }
 
     /// Returns whether something is there.
