@@ -485,7 +485,9 @@ impl Watch {
             |attempt: &Attempt| matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo);
         if !attempts.iter().all(|attempt| renames(attempt) && is_on_no_way(attempt)) {
             let mut known = self.known.borrow_mut();
-            attempts.iter().for_each(|attempt| known.forget(&attempt.place));
+            for attempt in attempts {
+                known.forget(&attempt.place);
+            }
         }
     }
 
