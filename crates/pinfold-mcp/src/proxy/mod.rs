@@ -181,14 +181,21 @@ pub fn proxy(
         return Err("no thread can be started".to_owned());
     }
     start("server", move || server_messages::listen(&of_server, server_output))?;
-    start("log", move || server_messages::log(log))?;
+    let (logged, log_end) = channel::<()>();
+    start("log", move || {
+        server_messages::log(log);
+        drop(logged);
+    })?;
     start("signals", move || {
         // One byte per signal.
         if ended.read(&mut [0]).is_ok_and(|read| read > 0) {
             over();
         }
     })?;
-    Ok(shared.follow_call(&mut child, &happened))
+    let end = shared.follow_call(&mut child, &happened);
+    // The last words of the server say why it ended. A process that it left behind may hold the stream open.
+    let _ = log_end.recv_timeout(FLUSH);
+    Ok(end)
 }
 
 fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), String> {
