@@ -11,7 +11,7 @@
 #[allow(dead_code, reason = "the target takes its part")]
 mod config;
 
-use config::{Config, Entry};
+use config::{Config, ConfigEntry};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     let with = read.with("branch", "x", &["remote"], &[("remote", "o")]);
     let again = Config::parse(&with).expect("what was written is read");
     assert_eq!(again.last("branch", Some("x"), "remote"), Some("o"));
-    let ours = |entry: &&Entry| entry.name() != "branch.x.remote";
+    let ours = |entry: &&ConfigEntry| entry.name() != "branch.x.remote";
     let told = |config: &Config| -> Vec<(String, Option<String>)> {
         config.entries().iter().filter(ours).map(|entry| (entry.name(), entry.value.clone())).collect()
     };

@@ -15,15 +15,15 @@ mod frame;
 #[allow(dead_code, reason = "the target takes its part")]
 mod strict;
 
-use frame::{Id, Line, Lines, Message, parse, with_id};
+use frame::{Id, LineReader, Message, WireLine, parse, with_id};
 use libfuzzer_sys::fuzz_target;
 use pinfold_policy::{McpCall, PathClaim, Shape};
 use serde_json::Value;
 
 fuzz_target!(|bytes: &[u8]| {
-    let mut lines = Lines::new(bytes);
+    let mut lines = LineReader::new(bytes);
     let mut whole: Vec<Vec<u8>> = Vec::new();
-    while let Some(Line::Whole(line)) = lines.next().expect("memory is read") {
+    while let Some(WireLine::Whole(line)) = lines.next().expect("memory is read") {
         whole.push(line);
     }
     assert!(bytes.starts_with(&whole.join(&b'\n')));
