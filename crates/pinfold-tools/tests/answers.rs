@@ -248,6 +248,21 @@ fn a_yes_to_a_tree_that_is_moved_out_is_for_what_was_shown_of_it() {
     }
 }
 
+/// What would not be on the screen is not covered: a tree with more names than a question shows is refused, and not asked about.
+#[test]
+fn a_tree_that_cannot_be_shown_whole_is_not_moved_out() {
+    for tier in TIERS {
+        for (files, asked) in [(200, 1), (201, 0)] {
+            let bed = RunBed::new();
+            let ran =
+                bed.run(tier, &format!("mkdir t; cd t; touch $(seq {files}); cd ..; mv t $OUT/; true"), yes);
+            assert_eq!(ran.asked.len(), asked, "{tier} {files}: {:?} {}", ran.acts(), ran.said);
+            assert_eq!(bed.outside.join("t").exists(), asked == 1, "{tier} {files}: {}", ran.said);
+            assert_eq!(bed.folder.join("t").exists(), asked == 0, "{tier} {files}: {}", ran.said);
+        }
+    }
+}
+
 /// A tree outside with this many files in it.
 fn tree(bed: &RunBed, files: usize) {
     fs::create_dir_all(bed.outside.join("t/sub/deep")).unwrap();

@@ -103,7 +103,7 @@ fn too_many_processes_are_told() {
     assert!(reply.text().contains("(processes 4); start fewer at a time"), "{}", reply.text());
 }
 
-/// Whether the kernel tells the supervisor how a process ended that a shell reaped: Linux 6.15.
+/// Returns whether the kernel tells the supervisor how a process ended that a shell reaped: Linux 6.15.
 fn ends_are_told() -> bool {
     let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap();
     let mut numbers = release.split(['.', '-']).map_while(|number| number.parse::<u32>().ok());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use pinfold::paths::show;
 use pinfold_sandbox::{Deed, Opening, Syscall};
 
-use super::removal::{MOST, SHOWN, TooMany};
+use super::removal::{SHOWN, TooMany};
 
 /// A tree with its new place.
 #[derive(Debug)]
@@ -22,9 +22,8 @@ pub(super) struct MovedTree {
     to: PathBuf,
     /// By their path below the tree's top, which is the empty one.
     entries: HashMap<PathBuf, Entry>,
-    /// Names below the top, in the order in which they are shown.
+    /// Names below the top, in the order in which they are shown: all of them.
     names: Vec<String>,
-    count: usize,
 }
 
 /// Something in a tree.
@@ -42,7 +41,7 @@ enum EntryKind {
     Link(OsString),
 }
 
-/// What is executed of a file.
+/// Bits of a mode that let a file be executed.
 const EXECUTABLE: u32 = 0o111;
 
 impl MovedTree {
@@ -61,7 +60,7 @@ impl MovedTree {
     pub(super) fn of(call: &Syscall) -> Result<Self, TooMany> {
         let [from, to] = call.places.as_slice() else { return Err(TooMany) };
         let mut tree =
-            Self { from: from.clone(), to: to.clone(), entries: HashMap::new(), names: Vec::new(), count: 0 };
+            Self { from: from.clone(), to: to.clone(), entries: HashMap::new(), names: Vec::new() };
         let Ok(top) = from.symlink_metadata() else { return Ok(tree) };
         tree.entries.extend(Entry::new(from, &top).map(|entry| (PathBuf::new(), entry)));
         let mut folders = vec![from.clone()];
@@ -70,7 +69,8 @@ impl MovedTree {
             found.sort_by_key(fs::DirEntry::file_name);
             for entry in found {
                 let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
-                if tree.count >= MOST {
+                // A yes is for what was on the screen.
+                if tree.names.len() >= SHOWN {
                     return Err(TooMany);
                 }
                 if metadata.is_dir() && metadata.dev() == top.dev() {
@@ -85,17 +85,14 @@ impl MovedTree {
     fn add(&mut self, path: &Path, metadata: &fs::Metadata) {
         let Ok(below) = path.strip_prefix(&self.from) else { return };
         let entry = Entry::new(path, metadata);
-        self.count += 1;
-        if self.names.len() < SHOWN {
-            let more = entry.as_ref().map(Entry::describe).unwrap_or_default();
-            self.names.push(format!("{}{more}", show(below.as_os_str())));
-        }
+        let more = entry.as_ref().map(Entry::describe).unwrap_or_default();
+        self.names.push(format!("{}{more}", show(below.as_os_str())));
         self.entries.extend(entry.map(|entry| (below.to_owned(), entry)));
     }
 
-    /// The number of things below its top, and the names of the first of them.
-    pub(super) fn below(&self) -> (usize, Vec<String>) {
-        (self.count, self.names.clone())
+    /// Returns the names below its top.
+    pub(super) fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The places, in words.
@@ -103,7 +100,7 @@ impl MovedTree {
         format!("move {} to {}", self.from.display(), self.to.display())
     }
 
-    /// What is to be at a place.
+    /// Returns the part of the tree whose copy belongs at a path.
     fn entry(&self, place: &Path) -> Option<&Entry> {
         let below = place.strip_prefix(&self.to).ok()?;
         self.entries.get(below)
@@ -180,7 +177,7 @@ impl Entry {
         Some(Self { kind, mode: metadata.mode() & 0o777, owner })
     }
 
-    /// What is shown beside its name.
+    /// Returns the text that is shown beside its name.
     fn describe(&self) -> String {
         match &self.kind {
             EntryKind::Link(leads) => format!(" -> {}", show(leads)),

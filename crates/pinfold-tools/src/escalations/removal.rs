@@ -17,7 +17,7 @@ use super::words;
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"];
 
 /// A tree of more files and folders is not asked about: no person could look at it.
-pub(super) const MOST: usize = 100_000;
+const MOST: usize = 100_000;
 
 /// Most names that a question shows.
 pub(super) const SHOWN: usize = 200;

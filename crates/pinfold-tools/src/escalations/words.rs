@@ -70,7 +70,8 @@ pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
 pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
     let mut process = process_call(call, None);
     if let Some(to) = process.touches.last_mut() {
-        let (count, names) = tree.below();
+        let names = tree.names().to_vec();
+        let count = names.len();
         "make a copy of it, with what is in it by then, at".clone_into(&mut to.says);
         to.preview = if count > 0 { Preview::Below { count, names } } else { Preview::None };
     }
