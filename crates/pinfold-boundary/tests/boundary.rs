@@ -434,15 +434,8 @@ fn where_everything_can_be_written_guarded_places_do_not_appear() {
     let boundary = bed.compile(|request| request.mode = SandboxMode::DefaultWrite);
     for tier in [Tier::Full, Tier::Landlock] {
         let mut observer = DenialObserver::new(&boundary, tier);
-        let mut ask = |path: &str, intent| {
-            observer.attempt(&Attempt {
-                pid: 1,
-                intent,
-                place: bed.at(path),
-                detail: Detail::None,
-                occupant: None,
-            }) == Reply::Refuse
-        };
+        let mut ask =
+            |path: &str, intent| observer.attempt(&Attempt::new(1, intent, bed.at(path))) == Reply::Refuse;
         for (path, intent) in [
             ("home/.zshrc", Intent::Create),
             ("home/.profile", Intent::Symlink),
@@ -507,7 +500,7 @@ fn the_end_of_a_run_says_what_appeared() {
 const JUDGED: Strength = Strength { tier: Tier::Full, mediated: true };
 
 fn reply(observer: &mut DenialObserver<'_>, intent: Intent, place: PathBuf, detail: Detail) -> Reply {
-    observer.attempt(&Attempt { pid: 1, intent, place, detail, occupant: None })
+    observer.attempt(&Attempt::new(1, intent, place).with_detail(detail))
 }
 
 /// A folder whose guarded names lead elsewhere in it.
@@ -636,12 +629,8 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
     let boundary = Boundary::compile(&request, &Guards::default(), JUDGED).unwrap();
     assert!(!state.exists(), "nothing is made to ask");
     let mut observer = DenialObserver::new(&boundary, Tier::Full);
-    let mut takes = |intent, place: PathBuf| {
-        observer
-            .turn(&[Attempt { pid: 1, intent, place, detail: Detail::None, occupant: None }])
-            .unwrap()
-            .is_some()
-    };
+    let mut takes =
+        |intent, place: PathBuf| observer.turn(&[Attempt::new(1, intent, place)]).unwrap().is_some();
     for (intent, place, expected) in [
         (Intent::MoveFrom, "w/src", true),
         (Intent::MoveTo, "w/dst", true),

@@ -72,7 +72,7 @@ impl<'b> Run<'b> {
     }
 
     fn tries(&mut self, intent: Intent, path: &str, detail: Detail) -> bool {
-        let attempt = Attempt { pid: 1, intent, place: self.bed.at(path), detail, occupant: None };
+        let attempt = Attempt::new(1, intent, self.bed.at(path)).with_detail(detail);
         self.observer.attempt(&attempt) != Reply::Refuse
     }
 
@@ -95,8 +95,7 @@ impl<'b> Run<'b> {
     }
 
     fn carried_out(&mut self, intent: Intent, path: &str) {
-        let attempt =
-            Attempt { pid: 1, intent, place: self.bed.at(path), detail: Detail::None, occupant: None };
+        let attempt = Attempt::new(1, intent, self.bed.at(path));
         self.observer.carried_out(&Done { attempt, made: None, gone: None });
     }
 
@@ -111,13 +110,7 @@ impl<'b> Run<'b> {
         assert!(self.tries(Intent::MakeDir, path, Detail::None), "{path}");
         fs::create_dir(self.bed.at(path)).unwrap();
         let made = FileIdentity::of(&self.bed.at(path));
-        let attempt = Attempt {
-            pid: 1,
-            intent: Intent::MakeDir,
-            place: self.bed.at(path),
-            detail: Detail::None,
-            occupant: None,
-        };
+        let attempt = Attempt::new(1, Intent::MakeDir, self.bed.at(path));
         self.observer.carried_out(&Done { attempt, made, gone: None });
     }
 }
@@ -234,14 +227,8 @@ fn what_was_looked_at_is_what_becomes_the_index() {
     bed.file("w/.git/index.lock", index("../x"));
     let (lock, at) = (bed.at("w/.git/index.lock"), bed.at("w/.git/index"));
     let attempts = [
-        Attempt {
-            pid: 1,
-            intent: Intent::MoveFrom,
-            place: lock.clone(),
-            detail: Detail::To(at.clone()),
-            occupant: None,
-        },
-        Attempt { pid: 1, intent: Intent::MoveTo, place: at, detail: Detail::From(lock), occupant: None },
+        Attempt::new(1, Intent::MoveFrom, lock.clone()).with_detail(Detail::To(at.clone())),
+        Attempt::new(1, Intent::MoveTo, at).with_detail(Detail::From(lock)),
     ];
     assert_eq!(run.observer.content_for(&attempts), Some(index("file")));
     assert_eq!(run.observer.content_for(&attempts), None, "once");

@@ -1420,7 +1420,7 @@ struct PidfdInfo {
     exit_code: i32,
 }
 
-/// How the process of a descriptor ended, by whichever parent it was reaped; `None` until then.
+/// Returns the end of the process of a descriptor, by whichever parent it was reaped; `None` until then.
 ///
 /// `PIDFD_GET_INFO` with `PIDFD_INFO_EXIT`, Linux 6.15: `linux/pidfd.h`. It takes no rights over the process.
 ///

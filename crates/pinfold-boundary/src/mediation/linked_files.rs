@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::{Attempt, Detail, Intent, LinkedFile};
+use pinfold_sandbox::{Attempt, Intent, LinkedFile};
 
 use super::{Mediator, Visit, Walked, walk};
 use crate::boundary::Boundary;
@@ -17,7 +17,7 @@ use crate::boundary::Boundary;
 /// The names in what is granted, by device and inode, of every file that has several.
 type Names = HashMap<(u64, u64), Vec<PathBuf>>;
 
-/// What one look around found, taken when it was first needed.
+/// Result of one look around, taken when it was first needed.
 #[derive(Debug, Default)]
 pub(super) struct LinkedFiles {
     names: Option<Names>,
@@ -87,8 +87,7 @@ impl Mediator {
     ) -> bool {
         let Some(names) = self.linked_files.names_of(boundary.granted(), file) else { return false };
         names.into_iter().all(|place| {
-            let (pid, intent, detail) = (attempt.pid, Intent::Write, Detail::None);
-            let write = Attempt { pid, intent, place, detail, occupant: None };
+            let write = Attempt::new(attempt.pid, Intent::Write, place);
             boundary.denies_changing(&write.place).is_none() && self.judge(boundary, &write).is_none()
         })
     }

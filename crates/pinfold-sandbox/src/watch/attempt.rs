@@ -71,7 +71,7 @@ pub enum Detail {
     Attribute(OsString),
 }
 
-/// What has the name that an attempt is about, as the supervisor saw it in the directory that it holds.
+/// Kind of file that has the name of an attempt, as the supervisor saw it in the directory that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupant {
     /// Nothing.
@@ -96,8 +96,21 @@ pub struct Attempt {
     pub place: PathBuf,
     /// More about it.
     pub detail: Detail,
-    /// What is there; `None` where the supervisor did not look, or cannot tell.
+    /// The kind of file that is there; `None` where the supervisor did not look, or cannot tell.
     pub occupant: Option<Occupant>,
+}
+
+impl Attempt {
+    /// An attempt without details, at a path that was not looked at.
+    pub fn new(pid: i32, intent: Intent, place: PathBuf) -> Self {
+        Self { pid, intent, place, detail: Detail::None, occupant: None }
+    }
+
+    /// Returns the attempt with its details.
+    #[must_use]
+    pub fn with_detail(self, detail: Detail) -> Self {
+        Self { detail, ..self }
+    }
 }
 
 /// Reply to a system call. Of two paths the later in this list wins.

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::absolute;
-use super::attempt::{Attempt, Detail, Intent, Watcher};
+use super::attempt::{Attempt, Intent, Watcher};
 use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
 use crate::sys::{self, NotifyResponse, Pid};
@@ -62,7 +62,7 @@ pub(super) fn refuse(
     let Some(place) = named(pid, at, len) else { return Ok(false) };
     // Else its number may mean another process by now.
     if sys::still_asking(asked.listener.as_fd(), asked.question.id) {
-        watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None, occupant: None });
+        watcher.attempt(&Attempt::new(pid, intent, place));
         answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(libc::EACCES))?;
     }
     Ok(true)

@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::absolute;
-use super::attempt::{Attempt, Detail, Intent, Reply, Watcher};
+use super::attempt::{Attempt, Intent, Reply, Watcher};
 use super::file_call::int;
 use super::rights::without_capabilities;
 use crate::sys::{self, NotifyResponse, Pid};
@@ -109,25 +109,13 @@ impl Local {
             Ok(found) => found,
             Err(Miss::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
             Err(Miss::Undeclared(place)) => {
-                watcher.attempt(&Attempt {
-                    pid,
-                    intent: Intent::Connect,
-                    place,
-                    detail: Detail::None,
-                    occupant: None,
-                });
+                watcher.attempt(&Attempt::new(pid, Intent::Connect, place));
                 return answer(NotifyResponse::Fail(libc::EACCES));
             }
         };
         if let Meant::Internet(address) = &meant
             && let Some(place) = super::address::network_place(address)
-            && watcher.attempt(&Attempt {
-                pid,
-                intent: Intent::Connect,
-                place,
-                detail: Detail::None,
-                occupant: None,
-            }) == Reply::Refuse
+            && watcher.attempt(&Attempt::new(pid, Intent::Connect, place)) == Reply::Refuse
         {
             return answer(NotifyResponse::Fail(libc::EACCES));
         }

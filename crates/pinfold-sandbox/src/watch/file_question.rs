@@ -33,8 +33,7 @@ impl FileQuestion {
     /// Returns the attempts of the call, one for each path.
     pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
         let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
-        let attempt =
-            |intent, at: usize, detail| Attempt { pid, intent, place: real(at), detail, occupant: None };
+        let attempt = |intent, at: usize, detail| Attempt::new(pid, intent, real(at)).with_detail(detail);
         let one = |intent, detail| vec![attempt(intent, 0, detail)];
         match &self.call {
             FileCall::Open(open) => match self.opening(open) {

@@ -41,7 +41,7 @@ pub(super) fn two_paths(pid: Pid, first: u64, second: u64) -> io::Result<(OsStri
     }
 }
 
-/// How much is read at a time.
+/// Bytes that are read at a time.
 const PART: usize = 256;
 
 /// As much of a buffer as can be filled from an address on without crossing a page: the next page may be missing, and the text

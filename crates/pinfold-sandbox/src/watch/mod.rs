@@ -272,9 +272,7 @@ impl Watch {
         };
         // Else its number may mean another process by now.
         let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
-        let reply = place.map(|place| {
-            watcher.attempt(&Attempt { pid, intent, place, detail: Detail::None, occupant: None })
-        });
+        let reply = place.map(|place| watcher.attempt(&Attempt::new(pid, intent, place)));
         // Sockets are reported only where the filter would refuse them without a supervisor.
         let refused = !connects || reply == Some(Reply::Refuse);
         self.answer(question, if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::GoOn })

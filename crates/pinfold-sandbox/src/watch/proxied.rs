@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::address::{address, internet_address};
-use super::attempt::{Attempt, Detail, Intent, Watcher};
+use super::attempt::{Attempt, Intent, Watcher};
 use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
 use crate::sys::{self, NotifyResponse};
@@ -90,13 +90,7 @@ impl Proxied {
         }
         if let Some(to) = to {
             let place = PathBuf::from(to.to_string());
-            watcher.attempt(&Attempt {
-                pid,
-                intent: Intent::Connect,
-                place,
-                detail: Detail::None,
-                occupant: None,
-            });
+            watcher.attempt(&Attempt::new(pid, Intent::Connect, place));
         }
         answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
     }

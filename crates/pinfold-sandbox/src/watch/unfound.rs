@@ -6,15 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::absolute;
-use super::attempt::{Attempt, Detail, Intent};
+use super::attempt::{Attempt, Intent};
 use super::file_call::{BaseDirectory, FileCall, PathArg, Subject};
 use crate::sys::Pid;
 
 /// Returns the attempts of a call, on the paths as they resolve outside.
 pub(super) fn attempts(pid: Pid, call: &FileCall) -> Vec<Attempt> {
-    let attempt = |(arg, intent)| {
-        Some(Attempt { pid, intent, place: outside(pid, arg)?, detail: Detail::None, occupant: None })
-    };
+    let attempt = |(arg, intent)| Some(Attempt::new(pid, intent, outside(pid, arg)?));
     named(call).into_iter().filter_map(attempt).collect()
 }
 
