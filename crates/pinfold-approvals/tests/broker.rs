@@ -112,7 +112,7 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
         let Some(Err(AnswerError::Resolved(over))) = [to_yes, to_no].into_iter().find(Result::is_err) else {
             panic!("the other is told")
         };
-        let RequestResolution::Answered { answer, by } = over.how else { panic!("somebody answered") };
+        let RequestResolution::Answered { answer, by } = over.how else { panic!("an approver answered") };
         assert_eq!((answer == Choice::Yes, by.via), (is_yes(&heard), Via::Embedder));
     }
 }

@@ -419,7 +419,7 @@ fn nobody_is_waited_for_who_cannot_come() {
     // The directory goes before the first question.
     fs::remove_dir(bed.path().join("pinfold")).unwrap();
     let ApproverResponse::NoApprover(why) = desk.ask(&request("s:1", LONG), &|| true) else {
-        panic!("somebody answered")
+        panic!("an approver answered")
     };
     assert!(why.starts_with("the approval socket cannot be created"), "{why}");
     assert!(matches!(

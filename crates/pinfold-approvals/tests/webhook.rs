@@ -286,9 +286,7 @@ fn whatever_goes_wrong_is_no_answer() {
         let silent = matches!(&heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence);
         assert!(matches!(heard, ApproverResponse::NoApprover(_)) || silent, "{name}: {heard:?}");
         if name != "a width that was not offered" {
-            let ApproverResponse::NoApprover(why) = &heard else {
-                panic!("{name}: nobody else was waited for")
-            };
+            let ApproverResponse::NoApprover(why) = &heard else { panic!("{name}: no other was waited for") };
             assert!(why.starts_with("the webhook did not answer"), "{name}: {why}");
             let notes = watch.next(LONG).notes;
             assert!(notes[0].text.starts_with("the webhook did not answer"), "{name}: {notes:?}");

@@ -1,6 +1,6 @@
 //! The limits that a run reached, in the words of the report and of the `Bash` tool: which, its value, what can be done.
 //!
-//! What is not seen before Linux 6.15: a process below a shell that goes on is waited for by that shell alone. When it ends by its
+//! Not seen before Linux 6.15: the end of a process below a shell that goes on, which that shell alone waits for. When it ends by its
 //! own processor time or file size, the shell says so where its messages go, and nothing is told here.
 
 use std::fmt;

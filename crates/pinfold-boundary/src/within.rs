@@ -1,4 +1,4 @@
-//! Whether a path lies at or beneath another one, for the paths that are asked about with every call of a run.
+//! Comparison of paths, for those that are asked about with every call of a run: whether one lies at or beneath another.
 
 use std::path::Path;
 

@@ -266,7 +266,7 @@ pub(crate) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> boo
     }
 }
 
-/// What stands in the first word behind an option of one letter.
+/// Value in the same word behind an option of one letter.
 fn glued(args: &[Word], letter: char) -> Option<&str> {
     known(args.first()?).strip_prefix('-')?.strip_prefix(letter)
 }

@@ -183,7 +183,7 @@ pub struct SafeguardHit {
 pub enum Severity {
     /// Dangerous or suspicious; `alwaysAsk: all` keeps it.
     Medium,
-    /// What is lost cannot be brought back: disks, history of others; `alwaysAsk: unrecoverable` keeps it too.
+    /// The loss cannot be undone: disks, history of others; `alwaysAsk: unrecoverable` keeps it too.
     High,
     /// A root or home directory goes, or its kind: always kept.
     Critical,

@@ -195,7 +195,7 @@ impl<'s> Values<'s> {
         std::iter::successors(Some(shell), parent).take(DEEPEST_SHELL).collect()
     }
 
-    /// Returns whether a word may start with a dash. A variable that the line does not set comes from whoever started the
+    /// Returns whether a word may start with a dash. A variable that the line does not set comes from the process that started the
     /// shell, and names of files are not looked at: those that start with a dash are a matter of the program.
     pub(super) fn may_be_option(&self, word: &Word) -> bool {
         match word.parts.first() {

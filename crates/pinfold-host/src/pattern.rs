@@ -69,7 +69,7 @@ impl HostPattern {
     }
 }
 
-/// Why a name is refused that has no form in ASCII.
+/// Reason for refusing a name that has no form in ASCII.
 const NOT_ENCODED: &str = if cfg!(feature = "idna") {
     "it is no name that could be looked up"
 } else {

@@ -14,7 +14,7 @@ pub(crate) struct Field {
     pub(crate) line: u32,
 }
 
-/// Why a text is not read.
+/// Reason why a text is not read.
 #[derive(Debug)]
 pub(crate) struct YamlError {
     /// Line and column, from 1, where they are known.

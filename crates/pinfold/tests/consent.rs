@@ -198,7 +198,7 @@ struct CannotAnswer;
 
 impl Approver for CannotAnswer {
     fn ask(&self, _request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        ApproverResponse::NoApprover("nobody is here".to_owned())
+        ApproverResponse::NoApprover("no approver is here".to_owned())
     }
 }
 

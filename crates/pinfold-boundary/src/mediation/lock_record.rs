@@ -98,7 +98,7 @@ fn directory(state: &Path) -> PathBuf {
     state.join("locks")
 }
 
-/// What the name of a record begins with that is not locked yet.
+/// Prefix of the name of a record that is not locked yet.
 const HIDDEN: &str = ".";
 
 /// The text of a record that belongs to no run; `None` of one whose supervisor lives.

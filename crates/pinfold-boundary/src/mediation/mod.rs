@@ -370,7 +370,8 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     minds && boundary.is_within_granted(place)
 }
 
-/// What is at the place of an attempt: as the supervisor saw it, or looked at now. `None`: nothing, or nothing that can be looked at.
+/// Returns the occupant of the path of an attempt, as the supervisor saw it, or by a look now. `None`: none, or none that can be looked
+/// at.
 fn occupant(attempt: &Attempt) -> Option<Occupant> {
     let look = || {
         let kind = fs::symlink_metadata(&attempt.place).ok()?.file_type();

@@ -166,7 +166,7 @@ fn pinfold_words(line: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Whether each command, option and value is one of the parser. A name in capitals stands for any value, and values that a
+/// Checks that each command, option and value is one of the parser. A name in capitals stands for any value, and values that a
 /// sentence left out are not missed.
 fn understood(words: &[String]) -> Result<(), String> {
     use clap::error::ErrorKind::{InvalidSubcommand, InvalidValue, UnknownArgument};

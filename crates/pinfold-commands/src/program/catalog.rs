@@ -109,7 +109,7 @@ pub(crate) fn find(name: &str) -> Option<&'static Program> {
     BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))
 }
 
-/// What is known of a program without an entry: its words are read as most programs read theirs.
+/// Entry for a program without one: its words are read as most programs read theirs.
 pub(crate) static UNLISTED: Program = Program {
     names: NOTHING,
     kind: ProgramKind::Plain,

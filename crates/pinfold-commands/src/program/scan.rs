@@ -43,7 +43,7 @@ pub(crate) struct Scanned<'a> {
     cut_off: bool,
     /// From this argument on a `--` says that there are only operands.
     pub(crate) operands_from: Option<usize>,
-    /// Which of the words is the first that is no option and no value of one: the subcommand, or the first operand.
+    /// Index of the first word that is no option and no value of one: the subcommand, or the first operand.
     pub(crate) first: Option<usize>,
 }
 
@@ -124,7 +124,7 @@ pub(crate) fn scan_everywhere<'a>(program: &'static Program, args: &'a [Word]) -
     read(program, Manner { style, everywhere: true }, args)
 }
 
-/// How arguments are read, beside what the catalog says.
+/// Manner of reading arguments, beside the catalog.
 #[derive(Clone, Copy, Default)]
 struct Manner {
     /// In place of the style of the program.

@@ -58,7 +58,7 @@ impl Signs {
     }
 }
 
-/// What a component has to hold so that it can match the first one of a pattern.
+/// Returns the signs that a component needs to match the first one of a pattern.
 pub(super) fn wanted(pattern: &str) -> Signs {
     let Some((_, rest)) = Anchor::of(pattern) else { return Signs::default() };
     let first = positive(rest).split('/').next().unwrap_or_default();

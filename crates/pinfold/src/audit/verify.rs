@@ -36,7 +36,7 @@ pub struct Verified {
     /// The line that a head kept elsewhere belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub known: Option<u64>,
-    /// Where the chain is broken, in its order: the first ones.
+    /// The breaks of the chain, in its order: the first ones.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub breaks: Vec<ChainBreak>,
     /// The number of breaks that are not listed.

@@ -92,7 +92,7 @@ fn changed(look: &Look<'_>, after: &Snapshot, all: &mut Vec<Violation>) {
     }
 }
 
-/// Whether the runs took objects of a repository away that is theirs to write.
+/// Returns whether the runs removed objects of a repository that is theirs to write.
 fn has_lost_objects(look: &Look<'_>) -> bool {
     let data = |path: &Path| matches!(look.role(path), Role::GitData | Role::Pinned);
     let objects = |path: &Path| path.components().any(|part| part.as_os_str() == "objects");

@@ -97,7 +97,7 @@ fn a_version_and_a_place_make_no_other_program() {
     assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, CommandBreadth::Reaches);
 }
 
-/// What is known of a program from the catalog stands there alone.
+/// A fact about a program that the catalog has stands there alone.
 #[test]
 fn the_table_repeats_no_kind_of_the_catalog() {
     let derived = |word: &str| match word.split('+').collect::<Vec<_>>().as_slice() {

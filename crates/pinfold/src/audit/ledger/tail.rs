@@ -56,7 +56,7 @@ impl Damage {
         self.hasher.update(bytes);
     }
 
-    /// How many they are, and their hash.
+    /// Returns their number and their hash.
     pub(super) fn finish(self) -> (u64, Hash) {
         (self.bytes, Hash::from_hasher(self.hasher))
     }
@@ -90,13 +90,13 @@ impl Torn {
         &self.0
     }
 
-    /// How long it was left.
+    /// Returns its length before it was closed off.
     pub(super) fn bytes(&self) -> u64 {
         u64::try_from(self.0.len().saturating_sub(1)).unwrap_or(u64::MAX)
     }
 }
 
-/// How closely the last line is looked at.
+/// Strictness of the look at the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     /// It has to be sealed.
