@@ -408,13 +408,26 @@ fn a_file_that_is_written_by_way_of_a_temporary_one_is_one_question_about_the_fi
     }
 }
 
+/// Returns whether a temporary file of `sed` or `perl` got a word of small letters alone.
+fn names_a_plain_word(acts: &[String]) -> bool {
+    let random = |word: &str| word.strip_prefix("sed").or_else(|| word.strip_prefix("XX")).map(str::to_owned);
+    let is_plain = |word: String| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_lowercase());
+    acts.iter().flat_map(|act| act.split(' ')).filter_map(random).any(is_plain)
+}
+
 #[test]
 fn tools_that_replace_files_ask_once() {
     for tier in TIERS {
         for edit in ["sed -i s/old/new/ $OUT/f.txt", "perl -pi -e s/old/new/ $OUT/f.txt"] {
-            let bed = RunBed::new();
-            fs::write(bed.outside.join("f.txt"), "old\n").unwrap();
-            let ran = bed.run(tier, edit, yes);
+            let run = || {
+                let bed = RunBed::new();
+                fs::write(bed.outside.join("f.txt"), "old\n").unwrap();
+                let ran = bed.run(tier, edit, yes);
+                (bed, ran)
+            };
+            // One random word in two hundred has small letters alone, as a name that a person chose: it is asked about too.
+            let (bed, ran) =
+                Some(run()).filter(|(_, ran)| !names_a_plain_word(&ran.acts())).unwrap_or_else(run);
             assert_eq!(ran.asked.len(), 1, "{tier} {edit}: {:?} {}", ran.acts(), ran.said);
             assert_eq!(fs::read_to_string(bed.outside.join("f.txt")).unwrap(), "new\n", "{tier} {edit}");
         }
