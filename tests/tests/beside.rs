@@ -640,6 +640,8 @@ fn a_run_that_went_to_the_background_asks_when_it_is_back(who: Who, tier: Tier) 
     terminal.expect("tick");
     terminal.type_in("echo mean''while\n");
     terminal.expect("meanwhile");
+    // Its prompt, before another is waited for.
+    terminal.expect("$ ");
     line.order("ask May it?");
     line.hears(&mut terminal, "nobody in the background of the terminal");
     terminal.type_in("fg\n");
