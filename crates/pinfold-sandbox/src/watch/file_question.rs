@@ -9,7 +9,7 @@ use rustix::fs::{FileType, ResolveFlags, fstat};
 use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
-use super::walk::{Closed, HeldEntry, ResolvedPath, Walk, constrained};
+use super::walk::{Closed, HeldEntry, ResolvedPath, Walk, constrained, last_component};
 use crate::identity::FileIdentity;
 use crate::sys::Pid;
 
@@ -125,10 +125,30 @@ impl FileQuestion {
         if self.removes_no_attribute() {
             return Some(libc::ENODATA);
         }
+        if let Some(errno) = self.removes_no_entry() {
+            return Some(errno);
+        }
         // On a mount that is read-only the kernel would not look for it.
         let removes = matches!(self.call, FileCall::Remove { .. });
         let is_missing = |attempt: &Attempt| attempt.occupant == Some(Occupant::Nothing);
         (removes && attempts.iter().all(is_missing)).then_some(libc::ENOENT)
+    }
+
+    /// Returns the error of a call that would remove or move `.`, `..` or `/`, which no kernel does: rename(2), rmdir(2), unlink(2).
+    fn removes_no_entry(&self) -> Option<i32> {
+        if self.places.iter().all(|place| matches!(place, ResolvedPath::Entry(_))) {
+            return None;
+        }
+        match &self.call {
+            FileCall::Rename { .. } => Some(libc::EBUSY),
+            FileCall::Remove { directory: false, .. } => Some(libc::EISDIR),
+            FileCall::Remove { at, directory: true } => Some(match last_component(&at.path) {
+                b"" => libc::EBUSY,
+                b"." => libc::EINVAL,
+                _ => libc::ENOTEMPTY,
+            }),
+            _ => None,
+        }
     }
 
     /// Returns whether the call would remove an attribute that is not there, as programs do that copy access control lists.

@@ -425,6 +425,11 @@ fn is_no_name(name: &[u8]) -> bool {
     matches!(without_slashes(name), b"" | b"." | b"..")
 }
 
+/// Returns the last component of a path: `.`, `..`, and nothing for the root, where it has no name.
+pub(super) fn last_component(path: &OsStr) -> &[u8] {
+    without_slashes(split(path.as_bytes()).1)
+}
+
 fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
     let real = parent.join(without_slashes(name));
     ResolvedPath::Entry(HeldEntry {
