@@ -39,8 +39,15 @@ const SILENCE: Duration = Duration::from_millis(50);
 /// Interval at which a background process looks whether it has come to the foreground: there is no signal for that.
 const LOOK_IN_FRONT: Duration = Duration::from_millis(200);
 
-/// Time a window seems smaller, so that a program which draws in its own time notices.
-const NUDGE: Duration = Duration::from_millis(80);
+/// Time limit for a program to begin to draw, in a window that seems smaller for it.
+const DRAWING_BEGINS: Duration = Duration::from_millis(400);
+
+/// Nothing has come for so long: the program has drawn. One that is told of a size while it still draws for the last one may
+/// miss it, as a trap of a shell does.
+const DRAWING_RESTS: Duration = Duration::from_millis(80);
+
+/// Time limit for a program to draw.
+const DRAWING_ENDS: Duration = Duration::from_secs(1);
 
 /// Passes bytes on.
 pub(crate) struct PtyRelay {
@@ -59,10 +66,30 @@ pub(crate) struct PtyRelay {
     in_front: bool,
     /// Since when a dialog waits for its turn.
     asked: Option<Instant>,
-    /// Time at which the window has its own size again.
-    nudged: Option<Instant>,
+    /// While the window seems smaller than it is.
+    nudged: Option<Nudge>,
     /// The rest of something too long to be said again is dropped.
     dropping: bool,
+}
+
+/// A window that seems smaller for a moment.
+#[derive(Clone, Copy)]
+struct Nudge {
+    /// Time at which it has its own size again.
+    until: Instant,
+    /// The latest such time.
+    at_most: Instant,
+}
+
+impl Nudge {
+    fn begin(now: Instant) -> Self {
+        Self { until: now + DRAWING_BEGINS, at_most: now + DRAWING_ENDS }
+    }
+
+    /// Waits for the rest of what the program draws.
+    fn extend(&mut self, now: Instant) {
+        self.until = self.at_most.min(now + DRAWING_RESTS);
+    }
 }
 
 /// Input and output that is possible at the moment.
@@ -297,7 +324,7 @@ impl PtyRelay {
         {
             let smaller = Winsize { ws_row: size.ws_row.saturating_sub(1).max(1), ..size };
             let _ = tcsetwinsize(&self.ours, smaller);
-            self.nudged = Some(Instant::now() + NUDGE);
+            self.nudged = Some(Nudge::begin(Instant::now()));
         }
     }
 
@@ -355,14 +382,14 @@ impl PtyRelay {
     fn timeout(&self) -> Option<Duration> {
         let now = Instant::now();
         let rest = self.asked.map(|asked| (asked + REST).saturating_duration_since(now));
-        let nudge = self.nudged.map(|at| at.saturating_duration_since(now));
+        let nudge = self.nudged.map(|nudge| nudge.until.saturating_duration_since(now));
         let look = (!self.in_front && self.standing == RelayPhase::Running).then_some(LOOK_IN_FRONT);
         [rest, nudge, look].into_iter().flatten().min()
     }
 
     /// Does the work that is due by the clock.
     fn tick(&mut self) -> Result<(), Gone> {
-        if self.nudged.is_some_and(|at| Instant::now() >= at) {
+        if self.nudged.is_some_and(|nudge| Instant::now() >= nudge.until) {
             self.resize();
         }
         if !self.in_front && self.standing == RelayPhase::Running {
@@ -407,6 +434,9 @@ impl PtyRelay {
             Ok(0) => Err(Gone),
             Ok(count) => {
                 let came = bytes.get(..count).unwrap_or_default();
+                if let Some(nudge) = &mut self.nudged {
+                    nudge.extend(Instant::now());
+                }
                 if self.standing == RelayPhase::Running {
                     self.hear(came);
                 } else {
