@@ -151,12 +151,16 @@ impl Hands<'_> {
     fn unnamed(&self, directory: &Place, to: &Place, text: &str, way: Way) {
         let (directory, to) = (self.spot(directory, way, true), self.spot(to, way, false));
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let done =
-            openat(directory.spelled.directory(), &directory.spelled.path, flags, FILE).and_then(|fd| {
-                io::write(&fd, self.text(text).as_bytes())?;
-                let (at, name) = (to.spelled.directory(), &to.spelled.path);
-                linkat(CWD, of_descriptor(&fd), at, name, AtFlags::SYMLINK_FOLLOW)
-            });
+        let opened = openat(directory.spelled.directory(), &directory.spelled.path, flags, FILE);
+        // Of the directory, whose modes may be in the way; the name has not been tried then.
+        let fd = match opened {
+            Ok(fd) => fd,
+            Err(error) => return told("unnamed", Err(error), &[&directory]),
+        };
+        let done = io::write(&fd, self.text(text).as_bytes()).and_then(|_| {
+            let (at, name) = (to.spelled.directory(), &to.spelled.path);
+            linkat(CWD, of_descriptor(&fd), at, name, AtFlags::SYMLINK_FOLLOW)
+        });
         told("tmpfile", done, &[&to]);
     }
 }

@@ -66,11 +66,13 @@ fn run(world: &World, at: &Path, program: &str, words: &[&str]) {
 
 /// What is not as it was before the person went on, outside of all git directories.
 fn changed(look: &Look<'_>, after: &Snapshot, all: &mut Vec<Violation>) {
-    let trees = if has_lost_objects(look) { repositories(look) } else { Vec::new() };
+    let is_broken = has_lost_objects(look) || has_unreadable_references(look);
+    let trees = if is_broken { repositories(look) } else { Vec::new() };
     for change in look.after.changes(after) {
-        // `checkout -f` writes a file anew whose time is that of the index, and takes it away before it looks for an
-        // object that is gone.
-        let is_taken_away = change.after.is_none() && trees.iter().any(|tree| change.path.starts_with(tree));
+        // `checkout -f` writes a file anew whose time is that of the index, and takes it away or empties it before it looks
+        // for an object that is gone, or for one that replaces it among references.
+        let is_empty = change.after.is_none_or(|entry| entry.text().is_some_and(|text| text.is_empty()));
+        let is_taken_away = is_empty && trees.iter().any(|tree| change.path.starts_with(tree));
         if change.is_only_replaced() || is_taken_away {
             continue;
         }
@@ -98,4 +100,16 @@ fn has_lost_objects(look: &Look<'_>) -> bool {
     let objects = |path: &Path| path.components().any(|part| part.as_os_str() == "objects");
     let mut before = look.before.below(&look.world.top);
     before.any(|(path, _)| objects(path) && data(path) && !look.after.has(path))
+}
+
+/// Returns whether the runs wrote packed references that git cannot read, in a repository that is theirs to write.
+fn has_unreadable_references(look: &Look<'_>) -> bool {
+    let is_line = |line: &str| {
+        let hash = line.trim_start_matches('^').split(' ').next().unwrap_or_default();
+        line.starts_with('#') || hash.len() >= 40 && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    look.roles.gits.granted().any(|git| {
+        let packed = look.after.get(&git.at.join("packed-refs"));
+        packed.is_some_and(|entry| entry.text().is_none_or(|text| !text.lines().all(is_line)))
+    })
 }

@@ -169,9 +169,10 @@ fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: 
     if !report.watched || report.more > 0 || report.refused.len() >= MOST_REFUSED {
         return;
     }
-    for call in calls.iter().filter(|call| call.is_refused() && call.call != "read") {
+    let is_told = |call: &&Logged| call.is_refused() && !["read", "unnamed"].contains(&call.call.as_str());
+    for call in calls.iter().filter(is_told) {
         // What lies in a hidden directory has no name inside.
-        if call.places.iter().any(|place| look.roles.is_hidden(place)) {
+        if call.places.iter().any(|place| look.roles.is_hidden(place) || !is_reachable(look, place)) {
             continue;
         }
         let mut shut = call.places.iter().filter(|place| {
@@ -183,7 +184,7 @@ fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: 
                     call.call.as_str(),
                     "rmdir" | "unlink" | "chmod" | "chown" | "truncate" | "setxattr"
                 );
-            is && !nothing && is_reachable(look, place) && !belongs_to_the_kernel(call)
+            is && !nothing && !belongs_to_the_kernel(call)
         });
         let Some(place) = shut.next() else { continue };
         if !call.places.iter().any(|place| report.lists_refusal(place)) {
