@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the catalog with independent descriptions of the same programs.
 
-    programs/compare.py --man --fish DIR --zsh DIR --fig DIR [--only PROGRAM] [--kinds hides,unsure,value,names]
+    programs/compare.py --man --fish DIR --zsh DIR --fig DIR [--only PROGRAM] [--kinds hides,unsure,value,names,unknown]
 
 Sources, each a package: manual pages that are installed (--man), completions of fish (Debian `fish-common`,
 usr/share/fish/completions) and of zsh (Debian `zsh-common`, usr/share/zsh/functions/Completion), and Fig's
@@ -9,7 +9,8 @@ usr/share/fish/completions) and of zsh (Debian `zsh-common`, usr/share/zsh/funct
 
     hides   the catalog says that an option takes the next word, a source says that it does not
     unsure  the same, but another source says that it does
-    value   a source says that an option takes the next word, the catalog does not know that
+    value   sources say that an option takes the next word, the catalog has it without one
+    unknown the same, and the catalog does not have the option: no rule but one that names it covers the command
     names   the catalog has an option that no source has, where one has most of the others
 
 Lines of `compare.judged` (`PROGRAM OPTION why`) are differences that were looked at and are right as they stand.
@@ -317,7 +318,7 @@ def main():
             elif ours == VALUE and NONE in values and len(values) > 1:
                 kind = "unsure"
             elif ours != VALUE and values == {VALUE}:
-                kind = "value"
+                kind = "value" if ours else "unknown"
             elif ours and not said and covered * 2 > len(options) and len(options) > 3:
                 kind = "names"
             else:
@@ -326,7 +327,7 @@ def main():
                 continue
             count[kind] += 1
             told = " ".join(f"{source}:{takes}" for source, takes in said.items())
-            print(f"{kind:<6} {name} {option}  ours:{ours or 'unknown'} {told}")
+            print(f"{kind:<7} {name} {option}  ours:{ours or 'unknown'} {told}")
     print(dict(count), file=sys.stderr)
 
 
