@@ -23,12 +23,12 @@ static CHAIN: LazyLock<(Vec<u8>, Hash)> = LazyLock::new(|| {
     let ledger = Ledger::open(&Ambient::claim(), folder.path(), Limits::default()).expect("a journal");
     for ms in 0..4 {
         let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
-        let record = Record::of_session(&"s".into(), &"main".into(), kind);
+        let record = Record::for_session(&"s".into(), &"main".into(), kind);
         ledger.append(&record).expect("a line");
     }
     let text = std::fs::read(folder.path().join("record.jsonl")).expect("the record");
     let last = text.split_inclusive(|byte| *byte == b'\n').next_back().expect("a line");
-    let head = Hash::of(last);
+    let head = Hash::digest(last);
     (text, head)
 });
 
@@ -57,7 +57,7 @@ fn read(text: Vec<u8>) -> File {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(&text).expect("room");
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    LogReader::of_file(&Ambient::claim(), path).each(|_| Ok::<(), Error>(())).expect("it is read");
+    LogReader::open_file(&Ambient::claim(), path).each(|_| Ok::<(), Error>(())).expect("it is read");
     file.rewind().expect("a file");
     let copy = file.try_clone().expect("a descriptor");
     let _ = verify(&[(PathBuf::from("f"), copy)], None).expect("it is read");

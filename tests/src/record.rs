@@ -39,7 +39,7 @@ pub fn sessions(home: &Path) -> Vec<(String, String)> {
 pub fn wrong_lines(directory: &Path) -> Vec<String> {
     let mut wrong = Vec::new();
     // A record that cannot be read, or not in full, is what some tests are about.
-    let _ = LogReader::of_record(&Ambient::claim(), directory).each(|read| {
+    let _ = LogReader::open_record(&Ambient::claim(), directory).for_each(|read| {
         let Read::Line(_, text) = read else { return Ok(()) };
         let Ok(line) = serde_json::from_str::<Value>(text) else { return Ok(()) };
         wrong.extend(

@@ -48,7 +48,7 @@ use pinfold_boundary::{
 use pinfold_sandbox::{Command, End, Signalling, Strength, Tier, probe, start, strongest};
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::left_out;
-use pinfold_tools::within;
+use pinfold_tools::restrict_to_boundary;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::json;
@@ -513,8 +513,8 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     let policy = bed.policy(world, plan.policy.clone());
     let plan = plan.with_policy(policy);
     let denied = &request.denied;
-    let session =
-        Session::open(&Ambient::claim(), within(plan, &boundary), Arc::new(Discard)).expect("a session");
+    let session = Session::open(&Ambient::claim(), restrict_to_boundary(plan, &boundary), Arc::new(Discard))
+        .expect("a session");
     let mut asked = bed.asked(world);
     asked.sort();
     asked.dedup();

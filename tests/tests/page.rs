@@ -157,7 +157,7 @@ fn expected(request: &Request) -> Vec<String> {
         }
         lines
     };
-    Body::of(request).blocks.iter().flat_map(lines).collect()
+    Body::new(request).blocks.iter().flat_map(lines).collect()
 }
 
 /// Texts that want to be something else: markup, control characters, what reorders, what cannot be seen, what is long.

@@ -28,7 +28,7 @@ fn main_session() -> (tempfile::TempDir, Session) {
 fn begin(above: &Session, folder: &str, definition: Option<&Definition>) -> Session {
     let below =
         Below { id: "bench".into(), name: "worker", folder: Path::new(folder), definition, asking: None };
-    above.below(below).unwrap().begin(None).unwrap()
+    above.new_child(below).unwrap().begin(None).unwrap()
 }
 
 #[divan::bench]
@@ -55,8 +55,8 @@ fn three_below_one_another(bencher: divan::Bencher<'_, '_>) {
 fn held(above: &Session, private: &Path) -> Session {
     let folder = Path::new("a");
     let below = Below { id: "bench".into(), name: "worker", folder, definition: None, asking: None };
-    let narrowed = above.below(below).unwrap();
-    let shells = Shells::of_plan(narrowed.plan(), ShellOptions::new(private.to_owned())).unwrap();
+    let narrowed = above.new_child(below).unwrap();
+    let shells = Shells::from_plan(narrowed.plan(), ShellOptions::new(private.to_owned())).unwrap();
     narrowed.begin(Some(Arc::new(shells))).unwrap()
 }
 

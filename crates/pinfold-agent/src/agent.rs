@@ -84,7 +84,7 @@ impl Agent {
         let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
             begin;
         let mode = session.policy().mode.word().to_owned();
-        team.tell(&Event::Started { who: who.clone(), session: session.id().to_owned(), mode });
+        team.emit(&Event::Started { who: who.clone(), session: session.id().to_owned(), mode });
         let trusted = definition.as_ref().filter(|definition| definition.trusted);
         let model = team.parts.models.model(&who, trusted.and_then(|definition| definition.model.as_deref()));
         let model = match model {
@@ -118,7 +118,7 @@ impl Agent {
         };
         for message in agent.talk.messages.iter().filter(|_| !resumed) {
             if let Message::User { text } = message {
-                agent.tell_told(text);
+                agent.emit_user_message(text);
             }
         }
         let (how, why) = agent.work();
@@ -130,7 +130,7 @@ impl Agent {
         let left = self.results_of_all();
         self.inbox.close();
         let _ = self.inbox.take();
-        self.tell_stopped(how);
+        self.report_stopped(how);
         let mut summary = std::mem::take(&mut self.summary);
         for told in left {
             summary.push_str("\n\n");
@@ -139,7 +139,7 @@ impl Agent {
         let (deferred, denied) = (std::mem::take(&mut self.deferred), self.denied);
         let ending = Ending { how, why, summary, deferred, denied };
         let agent = self.who.id.clone();
-        self.team.tell(&Event::Ended { agent, ending: ending.clone(), spent: self.budget.spent() });
+        self.team.emit(&Event::Ended { agent, ending: ending.clone(), spent: self.budget.spent() });
         ending
     }
 
@@ -177,7 +177,7 @@ impl Agent {
     fn turn(&mut self) -> Result<bool, Stop> {
         self.may_go_on()?;
         for text in self.inbox.take() {
-            self.hear(text);
+            self.add_user_message(text);
         }
         self.shorten()?;
         let turn = self.ask()?;
@@ -202,7 +202,7 @@ impl Agent {
         if !turn.text.trim().is_empty() {
             self.summary.clone_from(&turn.text);
         }
-        self.team.tell(&Event::Turn { agent: self.who.id.clone(), turn: turn.clone() });
+        self.team.emit(&Event::Turn { agent: self.who.id.clone(), turn: turn.clone() });
         Ok(turn)
     }
 
@@ -214,19 +214,19 @@ impl Agent {
     fn goes_on(&mut self) -> bool {
         let results = self.results_of_all();
         if !results.is_empty() {
-            self.hear(results.join("\n\n"));
+            self.add_user_message(results.join("\n\n"));
             return true;
         }
         !self.inbox.is_empty() || self.is_held_back() || !self.inbox.close()
     }
 
-    pub(crate) fn hear(&mut self, text: String) {
-        self.tell_told(&text);
+    pub(crate) fn add_user_message(&mut self, text: String) {
+        self.emit_user_message(&text);
         self.talk.messages.push(Message::User { text });
     }
 
-    fn tell_told(&self, text: &str) {
-        self.team.tell(&Event::Told { agent: self.who.id.clone(), text: text.to_owned() });
+    fn emit_user_message(&self, text: &str) {
+        self.team.emit(&Event::Told { agent: self.who.id.clone(), text: text.to_owned() });
     }
 
     /// Makes the calls of a turn, one after the other. What was not made when the agent has to end is not made.
@@ -250,12 +250,13 @@ impl Agent {
         let left = self.team.parts.parking.as_ref().filter(|_| self.who.depth == 0);
         if let Some(why) = left.and_then(|parking| parking.take()) {
             let (agent, id) = (self.who.id.clone(), wanted.id.clone());
-            self.team.tell(&Event::Parked { agent, id, short: short.clone(), why: why.clone() });
+            self.team.emit(&Event::Parked { agent, id, short: short.clone(), why: why.clone() });
             return Err((End::NeedsHuman, format!("{short}: {why}")));
         }
-        let result = Answered { id: wanted.id.clone(), short, how: how(&reply), text: told(&reply) };
+        let result =
+            Answered { id: wanted.id.clone(), short, how: call_outcome(&reply), text: reply_text(&reply) };
         self.budget.bytes(result.text.len());
-        self.team.tell(&Event::Called { agent: self.who.id.clone(), result: result.clone() });
+        self.team.emit(&Event::Called { agent: self.who.id.clone(), result: result.clone() });
         match reply.stop {
             Some(why) => Err((End::Stopped, format!("a hook says: {why}"))),
             None => Ok(result),
@@ -321,7 +322,7 @@ impl Agent {
 }
 
 /// Returns the text of a reply for the model.
-fn told(reply: &Reply) -> String {
+fn reply_text(reply: &Reply) -> String {
     match reply.ended {
         // The whole envelope: its code is what the briefing speaks of.
         Ended::Refused => format!("{}\n{}", reply.text(), reply.structured),
@@ -329,7 +330,7 @@ fn told(reply: &Reply) -> String {
     }
 }
 
-fn how(reply: &Reply) -> CallOutcome {
+fn call_outcome(reply: &Reply) -> CallOutcome {
     let text = |name: &str| reply.structured.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     match reply.ended {
         Ended::Done => CallOutcome::Allowed,
@@ -375,7 +376,7 @@ fn never_began(team: &Team, who: &Who, budget: &Budget, why: String) -> Ending {
     let (summary, deferred) = (String::new(), Vec::new());
     let ending = Ending { how: End::Failed, why, summary, deferred, denied: 0 };
     let (agent, ending_told) = (who.id.clone(), ending.clone());
-    team.tell(&Event::Ended { agent, ending: ending_told, spent: budget.spent() });
+    team.emit(&Event::Ended { agent, ending: ending_told, spent: budget.spent() });
     ending
 }
 

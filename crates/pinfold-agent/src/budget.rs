@@ -70,18 +70,18 @@ impl Budget {
     }
 
     /// Creates the budget of a child, which counts here too.
-    pub fn below(self: &Arc<Self>, limits: AgentLimits) -> Arc<Self> {
+    pub fn new_child(self: &Arc<Self>, limits: AgentLimits) -> Arc<Self> {
         let (started, before, spent) = (Instant::now(), Duration::ZERO, Counters::default());
         Arc::new(Self { limits, started, before, spent, above: Some(Arc::clone(self)) })
     }
 
-    fn each(&self) -> impl Iterator<Item = &Self> {
+    fn chain(&self) -> impl Iterator<Item = &Self> {
         std::iter::successors(Some(self), |budget| budget.above.as_deref())
     }
 
     /// A model has answered.
     pub fn turn(&self, usage: Usage) {
-        for Self { spent, .. } in self.each() {
+        for Self { spent, .. } in self.chain() {
             add(&spent.turns, 1);
             add(&spent.input, usage.input);
             add(&spent.output, usage.output);
@@ -92,7 +92,7 @@ impl Budget {
     /// A tool has answered.
     pub fn bytes(&self, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        self.each().for_each(|budget| add(&budget.spent.bytes, bytes));
+        self.chain().for_each(|budget| add(&budget.spent.bytes, bytes));
     }
 
     /// Takes the place of one more agent. `None`: there was one; else which limit is over.
@@ -109,7 +109,7 @@ impl Budget {
 
     /// Gives back a fetch that was not made.
     pub fn not_fetched(&self) {
-        self.each().for_each(|budget| {
+        self.chain().for_each(|budget| {
             budget.spent.fetches.fetch_sub(1, Ordering::Relaxed);
         });
     }
@@ -120,10 +120,10 @@ impl Budget {
         counter: impl Fn(&Counters) -> &AtomicU64,
         limit: impl Fn(&AgentLimits) -> Option<u64>,
     ) -> Option<u64> {
-        for (counted, budget) in self.each().enumerate() {
+        for (counted, budget) in self.chain().enumerate() {
             let before = counter(&budget.spent).fetch_add(1, Ordering::Relaxed);
             if let Some(most) = limit(&budget.limits).filter(|most| before >= *most) {
-                self.each().take(counted + 1).for_each(|budget| {
+                self.chain().take(counted + 1).for_each(|budget| {
                     counter(&budget.spent).fetch_sub(1, Ordering::Relaxed);
                 });
                 return Some(most);
@@ -154,11 +154,11 @@ impl Budget {
     }
 
     /// Returns the limit that is reached, of this agent or of an ancestor.
-    pub fn over(&self) -> Option<String> {
-        self.each().find_map(Self::own_over)
+    pub fn exceeded_limit(&self) -> Option<String> {
+        self.chain().find_map(Self::own_exceeded_limit)
     }
 
-    fn own_over(&self) -> Option<String> {
+    fn own_exceeded_limit(&self) -> Option<String> {
         let Spent { turns, input, output, cost, bytes, .. } = self.spent();
         // Agents and fetches that are too many are refused one by one.
         let AgentLimits { turns: most_turns, tokens, cost: most_cost, time, bytes: most_bytes, .. } =
@@ -183,7 +183,7 @@ impl Budget {
             let Spent { input, output, .. } = budget.spent();
             Some(budget.limits.tokens?.saturating_sub(input.saturating_add(output)))
         };
-        self.each().filter_map(left).min()
+        self.chain().filter_map(left).min()
     }
 }
 
@@ -198,16 +198,16 @@ fn add(counter: &AtomicU64, more: u64) {
 mod tests {
     use super::*;
 
-    fn below(limits: AgentLimits) -> (Arc<Budget>, Arc<Budget>) {
+    fn parent_and_child(limits: AgentLimits) -> (Arc<Budget>, Arc<Budget>) {
         let above = Budget::new(limits, Spent::default());
-        let below = above.below(AgentLimits { fetches: Some(2), ..AgentLimits::default() });
+        let below = above.new_child(AgentLimits { fetches: Some(2), ..AgentLimits::default() });
         (above, below)
     }
 
     #[test]
     fn what_is_taken_counts_above_and_what_is_refused_nowhere() {
         let (above, below) =
-            below(AgentLimits { fetches: Some(3), agents: Some(1), ..AgentLimits::default() });
+            parent_and_child(AgentLimits { fetches: Some(3), agents: Some(1), ..AgentLimits::default() });
         assert!(below.fetch().is_none() && below.fetch().is_none());
         assert!(below.fetch().is_some_and(|why| why.starts_with("2 pages")));
         assert_eq!((above.spent().fetches, below.spent().fetches), (2, 2));
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn what_a_provider_says_never_goes_round() {
         let limits = AgentLimits { tokens: Some(100), ..AgentLimits::default() };
-        let (above, below) = below(limits);
+        let (above, below) = parent_and_child(limits);
         for _ in 0..3 {
             below.turn(Usage { input: u64::MAX, output: u64::MAX, cost: u64::MAX });
         }
@@ -229,7 +229,7 @@ mod tests {
         below.bytes(usize::MAX);
         let Spent { input, cost, bytes, .. } = above.spent();
         assert_eq!((input, cost, bytes), (u64::MAX, u64::MAX, u64::MAX));
-        assert!(below.over().is_some_and(|why| why.starts_with("tokens")));
+        assert!(below.exceeded_limit().is_some_and(|why| why.starts_with("tokens")));
         assert_eq!(below.tokens_left(), Some(0));
     }
 }

@@ -134,7 +134,7 @@ pub enum End {
 
 impl End {
     /// In a word or two.
-    pub fn words(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::OverBudget => "over budget",
@@ -147,8 +147,8 @@ impl End {
 
 impl Ending {
     /// Returns the report for the parent of the agent.
-    pub fn told(&self, who: &Who) -> String {
-        let mut lines = vec![format!("{} ({}): {}", who.id, who.folder, self.how.words())];
+    pub fn report(&self, who: &Who) -> String {
+        let mut lines = vec![format!("{} ({}): {}", who.id, who.folder, self.how.as_str())];
         if !self.why.is_empty() {
             lines.push(format!("because: {}", self.why));
         }
@@ -166,10 +166,10 @@ impl Ending {
 /// An observer of a run. Called by the threads of all its agents.
 pub trait Listener: Send + Sync {
     /// Something happened.
-    fn tell(&self, event: &Event);
+    fn handle_event(&self, event: &Event);
 
     /// Words of a model, as they come.
-    fn heard(&self, agent: &Who, words: &str) {
+    fn handle_text(&self, agent: &Who, words: &str) {
         let _ = (agent, words);
     }
 }

@@ -25,7 +25,7 @@ pub trait Judge: Send + Sync {
     ///
     /// # Errors
     /// The reason for having no answer.
-    fn say(&self, request: &str) -> Result<String, String>;
+    fn evaluate(&self, request: &str) -> Result<String, String>;
 
     /// Name of the judge in the audit log.
     fn name(&self) -> String {
@@ -76,7 +76,7 @@ impl Judged {
 
     /// Returns the asking of a session whose routine questions a judge may answer; the rest goes on to the approvers
     /// without it.
-    pub fn before(judge: Arc<dyn Judge>, then: Option<Asking>) -> Asking {
+    pub fn prepend_to(judge: Arc<dyn Judge>, then: Option<Asking>) -> Asking {
         match then {
             None => Self::new(judge, None).asking(),
             Some(then) => {
@@ -100,7 +100,7 @@ impl Judged {
 
     /// Its yes, or why there is none.
     fn allows(&self, request: &Request) -> Result<(), String> {
-        let said = self.said(request);
+        let said = self.ask_judge(request);
         if said.is_ok() {
             self.in_a_row.store(0, Ordering::Relaxed);
         } else {
@@ -110,14 +110,14 @@ impl Judged {
         said
     }
 
-    fn said(&self, request: &Request) -> Result<(), String> {
+    fn ask_judge(&self, request: &Request) -> Result<(), String> {
         let text = serde_json::to_string(request).map_err(|_| "the judge cannot be told".to_owned())?;
         let (sender, receiver) = channel();
         let judge = Arc::clone(&self.judge);
         // One that hangs is left to itself; after three of them it is not asked any more.
         let asked = thread::Builder::new().name("judge".to_owned()).spawn(move || {
             // The receiver is gone where it was too late.
-            let _ = sender.send(judge.say(&text));
+            let _ = sender.send(judge.evaluate(&text));
         });
         asked.map_err(|e| format!("the judge cannot be asked: {e}"))?;
         match receiver.recv_timeout(self.judge.patience()) {
@@ -170,8 +170,8 @@ impl Approver for Judged {
         self.then.iter().for_each(|then| then.granted());
     }
 
-    fn tell(&self, request: &Request, text: &str) {
-        self.then.iter().for_each(|then| then.tell(request, text));
+    fn show_message(&self, request: &Request, text: &str) {
+        self.then.iter().for_each(|then| then.show_message(request, text));
     }
 }
 
@@ -182,7 +182,7 @@ impl fmt::Debug for Judged {
 }
 
 /// Returns the asking of an agent that begins below a session: by the judge, where it will be in the mode `auto`; else not at all.
-pub fn asking_below(
+pub fn asking_for_child(
     above: &Session,
     definition: Option<&Definition>,
     judge: Option<&Arc<dyn Judge>>,
@@ -212,7 +212,7 @@ impl ModelJudge {
 }
 
 impl Judge for ModelJudge {
-    fn say(&self, request: &str) -> Result<String, String> {
+    fn evaluate(&self, request: &str) -> Result<String, String> {
         let messages = [Message::User { text: request.to_owned() }];
         let asked = ModelRequest {
             agent: &self.who,

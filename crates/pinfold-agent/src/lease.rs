@@ -122,7 +122,7 @@ impl RunLeases {
 
     fn try_take(&self, wanted: &Holder) -> Result<RunLease, Tried> {
         // Held for as long as a look takes: no other run begins between two looks.
-        let _table = Locked::of(own(&self.place.join("table"))?)?;
+        let _table = Locked::try_lock(own(&self.place.join("table"))?)?;
         for entry in fs::read_dir(&self.place)? {
             let path = entry?.path();
             if path.extension().is_some_and(|ending| ending == ENDING)
@@ -217,7 +217,7 @@ fn overlap(holder: &Holder, wanted: &Holder) -> Option<String> {
 struct Locked(File);
 
 impl Locked {
-    fn of(file: File) -> Result<Self, TryLockError> {
+    fn try_lock(file: File) -> Result<Self, TryLockError> {
         file.try_lock()?;
         Ok(Self(file))
     }

@@ -70,7 +70,7 @@ pub use agent::{Pending, may_write};
 pub use breaker::{IN_A_ROW, IN_ALL};
 pub use budget::{Budget, Spent};
 pub use event::{End, Ending, Event, Listener};
-pub use judge::{Judge, Judged, ModelJudge, asking_below};
+pub use judge::{Judge, Judged, ModelJudge, asking_for_child};
 pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
     Answered, CallOutcome, Message, Model, ModelError, ModelRequest, Models, Offered, RequestedCall, Turn,

@@ -62,7 +62,7 @@ pub enum CallOutcome {
 
 impl CallOutcome {
     /// In a word, with the reason behind it.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Self::Allowed => "ALLOWED".to_owned(),
             Self::Denied { why, .. } => format!("DENIED: {why}"),

@@ -16,18 +16,18 @@ impl Agent {
         if self.held_back >= MOST_HELD_BACK {
             return false;
         }
-        let said = self.session.event(self.stopping(), &self.about_stopping());
+        let said = self.session.event(self.stopping(), &self.stop_event_data());
         let Some(why) = said.blocked.filter(|_| said.stop.is_none()) else { return false };
         self.held_back += 1;
         let parts = std::iter::once(format!("a hook has you go on: {why}")).chain(said.context);
-        self.hear(parts.collect::<Vec<_>>().join("\n\n"));
+        self.add_user_message(parts.collect::<Vec<_>>().join("\n\n"));
         true
     }
 
     /// Tells hooks of one below that is stopped, which is not asked whether it may.
-    pub(crate) fn tell_stopped(&self, how: End) {
+    pub(crate) fn report_stopped(&self, how: End) {
         if self.who.depth > 0 && how != End::Done {
-            let _ = self.session.event(self.stopping(), &self.about_stopping());
+            let _ = self.session.event(self.stopping(), &self.stop_event_data());
         }
     }
 
@@ -35,7 +35,7 @@ impl Agent {
         if self.who.depth == 0 { HookEvent::Stop } else { HookEvent::SubagentStop }
     }
 
-    fn about_stopping(&self) -> Value {
+    fn stop_event_data(&self) -> Value {
         let (kind, again, words) = (&self.who.name, self.held_back > 0, &self.summary);
         json!({"agent_type": kind, "stop_hook_active": again, "last_assistant_message": words})
     }
@@ -51,9 +51,9 @@ impl Agent {
         }
         if said.blocked.is_none() {
             let bytes = compact(&mut self.talk.messages);
-            self.team.tell(&Event::Compacted { agent: self.who.id.clone(), bytes });
+            self.team.emit(&Event::Compacted { agent: self.who.id.clone(), bytes });
         }
-        said.context.into_iter().for_each(|text| self.hear(text));
+        said.context.into_iter().for_each(|text| self.add_user_message(text));
         Ok(())
     }
 }

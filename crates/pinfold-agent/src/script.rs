@@ -81,7 +81,7 @@ impl Model for Scripted {
         // As many turns were said as there are in the conversation: a run that is resumed goes on where it stopped.
         let said = asked.messages.iter().filter(|message| matches!(message, Message::Model(_))).count();
         let Some(line) = self.lines.get(said) else { return Ok(Turn::default()) };
-        let filled = Filled::of(asked);
+        let filled = Filled::new(asked);
         let text = filled.text(&line.say);
         heard(&text);
         let call = |(i, call): (usize, &ScriptCall)| {
@@ -100,7 +100,7 @@ struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    fn of(asked: &'a ModelRequest<'a>) -> Self {
+    fn new(asked: &'a ModelRequest<'a>) -> Self {
         let task = asked.messages.iter().find_map(|message| match message {
             Message::User { text } => Some(text.as_str()),
             Message::Model(_) | Message::Results { .. } => None,
@@ -109,7 +109,8 @@ impl<'a> Filled<'a> {
             Message::Results { results } => Some(results),
             Message::User { .. } | Message::Model(_) => None,
         });
-        let told = results.into_iter().flatten().map(|one| format!("{} -> {}", one.short, one.how.words()));
+        let told =
+            results.into_iter().flatten().map(|one| format!("{} -> {}", one.short, one.how.describe()));
         Self {
             task: task.unwrap_or_default(),
             results: told.collect::<Vec<_>>().join("\n"),
@@ -132,7 +133,7 @@ impl<'a> Filled<'a> {
         while let Some((before, after)) = rest.split_once("{{") {
             let Some((name, behind)) = after.split_once("}}") else { break };
             filled.push_str(before);
-            match self.of_name(name) {
+            match self.placeholder_value(name) {
                 Some(value) => filled.push_str(value),
                 None => filled.extend(["{{", name, "}}"]),
             }
@@ -141,7 +142,7 @@ impl<'a> Filled<'a> {
         filled + rest
     }
 
-    fn of_name(&self, name: &str) -> Option<&str> {
+    fn placeholder_value(&self, name: &str) -> Option<&str> {
         match name {
             "prompt" => Some(self.task),
             "results" => Some(&self.results),

@@ -70,7 +70,7 @@ impl Drop for Store {
 }
 
 impl Listener for Store {
-    fn tell(&self, event: &Event) {
+    fn handle_event(&self, event: &Event) {
         let line = event.clean().to_string() + "\n";
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = file.write_all(line.as_bytes()) {
@@ -114,7 +114,7 @@ pub fn resumed(events: &[Event]) -> Result<Resumed, ModelError> {
     });
     let first = first.ok_or_else(|| ModelError::new("no agent of that run had begun", "start it anew"))?;
     let mut talk = Talk::default();
-    events.iter().filter(|event| event.agent() == first).for_each(|event| talk.hear(event));
+    events.iter().filter(|event| event.agent() == first).for_each(|event| talk.apply(event));
     if talk.messages.is_empty() {
         return Err(ModelError::new("nothing was said in that run", "start it anew"));
     }
@@ -138,7 +138,7 @@ struct Talk {
 }
 
 impl Talk {
-    fn hear(&mut self, event: &Event) {
+    fn apply(&mut self, event: &Event) {
         match event {
             Event::Told { text, .. } => {
                 self.settle();
@@ -229,7 +229,7 @@ fn notes(events: &[Event], first: &str) -> Vec<String> {
         })
     };
     let note = |(who, ending): (&Who, Option<&Ending>)| match ending {
-        Some(ending) => Some(ending.told(who)).filter(|told| !heard(told)),
+        Some(ending) => Some(ending.report(who)).filter(|told| !heard(told)),
         None => Some(format!(
             "{} ({}): the run broke off while it worked; what it did up to then stands",
             who.id, who.folder

@@ -68,14 +68,19 @@ pub fn tree(events: &[Event]) -> Vec<Node> {
         }
     }
     let mut sorted = Vec::with_capacity(order.len());
-    below(None, &order, &nodes, &mut sorted);
+    collect_children(None, &order, &nodes, &mut sorted);
     sorted
 }
 
-fn below<'a>(parent: Option<&str>, order: &[&'a str], nodes: &BTreeMap<&'a str, Node>, into: &mut Vec<Node>) {
+fn collect_children<'a>(
+    parent: Option<&str>,
+    order: &[&'a str],
+    nodes: &BTreeMap<&'a str, Node>,
+    into: &mut Vec<Node>,
+) {
     for id in order {
         let Some(node) = nodes.get(id).filter(|node| node.who.parent.as_deref() == parent) else { continue };
         into.push(node.clone());
-        below(Some(id), order, nodes, into);
+        collect_children(Some(id), order, nodes, into);
     }
 }

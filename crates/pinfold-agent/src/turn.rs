@@ -106,7 +106,7 @@ impl Brief {
         let asked = ModelRequest { agent: who, system, messages, tools, most_tokens, is_awaited };
         model.answer(&asked, &mut |words| {
             if is_awaited() {
-                team.heard(who, words);
+                team.emit_text(who, words);
             }
         })
     }

@@ -34,7 +34,7 @@ impl Says {
 }
 
 impl Judge for Says {
-    fn say(&self, request: &str) -> Result<String, String> {
+    fn evaluate(&self, request: &str) -> Result<String, String> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.shown.lock().unwrap().push(request.to_owned());
         thread::sleep(self.after);

@@ -27,7 +27,7 @@ use serde_json::json;
 struct Seen(Mutex<Vec<Event>>);
 
 impl Listener for Seen {
-    fn tell(&self, event: &Event) {
+    fn handle_event(&self, event: &Event) {
         self.0.lock().unwrap().push(event.clone());
     }
 }
@@ -319,11 +319,11 @@ struct Until {
 }
 
 impl Listener for Until {
-    fn tell(&self, event: &Event) {
+    fn handle_event(&self, event: &Event) {
         let mut left = self.left.lock().unwrap();
         if *left > 0 {
             *left -= 1;
-            self.store.tell(event);
+            self.store.handle_event(event);
         }
     }
 }
@@ -530,16 +530,16 @@ struct Moments {
 }
 
 impl Hooks for Moments {
-    fn before(&self, _: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, _: &HookCall<'_>) -> Before {
         Before::default()
     }
-    fn on_question(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
         OnQuestion::default()
     }
-    fn refused(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
+    fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
-    fn after(&self, _: &HookCall<'_>, _: bool, _: &serde_json::Value) -> Afterwards {
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &serde_json::Value) -> Afterwards {
         Afterwards::default()
     }
     fn event(&self, moment: &HookMoment<'_>) -> Afterwards {

@@ -138,7 +138,7 @@ impl Approver for Broker {
         self.shared.changed.notify_all();
     }
 
-    fn tell(&self, request: &Request, text: &str) {
+    fn show_message(&self, request: &Request, text: &str) {
         self.shared.queue().add_note(request, text);
         self.shared.changed.notify_all();
     }

@@ -166,8 +166,8 @@ impl Approver for ApprovalChannels {
         self.broker.granted();
     }
 
-    fn tell(&self, request: &Request, text: &str) {
-        self.broker.tell(request, text);
+    fn show_message(&self, request: &Request, text: &str) {
+        self.broker.show_message(request, text);
     }
 }
 

@@ -20,7 +20,7 @@ use crate::resolution::{RequestResolution, ResolvedRequest};
 /// A channel to an approver.
 pub trait Responder: Send {
     /// The approver, for the audit log.
-    fn by(&self) -> By;
+    fn approver(&self) -> By;
 
     /// Shows a request, and waits for an answer or until it is [resolved](PendingRequest::resolution). `None` passes on
     /// it.
@@ -116,7 +116,7 @@ impl<F: FnMut(&PendingRequest<'_>) -> Option<Choice> + Send> ClosureResponder<F>
 }
 
 impl<F: FnMut(&PendingRequest<'_>) -> Option<Choice> + Send> Responder for ClosureResponder<F> {
-    fn by(&self) -> By {
+    fn approver(&self) -> By {
         self.by.clone()
     }
 
@@ -268,7 +268,7 @@ impl Registration {
 
     fn show(&self, responder: &mut dyn Responder, number: u64, request: &Request) {
         let showing = PendingRequest { shared: &self.shared, responder: self.number, number, request };
-        let by = responder.by();
+        let by = responder.approver();
         let counted = responder.show(&showing).is_some_and(|choice| {
             let answer = Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by };
             self.shared.queue().answer_number(number, answer, Some(self.number)).is_ok()

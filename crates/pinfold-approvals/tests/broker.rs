@@ -121,7 +121,7 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
 struct Waits(mpsc::Sender<Option<ResolvedRequest>>);
 
 impl Responder for Waits {
-    fn by(&self) -> pinfold::consent::By {
+    fn approver(&self) -> pinfold::consent::By {
         by()
     }
 
@@ -355,7 +355,7 @@ fn somebody_elsewhere_is_waited_for_until_they_go() {
 fn whoever_answered_hears_that_a_rule_was_not_written() {
     struct Told(mpsc::Sender<String>);
     impl Responder for Told {
-        fn by(&self) -> pinfold::consent::By {
+        fn approver(&self) -> pinfold::consent::By {
             by()
         }
         fn show(&mut self, _: &PendingRequest<'_>) -> Option<Choice> {
@@ -371,7 +371,7 @@ fn whoever_answered_hears_that_a_rule_was_not_written() {
     let mut watch = broker.watch();
     let asked = request("s:1", LONG);
     assert!(is_yes(&broker.ask(&asked, &|| true)));
-    broker.tell(&asked, "the rule was not written: the disk is full");
+    broker.show_message(&asked, "the rule was not written: the disk is full");
     assert!(told.recv_timeout(LONG).unwrap().contains("disk is full"));
     let news = watch.next(LONG);
     assert_eq!((news.over.len(), news.notes.len()), (1, 1));

@@ -36,7 +36,7 @@ pub(crate) struct Asker {
 pub(crate) enum Tell {
     /// As soon as no dialog has it.
     AtOnce,
-    /// On [request](Troubles::tell): a command has the terminal meanwhile.
+    /// On [request](Troubles::print): a command has the terminal meanwhile.
     Later,
 }
 
@@ -51,7 +51,7 @@ impl Troubles {
     }
 
     /// Tells each of them, once the terminal is ours to write to.
-    pub(crate) fn tell(&self) {
+    pub(crate) fn print(&self) {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
             .into_iter()
             .for_each(warn);
@@ -90,7 +90,7 @@ impl Asker {
     }
 
     /// Opens the approvers elsewhere, for a process that may not use its terminal; `None` where there is none.
-    pub(crate) fn elsewhere(reach: ApproverOptions<'_>) -> Result<Option<Self>, Failure> {
+    pub(crate) fn open_remote(reach: ApproverOptions<'_>) -> Result<Option<Self>, Failure> {
         let desk = Arc::new(ApprovalChannels::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
         if !desk.is_reached_elsewhere() {
             return Ok(None);
@@ -123,7 +123,7 @@ impl Asker {
     }
 
     /// Asks at a terminal, on a stage that is opened when there is something to ask.
-    pub(crate) fn at<S: DialogSurface + 'static>(
+    pub(crate) fn ask_on_terminal<S: DialogSurface + 'static>(
         &self,
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
         tell: Tell,
@@ -133,7 +133,7 @@ impl Asker {
         let responder = ClosureResponder::new(by, move |showing| {
             let choice = answered(showing, &mut open, &troubles);
             if tell == Tell::AtOnce {
-                troubles.tell();
+                troubles.print();
             }
             choice
         });
@@ -143,7 +143,7 @@ impl Asker {
 }
 
 /// Returns the approver of a process without a terminal of its own; `None` where no other can be reached.
-pub(crate) fn elsewhere(reach: ApproverOptions<'_>) -> Result<Option<Asking>, Failure> {
+pub(crate) fn remote_approvers(reach: ApproverOptions<'_>) -> Result<Option<Asking>, Failure> {
     pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
 }
 
@@ -157,7 +157,7 @@ pub(crate) fn for_a_client(
 ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
     let usual = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
     let locations = reach.rules_to.clone();
-    let asker = if no_ask { None } else { Asker::elsewhere(reach)? };
+    let asker = if no_ask { None } else { Asker::open_remote(reach)? };
     let client_alone = || Asking { approver: Arc::new(NoOtherApprover), patience: usual, locations };
     let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(client_alone));
     let asking = asking.map(|asking| Asking { patience: patience.unwrap_or(asking.patience), ..asking });
@@ -222,8 +222,10 @@ fn answered<S: DialogSurface>(
         }
     };
     let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-    let meanwhile =
-        || ExternalState { waiting: showing.waiting() + 1, over: showing.resolution().as_ref().map(words) };
+    let meanwhile = || ExternalState {
+        waiting: showing.waiting() + 1,
+        over: showing.resolution().as_ref().map(RequestResolution::describe),
+    };
     match show(&mut stage, showing.request(), look, &meanwhile) {
         Ok(DialogOutcome::Chosen(choice)) => Some(choice),
         Ok(DialogOutcome::Silence | DialogOutcome::Over | DialogOutcome::Gone) => None,
@@ -232,8 +234,4 @@ fn answered<S: DialogSurface>(
             None
         }
     }
-}
-
-fn words(how: &RequestResolution) -> String {
-    how.describe()
 }

@@ -48,7 +48,7 @@ pub(crate) struct CallLine {
 /// follow their files from call to call; the sandbox stays as it was set up.
 fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
     let attended = HookedSession::begin(opened(wanted)?);
-    let settings = session::followed(&wish(wanted))?;
+    let settings = session::followed(&session_options(wanted))?;
     let mut worst = DONE;
     for line in io::stdin().lock().lines() {
         let line = line.map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
@@ -67,7 +67,7 @@ fn lines(wanted: &Call) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(worst))
 }
 
-fn wish(wanted: &Call) -> SessionOptions {
+fn session_options(wanted: &Call) -> SessionOptions {
     SessionOptions {
         kind: "call",
         folder: wanted.folder.clone(),
@@ -78,7 +78,7 @@ fn wish(wanted: &Call) -> SessionOptions {
 }
 
 fn opened(wanted: &Call) -> Result<Session, Failure> {
-    let wish = wish(wanted);
+    let wish = session_options(wanted);
     let mut asker = None;
     let session = session::open(&wish, |reach| {
         asker = asking(wanted, reach)?;
@@ -94,7 +94,7 @@ fn opened(wanted: &Call) -> Result<Session, Failure> {
 fn asking(wanted: &Call, reach: ApproverOptions<'_>) -> Result<Option<Asker>, Failure> {
     let asker = Asker::new(&wanted.asking, reach)?;
     if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-        asker.at(ExclusiveTty::open, Tell::AtOnce)?;
+        asker.ask_on_terminal(ExclusiveTty::open, Tell::AtOnce)?;
     }
     Ok(asker)
 }

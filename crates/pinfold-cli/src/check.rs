@@ -31,7 +31,7 @@ pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
     let answer = desk(&wanted.judging)?
         .answer(line.to_string().as_bytes())
         .map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
-    let text = if wanted.json { output::json_line(&answer) } else { told(&answer) };
+    let text = if wanted.json { output::json_line(&answer) } else { format_answer(&answer) };
     output::out(&text)?;
     Ok(ExitCode::from(code(answer.decision)))
 }
@@ -45,7 +45,7 @@ pub(crate) fn code(decision: Decision) -> u8 {
 }
 
 /// An answer for a person.
-fn told(answer: &CheckAnswer) -> String {
+fn format_answer(answer: &CheckAnswer) -> String {
     let mut text = format!("{}\n", answer.decision.word());
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<8} {}", output::visible(value));

@@ -41,7 +41,7 @@ impl Failure {
     }
 
     /// The message and what to do about it, in one line.
-    pub(crate) fn in_one_line(&self) -> String {
+    pub(crate) fn to_single_line(&self) -> String {
         match &self.mend {
             Some(mend) => format!("{}: {mend}", self.message),
             None => self.message.clone(),
@@ -49,7 +49,7 @@ impl Failure {
     }
 
     /// Prints the message on standard error.
-    pub(crate) fn tell(&self) -> ExitCode {
+    pub(crate) fn print(&self) -> ExitCode {
         warn(&self.message);
         if let Some(mend) = &self.mend {
             warn(format_args!("  {mend}"));

@@ -41,7 +41,7 @@ pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "rules are not exported from inside a run").mend("say it outside"));
     }
-    let told = told(wanted)?;
+    let told = export_report(wanted)?;
     if wanted.json {
         output::out(&(serde_json::to_string_pretty(&as_json(&told)).unwrap_or_default() + "\n"))?;
     } else {
@@ -77,7 +77,7 @@ pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-fn told(wanted: &args::Export) -> Result<ExportReport, Failure> {
+fn export_report(wanted: &args::Export) -> Result<ExportReport, Failure> {
     let layer = if wanted.local { Layer::Local } else { Layer::User };
     let here = settings::locations(wanted.folder.as_deref())?;
     // What is for all projects is not to be said by one.
@@ -122,7 +122,8 @@ fn as_text(told: &ExportReport) -> String {
     let mut text = String::from("held there    what holds here\n");
     for row in &told.rows {
         let why = if row.why.is_empty() { String::new() } else { format!("  ({})", row.why) };
-        let _ = writeln!(text, "{:<12}  {}", row.held.word(), output::visible(&format!("{}{why}", row.ours)));
+        let _ =
+            writeln!(text, "{:<12}  {}", row.held.as_str(), output::visible(&format!("{}{why}", row.ours)));
     }
     for off in &told.off {
         let _ = writeln!(
@@ -135,7 +136,7 @@ fn as_text(told: &ExportReport) -> String {
 }
 
 fn as_json(told: &ExportReport) -> Value {
-    let row = |row: &Row| json!({"ours": row.ours, "held": row.held.word(), "why": row.why});
+    let row = |row: &Row| json!({"ours": row.ours, "held": row.held.as_str(), "why": row.why});
     let file =
         |file: &Written| json!({"file": file.path, "changes": file.after != file.before, "text": file.after});
     json!({

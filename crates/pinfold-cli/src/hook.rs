@@ -25,27 +25,28 @@ use session::HookSession;
 
 pub(crate) fn hook(wanted: &Hook) -> ExitCode {
     let Some(dialect) = dialect(&wanted.agent) else {
-        return Failure::new(USAGE, format!("`{}` is no agent that is known", wanted.agent)).tell();
+        return Failure::new(USAGE, format!("`{}` is no agent that is known", wanted.agent)).print();
     };
-    let mouth = HookReply::of(dialect, wanted.timeout);
+    let mouth = HookReply::install(dialect, wanted.timeout);
     let said = match answered(wanted, dialect) {
         Ok(said) => said,
-        Err(failure) => dialect.closed(&told(&failure)),
+        Err(failure) => dialect.closed(&denial_reason(&failure)),
     };
-    mouth.say(&said)
+    mouth.send(&said)
 }
 
 /// A failure as the reason of a no.
-fn told(failure: &Failure) -> String {
+fn denial_reason(failure: &Failure) -> String {
     let mend = failure.mend.as_ref().map(|mend| format!("; {mend}")).unwrap_or_default();
     format!("pinfold: nothing is allowed, since nothing could be judged: {}{mend}", failure.message)
 }
 
 fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::HookOutput, Failure> {
     let input = output::standard_input_bytes()?;
-    let event = dialect.hear(&input).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
+    let event =
+        dialect.parse_event(&input).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
     if let Moment::Other(_) = event.moment {
-        return Ok(dialect.say(&event.moment, &Answer::silence()));
+        return Ok(dialect.format_answer(&event.moment, &Answer::silence()));
     }
     let opened = session::opened(wanted, dialect, &event)?;
     let answer = match &event.moment {
@@ -61,10 +62,10 @@ fn answered(wanted: &Hook, dialect: &dyn Dialect) -> Result<pinfold_dialects::Ho
             let number = call_number(&format!("permission {}", call.key));
             only_no(judged(&opened, dialect, &event, call, number))
         }
-        Moment::After(call, ended) => after(&opened, call, ended)?,
+        Moment::After(call, ended) => record_outcome(&opened, call, ended)?,
         Moment::Other(_) => Answer::silence(),
     };
-    Ok(dialect.say(&event.moment, &answer))
+    Ok(dialect.format_answer(&event.moment, &answer))
 }
 
 /// Keeps a no alone: where the agent's own rules want its person to be asked, a yes of ours is not that person's.
@@ -153,7 +154,7 @@ fn not_granted(opened: &HookSession) -> String {
 }
 
 /// A call was made: how it ended is recorded beside what was decided.
-fn after(opened: &HookSession, call: &TheirCall, ended: &CallEnd) -> Result<Answer, Failure> {
+fn record_outcome(opened: &HookSession, call: &TheirCall, ended: &CallEnd) -> Result<Answer, Failure> {
     let outcome = if ended.done {
         Outcome::Done
     } else {

@@ -12,7 +12,7 @@ use crate::exit::{Failure, USAGE};
 use crate::{env, output};
 
 /// The hooks that settings name, for the session of a plan that settings were applied to.
-pub(crate) fn of_settings(
+pub(crate) fn from_settings(
     merged: &Merged,
     plan: &Plan,
     situation: &Situation,
@@ -28,5 +28,6 @@ pub(crate) fn of_settings(
         transcript: None,
         listener: Arc::new(|notice: &Notice| output::warn(output::lines(&notice.to_string()))),
     };
-    pinfold_hooks::of_settings(merged, around).map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))
+    pinfold_hooks::from_settings(merged, around)
+        .map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))
 }

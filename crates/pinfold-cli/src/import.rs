@@ -32,7 +32,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
         );
     }
     let locations = settings::locations(wanted.folder.as_deref())?;
-    let found = files::of(&wanted.agent, &locations, wanted.layer())?;
+    let found = files::find(&wanted.agent, &locations, wanted.layer())?;
     if found.is_empty() {
         output::out(&format!("there are no settings of {} here\n", wanted.agent))?;
         return Ok(ExitCode::from(DONE));
@@ -125,7 +125,7 @@ fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {
         for finding in findings {
             let why = if finding.why.is_empty() { String::new() } else { format!("  ({})", finding.why) };
             let said = format!("{}: {}{why}", finding.at, finding.said);
-            let _ = writeln!(text, "  {:<9} {}", finding.outcome.word(), output::visible(&said));
+            let _ = writeln!(text, "  {:<9} {}", finding.outcome.as_str(), output::visible(&said));
         }
     }
     text
@@ -136,7 +136,7 @@ fn as_json(told: &[(&Theirs, Vec<Finding>)], proposals: &[Proposal]) -> Value {
         json!({
             "at": finding.at,
             "said": finding.said,
-            "outcome": finding.outcome.word(),
+            "outcome": finding.outcome.as_str(),
             "why": finding.why,
             "becomes": finding.changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })

@@ -28,7 +28,7 @@ impl HookJudge {
     }
 
     /// The judge with a timeout of at most this.
-    pub(crate) fn within(self, most: Duration) -> Self {
+    pub(crate) fn with_timeout(self, most: Duration) -> Self {
         let timeout = self.hook.timeout.min(most.saturating_sub(GRACE));
         Self { hook: Hook { timeout, ..self.hook }, ..self }
     }
@@ -39,7 +39,7 @@ impl Judge for HookJudge {
         self.hook.asks.name()
     }
 
-    fn say(&self, request: &str) -> Result<String, String> {
+    fn evaluate(&self, request: &str) -> Result<String, String> {
         match self.runner.ask(&self.hook, request.as_bytes()) {
             Came::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),
             Came::Ended { code: Some(0), out, .. } => {

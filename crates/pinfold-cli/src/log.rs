@@ -39,7 +39,7 @@ const LOOKED_THROUGH: usize = 1000;
 fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     let filter = LogFilter::new(&wanted.filters)?.only_decisions(!wanted.all);
     let show = |line: &AuditLine, text: &str| {
-        if wanted.json { format!("{text}\n") } else { format::told(line, wanted.verbose) }
+        if wanted.json { format!("{text}\n") } else { format::format_line(line, wanted.verbose) }
     };
     let mut reader = record::reader()?;
     let print_new =

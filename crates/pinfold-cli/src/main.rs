@@ -72,5 +72,5 @@ fn main() -> ExitCode {
         CliCommand::Completions(wanted) => completions::print(&wanted),
         CliCommand::Man(man) => man::print(&man),
     };
-    done.unwrap_or_else(|failure| failure.tell())
+    done.unwrap_or_else(|failure| failure.print())
 }

@@ -33,7 +33,7 @@ pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
 }
 
 fn serve(wanted: &McpServe) -> Result<ExitCode, Failure> {
-    let house = SessionFactory::of_tools(wanted)?;
+    let house = SessionFactory::from_serve_args(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let manner = ServerOptions {

@@ -17,7 +17,11 @@ use crate::env;
 use crate::exit::{Failure, USAGE};
 
 /// Returns the network access of a run. A flag goes before settings; hosts on the command line are a flag.
-pub(crate) fn of_run(flag: Option<NetworkFlag>, named: bool, merged: &Merged) -> Result<Network, Failure> {
+pub(crate) fn run_network(
+    flag: Option<NetworkFlag>,
+    named: bool,
+    merged: &Merged,
+) -> Result<Network, Failure> {
     let said = match flag {
         Some(NetworkFlag::Host) => Some(settings::Network::Host),
         Some(NetworkFlag::Off) => Some(settings::Network::Off),
@@ -33,10 +37,10 @@ pub(crate) fn of_run(flag: Option<NetworkFlag>, named: bool, merged: &Merged) ->
 
 /// Returns the network access of an agent's shells: that of a run without a flag, but a network that settings close stays
 /// closed whatever hosts are named.
-pub(crate) fn of_shells(named: bool, merged: &Merged) -> Result<Network, Failure> {
+pub(crate) fn shells_network(named: bool, merged: &Merged) -> Result<Network, Failure> {
     match merged.sandbox.network.as_ref().map(|said| said.value) {
         Some(settings::Network::Off) => Ok(Network::Off),
-        Some(settings::Network::Host) | None => of_run(None, named, merged),
+        Some(settings::Network::Host) | None => run_network(None, named, merged),
     }
 }
 
@@ -80,7 +84,7 @@ pub(crate) fn following(
                 let _ = watched.set(started);
             }
         }
-        watched.get().map_or_else(|| Arc::clone(&closed), Watched::now)
+        watched.get().map_or_else(|| Arc::clone(&closed), Watched::current)
     }))
 }
 

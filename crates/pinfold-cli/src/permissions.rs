@@ -29,7 +29,7 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     }
     let locations = settings::locations(folder)?;
     if wanted.list {
-        let held = EffectivePermissions::now(&locations)?;
+        let held = EffectivePermissions::load(&locations)?;
         output::out(&if wanted.json { list::json(&held) } else { list::text(&held) })?;
         return Ok(ExitCode::from(DONE));
     }
@@ -39,7 +39,7 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     let title = locations.project.as_deref().map(|project| project.display().to_string()).unwrap_or_default();
     let failed = |e| Failure::new(FAILED, format!("the terminal cannot be used: {e}"));
     // What is wrong in the settings is told before there is a screen over it.
-    EffectivePermissions::now(&locations)?;
+    EffectivePermissions::load(&locations)?;
     let mut stage = ExclusiveTty::open().map_err(failed)?;
     let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
     show(&mut stage, &title, look, &mut PermissionsController::new(locations)).map_err(failed)?;

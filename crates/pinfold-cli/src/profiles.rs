@@ -13,13 +13,13 @@ pub(crate) fn list(wanted: &Profiles) -> Result<ExitCode, Failure> {
     let text = if wanted.json {
         serde_json::to_string_pretty(AGENTS).unwrap_or_default() + "\n"
     } else {
-        AGENTS.iter().map(told).collect::<Vec<_>>().join("\n")
+        AGENTS.iter().map(format_profile).collect::<Vec<_>>().join("\n")
     };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
 
-fn told(agent: &AgentProfile) -> String {
+fn format_profile(agent: &AgentProfile) -> String {
     let mut text = format!("{}\n", agent.name);
     let mut line = |word: &str, what: &[String]| {
         if !what.is_empty() {

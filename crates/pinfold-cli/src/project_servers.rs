@@ -19,10 +19,10 @@ pub(crate) fn doubt(agent: &str, tool: &str, folder: &Path, locations: &Location
     };
     let folders = folders(folder, &locations);
     let files = server_files(agent).flat_map(|file| folders.iter().map(move |folder| (file, folder)));
-    files.into_iter().find_map(|(file, folder)| in_file(file, &shown(folder, file), tool, &locations))
+    files.into_iter().find_map(|(file, folder)| describe_file(file, &shown(folder, file), tool, &locations))
 }
 
-fn in_file(file: ServerFile, shown: &str, tool: &str, locations: &Locations) -> Option<String> {
+fn describe_file(file: ServerFile, shown: &str, tool: &str, locations: &Locations) -> Option<String> {
     const MEND: &str = "`pinfold trust` shows it and lets it count";
     let cannot = |why: &str| {
         Some(format!("`{shown}` of the project may declare its server, and cannot be read: {why}"))

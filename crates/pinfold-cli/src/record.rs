@@ -33,12 +33,12 @@ pub(crate) fn place() -> Option<PathBuf> {
 
 /// The record, and what is kept beside it, resolved, as far as they are there.
 pub(crate) fn places() -> Vec<PathBuf> {
-    place().into_iter().chain(beside()).collect()
+    place().into_iter().chain(create_sibling_dirs()).collect()
 }
 
 /// Creates and returns the directories beside the audit log: runs of agents, and pins of servers. A confined process
 /// neither reads nor changes them. They are created now, so that later files are hidden from processes that run already.
-pub(crate) fn beside() -> Vec<PathBuf> {
+pub(crate) fn create_sibling_dirs() -> Vec<PathBuf> {
     let found = |name| {
         let place = env::state_home()?.join(name);
         // It is there, or nothing is kept here.
@@ -82,7 +82,7 @@ pub(crate) fn session(kind: &str) -> Result<String, Failure> {
 
 /// A reader of this machine's record.
 pub(crate) fn reader() -> Result<LogReader, Failure> {
-    Ok(LogReader::of_record(&Ambient::claim(), directory()?))
+    Ok(LogReader::open_record(&Ambient::claim(), directory()?))
 }
 
 /// A reader of another record, which is one file.
@@ -91,7 +91,7 @@ pub(crate) fn named_reader(file: &Path) -> Result<LogReader, Failure> {
         let shown = output::visible(&file.display().to_string());
         Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
     })?;
-    Ok(LogReader::of_file(&Ambient::claim(), file))
+    Ok(LogReader::open_file(&Ambient::claim(), file))
 }
 
 /// Reason why no more is read.
@@ -113,10 +113,10 @@ pub(crate) fn each_line(
     mut take: impl FnMut(AuditLine, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut damaged = Damaged(0);
-    let read = reader.each(|read| match read {
+    let read = reader.for_each(|read| match read {
         Read::Line(line, text) => take(line, text).map_err(Stop::Taker),
         Read::Damaged(damage) => {
-            damaged.tell(&damage);
+            damaged.report(&damage);
             Ok(())
         }
     });
@@ -132,7 +132,7 @@ pub(crate) fn each_from_end(
     let read = reader.from_end(|read| match read {
         Read::Line(line, text) => Ok::<_, Stop>(take(line, text)),
         Read::Damaged(damage) => {
-            damaged.tell(&damage);
+            damaged.report(&damage);
             Ok(ControlFlow::Continue(()))
         }
     });
@@ -146,7 +146,7 @@ impl Damaged {
     /// Number of them that are reported one by one.
     const SHOWN: u64 = 3;
 
-    fn tell(&mut self, damage: &Damage) {
+    fn report(&mut self, damage: &Damage) {
         self.0 += 1;
         if self.0 <= Self::SHOWN {
             output::warn(format_args!("no line of a record: {}", output::lines(&damage.to_string())));

@@ -58,11 +58,11 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let RunOptions { request, guards, judged } = options::resolve(args)?;
     let mut record = RunRecord::new(args, judged.limits)?;
     let Some(request) = request else {
-        return without_sandbox(args, record);
+        return run_unsandboxed(args, record);
     };
-    let agent = AgentAccess::of(&request);
+    let agent = AgentAccess::from_request(&request);
     if !args.quiet {
-        agent.iter().for_each(AgentAccess::tell);
+        agent.iter().for_each(AgentAccess::print);
     }
     let report_file = report::file(args, &request)?;
     let escalation = Escalation::new(args, &request, judged, &record)?;
@@ -72,7 +72,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let nested = env::is_inside_another();
     record.start(args, &request.folder, Some(&request))?;
     // The places of the record are there only now.
-    let request = request.and_deny_read(record.place().into_iter().chain(record::beside()));
+    let request = request.and_deny_read(record.place().into_iter().chain(record::create_sibling_dirs()));
     let start = RunStart { args, request: &request, guards: &guards, nested, asks };
     let started = start.start().inspect_err(|_| record.not_started())?;
     let egress = EgressOptions { names: record.refusal_names(), published };
@@ -83,7 +83,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let name = record.end(&result, reached.as_deref());
     let RunResult { tier, watched, ended, tried, left, .. } = result;
     let report = Report::new(name.as_deref(), tier, watched, tried, left);
-    report.with_agent(agent).with_limits(limits).tell(args, report_file);
+    report.with_agent(agent).with_limits(limits).write_out(args, report_file);
     message.iter().for_each(warn);
     match ended {
         Ok(End::Code(code)) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX))),
@@ -113,7 +113,7 @@ fn observe(
     }
     if let Some(terminal) = &mut terminal {
         own_terminal::start(terminal, &mut run).map_err(|error| lost(&error))?;
-        escalation.ask_at(terminal)?;
+        escalation.ask_on(terminal)?;
     }
     let flowing = match relay {
         Some(relay) => Some(relay.start(&Arc::new(run.remote().map_err(|error| lost(&error))?))),
@@ -127,7 +127,7 @@ fn observe(
         network::make_room();
     }
     let mut course = RunCourse { flowing, terminal, escalation, too_much_output: false };
-    let escalations = SandboxEscalations::of_session(Some(escalation.session()));
+    let escalations = SandboxEscalations::observer(Some(escalation.session()));
     let result = run.observe(egress, escalations, &mut course);
     Ok(Observed { result, too_much_output: course.too_much_output })
 }
@@ -153,7 +153,7 @@ impl RunListener for RunCourse<'_> {
         self.too_much_output = self.flowing.take().is_some_and(Flowing::finish);
         // From here on the terminal is ours to write to.
         self.terminal.take().into_iter().for_each(PtySession::finish);
-        self.escalation.tell_troubles();
+        self.escalation.print_troubles();
     }
 }
 
@@ -175,7 +175,7 @@ fn how_it_ended(ended: &io::Result<End>, reached: Option<&str>) -> Option<String
 }
 
 /// Replaces this process by the command: the user said by name that it runs without a sandbox.
-fn without_sandbox(args: &RunArgs, mut record: RunRecord) -> Result<ExitCode, Failure> {
+fn run_unsandboxed(args: &RunArgs, mut record: RunRecord) -> Result<ExitCode, Failure> {
     warn("the sandbox is off: nothing is held");
     let mut words = args.command.iter();
     let program = words.next().map_or(OsStr::new(""), OsString::as_os_str);

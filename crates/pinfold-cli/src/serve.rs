@@ -154,7 +154,7 @@ impl House {
     fn check(&self, mut frames: JsonLines, stream: &UnixStream) -> io::Result<()> {
         let mut desk = match desk(&self.judging) {
             Ok(desk) => desk,
-            Err(failure) => return frames.write(&error(&failure.in_one_line())),
+            Err(failure) => return frames.write(&error(&failure.to_single_line())),
         };
         frames.write(&self.greet(Role::Check, None))?;
         lines::stream(&mut desk, frames.into_reader(), io::BufWriter::new(stream)).map(drop)

@@ -84,7 +84,7 @@ pub(crate) fn opened(
     let journal = journal(options.flags.no_record, limits)?;
     let guards = record::guarded(plan.guards.clone());
     let plan = plan.with_guards(guards);
-    let mut plan = pinfold_tools::within(plan.clone(), &boundary(&plan)?);
+    let mut plan = pinfold_tools::restrict_to_boundary(plan.clone(), &boundary(&plan)?);
     if plan.scope.allow_bash {
         plan.shells = Some(Arc::new(shells.shells(&plan)?));
     }
@@ -147,7 +147,7 @@ pub(crate) fn with_judge(
     asking: Option<Asking>,
 ) -> Option<Asking> {
     match judge.filter(|_| merged.mode.value == Mode::Auto) {
-        Some(judge) => Some(Judged::before(judge, asking)),
+        Some(judge) => Some(Judged::prepend_to(judge, asking)),
         None => asking,
     }
 }
@@ -173,7 +173,7 @@ fn narrowed(plan: Plan, within: Option<&[PathBuf]>) -> Plan {
 /// Returns the policy for the next call. While a settings file cannot be read, modes that go further than `default` are
 /// lowered to it: the file might forbid them, and a session would not start with it.
 pub(crate) fn policy_now(settings: &Watched<Policy>) -> Arc<Policy> {
-    let mut policy = settings.now();
+    let mut policy = settings.current();
     if settings.trouble().is_some() {
         let closed = Arc::make_mut(&mut policy);
         closed.mode = closed.mode.clamped_to(Mode::Default);
@@ -278,10 +278,10 @@ fn with_settings(
     };
     let plan = plan.with_asking(asking).with_interaction(interaction);
     let plan = settings::plan(&resolved, plan, WayIn::OwnTools)?;
-    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
+    let hooks = hooks::from_settings(merged, &plan, &resolved.situation)?;
     let SessionSetup { locations, flags, .. } = &setup;
     let named = !flags.allow_host.is_empty();
-    let of_shells = move |merged: &Merged| network::of_shells(named, merged);
+    let of_shells = move |merged: &Merged| network::shells_network(named, merged);
     let network = network::following(of_shells(merged)?, (locations, flags), of_shells);
     let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let allow_bash = merged.allows_bash() == Some(true);
@@ -329,7 +329,7 @@ impl ShellMaker {
         request.network = self.network.clone();
         request.secrets = self.secrets.clone();
         request.sockets.clone_from(&self.sockets);
-        Shells::of_plan(plan, options).map_err(|e| {
+        Shells::from_plan(plan, options).map_err(|e| {
             Failure::new(USAGE, e.to_string())
                 .mend("name an existing folder, and set TMPDIR to one you can write")
         })

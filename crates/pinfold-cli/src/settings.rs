@@ -70,7 +70,7 @@ pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Resul
 /// Reads them, and tells what does not count.
 pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
     let loaded = read(locations, flags)?;
-    told(&loaded.merged.ignored).into_iter().for_each(output::warn);
+    format_ignored(&loaded.merged.ignored).into_iter().for_each(output::warn);
     for renamed in &loaded.merged.renamed {
         output::warn(output::visible(&renamed.to_string()));
     }
@@ -113,7 +113,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<Option<Profile>, Failure> {
 }
 
 /// Returns the ignored settings as lines: one for each file and reason, so that a long list of rules is reported once.
-fn told(ignored: &[Ignored]) -> Vec<String> {
+fn format_ignored(ignored: &[Ignored]) -> Vec<String> {
     let mut lines: Vec<(String, usize, &Ignored)> = Vec::new();
     for one in ignored {
         let key = format!("{} {:?} {:?}", one.source.layer.word(), one.source.file, one.why);

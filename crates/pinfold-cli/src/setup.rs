@@ -30,8 +30,11 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
     }
     let path = agent.file.canonicalize().unwrap_or_else(|_| agent.file.clone());
     let before = file::read(&path)?;
-    let after =
-        if wanted.undo { without(&agent, before.as_deref())? } else { with(&agent, before.as_deref())? };
+    let after = if wanted.undo {
+        remove_entries(&agent, before.as_deref())?
+    } else {
+        add_entries(&agent, before.as_deref())?
+    };
     if after == before {
         output::out(if wanted.undo { "nothing of pinfold is there\n" } else { "it is set up already\n" })?;
         return Ok(ExitCode::from(DONE));
@@ -55,13 +58,13 @@ pub(crate) fn setup(wanted: &Setup) -> Result<ExitCode, Failure> {
 }
 
 /// The text of its file with us in it.
-fn with(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
+fn add_entries(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
     let failed = |why: String| unchanged(agent, &why);
     match &agent.form {
         HookForm::Lists(entries) => {
-            json::with(before, agent.name, agent.fresh, entries).map(Some).map_err(failed)
+            json::add_entries(before, agent.name, agent.fresh, entries).map(Some).map_err(failed)
         }
-        HookForm::Block(block) => yaml::with(before, block).map(Some).map_err(failed),
+        HookForm::Block(block) => yaml::add_block(before, block).map(Some).map_err(failed),
         HookForm::Own(text) => match before {
             Some(there) if !agent.is_ours(there) => Err(failed("the file is not pinfold's".to_owned())),
             _ => Ok(Some(text.clone())),
@@ -70,12 +73,12 @@ fn with(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> 
 }
 
 /// Removes pinfold's entries from a file; `None` where nothing is left of it.
-fn without(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
+fn remove_entries(agent: &Agent, before: Option<&str>) -> Result<Option<String>, Failure> {
     let failed = |why: String| unchanged(agent, &why);
     let Some(there) = before else { return Ok(None) };
     match &agent.form {
-        HookForm::Lists(_) => json::without(there, agent.name, agent.fresh).map_err(failed),
-        HookForm::Block(_) => Ok(yaml::without(there)),
+        HookForm::Lists(_) => json::remove_entries(there, agent.name, agent.fresh).map_err(failed),
+        HookForm::Block(_) => Ok(yaml::remove_block(there)),
         HookForm::Own(_) if agent.is_ours(there) => Ok(None),
         HookForm::Own(_) => Ok(Some(there.to_owned())),
     }

@@ -32,7 +32,7 @@ fn withdraw(locations: &Locations) -> Result<ExitCode, Failure> {
 
 fn grant(locations: &Locations, folder: &Path, yes: bool) -> Result<ExitCode, Failure> {
     let ambient = Ambient::claim();
-    let mut widening = Widening::of(&ambient, locations).map_err(|e| failed(&e))?;
+    let mut widening = Widening::scan(&ambient, locations).map_err(|e| failed(&e))?;
     project_servers::widen(&mut widening, &ambient, locations, folder).map_err(|e| failed(&e))?;
     let project =
         locations.project.as_deref().map(|project| project.display().to_string()).unwrap_or_default();

@@ -23,7 +23,7 @@ pub(crate) use recorded::chosen;
 
 pub(crate) fn why(asked: &WhyArgs) -> Result<ExitCode, Failure> {
     if let Some(name) = query::name(asked) {
-        return recorded::why(asked, &name);
+        return recorded::explain_recorded(asked, &name);
     }
     let explained = judged(&asked.judging, query::calls(asked)?)?;
     let worst = explained.iter().map(|(_, answer, _)| code(answer.decision)).max().unwrap_or(DONE);
@@ -34,7 +34,7 @@ pub(crate) fn why(asked: &WhyArgs) -> Result<ExitCode, Failure> {
     } else {
         let told = explained
             .iter()
-            .map(|(call, answer, offer)| format!("{}\n{}", shown(call), in_words(answer, offer)));
+            .map(|(call, answer, offer)| format!("{}\n{}", shown(call), describe(answer, offer)));
         output::out(&told.collect::<Vec<_>>().join("\n"))?;
     }
     Ok(ExitCode::from(worst))
@@ -42,7 +42,7 @@ pub(crate) fn why(asked: &WhyArgs) -> Result<ExitCode, Failure> {
 
 /// Returns the decision about each call that a text means.
 pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, CheckAnswer)>, Failure> {
-    let judged = judged(judging, query::said(text)?)?;
+    let judged = judged(judging, query::parse_calls(text)?)?;
     Ok(judged.into_iter().map(|(call, answer, _)| (call, answer)).collect())
 }
 
@@ -74,7 +74,7 @@ fn shown(call: &RawCall) -> String {
 }
 
 /// Renders the current decision: part by part, and what would change it.
-fn in_words(answer: &CheckAnswer, offer: &Offer) -> String {
+fn describe(answer: &CheckAnswer, offer: &Offer) -> String {
     let mut text: String = answer.trace().iter().map(part_in_words).collect();
     let _ = writeln!(
         text,

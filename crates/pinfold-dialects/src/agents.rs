@@ -26,10 +26,10 @@ pub trait Dialect: fmt::Debug + Sync {
     ///
     /// # Errors
     /// What is not understood. [`Dialect::closed`] is the answer to it.
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard>;
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard>;
 
     /// An answer in the words that this agent honours.
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput;
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput;
 
     /// The no to whatever was asked, in the form that it honours without knowing which moment it is.
     fn closed(&self, why: &str) -> HookOutput;

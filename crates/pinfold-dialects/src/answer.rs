@@ -42,7 +42,7 @@ impl Answer {
     }
 
     /// The reason; agents that are given none take a no for no answer.
-    pub(crate) fn why(&self) -> &str {
+    pub(crate) fn reason(&self) -> &str {
         if self.reason.trim().is_empty() { "pinfold does not allow it" } else { &self.reason }
     }
 }
@@ -63,7 +63,7 @@ impl HookOutput {
     pub fn is_like(&self, other: &Self) -> bool {
         let shape = |said: &Self| match said.stdout.trim() {
             "" => Some(Value::Null),
-            text => serde_json::from_str(text).ok().map(|value| without_words(&value)),
+            text => serde_json::from_str(text).ok().map(|value| strip_texts(&value)),
         };
         let told = |said: &Self| (said.code, said.stderr.trim().is_empty());
         // Where standard output says it, what stands beside it is for the person.
@@ -88,14 +88,14 @@ impl HookOutput {
 }
 
 /// Returns the answer with its reasons made alike.
-fn without_words(value: &Value) -> Value {
+fn strip_texts(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
             let alike = |(name, value): (&String, &Value)| {
                 let words =
                     ["reason", "message", "permissionDecisionReason", "user_message", "agent_message"]
                         .contains(&name.as_str());
-                (name.clone(), if words { Value::Null } else { without_words(value) })
+                (name.clone(), if words { Value::Null } else { strip_texts(value) })
             };
             fields.iter().map(alike).collect()
         }

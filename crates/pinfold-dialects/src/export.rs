@@ -37,7 +37,7 @@ pub enum EnforcedBy {
 
 impl EnforcedBy {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
             Self::Gate => "gate",
@@ -145,7 +145,7 @@ impl Added<'_> {
 }
 
 /// A rule as it is written in the report.
-fn told(effect: Effect, rule: &pinfold_policy::Rule) -> String {
+fn format_rule(effect: Effect, rule: &pinfold_policy::Rule) -> String {
     format!("{} {rule}", effect.word())
 }
 

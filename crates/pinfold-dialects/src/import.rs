@@ -32,7 +32,7 @@ pub enum Outcome {
 
 impl Outcome {
     /// The word for it.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Taken => "taken",
             Self::Narrowed => "narrowed",

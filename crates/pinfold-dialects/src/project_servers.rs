@@ -63,7 +63,7 @@ impl ServerFile {
             let named = held.as_object().ok_or("its servers are no object")?;
             servers.extend(named.iter().map(|(name, server)| ProjectServer {
                 name: name.clone(),
-                says: says(server),
+                says: command_or_url(server),
                 any: self.any,
             }));
         }
@@ -107,7 +107,7 @@ fn is_kept(c: char) -> bool {
 }
 
 /// Returns the command or the address of a server.
-fn says(server: &Value) -> String {
+fn command_or_url(server: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     for field in ["url", "httpUrl", "serverUrl"] {
         if let Some(url) = server.get(field) {

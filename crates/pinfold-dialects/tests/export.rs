@@ -49,7 +49,7 @@ fn told(agent: &str, ours: &Merged, layer: Layer) -> String {
         let _ = writeln!(
             text,
             "{:<12} {}{}",
-            row.held.word(),
+            row.held.as_str(),
             row.ours,
             match &*row.why {
                 "" => String::new(),

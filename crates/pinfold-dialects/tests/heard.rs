@@ -59,7 +59,7 @@ fn told(event: &Event) -> Value {
 }
 
 fn heard(dialect: &dyn Dialect, payload: &Value) -> Value {
-    match dialect.hear(payload.to_string().as_bytes()) {
+    match dialect.parse_event(payload.to_string().as_bytes()) {
         Ok(event) => told(&event),
         Err(bad) => json!({"error": bad.to_string()}),
     }
@@ -102,7 +102,7 @@ fn without_a_part_that_matters_nothing_is_understood() {
             let mut less = payload.clone();
             if less.as_object_mut().unwrap().remove(field).is_some() {
                 assert!(
-                    dialect.hear(less.to_string().as_bytes()).is_err(),
+                    dialect.parse_event(less.to_string().as_bytes()).is_err(),
                     "{} without {field}",
                     dialect.name()
                 );
@@ -117,7 +117,7 @@ fn without_a_part_that_matters_nothing_is_understood() {
             b"{\"hook_event_name\":1}",
             b"{\"tool_name\":\"Bash\"}",
         ] {
-            assert!(dialect.hear(bytes).is_err(), "{}: {bytes:?}", dialect.name());
+            assert!(dialect.parse_event(bytes).is_err(), "{}: {bytes:?}", dialect.name());
         }
     }
 }
@@ -144,7 +144,8 @@ fn a_field_that_nobody_knows_is_a_doubt_only_where_it_could_name_something() {
         ] {
             let mut more = payload.clone();
             more[input]["something_new"] = value.clone();
-            let Moment::Before(call) = dialect.hear(more.to_string().as_bytes()).unwrap().moment else {
+            let Moment::Before(call) = dialect.parse_event(more.to_string().as_bytes()).unwrap().moment
+            else {
                 panic!("before")
             };
             assert_eq!(call.doubt.is_some(), doubted, "{}: {value}", dialect.name());
@@ -158,7 +159,9 @@ fn a_field_that_nobody_knows_is_a_doubt_only_where_it_could_name_something() {
 fn a_probe_is_a_write() {
     for dialect in DIALECTS {
         let probe = dialect.probe("/w", "/w/a").to_string();
-        let Moment::Before(call) = dialect.hear(probe.as_bytes()).unwrap().moment else { panic!("before") };
+        let Moment::Before(call) = dialect.parse_event(probe.as_bytes()).unwrap().moment else {
+            panic!("before")
+        };
         let told = call.raw.input.to_string();
         assert!(
             ["Write", "ApplyPatch"].contains(&call.raw.tool.as_str()) && told.contains("/w/a"),

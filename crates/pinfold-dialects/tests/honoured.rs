@@ -65,7 +65,7 @@ fn before(agent: &dyn Dialect) -> Moment {
             json!({"session_id": "s", "cwd": "/w", "hook_event_name": event, "tool_name": "x", "tool_input": {}})
         }
     };
-    agent.hear(payload.to_string().as_bytes()).expect("understood").moment
+    agent.parse_event(payload.to_string().as_bytes()).expect("understood").moment
 }
 
 fn ran(agent: &dyn Dialect, said: &HookOutput) -> Vec<bool> {
@@ -81,7 +81,7 @@ fn ran(agent: &dyn Dialect, said: &HookOutput) -> Vec<bool> {
 fn a_no_stops_the_call_in_every_mode() {
     for name in AGENTS {
         let agent = dialect(name).unwrap();
-        for said in [agent.say(&before(agent), &Answer::deny("because")), agent.closed("because")] {
+        for said in [agent.format_answer(&before(agent), &Answer::deny("because")), agent.closed("because")] {
             assert!(ran(agent, &said).iter().all(|ran| !ran), "{name}: {said:?}");
         }
     }
@@ -92,8 +92,8 @@ fn a_no_stops_the_call_in_every_mode() {
 fn a_no_always_has_a_reason() {
     for name in AGENTS {
         let agent = dialect(name).unwrap();
-        let said = agent.say(&before(agent), &Answer::deny(" "));
-        assert_eq!(form(&said), form(&agent.say(&before(agent), &Answer::deny("because"))));
+        let said = agent.format_answer(&before(agent), &Answer::deny(" "));
+        assert_eq!(form(&said), form(&agent.format_answer(&before(agent), &Answer::deny("because"))));
         assert!(said.stdout.contains("pinfold does not allow it"), "{name}: {said:?}");
     }
 }
@@ -102,9 +102,9 @@ fn a_no_always_has_a_reason() {
 fn a_question_never_lets_a_call_run_by_itself() {
     for name in AGENTS {
         let agent = dialect(name).unwrap();
-        let said = agent.say(&before(agent), &Answer::ask("because"));
+        let said = agent.format_answer(&before(agent), &Answer::ask("because"));
         assert!(ran(agent, &said).iter().all(|ran| !ran), "{name}: {said:?}");
-        let as_no = form(&said) == form(&agent.say(&before(agent), &Answer::deny("because")));
+        let as_no = form(&said) == form(&agent.format_answer(&before(agent), &Answer::deny("because")));
         assert_eq!(as_no, !agent.asks(), "{name}: a question is said as one only where it is asked");
     }
 }
@@ -113,7 +113,7 @@ fn a_question_never_lets_a_call_run_by_itself() {
 fn a_yes_lets_the_call_run_where_nothing_else_asks() {
     for name in AGENTS {
         let agent = dialect(name).unwrap();
-        let said = agent.say(&before(agent), &Answer::allow("because"));
+        let said = agent.format_answer(&before(agent), &Answer::allow("because"));
         assert_eq!(ran(agent, &said).last(), Some(&true), "{name}: {said:?}");
     }
 }
@@ -122,7 +122,7 @@ fn a_yes_lets_the_call_run_where_nothing_else_asks() {
 fn to_say_nothing_is_to_say_nothing() {
     for name in AGENTS {
         let agent = dialect(name).unwrap();
-        let said = agent.say(&before(agent), &Answer::silence());
+        let said = agent.format_answer(&before(agent), &Answer::silence());
         assert_eq!(form(&said), json!({"stdout": {}, "stderr": false, "exit": 0}), "{name}");
     }
 }

@@ -38,7 +38,7 @@ fn files() -> BTreeMap<PathBuf, (String, Layer)> {
 fn told(findings: &[Finding]) -> String {
     let mut text = String::new();
     for Finding { at, said, outcome, why, changes } in findings {
-        let _ = writeln!(text, "{:<9} {at}: {said}", outcome.word());
+        let _ = writeln!(text, "{:<9} {at}: {said}", outcome.as_str());
         if !why.is_empty() {
             let _ = writeln!(text, "          because {why}");
         }

@@ -101,7 +101,7 @@ fn heard(Recorded { agent, tool, event: own, .. }: &Recorded, input: &Value) -> 
     if event.get("toolArgs").is_some() {
         event["toolArgs"] = json!(input.to_string());
     }
-    match dialect.hear(event.to_string().as_bytes()).unwrap().moment {
+    match dialect.parse_event(event.to_string().as_bytes()).unwrap().moment {
         Moment::Before(call) => call,
         other => unreachable!("{other:?}"),
     }

@@ -58,7 +58,7 @@ pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
 pub use limits::RelayLimits;
 pub use origin_client::OriginClient;
 pub use pending::{DecisionSender, PendingDecision};
-pub use pinfold_host::{AddressPolicy, AddressRule, Near, near};
+pub use pinfold_host::{AddressPolicy, AddressRule, Near, classify_near};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
 };

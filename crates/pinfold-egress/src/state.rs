@@ -42,7 +42,7 @@ pub(crate) enum ConnectError {
 }
 
 impl ConnectError {
-    fn after_end() -> Self {
+    fn ended() -> Self {
         Self::Unreachable("the run is over".to_owned())
     }
 }
@@ -140,12 +140,12 @@ impl RelayState {
     pub(crate) async fn connect(&self, request: &ConnectRequest) -> Result<TcpStream, ConnectError> {
         if self.has_ended() {
             self.policy.report_after_end(request);
-            return Err(ConnectError::after_end());
+            return Err(ConnectError::ended());
         }
         tokio::select! {
             biased;
             connected = self.decide_and_connect(request) => connected,
-            () = self.wait_for_end() => Err(ConnectError::after_end()),
+            () = self.wait_for_end() => Err(ConnectError::ended()),
         }
     }
 

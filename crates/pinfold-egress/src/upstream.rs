@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_host::{AddressPolicy, AddressRule, Host, Name, near};
+use pinfold_host::{AddressPolicy, AddressRule, Host, Name, classify_near};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -93,7 +93,7 @@ fn permitted(
     policy: &dyn AddressPolicy,
 ) -> Result<Vec<IpAddr>, UpstreamError> {
     for address in addresses {
-        match (policy.address_rule(*address, port), near(*address)) {
+        match (policy.address_rule(*address, port), classify_near(*address)) {
             (AddressRule::Denied, _) => {
                 return Err(UpstreamError::Refused(HostMismatch::DeniedAddress(*address)));
             }

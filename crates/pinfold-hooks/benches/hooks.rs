@@ -11,7 +11,7 @@ use pinfold::audit::Discard;
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Layer, Settings};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_hooks::{HookEnvironment, of_settings};
+use pinfold_hooks::{HookEnvironment, from_settings};
 use serde_json::{Value, json};
 
 fn main() {
@@ -25,7 +25,7 @@ fn decides(bencher: Bencher<'_, '_>, settings: &Value) {
     let text = serde_json::to_vec(settings).unwrap();
     let settings = Settings::parse(&text, Layer::User, &"settings.json".into()).unwrap();
     let merged = merge(&[Layered { settings, trusted: true }]);
-    let hooks = of_settings(&merged, HookEnvironment::new(folder.path())).unwrap();
+    let hooks = from_settings(&merged, HookEnvironment::new(folder.path())).unwrap();
     let plan = Plan::for_folder(folder.path()).with_hooks(hooks);
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
     let read = RawCall::new("Read", json!({"file_path": "a.txt"}));

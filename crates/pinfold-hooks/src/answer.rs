@@ -197,7 +197,7 @@ impl HookAnswer {
             let text = self.text(object, "additionalContext");
             self.context.extend(text);
         }
-        self.words(event, top, own);
+        self.read_decisions(event, top, own);
         if decides(event) {
             for object in [own, top] {
                 let input = self.object(object, "updatedInput").cloned();
@@ -210,16 +210,16 @@ impl HookAnswer {
     }
 
     /// The words that decide, wherever they stand: of several the strictest.
-    fn words(&mut self, event: HookEvent, top: &Map<String, Value>, own: &Map<String, Value>) {
+    fn read_decisions(&mut self, event: HookEvent, top: &Map<String, Value>, own: &Map<String, Value>) {
         let mut said = Vec::new();
         for object in [own, top] {
-            said.extend(self.word(object, "permissionDecision"));
+            said.extend(self.read_decision(object, "permissionDecision"));
             match object.get("decision") {
-                Some(Value::Object(decision)) => said.extend(self.on_question(event, decision)),
-                _ => said.extend(self.word(object, "decision")),
+                Some(Value::Object(decision)) => said.extend(self.read_permission_decision(event, decision)),
+                _ => said.extend(self.read_decision(object, "decision")),
             }
         }
-        said.extend(self.word(top, "action"));
+        said.extend(self.read_decision(top, "action"));
         let reasons = [
             (own, "permissionDecisionReason"),
             (top, "permissionDecisionReason"),
@@ -241,7 +241,7 @@ impl HookAnswer {
     }
 
     /// One of the words that decide.
-    fn word(&mut self, object: &Map<String, Value>, name: &str) -> Option<Decision> {
+    fn read_decision(&mut self, object: &Map<String, Value>, name: &str) -> Option<Decision> {
         let word = self.text(object, name)?;
         match word.as_str() {
             "allow" | "approve" => Some(Decision::Allow),
@@ -256,7 +256,11 @@ impl HookAnswer {
     }
 
     /// The answer to a question, with all that comes with it.
-    fn on_question(&mut self, event: HookEvent, decision: &Map<String, Value>) -> Option<Decision> {
+    fn read_permission_decision(
+        &mut self,
+        event: HookEvent,
+        decision: &Map<String, Value>,
+    ) -> Option<Decision> {
         if event != HookEvent::PermissionRequest {
             return None;
         }
@@ -270,7 +274,7 @@ impl HookAnswer {
             Some(Value::Array(updates)) => updates.iter().for_each(|update| self.update(update)),
             Some(_) => self.wrong("`updatedPermissions` is no list".to_owned()),
         }
-        self.word(decision, "behavior")
+        self.read_decision(decision, "behavior")
     }
 
     /// Applies a change that a hook wants. A change that it may not make is reported, and changes nothing.

@@ -23,19 +23,19 @@ pub(crate) struct NamedAnswer {
 }
 
 impl NamedAnswer {
-    fn says(&self, decision: Decision) -> bool {
+    fn has_decision(&self, decision: Decision) -> bool {
         self.answer.decision == Some(decision)
     }
 }
 
 /// Combines answers given before a call is judged. `may_write`: another input may be written.
-pub(crate) fn before(said: Vec<NamedAnswer>, may_write: bool) -> Before {
+pub(crate) fn combine_pre_tool_use(said: Vec<NamedAnswer>, may_write: bool) -> Before {
     let writer = said
         .iter()
         .filter(|said| may_write && said.answer.input.is_some())
         .map(|said| said.number)
         .next_back();
-    let word = word(&said, writer);
+    let word = combine_decisions(&said, writer);
     let mut before = Before { word, writer, ..Before::default() };
     for NamedAnswer { number, answer, .. } in said {
         before.context.extend(answer.context);
@@ -48,18 +48,18 @@ pub(crate) fn before(said: Vec<NamedAnswer>, may_write: bool) -> Before {
 }
 
 /// Returns the strictest word. A hook that allows under no condition allows for all of them.
-fn word(said: &[NamedAnswer], writer: Option<usize>) -> Option<HookWord> {
+fn combine_decisions(said: &[NamedAnswer], writer: Option<usize>) -> Option<HookWord> {
     let strict = [Decision::Deny, Decision::Ask]
         .into_iter()
-        .find_map(|decision| said.iter().find(|said| said.says(decision)));
+        .find_map(|decision| said.iter().find(|said| said.has_decision(decision)));
     if let Some(strict) = strict {
-        return Some(word_of(strict, Vec::new()));
+        return Some(to_hook_word(strict, Vec::new()));
     }
-    let (first, only) = yes(said, writer)?;
-    Some(word_of(first, only))
+    let (first, only) = first_allow(said, writer)?;
+    Some(to_hook_word(first, only))
 }
 
-fn word_of(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookWord {
+fn to_hook_word(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookWord {
     HookWord {
         decision: said.answer.decision.unwrap_or(Decision::Deny),
         reason: said.answer.reason.clone().unwrap_or_default(),
@@ -70,9 +70,10 @@ fn word_of(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookWord {
 }
 
 /// The first yes that counts, and what all of them together are limited to.
-fn yes(said: &[NamedAnswer], writer: Option<usize>) -> Option<(&NamedAnswer, Vec<Arc<RuleSet>>)> {
-    let counts =
-        |said: &&NamedAnswer| said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
+fn first_allow(said: &[NamedAnswer], writer: Option<usize>) -> Option<(&NamedAnswer, Vec<Arc<RuleSet>>)> {
+    let counts = |said: &&NamedAnswer| {
+        said.has_decision(Decision::Allow) && writer.is_none_or(|writer| writer == said.number)
+    };
     let mut allowing = said.iter().filter(counts);
     let first = allowing.next()?;
     let all = || std::iter::once(first).chain(allowing.clone());
@@ -82,27 +83,27 @@ fn yes(said: &[NamedAnswer], writer: Option<usize>) -> Option<(&NamedAnswer, Vec
 }
 
 /// Combines answers to a question.
-pub(crate) fn on_question(said: Vec<NamedAnswer>) -> OnQuestion {
-    if let Some(no) = said.iter().find(|said| said.says(Decision::Deny)) {
+pub(crate) fn combine_permission_request(said: Vec<NamedAnswer>) -> OnQuestion {
+    if let Some(no) = said.iter().find(|said| said.has_decision(Decision::Deny)) {
         return OnQuestion {
             yes: Some(false),
             message: no.answer.reason.clone(),
-            interrupt: said.iter().any(|said| said.says(Decision::Deny) && said.answer.interrupt),
+            interrupt: said.iter().any(|said| said.has_decision(Decision::Deny) && said.answer.interrupt),
             by: no.by.clone(),
             ..OnQuestion::default()
         };
     }
     // Who wants a person to see it leaves it to one, whatever the others say.
-    if said.iter().any(|said| said.says(Decision::Ask)) {
+    if said.iter().any(|said| said.has_decision(Decision::Ask)) {
         return OnQuestion::default();
     }
     let writer = said.iter().filter(|said| said.answer.input.is_some()).map(|said| said.number).next_back();
     let mut answer = OnQuestion::default();
-    if let Some((first, only)) = yes(&said, writer) {
+    if let Some((first, only)) = first_allow(&said, writer) {
         (answer.yes, answer.only, answer.by) = (Some(true), only, first.by.clone());
     }
     for said in said {
-        let counts = said.says(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
+        let counts = said.has_decision(Decision::Allow) && writer.is_none_or(|writer| writer == said.number);
         if counts {
             answer.updates.extend(said.answer.updates);
         }
@@ -117,7 +118,7 @@ pub(crate) fn on_question(said: Vec<NamedAnswer>) -> OnQuestion {
 }
 
 /// Combines answers given after the event.
-pub(crate) fn afterwards(said: Vec<NamedAnswer>) -> Afterwards {
+pub(crate) fn combine_post_event(said: Vec<NamedAnswer>) -> Afterwards {
     let mut all = Afterwards::default();
     for NamedAnswer { answer, .. } in said {
         all.context.extend(answer.context);
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    fn said(number: usize, decision: Option<Decision>, input: Option<&str>) -> NamedAnswer {
+    fn named_answer(number: usize, decision: Option<Decision>, input: Option<&str>) -> NamedAnswer {
         let input = input.map(|command| json!({"command": command}));
         let answer =
             HookAnswer { decision, input, reason: Some(format!("r{number}")), ..HookAnswer::default() };
@@ -155,8 +156,8 @@ mod tests {
             (vec![Some(Deny), Some(Allow)], Some((Deny, "h0"))),
             (vec![None, Some(Ask), Some(Allow)], Some((Ask, "h1"))),
         ] {
-            let all = words.iter().enumerate().map(|(i, word)| said(i, *word, None)).collect();
-            let word = before(all, true).word;
+            let all = words.iter().enumerate().map(|(i, word)| named_answer(i, *word, None)).collect();
+            let word = combine_pre_tool_use(all, true).word;
             assert_eq!(
                 word.map(|word| (word.decision, word.by)),
                 expected.map(|(d, by)| (d, by.to_owned())),
@@ -167,30 +168,45 @@ mod tests {
 
     #[test]
     fn the_last_writer_is_taken_and_its_yes_alone() {
-        let both = || vec![said(0, Some(Allow), Some("a")), said(1, None, Some("b"))];
-        let found = before(both(), true);
+        let both = || vec![named_answer(0, Some(Allow), Some("a")), named_answer(1, None, Some("b"))];
+        let found = combine_pre_tool_use(both(), true);
         assert_eq!((found.input, found.writer, found.word), (Some(json!({"command": "b"})), Some(1), None));
-        let found = on_question(both());
+        let found = combine_permission_request(both());
         assert_eq!((found.input, found.yes, &*found.by), (Some(json!({"command": "b"})), None, "h1"));
         // Whose word was about what is judged in the end: it counts.
-        let found = before(both(), false);
+        let found = combine_pre_tool_use(both(), false);
         assert_eq!((found.input, found.word.map(|word| word.decision)), (None, Some(Allow)));
-        let found = before(vec![said(0, None, None), said(1, Some(Allow), Some("b"))], true);
+        let found = combine_pre_tool_use(
+            vec![named_answer(0, None, None), named_answer(1, Some(Allow), Some("b"))],
+            true,
+        );
         assert_eq!(found.word.map(|word| word.decision), Some(Allow));
     }
 
     #[test]
     fn what_is_granted_comes_with_a_yes_that_counts() {
         let grants = |number, decision| {
-            let mut said = said(number, decision, None);
+            let mut said = named_answer(number, decision, None);
             said.answer.updates.push(Update::SetMode(Mode::AcceptEdits));
             said
         };
-        assert_eq!(on_question(vec![grants(0, Some(Allow))]).updates.len(), 1);
-        assert!(on_question(vec![grants(0, None)]).updates.is_empty());
-        assert!(on_question(vec![grants(0, Some(Allow)), said(1, Some(Deny), None)]).updates.is_empty());
-        assert!(on_question(vec![grants(0, Some(Allow)), said(1, Some(Ask), None)]).updates.is_empty());
-        assert!(on_question(vec![grants(0, Some(Allow)), said(1, None, Some("b"))]).updates.is_empty());
+        assert_eq!(combine_permission_request(vec![grants(0, Some(Allow))]).updates.len(), 1);
+        assert!(combine_permission_request(vec![grants(0, None)]).updates.is_empty());
+        assert!(
+            combine_permission_request(vec![grants(0, Some(Allow)), named_answer(1, Some(Deny), None)])
+                .updates
+                .is_empty()
+        );
+        assert!(
+            combine_permission_request(vec![grants(0, Some(Allow)), named_answer(1, Some(Ask), None)])
+                .updates
+                .is_empty()
+        );
+        assert!(
+            combine_permission_request(vec![grants(0, Some(Allow)), named_answer(1, None, Some("b"))])
+                .updates
+                .is_empty()
+        );
     }
 
     proptest! {
@@ -201,15 +217,15 @@ mod tests {
             more in prop::option::of(0_u8..3),
         ) {
             let decision = |word: &Option<u8>| word.map(|word| [Allow, Ask, Deny][usize::from(word)]);
-            let all = |words: &[Option<u8>]| words.iter().enumerate().map(|(i, word)| said(i, decision(word), None)).collect::<Vec<_>>();
-            let alone = before(all(&words), true).word.map(|word| word.decision);
+            let all = |words: &[Option<u8>]| words.iter().enumerate().map(|(i, word)| named_answer(i, decision(word), None)).collect::<Vec<_>>();
+            let alone = combine_pre_tool_use(all(&words), true).word.map(|word| word.decision);
             let with: Vec<_> = words.iter().copied().chain([more]).collect();
-            let together = before(all(&with), true).word.map(|word| word.decision);
+            let together = combine_pre_tool_use(all(&with), true).word.map(|word| word.decision);
             if alone > Some(Allow) {
                 prop_assert!(together >= alone);
             }
-            let no = on_question(all(&words)).yes == Some(false);
-            prop_assert!(!no || on_question(all(&with)).yes == Some(false));
+            let no = combine_permission_request(all(&words)).yes == Some(false);
+            prop_assert!(!no || combine_permission_request(all(&with)).yes == Some(false));
         }
     }
 }

@@ -126,7 +126,7 @@ impl Commands {
             (None, HookShell::Sh) => line_of("/bin/sh", command),
             (None, HookShell::Bash) => line_of("bash", command),
         };
-        let stdin = told(input).map_err(|e| format!("its input could not be written: {e}"))?;
+        let stdin = input_file(input).map_err(|e| format!("its input could not be written: {e}"))?;
         let mark = mark();
         let (out, err) = outputs();
         program
@@ -150,7 +150,7 @@ fn line_of(shell: &str, line: &str) -> Command {
 }
 
 /// The input as a file that has no name.
-fn told(input: &[u8]) -> io::Result<File> {
+fn input_file(input: &[u8]) -> io::Result<File> {
     let mut file = File::from(memfd_create("hook-input", MemfdFlags::CLOEXEC)?);
     file.write_all(input)?;
     file.rewind()?;

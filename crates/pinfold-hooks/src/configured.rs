@@ -111,7 +111,7 @@ pub struct HooksError {
 ///
 /// # Errors
 /// [`HooksError`] for a hook that could never be asked: nothing starts with a guard that is not there.
-pub fn of_settings(merged: &Merged, around: HookEnvironment) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
+pub fn from_settings(merged: &Merged, around: HookEnvironment) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
     let HookEnvironment { folder, project, environment, .. } = around.clone();
     let started = Started::new(folder, project, environment);
     let hooks = Configured::new(merged, around, Arc::new(started))?;
@@ -208,12 +208,12 @@ impl Configured {
             due.into_iter().partition(|(_, entry)| entry.hook.in_background);
         for (_, entry) in background {
             if let Err(why) = self.runner.start(Arc::clone(&entry.hook), input.clone()) {
-                self.tell(entry, NoticeKind::Failed, why);
+                self.notify(entry, NoticeKind::Failed, why);
             }
         }
         let came = self.came(&waited, &input);
         let said = |((number, entry), came): ((usize, &ConfiguredHook), Came)| {
-            let answer = self.heard(entry, understood(entry.event, &came));
+            let answer = self.apply_failure_policy(entry, understood(entry.event, &came));
             NamedAnswer { number, by: entry.by.clone(), only: entry.only.clone(), answer }
         };
         waited.into_iter().zip(came).map(said).collect()
@@ -248,7 +248,7 @@ impl Configured {
     }
 
     /// An answer as it counts: a failure of a hook that fails closed is a no.
-    fn heard(&self, entry: &ConfiguredHook, mut answer: HookAnswer) -> HookAnswer {
+    fn apply_failure_policy(&self, entry: &ConfiguredHook, mut answer: HookAnswer) -> HookAnswer {
         let decides = matches!(entry.event, HookEvent::PreToolUse | HookEvent::PermissionRequest);
         if let Some(trouble) = answer.trouble.take() {
             let closed = entry.hook.fail_closed && decides;
@@ -257,15 +257,15 @@ impl Configured {
                 answer.reason = Some(format!("it failed: {trouble}"));
             }
             let kind = if closed { NoticeKind::FailedClosed } else { NoticeKind::Failed };
-            self.tell(entry, kind, trouble);
+            self.notify(entry, kind, trouble);
         }
         for note in std::mem::take(&mut answer.notes) {
-            self.tell(entry, NoticeKind::Says, note);
+            self.notify(entry, NoticeKind::Says, note);
         }
         answer
     }
 
-    fn tell(&self, entry: &ConfiguredHook, kind: NoticeKind, text: String) {
+    fn notify(&self, entry: &ConfiguredHook, kind: NoticeKind, text: String) {
         (self.listener)(&Notice { event: entry.event, by: entry.by.clone(), kind, text });
     }
 
@@ -274,7 +274,7 @@ impl Configured {
     }
 
     /// Asks about a call at one of its points.
-    fn about(
+    fn ask_hooks(
         &self,
         event: HookEvent,
         call: &HookCall<'_>,
@@ -284,7 +284,7 @@ impl Configured {
         if meant.is_empty() {
             return None;
         }
-        let mut input = told::of_call(event, call, self.transcript());
+        let mut input = told::call_input(event, call, self.transcript());
         more(&mut input);
         Some(self.ask(call.session, meant, &input))
     }
@@ -313,28 +313,28 @@ impl ConfiguredHook {
 }
 
 impl Hooks for Configured {
-    fn before(&self, call: &HookCall<'_>) -> Before {
-        let said = self.about(HookEvent::PreToolUse, call, |_| {});
-        said.map_or_else(Before::default, |said| combine::before(said, !call.rewritten))
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+        let said = self.ask_hooks(HookEvent::PreToolUse, call, |_| {});
+        said.map_or_else(Before::default, |said| combine::combine_pre_tool_use(said, !call.rewritten))
     }
 
-    fn on_question(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
         let more = |input: &mut Map<String, Value>| {
             input.insert("permission_suggestions".to_owned(), told::suggestions(request));
         };
-        self.about(HookEvent::PermissionRequest, call, more)
-            .map_or_else(OnQuestion::default, combine::on_question)
+        self.ask_hooks(HookEvent::PermissionRequest, call, more)
+            .map_or_else(OnQuestion::default, combine::combine_permission_request)
     }
 
-    fn refused(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool {
-        let said = self.about(HookEvent::PermissionDenied, call, |input| told::refused(input, refusal));
+    fn permission_denied(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool {
+        let said = self.ask_hooks(HookEvent::PermissionDenied, call, |input| told::refused(input, refusal));
         said.into_iter().flatten().any(|said| said.answer.retry)
     }
 
-    fn after(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards {
         let event = if done { HookEvent::PostToolUse } else { HookEvent::PostToolUseFailure };
-        let said = self.about(event, call, |input| told::ended(input, done, result));
-        said.map_or_else(Afterwards::default, combine::afterwards)
+        let said = self.ask_hooks(event, call, |input| told::ended(input, done, result));
+        said.map_or_else(Afterwards::default, combine::combine_post_event)
     }
 
     fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
@@ -349,7 +349,7 @@ impl Hooks for Configured {
         if meant.is_empty() {
             return Afterwards::default();
         }
-        let input = told::of_moment(moment, self.transcript());
-        combine::afterwards(self.ask(moment.session, meant, &input))
+        let input = told::moment_input(moment, self.transcript());
+        combine::combine_post_event(self.ask(moment.session, meant, &input))
     }
 }

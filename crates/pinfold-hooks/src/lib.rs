@@ -33,7 +33,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`of_settings`], [`Configured`], [`Runner`], [`Came`], [`Notice`].
+//! [`from_settings`], [`Configured`], [`Runner`], [`Came`], [`Notice`].
 //!
 //! # Invariants
 //! 1. An answer that is not understood in full can say no and ask; it never allows, writes or grants.
@@ -58,6 +58,6 @@ mod runner;
 mod started;
 mod told;
 
-pub use configured::{Configured, HookEnvironment, HooksError, Notice, NoticeKind, of_settings};
+pub use configured::{Configured, HookEnvironment, HooksError, Notice, NoticeKind, from_settings};
 pub use runner::{Came, Output, Runner};
 pub use started::Started;

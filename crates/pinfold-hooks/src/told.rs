@@ -37,7 +37,7 @@ impl Always<'_> {
 }
 
 /// Returns the fields about a call.
-pub(crate) fn of_call(
+pub(crate) fn call_input(
     event: HookEvent,
     call: &HookCall<'_>,
     transcript: Option<&Path>,
@@ -96,7 +96,7 @@ pub(crate) fn ended(fields: &mut Map<String, Value>, done: bool, result: &Value)
 }
 
 /// Returns the fields about any other event.
-pub(crate) fn of_moment(moment: &HookMoment<'_>, transcript: Option<&Path>) -> Map<String, Value> {
+pub(crate) fn moment_input(moment: &HookMoment<'_>, transcript: Option<&Path>) -> Map<String, Value> {
     let HookMoment { session, agent, cwd, mode, event, detail } = *moment;
     let mut fields = Always { session, transcript, cwd, mode, agent, event }.fields();
     for (name, value) in detail.as_object().into_iter().flatten() {

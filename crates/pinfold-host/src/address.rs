@@ -23,7 +23,7 @@ pub enum Near {
 
 impl Near {
     /// Why, in one clause.
-    pub fn why(self) -> &'static str {
+    pub fn reason(self) -> &'static str {
         match self {
             Self::Loopback => "it is an address of this machine",
             Self::Private => "it is an address of a private network",
@@ -79,18 +79,18 @@ const NEAR_V6: [(Ipv6Net, Near); 9] = [
 
 /// Why an address needs a rule that names it; `None` for the rest of the world. An address of version 4 inside one of
 /// version 6 (mapped, translated, tunnelled) counts as what it leads to.
-pub fn near(address: IpAddr) -> Option<Near> {
+pub fn classify_near(address: IpAddr) -> Option<Near> {
     match address {
-        IpAddr::V4(address) => near_v4(address),
-        IpAddr::V6(address) => near_v6(address),
+        IpAddr::V4(address) => classify_near_v4(address),
+        IpAddr::V6(address) => classify_near_v6(address),
     }
 }
 
-fn near_v4(address: Ipv4Addr) -> Option<Near> {
+fn classify_near_v4(address: Ipv4Addr) -> Option<Near> {
     NEAR_V4.iter().find(|(net, _)| net.contains(&address)).map(|(_, near)| *near)
 }
 
-fn near_v6(address: Ipv6Addr) -> Option<Near> {
+fn classify_near_v6(address: Ipv6Addr) -> Option<Near> {
     if address.is_loopback() {
         return Some(Near::Loopback);
     }
@@ -102,7 +102,7 @@ fn near_v6(address: Ipv6Addr) -> Option<Near> {
     }
     match embedded(address) {
         Embedded::None => None,
-        Embedded::In(inner) => near_v4(inner),
+        Embedded::In(inner) => classify_near_v4(inner),
         // Local translation: which network it leads to is not known here.
         Embedded::Unknown => Some(Near::Private),
     }
@@ -170,7 +170,7 @@ mod tests {
             ("::ffff:8.8.8.8", None),
             ("2002:808:808::", None),
         ] {
-            assert_eq!(near(text.parse().unwrap()), expected, "{text}");
+            assert_eq!(classify_near(text.parse().unwrap()), expected, "{text}");
         }
     }
 }

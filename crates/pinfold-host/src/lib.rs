@@ -34,7 +34,7 @@ mod pattern;
 mod rule;
 mod url;
 
-pub use address::{Near, near};
+pub use address::{Near, classify_near};
 pub use address_policy::{AddressPolicy, AddressRule};
 pub use file_url::{file_url, percent_decoded, split_scheme};
 pub use name::{Host, Name};

@@ -61,14 +61,14 @@ impl HostRule {
             let why = "names are asked for at port 53, and inside that is pinfold";
             return Err(bad(why, "allow the host at the port that it is used at"));
         }
-        let of = of(host).ok_or_else(|| bad("it is neither a name nor an address", name))?;
+        let of = parse_host(host).ok_or_else(|| bad("it is neither a name nor an address", name))?;
         Ok(Self { text: text.to_owned(), of, port })
     }
 
     /// The rule that a pattern of `WebFetch` is, at every port. `text` is how it was written.
-    pub fn of_pattern(text: &str, pattern: &HostPattern) -> Self {
+    pub fn from_pattern(text: &str, pattern: &HostPattern) -> Self {
         // `domain:127.0.0.1` names an address.
-        let of = pattern.exact().and_then(of).unwrap_or_else(|| HostScope::Names(pattern.clone()));
+        let of = pattern.exact().and_then(parse_host).unwrap_or_else(|| HostScope::Names(pattern.clone()));
         Self { text: text.to_owned(), of, port: None }
     }
 
@@ -125,7 +125,7 @@ fn split(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-fn of(host: &str) -> Option<HostScope> {
+fn parse_host(host: &str) -> Option<HostScope> {
     if let Ok(address) = host.parse::<IpAddr>() {
         return Some(HostScope::Network(address.to_canonical().into()));
     }

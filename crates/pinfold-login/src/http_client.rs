@@ -173,7 +173,7 @@ fn transport_error(endpoint: &Endpoint, why: &FetchError) -> LoginError {
     let unreachable = |why: &str| LoginError::new(format!("{endpoint} cannot be reached: {why}"));
     match why {
         FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
-            unreachable(&format!("it resolves to {address}, and {}", near.why()))
+            unreachable(&format!("it resolves to {address}, and {}", near.reason()))
                 .with_hint(format!("if that is meant: --allow-host {address}"))
         }
         FetchError::Refused(_) => unreachable("it resolves to an address that a rule denies"),

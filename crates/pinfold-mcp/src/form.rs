@@ -36,7 +36,7 @@ pub(crate) enum FormResult {
 impl ElicitationForm {
     /// The form of a request; `None` when it is too long.
     pub(crate) fn for_request(request: &Request) -> Option<Self> {
-        let body = Body::of(request);
+        let body = Body::new(request);
         let mut message = format!("pinfold: {}\n", title(request));
         for block in &body.blocks {
             write(&mut message, block);
@@ -45,7 +45,7 @@ impl ElicitationForm {
             message,
             choices: offered(request, true)
                 .into_iter()
-                .map(|choice| (choice, said(choice, request)))
+                .map(|choice| (choice, describe_choice(choice, request)))
                 .collect(),
             session: request.offer.first_beyond_yes(),
             id: request.id.clone(),
@@ -56,7 +56,7 @@ impl ElicitationForm {
     /// The parameters of `elicitation/create`. There is no default: some clients submit it.
     pub(crate) fn params(&self) -> Value {
         let (words, names): (Vec<_>, Vec<_>) =
-            self.choices.iter().map(|(choice, says)| (word(*choice), says)).unzip();
+            self.choices.iter().map(|(choice, says)| (choice.as_str(), says)).unzip();
         json!({
             "mode": "form",
             "message": self.message,
@@ -82,7 +82,7 @@ impl ElicitationForm {
             Some("accept") => {
                 let answer = result.pointer(&format!("/content/{FIELD}")).and_then(Value::as_str);
                 answer
-                    .and_then(|answer| self.choices.iter().find(|(choice, _)| word(*choice) == answer))
+                    .and_then(|answer| self.choices.iter().find(|(choice, _)| choice.as_str() == answer))
                     .map(|(choice, _)| *choice)
             }
             Some("cancel") => return FormResult::Nothing("the client closed the question without an answer"),
@@ -103,18 +103,8 @@ impl ElicitationForm {
     }
 }
 
-fn word(choice: Answerable) -> &'static str {
-    match choice {
-        Answerable::Yes => "yes",
-        Answerable::Session => "session",
-        Answerable::Always => "always",
-        Answerable::No => "no",
-        Answerable::NoToProcess => "process",
-    }
-}
-
 /// Describes a choice, with everything that it grants.
-fn said(choice: Answerable, request: &Request) -> String {
+fn describe_choice(choice: Answerable, request: &Request) -> String {
     let offer = &request.offer;
     match choice {
         Answerable::Yes => "Yes, this once".to_owned(),

@@ -90,13 +90,13 @@ impl RequestBoard {
     }
 
     /// The events that a browser has not received yet.
-    pub(crate) fn since(&self, seen: &mut BoardPosition) -> Vec<Bytes> {
+    pub(crate) fn take_new_events(&self, seen: &mut BoardPosition) -> Vec<Bytes> {
         let state = self.state();
         let mut events = Vec::new();
         if !seen.is_greeted {
             *seen = BoardPosition { is_greeted: true, noted: state.noted, ..BoardPosition::default() };
             let waits: Vec<u64> = state.waits.iter().map(|item| item.number).collect();
-            events.push(event("hello", &json!({"now": now(), "waits": waits})));
+            events.push(event("hello", &json!({"now": now_millis(), "waits": waits})));
         }
         for item in &state.waits {
             if seen.waits.insert(item.number) {
@@ -129,14 +129,14 @@ impl RequestBoard {
             }
             ProcessEventKind::Ended => {
                 asked.retain(|(of, _)| *of != name);
-                self.over("the asking process is gone", |item| item.name == name);
+                self.remove_items("the asking process is gone", |item| item.name == name);
             }
             ProcessEventKind::Changes(EventBatch { asked: new, over, notes }) => {
                 asked.extend(new.into_iter().map(|waiting| (name.clone(), waiting)));
                 for over in over {
                     asked.retain(|(of, waiting)| *of != name || waiting.digest != over.digest);
                     let is_it = |item: &BoardItem| item.name == name && item.digest == over.digest;
-                    self.over(&over.how.describe(), is_it);
+                    self.remove_items(&over.how.describe(), is_it);
                 }
                 for note in notes {
                     self.note(&format!("{}: {}", note.id, note.text));
@@ -164,12 +164,12 @@ impl RequestBoard {
             state.count
         };
         // The fetch can be slow, so no lock is held.
-        let item = Arc::new(BoardItem::of(number, name, waiting, request));
+        let item = Arc::new(BoardItem::new(number, name, waiting, request));
         self.state().waits.push(item);
         self.changed.send_replace(());
     }
 
-    fn over(&self, words: &str, is_it: impl Fn(&BoardItem) -> bool) {
+    fn remove_items(&self, words: &str, is_it: impl Fn(&BoardItem) -> bool) {
         let mut state = self.state();
         let ended: Vec<Arc<BoardItem>> = state.waits.extract_if(.., |item| is_it(item)).collect();
         for item in &ended {
@@ -196,6 +196,6 @@ fn remember<T>(all: &mut VecDeque<T>, one: T) {
     all.push_back(one);
 }
 
-fn now() -> i64 {
+fn now_millis() -> i64 {
     Timestamp::now().as_millisecond()
 }

@@ -74,7 +74,7 @@ struct CodeBody {
 }
 
 async fn pair(desk: &PageState, request: Request<Incoming>) -> Reply {
-    let CodeBody { code } = match said(request).await {
+    let CodeBody { code } = match parse_body(request).await {
         Ok(said) => said,
         Err(reply) => return reply,
     };
@@ -85,7 +85,7 @@ async fn pair(desk: &PageState, request: Request<Incoming>) -> Reply {
             let name = cookie_name(desk.port);
             let cookie = format!("{name}={}; HttpOnly; SameSite=Strict; Path=/", keys.cookie.as_str());
             let paired = json(StatusCode::OK, &json!({"token": keys.token.as_str()}));
-            return with(paired, header::SET_COOKIE, &cookie);
+            return add_header(paired, header::SET_COOKIE, &cookie);
         }
         Err(why) => why,
     };
@@ -110,7 +110,7 @@ fn events(desk: Arc<PageState>, request: &Request<Incoming>) -> Reply {
     let (to, body) = Channel::new(1);
     tokio::spawn(feed(desk, browser, to, place));
     let stream = Response::new(Either::Right(body));
-    with(stream, header::CONTENT_TYPE, "text/event-stream")
+    add_header(stream, header::CONTENT_TYPE, "text/event-stream")
 }
 
 #[derive(Deserialize)]
@@ -126,7 +126,7 @@ async fn answer(desk: Arc<PageState>, request: Request<Incoming>) -> Reply {
     if browser(&desk.pairing, desk.port, request.headers()).is_none() {
         return not_paired();
     }
-    let AnswerBody { name, id, digest, answer } = match said(request).await {
+    let AnswerBody { name, id, digest, answer } = match parse_body(request).await {
         Ok(said) => said,
         Err(reply) => return reply,
     };
@@ -155,7 +155,7 @@ fn status(why: &ApprovalClientError) -> StatusCode {
 }
 
 /// Parses a body within the limits of time and size, or returns the error response.
-async fn said<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Reply> {
+async fn parse_body<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Reply> {
     let body = Limited::new(request.into_body(), LONGEST);
     match timeout(SAID, body.collect()).await {
         Ok(Ok(body)) => serde_json::from_slice(&body.to_bytes())
@@ -180,11 +180,11 @@ fn json(status: StatusCode, what: &Value) -> Reply {
 fn reply(status: StatusCode, kind: &'static str, text: Bytes) -> Reply {
     let mut reply = Response::new(Either::Left(Full::new(text)));
     *reply.status_mut() = status;
-    with(reply, header::CONTENT_TYPE, kind)
+    add_header(reply, header::CONTENT_TYPE, kind)
 }
 
 /// Adds a header, if its value is valid.
-fn with(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
+fn add_header(mut reply: Reply, name: HeaderName, value: &str) -> Reply {
     if let Ok(value) = HeaderValue::from_str(value) {
         reply.headers_mut().insert(name, value);
     }

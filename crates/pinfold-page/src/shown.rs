@@ -6,7 +6,7 @@
 use hyper::body::Bytes;
 use pinfold::consent::{PartShown, Request, WidthShown};
 use pinfold_approvals::socket::RequestSummary;
-use pinfold_render::{Answerable, Block, Body, LineBreaks, Piece, Tone, at_rest, offered, title};
+use pinfold_render::{Answerable, Block, Body, LineBreaks, Piece, Tone, default_answer, offered, title};
 use serde::Serialize;
 
 /// The largest request that is sent, in bytes: no browser draws more before the deadline, and others wait behind it.
@@ -26,9 +26,9 @@ pub(crate) struct BoardItem {
 }
 
 impl BoardItem {
-    pub(crate) fn of(number: u64, name: &str, waiting: &RequestSummary, request: &Request) -> Self {
-        let event = |body: Body<'_>| event("asked", &RequestJson::of(number, name, waiting, request, &body));
-        let mut whole = event(Body::of(request));
+    pub(crate) fn new(number: u64, name: &str, waiting: &RequestSummary, request: &Request) -> Self {
+        let event = |body: Body<'_>| event("asked", &RequestJson::new(number, name, waiting, request, &body));
+        let mut whole = event(Body::new(request));
         if whole.len() > LONGEST {
             whole = event(Body::too_long(request, whole.len()));
         }
@@ -110,7 +110,7 @@ enum TextRun {
 }
 
 impl<'a> RequestJson<'a> {
-    fn of(
+    fn new(
         number: u64,
         name: &'a str,
         waiting: &RequestSummary,
@@ -120,7 +120,7 @@ impl<'a> RequestJson<'a> {
         let answers = offered(request, body.is_whole);
         let is_offered = |answer| answers.contains(&answer);
         let offer = &request.offer;
-        let widths = |widths: &[WidthShown]| widths.iter().map(ScopeJson::of).collect();
+        let widths = |widths: &[WidthShown]| widths.iter().map(ScopeJson::from_width).collect();
         Self {
             number,
             name,
@@ -130,26 +130,26 @@ impl<'a> RequestJson<'a> {
             tool: line(&request.tool),
             brief: line(&waiting.brief),
             deadline: request.deadline.as_millisecond(),
-            blocks: body.blocks.iter().map(BlockJson::of).collect(),
+            blocks: body.blocks.iter().map(BlockJson::from_block).collect(),
             what: body.what,
-            at_rest: at_rest(request).map(word),
+            at_rest: default_answer(request).map(Answerable::as_str),
             is_final: request.destructive || request.immune,
             keeps: !offer.kept.is_empty(),
             session: if is_offered(Answerable::Session) { widths(&offer.session) } else { Vec::new() },
             first: offer.first_beyond_yes(),
             always: if is_offered(Answerable::Always) {
-                offer.always.iter().map(RuleJson::of).collect()
+                offer.always.iter().map(RuleJson::from_part).collect()
             } else {
                 Vec::new()
             },
             files: offer.files.iter().map(|file| line(file)).collect(),
-            answers: answers.into_iter().map(word).collect(),
+            answers: answers.into_iter().map(Answerable::as_str).collect(),
         }
     }
 }
 
 impl BlockJson {
-    fn of(block: &Block<'_>) -> Self {
+    fn from_block(block: &Block<'_>) -> Self {
         Self {
             label: block.label,
             sign: block.sign,
@@ -172,26 +172,20 @@ impl BlockJson {
 }
 
 impl ScopeJson {
-    fn of(width: &WidthShown) -> Self {
+    fn from_width(width: &WidthShown) -> Self {
         let all = |texts: &[String]| texts.iter().map(|text| line(text)).collect();
         Self { says: line(&width.says), also: all(&width.also), still_asks: all(&width.still_asks) }
     }
 }
 
 impl RuleJson {
-    fn of(part: &PartShown) -> Self {
+    fn from_part(part: &PartShown) -> Self {
         let usual = part.usual.min(part.widths.len().saturating_sub(1));
-        Self { part: line(&part.part), usual, widths: part.widths.iter().map(ScopeJson::of).collect() }
-    }
-}
-
-fn word(answer: Answerable) -> &'static str {
-    match answer {
-        Answerable::Yes => "yes",
-        Answerable::Session => "session",
-        Answerable::Always => "always",
-        Answerable::No => "no",
-        Answerable::NoToProcess => "process",
+        Self {
+            part: line(&part.part),
+            usual,
+            widths: part.widths.iter().map(ScopeJson::from_width).collect(),
+        }
     }
 }
 

@@ -28,7 +28,7 @@ pub(crate) async fn feed(
     let mut seen = BoardPosition::default();
     while desk.pairing.is_paired(browser) {
         changes.mark_unchanged();
-        for event in desk.board.since(&mut seen) {
+        for event in desk.board.take_new_events(&mut seen) {
             if to.send_data(event).await.is_err() {
                 return;
             }

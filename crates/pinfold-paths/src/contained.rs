@@ -88,7 +88,7 @@ impl Contained {
     /// # Errors
     /// [`DeedError::IsFolder`]; [`DeedError::Changed`] when another object stands there by now.
     pub fn remove(&self) -> Result<(), DeedError> {
-        self.not_the_root()?;
+        self.refuse_root()?;
         match self.kind() {
             Kind::Missing { .. } => return Err(DeedError::Missing),
             Kind::Directory => return Err(DeedError::IsFolder),
@@ -104,7 +104,7 @@ impl Contained {
     /// # Errors
     /// [`DeedError::NotEmpty`], [`DeedError::Root`], [`DeedError::Changed`].
     pub fn remove_dir(&self) -> Result<(), DeedError> {
-        self.not_the_root()?;
+        self.refuse_root()?;
         self.look().ok_or(DeedError::Missing)?;
         self.still_held()?;
         self.look_again()?;
@@ -116,7 +116,7 @@ impl Contained {
     /// # Errors
     /// [`DeedError::Mount`] and [`DeedError::TooDeep`] after part of the tree is gone; others as [`remove`](Self::remove).
     pub fn remove_tree(&self) -> Result<(), DeedError> {
-        self.not_the_root()?;
+        self.refuse_root()?;
         self.still_held()?;
         let top = self.open_dir()?;
         tree::empty(top)?;
@@ -129,8 +129,8 @@ impl Contained {
     /// # Errors
     /// [`DeedError::Exists`], [`DeedError::Mount`] across file systems (copy and remove instead), [`DeedError::Changed`].
     pub fn rename_to(&self, to: &Self, overwrite: bool) -> Result<(), DeedError> {
-        self.not_the_root()?;
-        to.not_the_root()?;
+        self.refuse_root()?;
+        to.refuse_root()?;
         self.look().ok_or(DeedError::Missing)?;
         self.still_held()?;
         self.look_again()?;
@@ -184,7 +184,7 @@ impl Contained {
         Ok(Workspace { base: base.into(), slash: like.slash.clone() })
     }
 
-    pub(crate) fn not_the_root(&self) -> Result<(), DeedError> {
+    pub(crate) fn refuse_root(&self) -> Result<(), DeedError> {
         if self.is_root() { Err(DeedError::Root) } else { Ok(()) }
     }
 
@@ -210,7 +210,7 @@ impl Contained {
     }
 
     fn missing_folders(&self, missing_dirs: usize) -> impl Iterator<Item = &OsStr> {
-        let names: Vec<&OsStr> = self.below().iter().collect();
+        let names: Vec<&OsStr> = self.relative().iter().collect();
         let last = names.len().saturating_sub(1);
         let first = last.saturating_sub(missing_dirs);
         names.into_iter().skip(first).take(last - first)

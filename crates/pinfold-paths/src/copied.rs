@@ -34,7 +34,7 @@ impl Copied {
     /// # Errors
     /// [`DeedError::Mount`] for a file of more than `most` bytes: as if it lay elsewhere, where a name is not given but
     /// content is copied. [`DeedError::Special`] for what is no file, and what opening answers.
-    pub fn of(path: &Path, most: u64) -> Result<Self, DeedError> {
+    pub fn read(path: &Path, most: u64) -> Result<Self, DeedError> {
         let file = sys::open_reading(CWD, path.as_os_str())?;
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type != FileType::RegularFile {
@@ -102,9 +102,9 @@ impl Contained {
         let there = (to.parent(), to.name());
         if gives_way {
             names_at_most(to.look_again()?.links, most_names)?;
-            sys::rename_over(staged.at(), there)?;
+            sys::rename_over(staged.name_in_folder(), there)?;
         } else {
-            sys::rename_new(staged.at(), there)?;
+            sys::rename_new(staged.name_in_folder(), there)?;
         }
         // It has its name. That another file came to stand here meanwhile takes nothing from that.
         let _ = self.remove();
@@ -113,7 +113,7 @@ impl Contained {
 
     /// Returns `true` if an existing entry here gives way to a file.
     fn gives_way(&self, overwrite: bool) -> Result<bool, DeedError> {
-        self.not_the_root()?;
+        self.refuse_root()?;
         if self.must_be_folder() {
             return Err(DeedError::NotAFolder);
         }

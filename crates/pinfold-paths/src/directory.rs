@@ -73,7 +73,7 @@ impl Directory {
     /// # Errors
     /// [`DeedError::Missing`], or what the system answers.
     pub fn kind(&self, name: &OsStr) -> Result<Kind, DeedError> {
-        Ok(Kind::of(&self.look(name)?))
+        Ok(Kind::from_look(&self.look(name)?))
     }
 
     pub(crate) fn look(&self, name: &OsStr) -> Result<Look, DeedError> {

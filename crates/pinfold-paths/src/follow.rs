@@ -141,7 +141,7 @@ pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result
 
 /// The names of the claim that lie below `base`.
 fn steps(spelling: &Spelling, base: &BaseFolder) -> VecDeque<WalkStep> {
-    let below = base.below(&spelling.path).unwrap_or(&spelling.path).as_os_str().as_bytes();
+    let below = base.relative(&spelling.path).unwrap_or(&spelling.path).as_os_str().as_bytes();
     let mut bytes = spelling.path.as_os_str().len() - below.len();
     let names = below.split(|byte| *byte == b'/').filter(|name| !name.is_empty());
     let step = |name: &[u8]| {
@@ -238,7 +238,7 @@ impl<'a> PathWalk<'a> {
     /// Opens the folder that the walk is in afresh.
     fn open_here(&self) -> Result<At<'a>, Lost> {
         let base = self.line.nearest(&self.real);
-        let below = base.below(&self.real).unwrap_or(Path::new(""));
+        let below = base.relative(&self.real).unwrap_or(Path::new(""));
         if below.as_os_str().is_empty() {
             return Ok(At::Base(base));
         }

@@ -31,7 +31,7 @@ impl Imagined {
             match Workspace::open(ambient, standing) {
                 Ok(standing_held) => {
                     let below = path.strip_prefix(standing).unwrap_or(Path::new(""));
-                    return Self::below(standing_held, below).ok_or_else(|| no_name(path));
+                    return Self::new(standing_held, below).ok_or_else(|| no_name(path));
                 }
                 Err(WorkspaceError::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
@@ -40,7 +40,7 @@ impl Imagined {
         Err(no_name(path))
     }
 
-    fn below(standing: Workspace, below: &Path) -> Option<Self> {
+    fn new(standing: Workspace, below: &Path) -> Option<Self> {
         let plain = below.components().all(|part| matches!(part, Component::Normal(_)));
         plain.then(|| Self { standing, below: below.components().collect() })
     }

@@ -199,8 +199,8 @@ impl Contained {
         overwrite: bool,
         most_names: Option<u64>,
     ) -> Result<(), DeedError> {
-        self.not_the_root()?;
-        to.not_the_root()?;
+        self.refuse_root()?;
+        to.refuse_root()?;
         self.look().ok_or(DeedError::Missing)?;
         let is_folder = self.kind() == Kind::Directory;
         if self.must_be_folder() && !is_folder {

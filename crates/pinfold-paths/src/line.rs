@@ -12,7 +12,7 @@ use crate::imagined::Imagined;
 use crate::resolve::{LastLink, Resolution, resolve};
 use crate::show::show;
 use crate::sys::Strategy;
-use crate::workspace::{BaseFolder, Workspace, below};
+use crate::workspace::{BaseFolder, Workspace, relative_to};
 
 /// The boundary between inside and outside, for one caller. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Root {
 
 impl Root {
     fn covers(&self, path: &Path) -> bool {
-        below(&self.path, path).is_some()
+        relative_to(&self.path, path).is_some()
     }
 
     /// Returns `true` if both were opened as one.
@@ -43,13 +43,13 @@ impl Root {
     }
 
     fn is_current(&self) -> bool {
-        let missing = self.by_name().iter().next();
+        let missing = self.missing_names().iter().next();
         self.workspace.stands_at_its_name() && missing.is_none_or(|name| self.workspace.lacks(name))
     }
 
     /// The names between the folder that is held and the place.
-    fn by_name(&self) -> &Path {
-        self.workspace.base.below(&self.path).unwrap_or(Path::new(""))
+    fn missing_names(&self) -> &Path {
+        self.workspace.base.relative(&self.path).unwrap_or(Path::new(""))
     }
 }
 
@@ -216,7 +216,7 @@ impl Line {
 
     /// Returns `true` if a missing folder counts as a folder: it is on the way to a folder of an imagined line.
     pub(crate) fn imagines(&self, missing: &Path) -> bool {
-        let on_the_way = |root: &Root| below(missing, &root.path).is_some();
+        let on_the_way = |root: &Root| relative_to(missing, &root.path).is_some();
         self.imagined && (on_the_way(&self.display) || self.roots.iter().any(on_the_way))
     }
 
@@ -228,7 +228,7 @@ impl Line {
     /// The deepest open folder on the way to `path`: where looking can begin.
     pub(crate) fn nearest(&self, path: &Path) -> &Arc<BaseFolder> {
         let open = self.roots.iter().chain([&self.display]).map(|root| &root.workspace.base);
-        let on_the_way = open.filter(|base| base.below(path).is_some());
+        let on_the_way = open.filter(|base| base.relative(path).is_some());
         on_the_way.max_by_key(|base| base.path().as_os_str().len()).unwrap_or_else(|| self.slash())
     }
 

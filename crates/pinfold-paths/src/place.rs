@@ -60,7 +60,7 @@ pub enum Special {
 }
 
 impl Kind {
-    pub(crate) fn of(look: &Look) -> Self {
+    pub(crate) fn from_look(look: &Look) -> Self {
         match look.file_type {
             FileType::RegularFile => {
                 Self::File { len: look.version.len(), links: look.links, mode: look.mode }
@@ -128,7 +128,7 @@ impl Place {
     pub fn kind(&self) -> Kind {
         match &self.seen {
             Sight::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
-            Sight::There(look) => Kind::of(look),
+            Sight::There(look) => Kind::from_look(look),
         }
     }
 
@@ -166,7 +166,7 @@ impl Place {
     /// The root itself, that is a place without a name of its own.
     #[must_use]
     pub fn is_root(&self) -> bool {
-        self.below().as_os_str().is_empty()
+        self.relative().as_os_str().is_empty()
     }
 
     /// Returns `true` if any folder on the way takes `A` and `a` for one name, so that guards must compare without case.
@@ -190,13 +190,13 @@ impl Place {
     }
 
     /// The plain names below the base.
-    pub(crate) fn below(&self) -> &Path {
-        self.base.below(self.real()).unwrap_or(Path::new(""))
+    pub(crate) fn relative(&self) -> &Path {
+        self.base.relative(self.real()).unwrap_or(Path::new(""))
     }
 
     /// The last name; `.` for the root itself.
     pub(crate) fn name(&self) -> &OsStr {
-        let below = self.below().as_os_str().as_bytes();
+        let below = self.relative().as_os_str().as_bytes();
         // By bytes, as the path is plain names with single slashes: taking components apart costs as much as a system call.
         match below.rsplit(|byte| *byte == b'/').next() {
             None | Some(b"") => OsStr::new("."),
@@ -218,7 +218,7 @@ impl Place {
             Sight::Missing { missing_dirs } => missing_dirs,
             Sight::There(_) => 0,
         };
-        let names: Vec<_> = self.below().iter().map(OsString::from).collect();
+        let names: Vec<_> = self.relative().iter().map(OsString::from).collect();
         let keep = names.len().saturating_sub(missing + 1);
         names.into_iter().take(keep).collect()
     }

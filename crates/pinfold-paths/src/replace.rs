@@ -61,7 +61,7 @@ impl Contained {
         }
         let folder = self.folder_for_new()?;
         let staged = Staged::write(folder.as_fd(), content, mode & PERMISSION_BITS)?;
-        sys::rename_new(staged.at(), (folder.as_fd(), self.name()))?;
+        sys::rename_new(staged.name_in_folder(), (folder.as_fd(), self.name()))?;
         staged.settle()
     }
 
@@ -135,9 +135,9 @@ impl Contained {
             return Err(DeedError::Changed);
         }
         let here = (self.parent(), self.name());
-        match sys::exchange(staged.at(), here) {
+        match sys::exchange(staged.name_in_folder(), here) {
             Ok(()) => {}
-            Err(Errno::INVAL | Errno::NOSYS) => return Ok(sys::rename_over(staged.at(), here)?),
+            Err(Errno::INVAL | Errno::NOSYS) => return Ok(sys::rename_over(staged.name_in_folder(), here)?),
             Err(Errno::NOENT) => return Err(DeedError::Changed),
             Err(errno) => return Err(errno.into()),
         }
@@ -145,7 +145,7 @@ impl Contained {
         if out.is_ok_and(|out| out.version.same_content(old.version) && out.file_type == old.file_type) {
             return Ok(());
         }
-        sys::exchange(staged.at(), here)?;
+        sys::exchange(staged.name_in_folder(), here)?;
         Err(DeedError::Changed)
     }
 }
@@ -194,7 +194,7 @@ impl<'a> Staged<'a> {
         Err(DeedError::Exists)
     }
 
-    pub(crate) fn at(&self) -> (BorrowedFd<'_>, &OsStr) {
+    pub(crate) fn name_in_folder(&self) -> (BorrowedFd<'_>, &OsStr) {
         (self.folder, &self.name)
     }
 

@@ -189,7 +189,7 @@ impl HeldObject {
 fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> Result<HeldObject, Errno> {
     let root = line.root_of(real);
     let base = root.map_or_else(|| line.slash(), |root| &root.workspace.base);
-    let (folder, first) = split(base.below(real).unwrap_or(Path::new("")), missing_dirs);
+    let (folder, first) = split(base.relative(real).unwrap_or(Path::new("")), missing_dirs);
     let parent = if folder.as_os_str().is_empty() {
         Parent::Base
     } else {

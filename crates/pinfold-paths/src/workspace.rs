@@ -64,15 +64,15 @@ impl BaseFolder {
     }
 
     /// Returns the part of `path` behind this folder's path.
-    pub(crate) fn below<'a>(&self, path: &'a Path) -> Option<&'a Path> {
-        below(&self.path, path)
+    pub(crate) fn relative<'a>(&self, path: &'a Path) -> Option<&'a Path> {
+        relative_to(&self.path, path)
     }
 }
 
 /// Returns the part of `path` behind `folder`; empty for the folder itself, `None` for a path elsewhere. Both are spelled plainly
 /// (single slashes, no `.` or `..`), so that comparing bytes up to a slash compares components: `/a/core-utils` is not
 /// below `/a/core`.
-pub(crate) fn below<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
+pub(crate) fn relative_to<'a>(folder: &Path, path: &'a Path) -> Option<&'a Path> {
     let (folder, path) = (folder.as_os_str().as_bytes(), path.as_os_str().as_bytes());
     let rest = path.strip_prefix(folder)?;
     let below = match (rest.first(), folder) {
@@ -198,7 +198,7 @@ mod tests {
         let core = temp.path().canonicalize().unwrap().join("core");
         std::fs::create_dir(&core).unwrap();
         let workspace = Workspace::open(&Ambient::claim(), &core).unwrap();
-        let below = |path: &str| workspace.base.below(Path::new(path)).map(Path::to_owned);
+        let below = |path: &str| workspace.base.relative(Path::new(path)).map(Path::to_owned);
         let core = core.to_str().unwrap();
         assert_eq!(below(core).unwrap(), Path::new(""));
         assert_eq!(below(&format!("{core}/x/y")).unwrap(), Path::new("x/y"));
@@ -207,8 +207,8 @@ mod tests {
         {
             assert_eq!(below(&elsewhere), None, "{elsewhere}");
         }
-        assert_eq!(workspace.slash.below(Path::new("/")).unwrap(), Path::new(""));
-        assert_eq!(workspace.slash.below(Path::new("/x/y")).unwrap(), Path::new("x/y"));
+        assert_eq!(workspace.slash.relative(Path::new("/")).unwrap(), Path::new(""));
+        assert_eq!(workspace.slash.relative(Path::new("/x/y")).unwrap(), Path::new("x/y"));
     }
 
     #[test]

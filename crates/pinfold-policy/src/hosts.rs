@@ -89,7 +89,7 @@ impl Hosts {
         let mut hosts = Self { allow: said.allow.clone(), deny: said.deny.clone(), ..Self::default() };
         for rule in rules {
             let Covers::Host(pattern) = rule.rule.covers() else { continue };
-            let value = HostRule::of_pattern(rule.rule.text(), pattern);
+            let value = HostRule::from_pattern(rule.rule.text(), pattern);
             let located = Located { value, source: rule.source.clone() };
             match rule.effect {
                 Effect::Allow => hosts.allow.push(located),

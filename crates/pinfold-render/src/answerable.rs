@@ -17,6 +17,19 @@ pub enum Answerable {
     NoToProcess,
 }
 
+impl Answerable {
+    /// The name of this answer in forms and JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::Session => "session",
+            Self::Always => "always",
+            Self::No => "no",
+            Self::NoToProcess => "process",
+        }
+    }
+}
+
 /// Returns the answers that a request offers, in the order in which they are shown. A request that is not shown whole gets no yes.
 pub fn offered(request: &Request, is_whole: bool) -> Vec<Answerable> {
     let standing = !request.immune;
@@ -38,6 +51,6 @@ fn is_of_process(request: &Request) -> bool {
 
 /// The answer that is marked before anything is chosen: no, for what cannot be undone or is asked about each time.
 /// Otherwise none is.
-pub fn at_rest(request: &Request) -> Option<Answerable> {
+pub fn default_answer(request: &Request) -> Option<Answerable> {
     (request.destructive || request.immune).then_some(Answerable::No)
 }

@@ -87,7 +87,7 @@ impl LineBreaks {
     pub fn shown(self, piece: Piece) -> Piece {
         match self {
             Self::Exact | Self::Lines => piece,
-            Self::Inline | Self::Prose => piece.on_one_line(),
+            Self::Inline | Self::Prose => piece.join_lines(),
         }
     }
 }

@@ -23,7 +23,7 @@ pub struct Body<'a> {
 
 impl<'a> Body<'a> {
     /// All that is to be read of a request.
-    pub fn of(request: &'a Request) -> Self {
+    pub fn new(request: &'a Request) -> Self {
         let length = length(request);
         if length > LONGEST {
             return Self::too_long(request, length);
@@ -122,12 +122,12 @@ fn act(act: &Act) -> Vec<Block<'_>> {
     blocks.extend(place("to", &act.path, act.real.as_deref()));
     blocks.extend(hunks(&act.hunks));
     blocks.extend(act.content.as_deref().map(|content| Block::inline("content", content)));
-    blocks.extend(below(act));
+    blocks.extend(descendants(act));
     blocks
 }
 
 /// Returns the blocks that belong to a place.
-fn below(act: &Act) -> Vec<Block<'_>> {
+fn descendants(act: &Act) -> Vec<Block<'_>> {
     if act.below == 0 {
         return Vec::new();
     }

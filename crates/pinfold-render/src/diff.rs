@@ -20,7 +20,7 @@ pub(crate) fn hunk(hunk: &Hunk) -> Vec<Block<'_>> {
     if hunk.all {
         blocks.push(note("wherever it occurs in the file"));
     }
-    let (before, after) = (TextLines::of(&hunk.before), TextLines::of(&hunk.after));
+    let (before, after) = (TextLines::new(&hunk.before), TextLines::new(&hunk.after));
     let deadline = Instant::now() + PATIENCE;
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &before.each, &after.each, Some(deadline));
     let mut shown = 0;
@@ -68,7 +68,7 @@ struct TextLines<'a> {
 }
 
 impl<'a> TextLines<'a> {
-    fn of(text: &'a str) -> Self {
+    fn new(text: &'a str) -> Self {
         let each: Vec<_> = text.split_inclusive('\n').collect();
         let mut starts = vec![0];
         starts.extend(each.iter().scan(0, |at, line| {

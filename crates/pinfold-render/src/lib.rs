@@ -29,7 +29,7 @@ mod body;
 mod diff;
 mod piece;
 
-pub use answerable::{Answerable, at_rest, offered};
+pub use answerable::{Answerable, default_answer, offered};
 pub use block::{Block, LineBreaks, Tone};
 pub use body::{Body, note, title};
 pub use piece::{Piece, visible};

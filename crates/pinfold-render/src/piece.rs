@@ -100,7 +100,7 @@ pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for piece in Piece::all(text) {
         // Writing to a text does not fail.
-        let _ = write!(shown, "{}", piece.on_one_line());
+        let _ = write!(shown, "{}", piece.join_lines());
     }
     shown
 }
@@ -108,7 +108,7 @@ pub fn visible(text: &str) -> String {
 impl Piece {
     /// As it is shown where a line does not end.
     #[must_use]
-    pub fn on_one_line(self) -> Self {
+    pub fn join_lines(self) -> Self {
         match self {
             Self::Breaks(count) => Self::Hidden('\n', count),
             Self::Plain(..) | Self::Tab | Self::Spaces(_) | Self::Hidden(..) => self,

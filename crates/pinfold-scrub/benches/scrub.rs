@@ -81,7 +81,7 @@ fn floor_memchr(bencher: Bencher<'_, '_>) {
 #[divan::bench]
 fn floor_aho_corasick(bencher: Bencher<'_, '_>) {
     let words: Vec<&str> =
-        Scrubber::default().kinds().iter().flat_map(pinfold_scrub::SecretKind::words).collect();
+        Scrubber::default().kinds().iter().flat_map(pinfold_scrub::SecretKind::keywords).collect();
     let automaton = aho_corasick::AhoCorasick::builder()
         .kind(Some(aho_corasick::AhoCorasickKind::DFA))
         .build(words)

@@ -22,7 +22,7 @@ impl Counts {
     }
 
     /// Returns the number of secrets of one kind.
-    pub fn of(&self, kind: &str) -> u64 {
+    pub fn get(&self, kind: &str) -> u64 {
         self.0.get(kind).copied().unwrap_or(0)
     }
 

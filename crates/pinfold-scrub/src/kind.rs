@@ -27,12 +27,12 @@ impl SecretKind {
     }
 
     /// A description in one clause.
-    pub fn about(&self) -> &'static str {
+    pub fn description(&self) -> &'static str {
         self.about
     }
 
     /// The words of which one has to be there for anything to be looked at.
-    pub fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
+    pub fn keywords(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.words.iter().chain(&self.names).copied()
     }
 

@@ -29,7 +29,7 @@ pub fn markers(text: &str) -> impl Iterator<Item = Marker<'_>> {
             let start = from + text.get(from..)?.find('[')?;
             from = start + 1;
             let rest = text.get(start..)?;
-            if let Here::Yes(len) = here(rest.as_bytes(), true) {
+            if let Here::Yes(len) = detect(rest.as_bytes(), true) {
                 from = start + len;
                 return Some(Marker { range: start..from, kind: rest.get(OPEN.len()..len - 1)? });
             }
@@ -47,7 +47,7 @@ pub(crate) enum Here {
 }
 
 /// Looks at the beginning of `rest`. Unless it is the `last` of the text, more may follow.
-pub(crate) fn here(rest: &[u8], last: bool) -> Here {
+pub(crate) fn detect(rest: &[u8], last: bool) -> Here {
     let unknown = if last { Here::No } else { Here::Unknown };
     if rest.len() < OPEN.len() {
         return if OPEN.starts_with(rest) { unknown } else { Here::No };
@@ -103,14 +103,14 @@ mod tests {
     fn a_marker_that_is_cut_is_not_known_until_the_rest_has_come() {
         let marker = b"[REDACTED:jwt]";
         for cut in 0..marker.len() {
-            assert_eq!(here(&marker[..cut], false), Here::Unknown, "{cut}");
-            assert_eq!(here(&marker[..cut], true), Here::No, "{cut}");
+            assert_eq!(detect(&marker[..cut], false), Here::Unknown, "{cut}");
+            assert_eq!(detect(&marker[..cut], true), Here::No, "{cut}");
         }
-        assert_eq!(here(marker, false), Here::Yes(marker.len()));
+        assert_eq!(detect(marker, false), Here::Yes(marker.len()));
         assert!(ends(marker) && !ends(b"REDACTED:jwt]") && !ends(b"[REDACTED:]"));
         assert!(is_inside(b"x[REDACTED:") && is_inside(b"[REDACTED:npm-"));
         assert!(!is_inside(b"[REDACTED:npm-token]") && !is_inside(b"[REDACTED:A") && !is_inside(b""));
         let long = format!("[REDACTED:{}", "a".repeat(LONGEST_KIND + 1));
-        assert_eq!(here(long.as_bytes(), false), Here::No);
+        assert_eq!(detect(long.as_bytes(), false), Here::No);
     }
 }

@@ -196,7 +196,7 @@ impl Run {
         let rest = text.from(self.at);
         for (offset, byte) in rest.iter().enumerate() {
             if *byte == b'[' {
-                match marker::here(rest.get(offset..).unwrap_or_default(), text.last) {
+                match marker::detect(rest.get(offset..).unwrap_or_default(), text.last) {
                     // What has ended is told one byte late.
                     Here::Yes(_) if automaton.is_complete(self.state) => return ScanOutcome::Ended,
                     Here::Yes(_) => {

@@ -116,9 +116,9 @@ impl Scan {
                 MatchStep::Enters if self.is_told(id, run) => return false,
                 MatchStep::Enters if self.runs.iter().any(|(earlier, _)| *earlier == id) => return true,
                 MatchStep::Enters => run.enter(),
-                MatchStep::Grows(range) => self.tell(id, range, run),
+                MatchStep::Grows(range) => self.report(id, range, run),
                 MatchStep::Ends(range) => {
-                    self.tell(id, range, run);
+                    self.report(id, range, run);
                     return false;
                 }
             }
@@ -131,7 +131,7 @@ impl Scan {
         told.is_some_and(|told| told.contains(&run.word) || run.secret().is_some_and(|at| told.contains(&at)))
     }
 
-    fn tell(&mut self, id: FormId, range: Range<usize>, run: &Run) {
+    fn report(&mut self, id: FormId, range: Range<usize>, run: &Run) {
         let start = run.secret().unwrap_or(range.start);
         self.told.insert(id, start..range.end);
         self.spans.push(SecretSpan { goes_on: range.start > start, kind: id.0, range });

@@ -68,7 +68,7 @@ fn every_kind_is_whole_and_has_examples_of_both_sorts() {
     let examples = examples();
     for kind in &table.kinds {
         assert!(
-            !kind.about.is_empty() && !kind.forms.is_empty() && kind.words().count() > 0,
+            !kind.about.is_empty() && !kind.forms.is_empty() && kind.keywords().count() > 0,
             "{}",
             kind.name
         );
@@ -104,7 +104,7 @@ fn every_pattern_compiles_small_and_takes_no_empty_text() {
 fn no_word_reaches_into_a_marker_and_no_lead_looks_ahead() {
     let table = Table::new(DATA).expect("the data can be read");
     for kind in &table.kinds {
-        assert!(kind.words().all(|word| !word.contains(['[', ']'])), "{}", kind.name);
+        assert!(kind.keywords().all(|word| !word.contains(['[', ']'])), "{}", kind.name);
         let leads = kind.forms.iter().filter_map(|form| form.lead);
         assert!(leads.clone().all(|lead| !lead.contains(r"\b") && !lead.ends_with('$')), "{}", kind.name);
     }
@@ -119,7 +119,7 @@ fn the_page_tells_every_kind() {
     let (front, behind) = page.split_once(MARK).expect("the page has a mark");
     let mut table = String::from("\n| kind | what it is |\n| --- | --- |\n");
     for kind in Scrubber::default().kinds() {
-        let _ = writeln!(table, "| `{}` | {} |", kind.name(), kind.about());
+        let _ = writeln!(table, "| `{}` | {} |", kind.name(), kind.description());
     }
     if std::env::var_os("PINFOLD_BLESS").is_some() {
         std::fs::write(&file, format!("{front}{MARK}{table}")).expect("the page can be written");

@@ -189,7 +189,7 @@ fn a_stream_gives_what_is_certain() {
     assert_eq!(stream.held_back(), 28);
     assert_eq!(stream.push(b"8347Ae178B4a"), b"", "it may be longer yet");
     assert_eq!(stream.push(b"\n"), b"[REDACTED:github-token]\n");
-    assert_eq!(stream.take_found().of("github-token"), 1);
+    assert_eq!(stream.take_found().get("github-token"), 1);
     assert_eq!(stream.finish(), b"");
 }
 

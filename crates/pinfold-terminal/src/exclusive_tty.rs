@@ -117,8 +117,8 @@ impl DialogSurface for ExclusiveTty {
         self.ears.renew();
     }
 
-    fn heard_until(&self) -> Option<Instant> {
-        self.ears.heard_until()
+    fn delivered_until(&self) -> Option<Instant> {
+        self.ears.delivered_until()
     }
 }
 

@@ -134,7 +134,7 @@ impl KeyInput {
     }
 
     /// The moment up to which all that was typed has been told.
-    pub(crate) fn heard_until(&self) -> Option<Instant> {
+    pub(crate) fn delivered_until(&self) -> Option<Instant> {
         self.empty_at.filter(|_| self.events.is_empty() && self.begun.is_empty())
     }
 
@@ -146,7 +146,7 @@ impl KeyInput {
     ) -> io::Result<Option<SurfaceEvent>> {
         let end = source.now() + timeout;
         loop {
-            if let Some(event) = self.told(source)? {
+            if let Some(event) = self.take_event(source)? {
                 return Ok(Some(event));
             }
             let now = source.now();
@@ -160,12 +160,12 @@ impl KeyInput {
             }
             self.empty_at = Some(now);
             if now >= end {
-                return self.told(source);
+                return self.take_event(source);
             }
         }
     }
 
-    fn told(&mut self, source: &dyn KeySource) -> io::Result<Option<SurfaceEvent>> {
+    fn take_event(&mut self, source: &dyn KeySource) -> io::Result<Option<SurfaceEvent>> {
         if let Some(event) = self.ready(source)? {
             return Ok(Some(event));
         }

@@ -80,20 +80,20 @@ pub(crate) struct TerminalModes {
 
 impl TerminalModes {
     /// Takes notice of a piece of output.
-    pub(crate) fn hear(&mut self, piece: OutputPiece<'_>) {
+    pub(crate) fn feed(&mut self, piece: OutputPiece<'_>) {
         match piece {
             OutputPiece::Text(text) => {
                 if let Some(at) = memchr::memrchr2(0x0e, 0x0f, text) {
                     self.shifted = text.get(at) == Some(&0x0e);
                 }
             }
-            OutputPiece::Escape(text) => self.hear_escape(text),
-            OutputPiece::Control(text) => self.hear_control(&Control::parse(text)),
+            OutputPiece::Escape(text) => self.feed_escape(text),
+            OutputPiece::Control(text) => self.feed_control(&Control::parse(text)),
             OutputPiece::String(_) => {}
         }
     }
 
-    fn hear_escape(&mut self, text: &[u8]) {
+    fn feed_escape(&mut self, text: &[u8]) {
         match text {
             [_, b'c'] => *self = Self::default(),
             [_, b'='] => self.set(KEYPAD, true),
@@ -107,7 +107,7 @@ impl TerminalModes {
         }
     }
 
-    fn hear_control(&mut self, control: &Control) {
+    fn feed_control(&mut self, control: &Control) {
         let first = control.number(0);
         match (control.prefix, control.middle, control.last) {
             (Some(b'?'), None, b'h' | b'l') => {

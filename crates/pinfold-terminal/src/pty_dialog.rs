@@ -206,7 +206,7 @@ impl DialogSurface for PtyDialog {
         self.shared.give_early(bytes);
     }
 
-    fn heard_until(&self) -> Option<Instant> {
-        self.ears.heard_until()
+    fn delivered_until(&self) -> Option<Instant> {
+        self.ears.delivered_until()
     }
 }

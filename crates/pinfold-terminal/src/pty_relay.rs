@@ -164,7 +164,7 @@ impl PtyRelay {
 
     /// Does what is wished.
     fn follow(&mut self) -> Result<Next, Gone> {
-        let PendingIo { dialog, stopping, finishing, resized, continued, early } = self.wishes();
+        let PendingIo { dialog, stopping, finishing, resized, continued, early } = self.pending_io();
         self.input.extend(self.track.as_typed(&early));
         if resized {
             self.resize();
@@ -193,7 +193,7 @@ impl PtyRelay {
     }
 
     /// Returns the possible input and output.
-    fn wishes(&self) -> PendingIo {
+    fn pending_io(&self) -> PendingIo {
         let mut state = self.shared.state();
         PendingIo {
             dialog: state.dialog,
@@ -208,7 +208,7 @@ impl PtyRelay {
     fn stand(&mut self, standing: RelayPhase) {
         self.standing = standing;
         self.shared.person.set_aside(standing == RelayPhase::Held);
-        self.shared.tell(|state| state.standing = standing);
+        self.shared.update(|state| state.standing = standing);
     }
 
     /// Gives the terminal to a dialog, at a good moment or after a while.
@@ -242,7 +242,7 @@ impl PtyRelay {
         self.nudge();
         self.stand(RelayPhase::Running);
         let held = std::mem::take(&mut self.held);
-        self.hear(&held);
+        self.feed(&held);
         Ok(())
     }
 
@@ -261,12 +261,12 @@ impl PtyRelay {
     fn unpark(&mut self, dialog: bool) -> Result<(), Gone> {
         if dialog {
             // Before it can be read.
-            self.shared.tell(|state| state.disturbed = true);
+            self.shared.update(|state| state.disturbed = true);
         }
         self.look_in_front()?;
         if dialog && self.in_front {
             if self.shared.keep_others_out().is_err() {
-                self.shared.tell(|state| state.spoilt = true);
+                self.shared.update(|state| state.spoilt = true);
             }
             self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
             self.stand(RelayPhase::Held);
@@ -282,7 +282,7 @@ impl PtyRelay {
     /// Raw from here on.
     fn come_to_front(&mut self) {
         self.in_front = self.shared.person.make_raw().is_ok();
-        self.tell_front();
+        self.publish_front();
     }
 
     /// As it was, from here on.
@@ -292,7 +292,7 @@ impl PtyRelay {
         }
         self.shared.person.forget();
         self.in_front = false;
-        self.tell_front();
+        self.publish_front();
     }
 
     /// Looks who has the foreground, after another process may have had it.
@@ -305,8 +305,8 @@ impl PtyRelay {
         Ok(())
     }
 
-    fn tell_front(&self) {
-        self.shared.tell(|state| state.in_background = !self.in_front);
+    fn publish_front(&self) {
+        self.shared.update(|state| state.in_background = !self.in_front);
     }
 
     fn resize(&mut self) {
@@ -438,7 +438,7 @@ impl PtyRelay {
                     nudge.extend(Instant::now());
                 }
                 if self.standing == RelayPhase::Running {
-                    self.hear(came);
+                    self.feed(came);
                 } else {
                     self.held.extend(came);
                 }
@@ -449,14 +449,14 @@ impl PtyRelay {
         }
     }
 
-    fn hear(&mut self, mut bytes: &[u8]) {
+    fn feed(&mut self, mut bytes: &[u8]) {
         while self.dropping && !bytes.is_empty() {
             let (one, rest) = bytes.split_at(1);
-            self.track.hear(one);
+            self.track.feed(one);
             self.dropping = self.track.unfinished() > 0;
             bytes = rest;
         }
-        self.track.hear(bytes);
+        self.track.feed(bytes);
         self.output.extend_from_slice(bytes);
     }
 
@@ -508,6 +508,6 @@ impl Drop for PtyRelay {
     fn drop(&mut self) {
         self.leave_front();
         self.shared.person.set_aside(false);
-        self.shared.tell(|state| state.standing = RelayPhase::Ended);
+        self.shared.update(|state| state.standing = RelayPhase::Ended);
     }
 }

@@ -122,7 +122,7 @@ impl RelayShared {
     }
 
     /// The relay tells something.
-    pub(crate) fn tell(&self, tell: impl FnOnce(&mut PtyRelayState)) {
+    pub(crate) fn update(&self, tell: impl FnOnce(&mut PtyRelayState)) {
         tell(&mut self.state());
         self.changed.notify_all();
     }

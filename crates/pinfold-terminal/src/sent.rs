@@ -56,7 +56,7 @@ mod tests {
             ("\x1b[?1h", b"a\x1bOA\x1b[1;5Cy\r\x1b[A\x1bOH\xff\x1b"),
         ] {
             let mut modes = TerminalModes::default();
-            Scanner::default().scan(switched.as_bytes(), &mut |piece| modes.hear(piece));
+            Scanner::default().scan(switched.as_bytes(), &mut |piece| modes.feed(piece));
             assert_eq!(as_sent(typed, &modes), sent, "{switched:?}");
         }
     }

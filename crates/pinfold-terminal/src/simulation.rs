@@ -33,12 +33,12 @@ impl Random {
     }
 
     /// From `low` up to and including `high`.
-    fn between(&mut self, low: u64, high: u64) -> u64 {
+    fn next_in(&mut self, low: u64, high: u64) -> u64 {
         low + self.next() % (high - low + 1)
     }
 
     fn ms(&mut self, low: u64, high: u64) -> Duration {
-        Duration::from_millis(self.between(low, high))
+        Duration::from_millis(self.next_in(low, high))
     }
 
     fn one_in(&mut self, count: u64) -> bool {
@@ -46,7 +46,7 @@ impl Random {
     }
 
     fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
-        list[usize::try_from(self.between(0, list.len() as u64 - 1)).unwrap()]
+        list[usize::try_from(self.next_in(0, list.len() as u64 - 1)).unwrap()]
     }
 }
 
@@ -182,8 +182,8 @@ impl DialogSurface for Virtual {
         self.world.now()
     }
 
-    fn heard_until(&self) -> Option<Instant> {
-        self.ears.heard_until()
+    fn delivered_until(&self) -> Option<Instant> {
+        self.ears.delivered_until()
     }
 }
 
@@ -270,9 +270,9 @@ struct Typist {
 impl Typist {
     fn new(seed: u64) -> Self {
         let mut random = Random(seed);
-        let low = random.between(40, 180);
-        let key = (low, random.between(low, 250));
-        let word = (random.between(200, 900), random.between(900, 1500));
+        let low = random.next_in(40, 180);
+        let key = (low, random.next_in(low, 250));
+        let word = (random.next_in(200, 900), random.next_in(900, 1500));
         Self { random, key, word, at: Duration::ZERO, script: Script::new() }
     }
 
@@ -295,9 +295,9 @@ impl Typist {
 
     /// Some words, keys, pastes and ends of lines.
     fn flow(&mut self) {
-        for _ in 0..self.random.between(4, 18) {
+        for _ in 0..self.random.next_in(4, 18) {
             let word = self.random.pick(&WORDS);
-            match self.random.between(0, 19) {
+            match self.random.next_in(0, 19) {
                 0 => {
                     let text = format!("\x1b[200~{word}\r{word}\x1b[201~");
                     self.press(text.as_bytes());
@@ -305,7 +305,7 @@ impl Typist {
                 // In one read, as over a slow line or by a program.
                 1 => self.press(format!("{word} y\r").as_bytes()),
                 2 | 3 => {
-                    for _ in 0..self.random.between(1, 4) {
+                    for _ in 0..self.random.next_in(1, 4) {
                         let key = self.random.pick(&KEYS);
                         self.press(key);
                     }
@@ -333,7 +333,7 @@ impl Typist {
     /// Types an answer as it is meant: its first key is not before `from`. Returns what is to come of it.
     fn answer(&mut self, from: Duration, request: &Request) -> Choice {
         let answers = answers(request);
-        let chosen = usize::try_from(self.random.between(0, answers.len() as u64 - 1)).unwrap();
+        let chosen = usize::try_from(self.random.next_in(0, answers.len() as u64 - 1)).unwrap();
         let (keys, choice) = &answers[chosen];
         self.at = self.at.max(from);
         for key in *keys {

@@ -41,7 +41,7 @@ pub trait DialogSurface: io::Write {
     }
 
     /// The moment up to which all that was typed has come as an event; `None` when that is not known.
-    fn heard_until(&self) -> Option<Instant>;
+    fn delivered_until(&self) -> Option<Instant>;
 }
 
 /// Size of a terminal.

@@ -28,7 +28,7 @@ impl VtState {
     }
 
     /// Takes notice of what the terminal is going to be told.
-    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let Self { scanner, modes, picture, size } = self;
         scanner.scan(bytes, &mut |piece| note(modes, picture, *size, piece));
     }
@@ -130,9 +130,9 @@ fn note(
     let was = modes.is_alternate();
     if let (true, OutputPiece::Text(_), Some(picture)) = (was, piece, picture.as_mut()) {
         picture.draw(piece, modes);
-        return modes.hear(piece);
+        return modes.feed(piece);
     }
-    modes.hear(piece);
+    modes.feed(piece);
     let is = modes.is_alternate();
     if !was && !is {
         return;

@@ -333,7 +333,7 @@ impl DialogSurface for Script {
         self.now
     }
 
-    fn heard_until(&self) -> Option<Instant> {
+    fn delivered_until(&self) -> Option<Instant> {
         Some(self.now)
     }
 

@@ -50,9 +50,11 @@ fn fulfil(screen: &mut Screen, items: &mut Vec<PermissionItem>, wish: ScreenActi
         ScreenAction::Remove(item) => {
             items.retain(|other| other.number != item.number);
             screen.set_items(items.clone());
-            screen.tell(&format!("removed {} {}", item.word, item.text));
+            screen.set_notice(&format!("removed {} {}", item.word, item.text));
         }
-        ScreenAction::Test(call) if call.starts_with("nothing") => screen.tell("there is no tool `nothing`"),
+        ScreenAction::Test(call) if call.starts_with("nothing") => {
+            screen.set_notice("there is no tool `nothing`")
+        }
         ScreenAction::Test(call) => {
             screen.answer(vec![
                 ("call", call),

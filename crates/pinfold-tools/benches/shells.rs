@@ -33,7 +33,7 @@ fn bash_true(bencher: Bencher) {
     let mut plan = Plan::for_folder(root.canonicalize().unwrap());
     let mut options = ShellOptions::new(temp.path());
     options.request.environment = vec![("PATH".into(), "/usr/bin:/bin".into())];
-    plan.shells = Some(Arc::new(Shells::of_plan(&plan, options).unwrap()));
+    plan.shells = Some(Arc::new(Shells::from_plan(&plan, options).unwrap()));
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
     let raw = RawCall::new("Bash", json!({"command": "true"}));
     bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, Ended::Done));

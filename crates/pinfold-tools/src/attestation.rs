@@ -77,7 +77,7 @@ impl Attestation {
 
     /// Asks the supervisor of the run that this process is inside. `None` outside every run, inside one without a
     /// supervisor that watches, and where the kernel cannot hold a call (before Linux 5.19).
-    pub fn of_this_run() -> Option<Self> {
+    pub fn receive() -> Option<Self> {
         if !is_filtered(&fs::read_to_string("/proc/self/status").ok()?) {
             return None;
         }
@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn a_name_that_the_kernel_never_grants_is_not_granted() {
         // Whatever runs this test, no supervisor of ours stands above it, or it says so.
-        if Attestation::of_this_run().is_none() {
+        if Attestation::receive().is_none() {
             assert!(asked(&nonce().unwrap()).is_none());
         }
     }

@@ -24,14 +24,14 @@
 //! # Features
 //! | feature (all by default) | brings |
 //! | --- | --- |
-//! | `shell` | the tools of the Bash family, each command in a sandbox: `Shells`, `SandboxEscalations`, `within` |
+//! | `shell` | the tools of the Bash family, each command in a sandbox: `Shells`, `SandboxEscalations`, `restrict_to_boundary` |
 //! | `web` | `WebFetch`: `Web` |
 //! | `idna`, `yaml` | those of [`pinfold`] |
 //!
 //! Without them the file tools are left. [`tools`] lists what a build has; a call of another tool is refused.
 //!
 //! # Vocabulary
-//! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`within`],
+//! [`call`], [`ToolRequest`], [`HookedSession`], [`Reply`], [`tools`], [`Shells`], [`Web`], [`Scrubbing`], [`restrict_to_boundary`],
 //! [`SandboxEscalations`],
 //! [`Attestation`].
 //!
@@ -86,7 +86,7 @@ pub use {
     escalations::SandboxEscalations,
     shell::{ShellOptions, Shells, ShellsError},
     temporary::{Purpose, TemporaryDirectory},
-    within::within,
+    within::restrict_to_boundary,
 };
 
 /// A call for the tools: a request to the gate, and how its reply is prepared.
@@ -163,7 +163,7 @@ fn carry_out(
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),
     };
     if let Some(permitted) = permitted {
-        let feedback = session.after(&permitted, reply.ended == Ended::Done, &reply.structured);
+        let feedback = session.post_tool_use(&permitted, reply.ended == Ended::Done, &reply.structured);
         context.extend(feedback.blocked);
         context.extend(feedback.context);
         stop = stop.or(feedback.stop);

@@ -70,7 +70,7 @@ pub(crate) fn change(notebook: &str, change: &CellChange<'_>) -> Result<String, 
     let cells: Vec<&RawValue> = serde_json::from_str(list)
         .map_err(|error| CannotChange(format!("the cells are not a list: {error}")))?;
     let found = find(&cells, change)?;
-    let style = Style::of(notebook);
+    let style = Style::detect(notebook);
     let (from, to, new) = match (change.mode, found) {
         (CellMode::Replace, Some(index)) => {
             let cell = cell_at(&cells, index)?;
@@ -253,7 +253,7 @@ struct Style {
 
 impl Style {
     /// Looks at the first indented line.
-    fn of(notebook: &str) -> Self {
+    fn detect(notebook: &str) -> Self {
         let blanks = |line: &str| line.chars().take_while(|c| matches!(c, ' ' | '\t')).collect::<String>();
         let first = notebook.lines().skip(1).map(blanks).find(|blanks| !blanks.is_empty());
         Self { indent: first }
@@ -293,7 +293,7 @@ mod tests {
 
     const NOTEBOOK: &str = "{\n \"cells\": [\n  {\n   \"cell_type\": \"markdown\",\n   \"id\": \"intro\",\n   \"metadata\": {},\n   \"source\": [\n    \"# T\\u00eft\\n\",\n    \"x\"\n   ]\n  },\n  {\n   \"cell_type\": \"code\",\n   \"execution_count\": 3,\n   \"id\": \"c1\",\n   \"metadata\": {\"n\": 1.0e5},\n   \"outputs\": [{\"text\": \"3\"}],\n   \"source\": \"1+2\"\n  }\n ],\n \"metadata\": {\"a\":  1},\n \"nbformat\": 4,\n \"nbformat_minor\": 5\n}\n";
 
-    fn with(mode: CellMode) -> CellChange<'static> {
+    fn cell_change(mode: CellMode) -> CellChange<'static> {
         CellChange { mode, cell_id: None, cell_number: None, source: Some("a\nb"), cell_type: None }
     }
 
@@ -304,7 +304,7 @@ mod tests {
     #[test]
     fn replacing_changes_one_cell_and_no_other_byte() {
         let changed =
-            change(NOTEBOOK, &CellChange { cell_id: Some("c1"), ..with(CellMode::Replace) }).unwrap();
+            change(NOTEBOOK, &CellChange { cell_id: Some("c1"), ..cell_change(CellMode::Replace) }).unwrap();
         let cell = &cells(&changed)[1];
         assert_eq!(cell["source"], "a\nb");
         assert_eq!((&cell["outputs"], &cell["execution_count"]), (&json!([]), &Value::Null));
@@ -317,7 +317,7 @@ mod tests {
     #[test]
     fn a_list_of_lines_stays_a_list_in_the_layout_of_the_notebook() {
         let changed =
-            change(NOTEBOOK, &CellChange { cell_number: Some(0), ..with(CellMode::Replace) }).unwrap();
+            change(NOTEBOOK, &CellChange { cell_number: Some(0), ..cell_change(CellMode::Replace) }).unwrap();
         assert!(changed.contains("   \"source\": [\n    \"a\\n\",\n    \"b\"\n   ]\n  },\n"), "{changed}");
     }
 
@@ -327,12 +327,12 @@ mod tests {
             let insert = CellChange {
                 cell_number: insert_after,
                 cell_type: Some(CellType::Code),
-                ..with(CellMode::Insert)
+                ..cell_change(CellMode::Insert)
             };
             let inserted = change(NOTEBOOK, &insert).unwrap();
             assert_eq!(cells(&inserted)[position]["source"], json!(["a\n", "b"]));
             assert_eq!(cells(&inserted)[position]["id"], "cell-2");
-            let delete = CellChange { cell_number: Some(position as u64), ..with(CellMode::Delete) };
+            let delete = CellChange { cell_number: Some(position as u64), ..cell_change(CellMode::Delete) };
             assert_eq!(change(&inserted, &delete).unwrap(), NOTEBOOK);
         }
     }
@@ -342,10 +342,11 @@ mod tests {
         let mut notebook = NOTEBOOK.to_owned();
         for _ in 0..2 {
             notebook =
-                change(&notebook, &CellChange { cell_number: Some(0), ..with(CellMode::Delete) }).unwrap();
+                change(&notebook, &CellChange { cell_number: Some(0), ..cell_change(CellMode::Delete) })
+                    .unwrap();
         }
         assert!(cells(&notebook).is_empty());
-        let insert = CellChange { cell_type: Some(CellType::Markdown), ..with(CellMode::Insert) };
+        let insert = CellChange { cell_type: Some(CellType::Markdown), ..cell_change(CellMode::Insert) };
         assert_eq!(cells(&change(&notebook, &insert).unwrap()).len(), 1);
         assert_eq!(cells(&change("{\"cells\":[],\"nbformat\":4}", &insert).unwrap()).len(), 1);
     }
@@ -353,15 +354,17 @@ mod tests {
     #[test]
     fn what_cannot_be_meant_is_said() {
         let no = |notebook: &str, c: CellChange<'_>| change(notebook, &c).unwrap_err().0;
-        assert!(no(NOTEBOOK, with(CellMode::Replace)).contains("cell_id"));
+        assert!(no(NOTEBOOK, cell_change(CellMode::Replace)).contains("cell_id"));
         assert!(
-            no(NOTEBOOK, CellChange { cell_id: Some("none"), ..with(CellMode::Delete) }).contains("`none`")
+            no(NOTEBOOK, CellChange { cell_id: Some("none"), ..cell_change(CellMode::Delete) })
+                .contains("`none`")
         );
         assert!(
-            no(NOTEBOOK, CellChange { cell_number: Some(9), ..with(CellMode::Delete) }).contains("has 2")
+            no(NOTEBOOK, CellChange { cell_number: Some(9), ..cell_change(CellMode::Delete) })
+                .contains("has 2")
         );
-        assert!(no(NOTEBOOK, with(CellMode::Insert)).contains("cell_type"));
-        assert!(no("[]", with(CellMode::Insert)).contains("not a JSON object"));
-        assert!(no("{}", with(CellMode::Insert)).contains("no cells"));
+        assert!(no(NOTEBOOK, cell_change(CellMode::Insert)).contains("cell_type"));
+        assert!(no("[]", cell_change(CellMode::Insert)).contains("not a JSON object"));
+        assert!(no("{}", cell_change(CellMode::Insert)).contains("no cells"));
     }
 }

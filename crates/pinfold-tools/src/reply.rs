@@ -34,7 +34,7 @@ pub enum Ended {
 
 impl Ended {
     /// The end in a word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Done => "done",
             Self::Refused => "refused",
@@ -65,14 +65,14 @@ pub enum Content {
 impl Reply {
     /// A no of the gate.
     pub fn refused(refusal: &Refusal) -> Self {
-        Self::no(Ended::Refused, refusal)
+        Self::from_refusal(Ended::Refused, refusal)
     }
 
     pub(crate) fn failed(failure: Failure, tool: &str) -> Self {
-        Self::no(Ended::Failed, &failure.into_refusal(tool))
+        Self::from_refusal(Ended::Failed, &failure.into_refusal(tool))
     }
 
-    fn no(ended: Ended, refusal: &Refusal) -> Self {
+    fn from_refusal(ended: Ended, refusal: &Refusal) -> Self {
         let structured =
             serde_json::to_value(refusal).unwrap_or_else(|_| json!({"message": refusal.message}));
         Self { ended, content: vec![Content::Text { text: refusal.message.clone() }], structured, stop: None }
@@ -137,7 +137,7 @@ impl Done {
         }
     }
 
-    pub(crate) fn without(self, found: Counts) -> Self {
+    pub(crate) fn with_redactions(self, found: Counts) -> Self {
         Self { found, ..self }
     }
 

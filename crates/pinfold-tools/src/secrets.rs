@@ -83,7 +83,7 @@ impl Scrubbing {
             found = in_data;
         }
         if !found.is_empty() {
-            reply.content.push(Content::Text { text: told(&found) });
+            reply.content.push(Content::Text { text: redaction_note(&found) });
             if let Value::Object(fields) = &mut reply.structured {
                 fields.insert("redacted".into(), serde_json::to_value(&found).unwrap_or_default());
             }
@@ -194,7 +194,7 @@ impl<R: Read> Read for Scrubbed<R> {
 }
 
 /// The words about what is not shown.
-fn told(found: &Counts) -> String {
+fn redaction_note(found: &Counts) -> String {
     format!(
         "[secrets are not shown: {found}. REDACTED stands in their place; the places themselves are unchanged]"
     )

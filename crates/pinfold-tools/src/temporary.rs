@@ -49,7 +49,7 @@ impl TemporaryDirectory {
     pub fn new(homes: &[PathBuf], purpose: Purpose) -> io::Result<Self> {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
         for home in homes {
-            match Self::below(home, purpose) {
+            match Self::create_in(home, purpose) {
                 Ok(made) => return Ok(made),
                 Err(error) => last = error,
             }
@@ -57,7 +57,7 @@ impl TemporaryDirectory {
         Err(last)
     }
 
-    fn below(home: &Path, purpose: Purpose) -> io::Result<Self> {
+    fn create_in(home: &Path, purpose: Purpose) -> io::Result<Self> {
         let Some(own) = own_directory(home) else {
             // Another user has that name, which does no harm but that nothing is cleared up.
             let path = Builder::new().prefix("pinfold-").tempdir_in(home)?.keep();

@@ -8,7 +8,7 @@ use pinfold_boundary::Boundary;
 /// and whether anything may be changed come from there.
 ///
 /// Its folder has to be that of the boundary.
-pub fn within(plan: Plan, boundary: &Boundary) -> Plan {
+pub fn restrict_to_boundary(plan: Plan, boundary: &Boundary) -> Plan {
     let places = boundary.granted().iter().skip(1).chain(boundary.named());
     let access = if boundary.is_read_only() { Access::ReadOnly } else { plan.access };
     plan.with_also_writable(places.cloned()).with_guards(boundary.guards()).with_access(access)

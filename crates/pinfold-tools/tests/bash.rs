@@ -399,7 +399,7 @@ fn no_argument_of_a_call_says_where_it_runs_or_what_holds_it() {
 #[test]
 fn shells_of_another_folder_are_not_taken() {
     let (bed, other) = (ShellBed::new(), ShellBed::new());
-    let shells = Arc::new(Shells::of_plan(&other.plan(), other.options()).unwrap());
+    let shells = Arc::new(Shells::from_plan(&other.plan(), other.options()).unwrap());
     let plan = bed.plan().with_shells(shells);
     let opened = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()));
     assert!(matches!(opened, Err(SessionError::ShellsElsewhere(folder)) if folder == other.root));

@@ -47,7 +47,7 @@ fn usual() -> Record {
     Record {
         id: Some(17),
         tool: "Edit".into(),
-        ..Record::of_session(
+        ..Record::for_session(
             &Arc::from("call-0123456789"),
             &Arc::from("main"),
             AuditEvent::Decision(Box::new(told)),

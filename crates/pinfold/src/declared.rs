@@ -65,7 +65,7 @@ pub(crate) fn path_no(
 
 /// The no of the declared scopes to what the words of a command line name, with the word. Each place is looked at
 /// and let go: what a shell opens is held by the kernel.
-pub(crate) fn words_no(
+pub(crate) fn denial_text(
     declared: &Declared,
     tool: ScopedTool<'_>,
     audit: &Audit,
@@ -142,14 +142,14 @@ fn look(
     pattern: Option<&str>,
 ) -> Option<DeclaredNo> {
     let touched = match resolution {
-        Resolution::Contained(place) => there(place, operation),
-        Resolution::Outside(place) => there(place, operation),
+        Resolution::Contained(place) => touched_place(place, operation),
+        Resolution::Outside(place) => touched_place(place, operation),
         Resolution::Unresolved(lost) => lost_at(lost, operation),
     };
     declared.path_no(tool, &Touched { touch, pattern, ..touched })
 }
 
-fn there(place: &Place, operation: Operation) -> Touched<'_> {
+fn touched_place(place: &Place, operation: Operation) -> Touched<'_> {
     Touched {
         operation,
         asked: place.asked(),

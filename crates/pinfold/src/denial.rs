@@ -108,14 +108,14 @@ pub struct Denial {
     /// The prospect of another attempt.
     pub retry: Retry,
     /// The number of times, where it happened more than once.
-    #[serde(default = "once", skip_serializing_if = "is_once")]
+    #[serde(default = "once_default", skip_serializing_if = "is_once")]
     pub times: u64,
     /// For the person alone: what could be added so that it passes, from the narrowest to the widest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to_allow: Vec<String>,
 }
 
-fn once() -> u64 {
+fn once_default() -> u64 {
     1
 }
 

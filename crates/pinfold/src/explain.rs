@@ -47,7 +47,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::UnknownHost => "no rule allows this host",
         Reason::HostAllowed(_) => "a rule allows the host",
         Reason::HostDenied(_) => "a rule denies the host",
-        Reason::NearAddress(near) => near.why(),
+        Reason::NearAddress(near) => near.reason(),
         Reason::BareAddress => "it is an address without a name",
         Reason::UnusualPort(_) => "it is a port at which hosts are not usually reached",
         Reason::BashNotAllowed => "shells are off in this session",
@@ -180,28 +180,28 @@ impl<'a> Explainer<'a> {
             | Reason::GuardedWrite(_)
             | Reason::GuardedRead(_)
             | Reason::OtherNames(_)
-            | Reason::OtherMount => self.by_rule(entry, "an allow rule that names the place"),
+            | Reason::OtherMount => self.describe_rule(entry, "an allow rule that names the place"),
             Reason::UnknownHost if self.names_no_host(entry.part) => {
                 format!("an allow rule, such as `{}`", shortened(self.call.name()))
             }
-            Reason::UnknownHost => self.by_host(entry),
+            Reason::UnknownHost => self.describe_host(entry),
             Reason::Barred(_) | Reason::MayBeDenied(_) => {
                 "write it without that, so that a rule can be about it".to_owned()
             }
             Reason::Mode(_) if entry.opinion.decision == Decision::Allow => {
-                self.by_rule(entry, "a deny or ask rule")
+                self.describe_rule(entry, "a deny or ask rule")
             }
             Reason::OnlyReads | Reason::HeldByTheKernel | Reason::DecidedElsewhere => {
-                self.by_rule(entry, "a deny or ask rule")
+                self.describe_rule(entry, "a deny or ask rule")
             }
-            Reason::Mode(_) => self.by_rule(entry, "an allow rule"),
+            Reason::Mode(_) => self.describe_rule(entry, "an allow rule"),
             Reason::ShellNotHeld => "run it on a machine that can hold a shell".to_owned(),
             Reason::NothingToJudge => "call with something to do".to_owned(),
         }
     }
 
     /// A rule that would be about the part.
-    fn by_rule(&self, entry: &TrailEntry, which: &str) -> String {
+    fn describe_rule(&self, entry: &TrailEntry, which: &str) -> String {
         let rule = match entry.part {
             PartId::Path(i) => {
                 self.facts.paths.get(i).map(|fact| format!("{}(/{})", self.call.name(), path(fact)))
@@ -218,7 +218,7 @@ impl<'a> Explainer<'a> {
     }
 
     /// An entry of the list of hosts that would be about the part.
-    fn by_host(&self, entry: &TrailEntry) -> String {
+    fn describe_host(&self, entry: &TrailEntry) -> String {
         let host = match entry.part {
             PartId::Host(i) => self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()),
             PartId::Path(_) | PartId::Command(_) | PartId::Shell | PartId::Tool => None,

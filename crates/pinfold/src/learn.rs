@@ -91,7 +91,7 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
     let (mut wanted, mut refused, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
         if group.no {
-            let all = SeenCall::by_each(sessions, &group.call);
+            let all = SeenCall::judge_each(sessions, &group.call);
             refused.extend(all.filter(|seen| seen.considered.verdict.decision != Decision::Allow));
         }
         if group.names.is_empty() {
@@ -186,7 +186,7 @@ struct SeenCall<'a> {
 
 impl<'a> SeenCall<'a> {
     /// As each of the sessions sees it.
-    fn by_each(sessions: &'a [Session], call: &RawCall) -> impl Iterator<Item = Self> {
+    fn judge_each(sessions: &'a [Session], call: &RawCall) -> impl Iterator<Item = Self> {
         let seen = move |(at, session): (usize, &'a Session)| {
             let considered = session.check(call).ok()?;
             Some(Self { session, at, call: call.clone(), considered })
@@ -233,7 +233,7 @@ struct Width {
 impl<'a> WantedRule<'a> {
     /// `Ok(None)`: nothing is asked any more.
     fn from_group(sessions: &'a [Session], group: &CallGroup) -> Result<Option<Self>, String> {
-        let mut seen = SeenCall::by_each(sessions, &group.call);
+        let mut seen = SeenCall::judge_each(sessions, &group.call);
         let Some(seen) = seen.find(|seen| seen.considered.verdict.decision != Decision::Allow) else {
             return Ok(None);
         };

@@ -9,7 +9,7 @@ use pinfold_policy::{
     ToolCall, ToolName,
 };
 
-use crate::declared::{path_no, words_no};
+use crate::declared::{denial_text, path_no};
 use crate::session::Shared;
 use crate::supposed::{counts_in_a_scope, expand_own_home};
 
@@ -63,7 +63,7 @@ impl ScopeCheck<'_> {
         }
         let no = declared.tool_no(tool).map(DeclaredHit::of_all);
         no.or_else(|| {
-            let (no, word) = words_no(declared, tool, &audit(), &self.shared.bounds.line)?;
+            let (no, word) = denial_text(declared, tool, &audit(), &self.shared.bounds.line)?;
             Some(DeclaredHit { no, word })
         })
     }

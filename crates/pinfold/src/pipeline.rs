@@ -55,7 +55,7 @@ pub struct Decided {
     pub stop: Option<String>,
     /// A hook wants the agent to try another way at once.
     pub retry: bool,
-    /// The call as it was permitted, where hooks have to be told how it ended ([`Session::after`]).
+    /// The call as it was permitted, where hooks have to be told how it ended ([`Session::post_tool_use`]).
     pub permitted: Option<PermittedCall>,
     /// The last answer, where an approver was asked.
     pub answered: Option<Answer>,
@@ -109,7 +109,7 @@ impl Session {
         let mut request = request.into();
         let hint = request.hint.take();
         let mut pipeline = Pipeline::new(self, request);
-        let word = pipeline.word_before();
+        let word = pipeline.pre_tool_use_word();
         let ruling = pipeline.submit(strictest([word, hint]));
         pipeline.finish(ruling)
     }
@@ -213,8 +213,8 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Hooks before the call is judged.
-    pub(crate) fn word_before(&mut self) -> Option<HookWord> {
-        self.hooked_mut().and_then(HookedCall::word_before)
+    pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
+        self.hooked_mut().and_then(HookedCall::pre_tool_use_word)
     }
 
     /// Survey, judge, rule and record, after hooks have spoken.
@@ -399,7 +399,7 @@ impl Pipeline<'_> {
             (Some(true) | None, Some(input)) => {
                 hooked.rewrite(input, None);
                 // What was said before was about another input.
-                let word = hooked.word_before();
+                let word = hooked.pre_tool_use_word();
                 let ruling = self.submit(word);
                 match (yes, &ruling) {
                     (Some(true), Ruling::Question(anew)) => {
@@ -504,7 +504,9 @@ impl Session {
         if let Err(failed) = self.write_rules(&rules, *file) {
             self.record_not_written(question, &rules, &failed);
             if let Some(asking) = &self.shared().consent.asking {
-                asking.approver.tell(&question.request, &format!("the rule was not written: {failed}"));
+                asking
+                    .approver
+                    .show_message(&question.request, &format!("the rule was not written: {failed}"));
             }
         }
     }

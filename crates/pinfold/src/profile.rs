@@ -100,13 +100,13 @@ impl Profile {
         let tools = object
             .get("tools")
             .ok_or_else(|| bad("`tools` is missing".to_owned(), "write `tools: {}` for none"))?;
-        let scopes = ToolScopes::parse(tools).map_err(|e| in_section(shown, &e))?;
+        let scopes = ToolScopes::parse(tools).map_err(|e| profile_error(shown, &e))?;
         let source = Source { layer: Layer::User, file: Some(shown.into()), at: None };
         Ok(Self { name: name.to_owned(), scopes, source })
     }
 }
 
-fn in_section(shown: &str, bad: &BadScope) -> ProfileError {
+fn profile_error(shown: &str, bad: &BadScope) -> ProfileError {
     ProfileError::new(shown, bad.to_string(), bad.hint.clone())
 }
 

@@ -163,7 +163,7 @@ pub(crate) struct RefusedPath<'a> {
 impl RefusedPath<'_> {
     /// Writes the refusal. `approvable`: a person could still allow the call.
     pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
-        let words = self.words(reason);
+        let words = self.describe(reason);
         let writes = self.operation.writes();
         Refusal {
             code: words.code,
@@ -186,13 +186,13 @@ impl RefusedPath<'_> {
     }
 
     #[expect(clippy::too_many_lines, reason = "a table: one entry for each reason")]
-    fn words(&self, reason: &Reason) -> Words {
+    fn describe(&self, reason: &Reason) -> Words {
         let shown = self.shown;
         let line = self.line;
         match reason {
             Reason::OutOfScope => Words::new(
                 RefusalCode::OutOfScope,
-                format!("{shown} is outside this scope ({line}). {}", self.instead()),
+                format!("{shown} is outside this scope ({line}). {}", self.scope_hint()),
                 "a write outside the scope of this agent",
                 "finish what is inside the scope and report this change in your summary",
             ),
@@ -252,14 +252,14 @@ impl RefusedPath<'_> {
                 &hit.why,
                 self.hint(),
             )
-            .by(&hit.pattern),
+            .with_guard(&hit.pattern),
             Reason::GuardedRead(hit) => Words::new(
                 RefusalCode::RequiresApproval,
                 format!("{shown} is guarded against reading ({}): {}. {}", hit.pattern, hit.why, self.ask()),
                 &hit.why,
                 self.hint(),
             )
-            .by(&hit.pattern),
+            .with_guard(&hit.pattern),
             Reason::OtherNames(names) => Words::new(
                 RefusalCode::RequiresApproval,
                 format!(
@@ -291,7 +291,7 @@ impl RefusedPath<'_> {
                 "create the folder, or name one that is there",
             ),
             Reason::Declared(hit) => Words::declared(&format!("`{shown}`"), &hit.no),
-            other => words_of_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
+            other => describe_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
         }
     }
 
@@ -300,7 +300,7 @@ impl RefusedPath<'_> {
     }
 
     /// The hint for a place outside a scope that no answer opens.
-    fn instead(&self) -> &'static str {
+    fn scope_hint(&self) -> &'static str {
         match self.principal {
             Principal::Main => "Leave it as it is, and report it in your summary.",
             Principal::Subagent(_) => "Defer it to the parent in your summary.",
@@ -324,7 +324,7 @@ fn ask(principal: &Principal) -> &'static str {
 }
 
 /// The words for reasons that can be about any part of a call. `subject` names the part.
-fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'static str) -> Words {
+fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'static str) -> Words {
     let approval = |why: String| {
         Words::new(
             RefusalCode::RequiresApproval,
@@ -340,15 +340,16 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
     };
     match reason {
         Reason::DenyRule(rule) => {
-            denied(format!("the rule {} denies it", rule.rule), "Find another way, or do without it").of(rule)
+            denied(format!("the rule {} denies it", rule.rule), "Find another way, or do without it")
+                .with_rule(rule)
         }
         Reason::AskRule(rule) => {
-            approval(format!("the rule {} wants a person to be asked", rule.rule)).of(rule)
+            approval(format!("the rule {} wants a person to be asked", rule.rule)).with_rule(rule)
         }
         Reason::MayBeDenied(rule) => {
             let why = "a part of it is known only by running it, and a rule may deny that".to_owned();
             match rule {
-                Some(rule) => approval(why).of(rule),
+                Some(rule) => approval(why).with_rule(rule),
                 None => approval(why),
             }
         }
@@ -358,7 +359,7 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
         ),
-        Reason::Hook(word) if word.is_doubt() => approval(word.reason.clone()).by_hook(&word.by),
+        Reason::Hook(word) if word.is_doubt() => approval(word.reason.clone()).with_hook(&word.by),
         Reason::Hook(word) => match word.decision {
             Decision::Deny => {
                 denied(format!("a hook denies it: {}", word.reason), "Find another way, or do without it")
@@ -367,9 +368,9 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
                 approval(format!("a hook wants a person to be asked: {}", word.reason))
             }
         }
-        .by_hook(&word.by),
+        .with_hook(&word.by),
         Reason::Safeguard(safeguard) => {
-            approval(format!("it {}", safeguard.about)).by_safeguard(safeguard.id)
+            approval(format!("it {}", safeguard.about)).with_safeguard(safeguard.id)
         }
         Reason::Barred(bar) => approval(format!("{}, so no rule can allow it", bar.why)),
         Reason::Mode(Mode::DontAsk) => denied(
@@ -383,10 +384,10 @@ fn words_of_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         Reason::UnknownHost => approval("no rule allows this host".to_owned()),
         Reason::HostDenied(rule) => {
             let why = format!("the rule `{}` denies it", rule.value);
-            denied(why, "Find another way, or do without it").of_host(rule)
+            denied(why, "Find another way, or do without it").with_host_rule(rule)
         }
         Reason::NearAddress(near) => denied(
-            format!("{}, and no rule names it", near.why()),
+            format!("{}, and no rule names it", near.reason()),
             "Do without it, and tell the person what is needed there",
         ),
         Reason::BareAddress => approval("it is an address without a name".to_owned()),
@@ -427,23 +428,23 @@ impl Words {
         Self { rule: Some(no.list.clone()), source: Some(no.source.to_string()), ..words }
     }
 
-    fn of(self, rule: &SourcedRule) -> Self {
+    fn with_rule(self, rule: &SourcedRule) -> Self {
         Self { rule: Some(rule.rule.text().to_owned()), source: Some(rule.source.to_string()), ..self }
     }
 
-    fn of_host(self, rule: &Located<HostRule>) -> Self {
+    fn with_host_rule(self, rule: &Located<HostRule>) -> Self {
         Self { rule: Some(rule.value.to_string()), source: Some(rule.source.to_string()), ..self }
     }
 
-    fn by_hook(self, by: &str) -> Self {
+    fn with_hook(self, by: &str) -> Self {
         Self { source: Some(by.to_owned()), ..self }
     }
 
-    fn by_safeguard(self, id: &str) -> Self {
+    fn with_safeguard(self, id: &str) -> Self {
         Self { rule: Some(id.to_owned()), source: Some("built-in safeguards".to_owned()), ..self }
     }
 
-    fn by(self, guard: &str) -> Self {
+    fn with_guard(self, guard: &str) -> Self {
         Self { rule: Some(guard.to_owned()), source: Some("built-in guards".to_owned()), ..self }
     }
 }
@@ -469,7 +470,7 @@ impl Refusal {
             Principal::Main => "tell the person what you need and why, or find another way",
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         };
-        let words = words_of_any(subject, reason, ask(principal), hint);
+        let words = describe_any(subject, reason, ask(principal), hint);
         let scope = if let Reason::Declared(scope) = reason { Some(scope) } else { None };
         Self {
             code: words.code,

@@ -36,7 +36,7 @@ impl<'a> RefusalWriter<'a> {
             PartId::Command(_) | PartId::Shell | PartId::Host(_) | PartId::Tool => None,
         };
         if let Some(fact) = fact {
-            return self.about(fact).refusal(reason, approvable);
+            return self.refused_path(fact).refusal(reason, approvable);
         }
         let subject = self.subject(entry.part);
         let refusal =
@@ -78,7 +78,7 @@ impl<'a> RefusalWriter<'a> {
         }
     }
 
-    fn about<'b>(&'b self, fact: &'b PathFact) -> RefusedPath<'b> {
+    fn refused_path<'b>(&'b self, fact: &'b PathFact) -> RefusedPath<'b> {
         let shared = self.shared;
         RefusedPath {
             tool: self.tool,

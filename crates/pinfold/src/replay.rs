@@ -102,7 +102,7 @@ pub enum NotAgain {
 
 impl NotAgain {
     /// A short name for counting.
-    pub fn word(&self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::NotWhole(_) => "not-whole",
             Self::NoFolder => "no-folder",
@@ -154,8 +154,10 @@ impl Replay {
     /// [`NotAgain`].
     pub fn judge(&mut self, call: &RecordedCall) -> Result<Again, NotAgain> {
         let line = self.line(call)?;
-        let answer =
-            self.service.answer_after(line.as_bytes(), word(&call.judged)).map_err(|bad| unjudged(&bad))?;
+        let answer = self
+            .service
+            .answer_after(line.as_bytes(), recorded_hook_word(&call.judged))
+            .map_err(|bad| unjudged(&bad))?;
         self.compare(call, answer)
     }
 
@@ -172,7 +174,7 @@ impl Replay {
     /// [`NotAgain`].
     pub fn judge_with_offer(&mut self, call: &RecordedCall) -> Result<(Again, Offer), NotAgain> {
         let line = self.line(call)?;
-        let judged = self.service.answer_with_offer(line.as_bytes(), word(&call.judged));
+        let judged = self.service.answer_with_offer(line.as_bytes(), recorded_hook_word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;
         Ok((self.compare(call, answer)?, offer))
     }
@@ -309,7 +311,7 @@ fn after_grants(answer: &CheckAnswer) -> bool {
 }
 
 /// The word of hooks then.
-fn word(was: &DecisionEvent) -> Option<HookWord> {
+fn recorded_hook_word(was: &DecisionEvent) -> Option<HookWord> {
     let RecordedHook { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
     let decision = decisions.into_iter().find(|known| known.word() == *decision)?;

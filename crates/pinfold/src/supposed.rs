@@ -83,7 +83,7 @@ fn stands(found: &Resolution) -> Stands {
     let place: &Place = match found {
         Resolution::Contained(place) => place,
         Resolution::Outside(place) => place,
-        Resolution::Unresolved(lost) => return without_a_place(lost.why),
+        Resolution::Unresolved(lost) => return no_place(lost.why),
     };
     match place.kind() {
         Kind::Missing { missing_dirs: 0 } => {
@@ -95,7 +95,7 @@ fn stands(found: &Resolution) -> Stands {
     }
 }
 
-fn without_a_place(why: Why) -> Stands {
+fn no_place(why: Why) -> Stands {
     match why {
         Why::Empty
         | Why::Nul

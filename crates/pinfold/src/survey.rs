@@ -169,7 +169,7 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
         // What the line makes by then is there when it is read.
         let resolution = shared.bounds.line.resolve(
             start,
-            &paths::PathClaim::new(without_dots(&start.join(written))),
+            &paths::PathClaim::new(strip_dots(&start.join(written))),
             LastLink::Follow,
         );
         fact.guarded = place(&resolution).and_then(|place| guarded::find_at(shared, place, fact.operation));
@@ -187,7 +187,7 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
 }
 
 /// A path in which each `..` takes back the name in front of it.
-fn without_dots(path: &Path) -> PathBuf {
+fn strip_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

@@ -221,7 +221,7 @@ impl ReadTarget {
     /// The text of a file elsewhere that says how to walk here (`.gitignore` of a folder above), when it is a small
     /// one.
     pub fn walking_rules(&self, path: &Path) -> Option<String> {
-        let place = self.elsewhere(path)?;
+        let place = self.resolve_other(path)?;
         let mut text = String::new();
         let file = place.open_file().ok()?;
         file.take(LONGEST_RULES).read_to_string(&mut text).ok()?;
@@ -230,11 +230,11 @@ impl ReadTarget {
 
     /// Returns true if anything stands at a place elsewhere.
     pub fn stands(&self, path: &Path) -> bool {
-        self.elsewhere(path).is_some_and(|place| !matches!(place.kind(), Kind::Missing { .. }))
+        self.resolve_other(path).is_some_and(|place| !matches!(place.kind(), Kind::Missing { .. }))
     }
 
     /// Reads range over everything, so that looking beside the target needs no further word.
-    fn elsewhere(&self, path: &Path) -> Option<HeldTarget> {
+    fn resolve_other(&self, path: &Path) -> Option<HeldTarget> {
         match self.shared.bounds.line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow) {
             Resolution::Contained(place) => Some(HeldTarget::Inside(place)),
             Resolution::Outside(place) => Some(HeldTarget::Outside(place)),

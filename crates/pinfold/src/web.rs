@@ -8,5 +8,5 @@ use std::sync::Arc;
 /// the tool that performs the call finds it again in the targets of the permit.
 pub trait WebHost: Any + Debug + Send + Sync {
     /// The same for an agent below: it keeps nothing of this one's, and what it fetches is counted by itself.
-    fn below(&self) -> Arc<dyn WebHost>;
+    fn fork(&self) -> Arc<dyn WebHost>;
 }

@@ -125,7 +125,7 @@ fn a_project_is_believed_once_it_is_trusted_as_it_is() {
     bed.write("project/.pinfold/agents/maker.md", text);
     assert!(!bed.find().get("maker").unwrap().trusted);
 
-    let widening = Widening::of(&Ambient::claim(), &bed.locations()).unwrap();
+    let widening = Widening::scan(&Ambient::claim(), &bed.locations()).unwrap();
     assert_eq!(
         widening.what,
         [
@@ -159,7 +159,7 @@ fn the_mode_of_a_definition_reaches_commands() {
         (chosen, "mode: explore\n", BashMode::Ask),
     ] {
         let definition = parsed(&format!("---\nname: worker\n{mode}---\n")).unwrap();
-        let child = open(policy).below(below("worker", "sub", Some(&definition))).unwrap();
+        let child = open(policy).new_child(below("worker", "sub", Some(&definition))).unwrap();
         assert_eq!(child.plan().policy.bash, expected, "{mode}");
     }
 }
@@ -191,18 +191,18 @@ fn a_definition_that_leads_out_of_the_project_is_not_read() {
 fn what_begins_below_writes_in_its_folder_and_nowhere_else() {
     let bed = Bed::new();
     let main = bed.session(Mode::AcceptEdits, &[]);
-    let child = main.below(below("worker", "sub", None)).unwrap().begin(None).unwrap();
+    let child = main.new_child(below("worker", "sub", None)).unwrap().begin(None).unwrap();
     assert_eq!(write(&main, "other/a.txt"), "permit", "the control");
     assert_eq!(write(&child, "sub/a.txt"), "permit");
     assert_eq!(write(&child, "other/a.txt"), "OutOfScope");
     assert_eq!(write(&child, "sub/../other/a.txt"), "OutOfScope");
     assert_eq!(child.interaction(), Interaction::Headless);
 
-    let grandchild = child.below(below("worker", "sub/deep", None)).unwrap().begin(None).unwrap();
+    let grandchild = child.new_child(below("worker", "sub/deep", None)).unwrap().begin(None).unwrap();
     assert_eq!(write(&grandchild, "sub/deep/a.txt"), "permit");
     assert_eq!(write(&grandchild, "sub/a.txt"), "OutOfScope");
     for folder in ["other", "/", "..", "sub/../other", "missing"] {
-        assert!(child.below(below("worker", folder, None)).is_err(), "{folder}");
+        assert!(child.new_child(below("worker", folder, None)).is_err(), "{folder}");
     }
 }
 
@@ -210,11 +210,11 @@ fn what_begins_below_writes_in_its_folder_and_nowhere_else() {
 fn a_folder_that_became_a_link_is_no_folder_inside() {
     let bed = Bed::new();
     let main = bed.session(Mode::AcceptEdits, &[]);
-    let child = main.below(below("worker", "sub", None)).unwrap();
+    let child = main.new_child(below("worker", "sub", None)).unwrap();
     let sub = bed.top.path().join("project/sub");
     fs::rename(&sub, bed.top.path().join("project/moved")).unwrap();
     std::os::unix::fs::symlink(bed.top.path().join("config"), &sub).unwrap();
-    assert!(main.below(below("worker", "sub", None)).is_err());
+    assert!(main.new_child(below("worker", "sub", None)).is_err());
     // The folder that was looked at is held: what is written goes there, wherever it is now.
     let child = child.begin(None).unwrap();
     let call = RawCall::new("Write", json!({"file_path": "sub/a.txt", "content": "x"}));
@@ -234,7 +234,7 @@ fn deny_rules_and_lists_are_inherited_and_what_allows_is_not() {
     let rules =
         [(Deny, "Edit(**/*.lock)"), (Allow, "WebFetch"), (Allow, "Agent"), (Ask, "Read(**/notes.md)")];
     let main = bed.session(Mode::AcceptEdits, &rules);
-    let child = main.below(below("worker", "sub", None)).unwrap().begin(None).unwrap();
+    let child = main.new_child(below("worker", "sub", None)).unwrap().begin(None).unwrap();
     let agent = || json!({"name": "x", "folder": "sub/deep", "task": "t"});
     assert_eq!(write(&child, "sub/a.lock"), "Denied");
     assert_eq!(ruled(&main, "run_agent", agent()), "permit", "the control");
@@ -244,13 +244,13 @@ fn deny_rules_and_lists_are_inherited_and_what_allows_is_not() {
     let list = |text: &str| Definition { trusted: true, ..parsed(text).unwrap() };
     let narrow = list("---\nname: narrow\nallow_tools: [Agent, \"Write(**/a.txt)\"]\n---\n");
     let wide = list("---\nname: wide\nmode: bypassPermissions\nallow_tools: [Write, Delete]\n---\n");
-    let narrow = main.below(below("narrow", "sub", Some(&narrow))).unwrap().begin(None).unwrap();
+    let narrow = main.new_child(below("narrow", "sub", Some(&narrow))).unwrap().begin(None).unwrap();
     assert_eq!(write(&narrow, "sub/a.txt"), "permit");
     assert_eq!(write(&narrow, "sub/b.txt"), "Denied");
-    let alone = main.below(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
+    let alone = main.new_child(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
     assert_eq!(write(&alone, "sub/b.txt"), "permit", "the control");
     assert_eq!(alone.policy().mode, Mode::AcceptEdits, "no looser than the one above");
-    let beneath = narrow.below(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
+    let beneath = narrow.new_child(below("wide", "sub", Some(&wide))).unwrap().begin(None).unwrap();
     assert_eq!(write(&beneath, "sub/b.txt"), "Denied", "the list above holds too");
 }
 
@@ -261,8 +261,8 @@ fn a_definition_that_nobody_trusts_takes_away_and_gives_nothing() {
     let mine = Definition { trusted: true, ..parsed(text).unwrap() };
     let theirs = parsed(text).unwrap();
     let main = bed.session(Mode::AcceptEdits, &[]);
-    let trusted = main.below(below("a", "sub", Some(&mine))).unwrap().begin(None).unwrap();
-    let untrusted = main.below(below("a", "sub", Some(&theirs))).unwrap().begin(None).unwrap();
+    let trusted = main.new_child(below("a", "sub", Some(&mine))).unwrap().begin(None).unwrap();
+    let untrusted = main.new_child(below("a", "sub", Some(&theirs))).unwrap().begin(None).unwrap();
     assert_eq!(write(&trusted, "sub/a"), "permit", "the control");
     assert_eq!(write(&untrusted, "sub/a"), "Denied");
     for session in [&trusted, &untrusted] {
@@ -279,9 +279,9 @@ fn what_changes_for_a_session_changes_for_those_that_began_below_it() {
         ..parsed("---\nname: own\nallow_tools: [Write]\ndeny_tools: [\"Edit(own.txt)\"]\n---\n").unwrap()
     };
     let main = bed.session(Mode::AcceptEdits, &[]);
-    let narrowed = main.below(below("late", "other", None)).unwrap();
-    let child = main.below(below("own", "sub", Some(&definition))).unwrap().begin(None).unwrap();
-    let deep = child.below(below("deep", "sub/deep", None)).unwrap().begin(None).unwrap();
+    let narrowed = main.new_child(below("late", "other", None)).unwrap();
+    let child = main.new_child(below("own", "sub", Some(&definition))).unwrap().begin(None).unwrap();
+    let deep = child.new_child(below("deep", "sub/deep", None)).unwrap().begin(None).unwrap();
     let all = |expected: &str, name: &str| {
         assert_eq!(write(&child, &format!("sub/{name}")), expected, "{name}");
         assert_eq!(write(&deep, &format!("sub/deep/{name}")), expected, "{name}");
@@ -325,7 +325,7 @@ fn rules_that_change_while_agents_begin_hold_for_each_of_them() {
                 main.set_policy(Arc::clone(&last));
             }
         });
-        let begin = || main.below(below("x", "sub", None)).unwrap().begin(None).unwrap();
+        let begin = || main.new_child(below("x", "sub", None)).unwrap().begin(None).unwrap();
         let begins = move || (0..20).map(|_| begin()).collect::<Vec<_>>();
         let threads: Vec<_> = (0..3).map(|_| scope.spawn(begins)).collect();
         changes.join().unwrap();

@@ -44,7 +44,7 @@ impl Says {
 }
 
 impl Hooks for Says {
-    fn before(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
         self.note("before", call);
         let mut waiting = self.before.lock().unwrap();
         let mut said =
@@ -55,18 +55,18 @@ impl Hooks for Says {
         said
     }
 
-    fn on_question(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
         assert!(request.id.ends_with(&format!(":{}", call.id)), "one number: {} {}", request.id, call.id);
         self.note("question", call);
         self.on_question.clone()
     }
 
-    fn refused(&self, call: &HookCall<'_>, _: &Refusal) -> bool {
+    fn permission_denied(&self, call: &HookCall<'_>, _: &Refusal) -> bool {
         self.note("refused", call);
         self.retry
     }
 
-    fn after(&self, call: &HookCall<'_>, done: bool, _: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, _: &Value) -> Afterwards {
         self.note(if done { "done" } else { "failed" }, call);
         self.afterwards.clone()
     }
@@ -202,7 +202,7 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
     let bed = bed(rewritten("npm test", None), |plan| with_rules(plan, &[(Effect::Allow, "Bash(npm test)")]));
     let Decided { outcome, permitted, .. } = bed.session.decide(&bash("make"));
     assert!(outcome.is_ok());
-    let said = bed.session.after(&permitted.unwrap(), true, &json!({}));
+    let said = bed.session.post_tool_use(&permitted.unwrap(), true, &json!({}));
     assert_eq!(said, Afterwards::default());
     assert_eq!(
         bed.hooks.asked(),
@@ -403,20 +403,20 @@ fn who_wants_the_agent_to_stop_stops_the_call_too() {
 struct Condition(RuleSet, Mutex<Vec<bool>>);
 
 impl Hooks for Condition {
-    fn before(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
         self.1.lock().unwrap().push((call.touches)(&self.0));
         Before::default()
     }
 
-    fn on_question(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
         OnQuestion::default()
     }
 
-    fn refused(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
+    fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
 
-    fn after(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
         Afterwards::default()
     }
 

@@ -27,7 +27,11 @@ const CHILD: &str = "PINFOLD_TEST_APPENDS";
 
 fn record(session: &str, ms: u64) -> Record {
     let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
-    Record { id: Some(ms), tool: "Write".into(), ..Record::of_session(&session.into(), &"main".into(), kind) }
+    Record {
+        id: Some(ms),
+        tool: "Write".into(),
+        ..Record::for_session(&session.into(), &"main".into(), kind)
+    }
 }
 
 /// No test by itself: what the others start.
@@ -158,7 +162,7 @@ fn whoever_looks_while_others_write_and_put_aside_sees_a_whole_chain() {
     let folder = tempfile::tempdir().unwrap();
     let mut children: Vec<Child> =
         (0..3).map(|i| start(folder.path(), 8 << 10, u64::MAX, &format!("w{i}"))).collect();
-    let (mut reader, mut seen, mut looks) = (LogReader::of_record(&Ambient::claim(), folder.path()), 0, 0);
+    let (mut reader, mut seen, mut looks) = (LogReader::open_record(&Ambient::claim(), folder.path()), 0, 0);
     while files(folder.path()).unwrap().len() < 60 {
         // One of them is stopped in the middle now and then, and another goes on.
         if looks % 16 == 7 {
@@ -170,7 +174,7 @@ fn whoever_looks_while_others_write_and_put_aside_sees_a_whole_chain() {
         looks += 1;
         verified(folder.path());
         reader
-            .each(|read| match read {
+            .for_each(|read| match read {
                 Read::Line(..) => {
                     seen += 1;
                     Ok::<(), std::io::Error>(())
@@ -188,7 +192,7 @@ fn whoever_looks_while_others_write_and_put_aside_sees_a_whole_chain() {
         rest += 1;
         Ok::<(), std::io::Error>(())
     };
-    reader.each(count).unwrap();
+    reader.for_each(count).unwrap();
     assert!(looks > 1);
     // Nothing was read twice, and nothing passed over but what was left unfinished.
     let found = verified(folder.path());

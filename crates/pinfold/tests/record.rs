@@ -54,7 +54,7 @@ impl Approver for Says {
 }
 
 impl Hooks for Says {
-    fn before(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
         let word = |decision| HookWord {
             decision,
             reason: self.0.clone(),
@@ -70,15 +70,15 @@ impl Hooks for Says {
         Before { word, ..Before::default() }
     }
 
-    fn on_question(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
         OnQuestion::default()
     }
 
-    fn refused(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
+    fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
 
-    fn after(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
         Afterwards::default()
     }
 
@@ -313,9 +313,9 @@ fn schema() -> jsonschema::Validator {
 /// Every line of a record, none of which is damaged.
 fn lines(directory: &Path) -> Vec<(String, Value)> {
     let mut lines = Vec::new();
-    let mut reader = LogReader::of_record(&Ambient::claim(), directory);
+    let mut reader = LogReader::open_record(&Ambient::claim(), directory);
     reader
-        .each(|read| match read {
+        .for_each(|read| match read {
             Read::Line(line, text) => {
                 lines.push((line.event.as_str().to_owned(), serde_json::from_str(text).unwrap()));
                 Ok::<(), std::io::Error>(())
@@ -387,12 +387,12 @@ fn every_line_is_as_the_published_schema_says() {
         let ledger = Ledger::open(&Ambient::claim(), bed.directory(), limits).unwrap();
         let session: Arc<str> = kept_text(words).into();
         for kind in of_runs(words) {
-            ledger.append(&Record::of_session(&session, &session, kind)).unwrap();
+            ledger.append(&Record::for_session(&session, &session, kind)).unwrap();
         }
         let current = bed.directory().join("record.jsonl");
         let half = std::fs::read(&current).unwrap();
         std::fs::write(&current, [half.as_slice(), b"{\"v\":2,"].concat()).unwrap();
-        ledger.append(&Record::of_session(&session, &session, AuditEvent::End(Box::default()))).unwrap();
+        ledger.append(&Record::for_session(&session, &session, AuditEvent::End(Box::default()))).unwrap();
         for (kind, line) in lines(&bed.directory()) {
             let wrong: Vec<String> =
                 schema.iter_errors(&line).map(|e| format!("{}: {e}", e.instance_path())).collect();

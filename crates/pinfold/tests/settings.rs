@@ -83,7 +83,7 @@ impl Bed {
     }
 
     fn trust(&self) {
-        let widening = Widening::of(&Ambient::claim(), &self.locations).unwrap();
+        let widening = Widening::scan(&Ambient::claim(), &self.locations).unwrap();
         Trust::grant(&Ambient::claim(), &self.locations, &widening).unwrap();
     }
 
@@ -237,7 +237,7 @@ fn a_shared_file_widens_once_it_is_trusted_as_it_is() {
     let ignored = bed.load().unwrap().merged.ignored;
     assert!(ignored.iter().all(|ignored| ignored.why == WhyIgnored::NotTrusted) && ignored.len() == 1);
 
-    let widening = Widening::of(&Ambient::claim(), &bed.locations).unwrap();
+    let widening = Widening::scan(&Ambient::claim(), &bed.locations).unwrap();
     assert_eq!(widening.what, ["project .pinfold/settings.json:1:28: `allow Bash(make)`"]);
     bed.trust();
     assert_eq!(bed.rules(), ["allow Bash(make)", "deny Bash(rm *)"]);
@@ -275,7 +275,7 @@ fn trusted_folders_are_told_and_can_be_forgotten_when_they_are_gone() {
 fn trust_is_bound_to_the_folder_and_to_what_was_seen() {
     let bed = Bed::new();
     bed.project(SHARED, ALLOW);
-    let seen = Widening::of(&Ambient::claim(), &bed.locations).unwrap();
+    let seen = Widening::scan(&Ambient::claim(), &bed.locations).unwrap();
     bed.project(SHARED, r#"{"permissions": {"allow": ["Bash"]}}"#);
     Trust::grant(&Ambient::claim(), &bed.locations, &seen).unwrap();
     assert_eq!(bed.rules(), [""; 0], "what came after the look is not trusted");
@@ -601,25 +601,25 @@ fn a_running_session_follows_its_files_and_closes_when_they_break() {
     bed.project(LOCAL, r#"{"permissions": {"allow": ["Bash(make)"], "deny": ["Write"], "defaultMode": "bypassPermissions"}}"#);
     let watched =
         Watched::start(Ambient::claim(), bed.locations.clone(), Flags::default(), Clone::clone).unwrap();
-    let before = watched.now();
+    let before = watched.current();
     assert_eq!(before.rules.len(), 2);
-    assert!(std::sync::Arc::ptr_eq(&before, &watched.now()), "nothing changed, nothing is made anew");
+    assert!(std::sync::Arc::ptr_eq(&before, &watched.current()), "nothing changed, nothing is made anew");
 
     bed.project(LOCAL, r#"{"permissions": {"allow": ["#);
-    let broken = watched.now();
+    let broken = watched.current();
     let left: Vec<_> = broken.rules.iter().map(|rule| rule.rule.to_string()).collect();
     assert_eq!((left, broken.mode.value), (vec!["Write".to_owned()], Mode::Default));
     assert!(watched.trouble().is_some());
     assert_eq!(before.rules.len(), 2, "a decision that has begun keeps its state");
 
     bed.project(LOCAL, r#"{"permissions": {"allow": ["Bash(make)", "Read"]}}"#);
-    assert_eq!(watched.now().rules.len(), 2);
+    assert_eq!(watched.current().rules.len(), 2);
     assert!(watched.trouble().is_none());
 
     bed.project(SHARED, ALLOW);
-    assert_eq!(watched.now().rules.len(), 3, "a file that appears; nobody has trusted it");
+    assert_eq!(watched.current().rules.len(), 3, "a file that appears; nobody has trusted it");
     bed.trust();
-    assert_eq!(watched.now().rules.len(), 4, "and trust that is given");
+    assert_eq!(watched.current().rules.len(), 4, "and trust that is given");
 }
 
 #[test]

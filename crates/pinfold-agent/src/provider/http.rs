@@ -77,7 +77,7 @@ impl Post {
         let mut wait = FIRST_WAIT;
         let mut last = String::new();
         for attempt in 1..=TRIES {
-            match self.once(body, reading(), is_awaited, heard) {
+            match self.send_once(body, reading(), is_awaited, heard) {
                 Ok(turn) => return Ok(turn),
                 Err(AttemptError::ForGood(error)) => return Err(error),
                 Err(AttemptError::Again(why, at_least)) => {
@@ -93,7 +93,7 @@ impl Post {
         Err(ModelError::new(what, "look at the connection and the provider, then go on with --resume"))
     }
 
-    fn once(
+    fn send_once(
         &self,
         body: &str,
         mut reading: Box<dyn TurnStream>,
@@ -158,7 +158,7 @@ impl Post {
 
     /// An answer that is no stream.
     fn refused(&self, status: u16, body: &str, after: Option<Duration>) -> AttemptError {
-        let said = told(body);
+        let said = error_message(body);
         let what = format!("the provider answers {status}: {said}");
         match status {
             408 | 409 | 429 | 500..=599 => AttemptError::Again(what, after),
@@ -201,7 +201,7 @@ fn given_up() -> ModelError {
 }
 
 /// Returns a provider's error message: short, without secrets and control characters.
-fn told(body: &str) -> String {
+fn error_message(body: &str) -> String {
     let value: Value = serde_json::from_str(body).unwrap_or_default();
     let named = ["/error/message", "/message", "/0/error/message", "/error"];
     let text = named.iter().find_map(|path| value.pointer(path)?.as_str());

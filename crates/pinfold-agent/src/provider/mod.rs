@@ -38,7 +38,7 @@ pub struct Price {
 }
 
 impl Price {
-    fn of(self, usage: Usage) -> u64 {
+    fn cost(self, usage: Usage) -> u64 {
         const MILLION: u128 = 1_000_000;
         let of = |price: u64, tokens: u64| u128::from(price) * u128::from(tokens);
         let cost = of(self.input, usage.input).saturating_add(of(self.output, usage.output));
@@ -151,7 +151,7 @@ impl Model for Remote {
         let body = (self.dialect.body)(asked, &self.model).to_string();
         let mut turn = self.post.turn(&body, self.dialect.reading, asked.is_awaited, heard)?;
         if let Some(price) = self.price {
-            turn.usage.cost = price.of(turn.usage);
+            turn.usage.cost = price.cost(turn.usage);
         }
         Ok(turn)
     }

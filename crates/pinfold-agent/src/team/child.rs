@@ -57,7 +57,7 @@ impl Slot {
 pub(crate) struct Fills(pub(crate) Arc<Slot>);
 
 impl Fills {
-    pub(crate) fn with(self, ending: Ending) {
+    pub(crate) fn fill(self, ending: Ending) {
         self.0.fill(ending);
     }
 }

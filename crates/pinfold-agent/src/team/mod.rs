@@ -212,7 +212,7 @@ impl Team {
         if let Some(why) = self.stopped() {
             return Err((End::Stopped, why));
         }
-        match budget.over() {
+        match budget.exceeded_limit() {
             Some(limit) => Err((End::OverBudget, limit)),
             None => Ok(()),
         }
@@ -232,12 +232,12 @@ impl Team {
         }
     }
 
-    pub(crate) fn tell(&self, event: &Event) {
-        self.parts.listeners.iter().for_each(|listener| listener.tell(event));
+    pub(crate) fn emit(&self, event: &Event) {
+        self.parts.listeners.iter().for_each(|listener| listener.handle_event(event));
     }
 
-    pub(crate) fn heard(&self, who: &Who, words: &str) {
-        self.parts.listeners.iter().for_each(|listener| listener.heard(who, words));
+    pub(crate) fn emit_text(&self, who: &Who, words: &str) {
+        self.parts.listeners.iter().for_each(|listener| listener.handle_text(who, words));
     }
 }
 

@@ -17,7 +17,7 @@ use crate::agent::{Agent, Begin, Pending, cannot, shown_tools};
 use crate::budget::Budget;
 use crate::event::{End, Ending, Event};
 use crate::inbox::Inbox;
-use crate::judge::asking_below;
+use crate::judge::asking_for_child;
 use crate::model::{Message, Who};
 
 /// Result of a tool for agents: text for the model, data for programs.
@@ -46,9 +46,9 @@ impl Agent {
     fn narrowed(&self, name: &str, folder: &str, task: String) -> Result<Begin, Failure> {
         let definition = self.team.parts.definitions.get(name);
         let id = session_name("agent").map_err(|e| not_begun(&e.to_string()))?;
-        let asking = asking_below(&self.session, definition, self.team.parts.judge.as_ref());
+        let asking = asking_for_child(&self.session, definition, self.team.parts.judge.as_ref());
         let below = Below { id, name, folder: Path::new(folder), definition, asking };
-        let narrowed = self.session.below(below).map_err(|e| {
+        let narrowed = self.session.new_child(below).map_err(|e| {
             Failure::at(RefusalCode::OutOfScope, folder, e.to_string(), "name a folder inside your own scope")
         })?;
         let shells = if narrowed.plan().scope.allow_bash {
@@ -72,7 +72,7 @@ impl Agent {
         Ok(Begin {
             who,
             session,
-            budget: self.budget.below(definition.map(|definition| definition.limits).unwrap_or_default()),
+            budget: self.budget.new_child(definition.map(|definition| definition.limits).unwrap_or_default()),
             definition: definition.cloned(),
             inbox: Arc::new(Inbox::open()),
             above: self.above.iter().chain([&self.who.id]).cloned().collect(),
@@ -116,7 +116,7 @@ impl Agent {
         let gave = self.place.take().is_some();
         let mut told = Vec::with_capacity(wanted.len());
         for child in wanted {
-            told.push(child.wait().told(&child.who));
+            told.push(child.wait().report(&child.who));
             child.told = true;
         }
         if gave {
@@ -153,7 +153,7 @@ fn spawned(team: &Arc<Team>, begin: Begin) -> Result<Child, Failure> {
     let (fills, team) = (Fills(Arc::clone(&result)), Arc::clone(team));
     let thread = thread::Builder::new()
         .name(who.id.chars().take(15).collect())
-        .spawn(move || fills.with(worked(&team, begin)))
+        .spawn(move || fills.fill(worked(&team, begin)))
         .map_err(|e| not_begun(&e.to_string()))?;
     Ok(Child { who, inbox, result, thread: Some(thread), told: false })
 }
@@ -163,7 +163,7 @@ fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
     let lease = if writes(team, &begin.session, &begin.who) {
         let told = |held_by: &str| {
             let (agent, folder) = (begin.who.id.clone(), begin.who.folder.clone());
-            team.tell(&Event::Waits { agent, folder, held_by: held_by.to_owned() });
+            team.emit(&Event::Waits { agent, folder, held_by: held_by.to_owned() });
         };
         let stopped = || team.may_go_on(&begin.budget).is_err();
         let root = &begin.session.scope().root;

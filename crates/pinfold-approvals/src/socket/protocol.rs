@@ -70,7 +70,7 @@ pub enum ClientKind {
 }
 
 impl ClientKind {
-    pub(super) fn via(self) -> Via {
+    pub(super) fn approval_channel(self) -> Via {
         match self {
             Self::Terminal => Via::Socket,
             Self::Page => Via::Web,

@@ -150,7 +150,7 @@ impl SocketServer {
                 }
             }
             ClientMessage::Answer { id, digest, answer: choice, from, who } => {
-                let by = By { via: from.via(), who: Some(peer.describe(who)) };
+                let by = By { via: from.approval_channel(), who: Some(peer.describe(who)) };
                 match self.shared.answer(Answer { id, digest, choice, by }) {
                     Ok(()) => ServerMessage::Answered,
                     Err(not) => ServerMessage::Error(not.into()),

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, near};
+use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, classify_near};
 use pinfold_host::Host;
 use pinfold_policy::Connection;
 use pinfold_sandbox::Caller;
@@ -94,7 +94,7 @@ impl PendingHosts {
     pub(super) fn could_be(host: &Host) -> bool {
         match host {
             Host::Name(_) => true,
-            Host::Address(address) => near(*address).is_none() && !is_own(*address),
+            Host::Address(address) => classify_near(*address).is_none() && !is_own(*address),
         }
     }
 

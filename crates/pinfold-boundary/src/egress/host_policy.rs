@@ -220,7 +220,7 @@ impl EgressPolicy for HostPolicy {
             HostMismatch::NearAddress(address, near) => {
                 let at = self.rule_for(&Host::Address(*address), ask.port);
                 let to_allow = format!("name the address too: --allow-host {at}").into();
-                (format!("it leads to {address}, and {}", near.why()), None, to_allow)
+                (format!("it leads to {address}, and {}", near.reason()), None, to_allow)
             }
             HostMismatch::DeniedAddress(address) => {
                 let to_allow = "take that rule away if it should be reached".into();

@@ -110,9 +110,9 @@ pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> 
     }
     match &definition.allow_tools {
         None => add("tools", "all that its mode lets it use"),
-        Some(listed) => listed.iter().for_each(|rule| add("allow", &told(rule))),
+        Some(listed) => listed.iter().for_each(|rule| add("allow", &format_rule(rule))),
     }
-    definition.deny_tools.iter().for_each(|rule| add("deny", &told(rule)));
+    definition.deny_tools.iter().for_each(|rule| add("deny", &format_rule(rule)));
     if let Some(model) = &definition.model {
         add("model", &output::visible(model));
     }
@@ -126,7 +126,7 @@ pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> 
     Ok(ExitCode::from(DONE))
 }
 
-fn told(rule: &SourcedRule) -> String {
+fn format_rule(rule: &SourcedRule) -> String {
     format!("{}  ({})", rule.rule, output::visible(&rule.source.to_string()))
 }
 

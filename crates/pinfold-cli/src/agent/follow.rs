@@ -11,15 +11,15 @@ use crate::output;
 pub(super) struct EventPrinter;
 
 impl Listener for EventPrinter {
-    fn tell(&self, event: &Event) {
-        if let Some(text) = words(event) {
+    fn handle_event(&self, event: &Event) {
+        if let Some(text) = event_text(event) {
             // In one write, so that lines of concurrent agents do not mix. A failed write cannot be reported.
             let _ = std::io::stderr().write_all((output::lines(&text) + "\n").as_bytes());
         }
     }
 }
 
-fn words(event: &Event) -> Option<String> {
+fn event_text(event: &Event) -> Option<String> {
     let agent = event.agent();
     Some(match event {
         Event::Started { who, mode, .. } => format!("{agent}: begins in {} ({mode})", who.folder),
@@ -27,7 +27,7 @@ fn words(event: &Event) -> Option<String> {
             format!("{agent}: waits for {folder}, where {held_by} works")
         }
         Event::Called { result, .. } => {
-            let line = format!("{agent}: {} -> {}", result.short, result.how.words());
+            let line = format!("{agent}: {} -> {}", result.short, result.how.describe());
             match result.how {
                 // The words that the model got, which say what to do instead.
                 CallOutcome::Denied { .. } => {
@@ -43,7 +43,7 @@ fn words(event: &Event) -> Option<String> {
             let turns = if spent.turns == 1 { "turn" } else { "turns" };
             let denied =
                 if ending.denied == 0 { String::new() } else { format!(", {} denied", ending.denied) };
-            format!("{agent}: {}{why} ({} {turns}{denied})", ending.how.words(), spent.turns)
+            format!("{agent}: {}{why} ({} {turns}{denied})", ending.how.as_str(), spent.turns)
         }
         Event::Told { .. } | Event::Turn { .. } => return None,
     })
@@ -54,7 +54,7 @@ fn words(event: &Event) -> Option<String> {
 pub(super) struct AsJson;
 
 impl Listener for AsJson {
-    fn tell(&self, event: &Event) {
+    fn handle_event(&self, event: &Event) {
         // A closed pipe ends the output, not the run.
         let _ = output::out(&format!("{}\n", event.clean()));
     }

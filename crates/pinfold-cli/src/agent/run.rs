@@ -13,7 +13,7 @@ use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
     End, Ending, First, Follow, Holder, Judge, Listener, MakeShells, ModelError, ModelJudge, Models,
     NotLeased, Parking, Parts, Providers, RunLease, RunLeases, Script, SpawnLimits, Store, Task, Team,
-    asking_below, may_write, resumed,
+    asking_for_child, may_write, resumed,
 };
 use pinfold_terminal::ExclusiveTty;
 use serde_json::json;
@@ -38,7 +38,7 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
         Some(token) => runs::find(Some(token))?,
         None => record::session("agent")?,
     };
-    let wish = wish(wanted);
+    let wish = session_options(wanted);
     let of_settings = session::judging(&wish)?;
     let judge = judge(wanted, &*models, of_settings)?;
     runs::made()?;
@@ -53,7 +53,7 @@ pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
     if let Some(trouble) = store.trouble() {
         output::warn(format_args!("not all of the run was kept, so it cannot go on later: {trouble}"));
     }
-    tell(wanted, &name, &ending)?;
+    print_result(wanted, &name, &ending)?;
     Ok(ExitCode::from(code(ending.how)))
 }
 
@@ -91,7 +91,7 @@ fn judge(
     }
 }
 
-fn wish(wanted: &AgentRun) -> SessionOptions {
+fn session_options(wanted: &AgentRun) -> SessionOptions {
     SessionOptions {
         kind: "agent",
         folder: wanted.place.folder.clone(),
@@ -181,7 +181,7 @@ impl RunSessions {
             let rules_to = reach.rules_to.clone();
             asker = Asker::new(&wanted.asking, reach)?;
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-                asker.at(ExclusiveTty::open, Tell::AtOnce)?;
+                asker.ask_on_terminal(ExclusiveTty::open, Tell::AtOnce)?;
             }
             let parked =
                 parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
@@ -200,7 +200,7 @@ impl RunSessions {
         let follow: Follow = Arc::new(move || weak.upgrade().iter().for_each(|main| follow(main)));
         let first = match definition {
             None => main.clone(),
-            Some(definition) => below(&main, definition, judge, &shells)?,
+            Some(definition) => child_session(&main, definition, judge, &shells)?,
         };
         let name = definition.map(|definition| format!(" {}", definition.name)).unwrap_or_default();
         let span = SessionSpan::begin(journal, &first, &format!("agent run{name}"))?;
@@ -239,7 +239,7 @@ impl RunSessions {
 }
 
 /// The session of a definition, as any agent would start it in the folder.
-fn below(
+fn child_session(
     main: &Session,
     definition: &Definition,
     judge: Option<&Arc<dyn Judge>>,
@@ -251,9 +251,9 @@ fn below(
         name: &definition.name,
         folder: Path::new("."),
         definition: Some(definition),
-        asking: asking_below(main, Some(definition), judge),
+        asking: asking_for_child(main, Some(definition), judge),
     };
-    let narrowed = main.below(child).map_err(|e| failed(e.to_string()))?;
+    let narrowed = main.new_child(child).map_err(|e| failed(e.to_string()))?;
     let shells = shells.make(narrowed.plan()).map_err(failed)?;
     narrowed.begin(shells).map_err(|e| failed(e.to_string()))
 }
@@ -282,7 +282,7 @@ fn limits(wanted: &AgentRun) -> AgentLimits {
 }
 
 /// The last words, and how to go on.
-fn tell(wanted: &AgentRun, name: &str, ending: &Ending) -> Result<(), Failure> {
+fn print_result(wanted: &AgentRun, name: &str, ending: &Ending) -> Result<(), Failure> {
     if !wanted.json && !ending.summary.trim().is_empty() {
         output::out(&format!("{}\n", output::lines(ending.summary.trim())))?;
     }

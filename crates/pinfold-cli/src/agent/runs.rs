@@ -142,8 +142,8 @@ fn line(node: &Node) -> String {
     let indent = "  ".repeat(usize::try_from(node.who.depth).unwrap_or(0).saturating_add(1).min(16));
     let how = match &node.ending {
         None => "broke off, or is at work".to_owned(),
-        Some(ending) if ending.why.is_empty() => ending.how.words().to_owned(),
-        Some(ending) => format!("{}: {}", ending.how.words(), ending.why),
+        Some(ending) if ending.why.is_empty() => ending.how.as_str().to_owned(),
+        Some(ending) => format!("{}: {}", ending.how.as_str(), ending.why),
     };
     let mut text = format!(
         "{indent}{} in {} ({}): {how}; {} calls, {} denied\n",

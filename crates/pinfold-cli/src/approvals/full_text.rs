@@ -17,7 +17,7 @@ const NARROWEST: usize = 20;
 
 /// A request as text, and whether it is all there: what is too long to be shown cannot be said yes to.
 pub(crate) fn text(request: &Request) -> (String, bool) {
-    let body = Body::of(request);
+    let body = Body::new(request);
     let cells =
         tcgetwinsize(stdout()).ok().map(|size| usize::from(size.ws_col)).filter(|columns| *columns > 0);
     let cells = cells.map_or(usize::MAX, |columns| columns.saturating_sub(MARGIN).max(NARROWEST));

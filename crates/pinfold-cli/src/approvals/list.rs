@@ -17,7 +17,7 @@ use crate::output;
 
 pub(super) fn list(everywhere: &ProcessAggregator, as_json: bool) -> Result<ExitCode, Failure> {
     let (found, failed) = everywhere.list();
-    failed.iter().for_each(tell);
+    failed.iter().for_each(warn_error);
     let text: String = if as_json {
         found.iter().map(|one| line(&json!({"name": one.name, "waiting": one.waiting}))).collect()
     } else if found.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<Exi
         let text = match what {
             ProcessEventKind::Started => continue,
             ProcessEventKind::Failed(error) => {
-                tell(&error);
+                warn_error(&error);
                 continue;
             }
             ProcessEventKind::Ended => {
@@ -78,7 +78,7 @@ pub(super) fn watch(everywhere: &ProcessAggregator, as_json: bool) -> Result<Exi
     }
 }
 
-fn tell(error: &ApprovalClientError) {
+fn warn_error(error: &ApprovalClientError) {
     output::warn(visible(&error.to_string()));
 }
 

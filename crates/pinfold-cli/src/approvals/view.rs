@@ -28,10 +28,10 @@ pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> 
         Desk { everywhere, following: everywhere.follow().map_err(failed)?, known: RefCell::default() };
     output::out("waiting for questions; end with Ctrl-C\n")?;
     loop {
-        desk.hear(LOOK);
+        desk.receive(LOOK);
         while let Some((name, waiting)) = desk.next() {
             let asked = desk.ask(&name, &waiting);
-            desk.tell();
+            desk.print_notes();
             match asked {
                 Ok(PromptOutcome::Settled) => {}
                 Ok(PromptOutcome::Busy) => {
@@ -42,7 +42,7 @@ pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> 
                 Err(why) => output::warn(visible(&why)),
             }
         }
-        desk.tell();
+        desk.print_notes();
     }
 }
 
@@ -80,11 +80,11 @@ impl Known {
                     self.over = Some("the asking process is gone".to_owned());
                 }
             }
-            ProcessEventKind::Changes(heard) => self.heard(&name, heard),
+            ProcessEventKind::Changes(heard) => self.apply(&name, heard),
         }
     }
 
-    fn heard(&mut self, name: &str, heard: EventBatch) {
+    fn apply(&mut self, name: &str, heard: EventBatch) {
         self.open.extend(heard.asked.into_iter().map(|waiting| (name.to_owned(), waiting)));
         for over in heard.over {
             self.open.retain(|(of, waiting)| of != name || waiting.digest != over.digest);
@@ -104,7 +104,7 @@ struct Desk<'a> {
 
 impl Desk<'_> {
     /// Takes in what is new, waiting for it no longer than `most`.
-    fn hear(&self, most: Duration) {
+    fn receive(&self, most: Duration) {
         let mut most = most;
         while let Some(event) = self.following.next(most) {
             most = Duration::ZERO;
@@ -113,7 +113,7 @@ impl Desk<'_> {
     }
 
     /// Tells what was kept back while a dialog had the terminal.
-    fn tell(&self) {
+    fn print_notes(&self) {
         let told = mem::take(&mut self.known.borrow_mut().told);
         told.into_iter().map(|text| visible(&text)).for_each(output::warn);
     }
@@ -142,7 +142,7 @@ impl Desk<'_> {
             Some(DialogOutcome::Gone) => Ok(PromptOutcome::Gone),
             Some(DialogOutcome::Over | DialogOutcome::Silence) => Ok(PromptOutcome::Settled),
             Some(DialogOutcome::Chosen(choice)) => {
-                let words = said(&choice);
+                let words = choice_text(&choice);
                 connect().and_then(|mut c| c.answer(&request.id, &request.digest, choice)).map_err(text)?;
                 output::out(&format!("{}: {words}\n", visible(&request.id))).map_err(|e| e.message)?;
                 Ok(PromptOutcome::Settled)
@@ -162,19 +162,19 @@ impl Desk<'_> {
         };
         mark(Some((name.to_owned(), request.digest.clone())));
         let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-        let shown = show_dialog(&mut stage, request, look, &|| self.meanwhile());
+        let shown = show_dialog(&mut stage, request, look, &|| self.external_state());
         mark(None);
         shown.map(Some)
     }
 
-    fn meanwhile(&self) -> ExternalState {
-        self.hear(Duration::ZERO);
+    fn external_state(&self) -> ExternalState {
+        self.receive(Duration::ZERO);
         let known = self.known.borrow();
         ExternalState { waiting: known.open.len() + 1, over: known.over.clone() }
     }
 }
 
-fn said(choice: &Choice) -> &'static str {
+fn choice_text(choice: &Choice) -> &'static str {
     match choice {
         Choice::Yes => "yes",
         Choice::Session { .. } => "yes, all of this kind this session",

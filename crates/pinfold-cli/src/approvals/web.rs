@@ -13,7 +13,7 @@ use crate::output;
 
 /// Serves until the process is killed.
 pub(super) fn serve(everywhere: ProcessAggregator, port: Option<u16>) -> Result<ExitCode, Failure> {
-    let page = Page::open(everywhere, port, env::user(), tell).map_err(|e| cannot(&e, port))?;
+    let page = Page::open(everywhere, port, env::user(), print_event).map_err(|e| cannot(&e, port))?;
     output::out(&format!("{}\n", page.address()))?;
     code(&page)?;
     for line in stdin().lock().lines() {
@@ -35,7 +35,7 @@ fn code(page: &Page) -> Result<(), Failure> {
     ))
 }
 
-fn tell(news: PageEvent) {
+fn print_event(news: PageEvent) {
     output::warn(match news {
         PageEvent::Paired => "a browser was paired",
         PageEvent::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",

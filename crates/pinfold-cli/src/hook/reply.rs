@@ -21,7 +21,7 @@ pub(super) struct HookReply;
 
 impl HookReply {
     /// Installs the answers for a time limit that is over and for a panic: from now on there is an answer in any case.
-    pub(super) fn of(dialect: &'static dyn Dialect, time: Duration) -> Self {
+    pub(super) fn install(dialect: &'static dyn Dialect, time: Duration) -> Self {
         std::panic::set_hook(Box::new(move |panic| {
             let place = panic.location().map(|at| format!(" at {at}")).unwrap_or_default();
             last(
@@ -42,12 +42,12 @@ impl HookReply {
 
     /// Says the answer, unless there is one.
     #[expect(clippy::unused_self, reason = "only who has made sure of an answer may give one")]
-    pub(super) fn say(self, said: &HookOutput) -> ExitCode {
+    pub(super) fn send(self, said: &HookOutput) -> ExitCode {
         if SAID.swap(true, Ordering::SeqCst) {
             // Another one is being said, and ends the program.
             thread::sleep(Duration::from_mins(1));
         }
-        ExitCode::from(spoken(said))
+        ExitCode::from(write_output(said))
     }
 }
 
@@ -56,12 +56,12 @@ fn last(said: &HookOutput) {
     if SAID.swap(true, Ordering::SeqCst) {
         return;
     }
-    exit(i32::from(spoken(said)));
+    exit(i32::from(write_output(said)));
 }
 
 /// The exit code that goes with what was said. What cannot be said on standard output is a no, for those who read one
 /// there.
-fn spoken(said: &HookOutput) -> u8 {
+fn write_output(said: &HookOutput) -> u8 {
     let _ = io::stderr().write_all(said.stderr.as_bytes());
     let text =
         if said.stdout.starts_with('{') { output::one_line(&said.stdout) } else { said.stdout.clone() };

@@ -74,7 +74,7 @@ impl ShellHost for Its {
 
 pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Result<HookSession, Failure> {
     let name = name(dialect, event)?;
-    let run = Attestation::of_this_run();
+    let run = Attestation::receive();
     let folder = folder(wanted, dialect, event, (&name, run.as_ref()))?;
     let folder_choice = if run.is_some() {
         // Writes are held by the run around this process, whose folder the user chose.
@@ -86,7 +86,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     // The session of an agent that was started in no project grants a folder in which nothing is.
     let (root, display_root) = match not_granted {
         None => (folder.clone(), folder.clone()),
-        Some(_) => (nowhere()?, PathBuf::from("/")),
+        Some(_) => (create_empty_folder()?, PathBuf::from("/")),
     };
     let home = env::home();
     let locations = locations(wanted, &folder, home.clone());
@@ -96,9 +96,9 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let watched = !wanted.headless && event.subagent.is_none();
     let asks = watched && dialect.asks();
     let plan = Plan::for_folder(&folder).with_id(name);
-    let asking = if watched && !asks { elsewhere(wanted, &plan.id, &resolved)? } else { None };
+    let asking = if watched && !asks { remote_approver(wanted, &plan.id, &resolved)? } else { None };
     let judge = session::judge_of(&resolved, &plan);
-    let judge = judge.map(|(judge, _)| Arc::new(judge.within(most_patience(wanted))) as _);
+    let judge = judge.map(|(judge, _)| Arc::new(judge.with_timeout(most_patience(wanted))) as _);
     let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
@@ -120,7 +120,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         .with_asking(asking)
         .with_executed_by(ExecutedBy::Agent);
     let plan = settings::plan(&resolved, plan, way)?;
-    let hooks = hooks::of_settings(merged, &plan, &resolved.situation)?;
+    let hooks = hooks::from_settings(merged, &plan, &resolved.situation)?;
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
@@ -133,7 +133,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
 }
 
 /// Creates an empty folder without write permission.
-fn nowhere() -> Result<PathBuf, Failure> {
+fn create_empty_folder() -> Result<PathBuf, Failure> {
     let state = env::state_home().ok_or_else(|| {
         Failure::new(USAGE, "there is no home for a session without a folder").mend("set HOME")
     })?;
@@ -150,9 +150,13 @@ fn nowhere() -> Result<PathBuf, Failure> {
 const BEFORE_THE_END: Duration = Duration::from_secs(2);
 
 /// Returns the approver at another terminal or behind a webhook, within the time that the hook has.
-fn elsewhere(wanted: &Hook, name: &str, resolved: &ResolvedSettings) -> Result<Option<Asking>, Failure> {
+fn remote_approver(
+    wanted: &Hook,
+    name: &str,
+    resolved: &ResolvedSettings,
+) -> Result<Option<Asking>, Failure> {
     let reach = ApproverOptions { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
-    let asking = asking::elsewhere(reach)?;
+    let asking = asking::remote_approvers(reach)?;
     let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }

@@ -82,7 +82,7 @@ pub(crate) fn target(agent: &str, locations: &Locations, layer: Layer, name: &st
 }
 
 /// The files that are there, weakest first. `only`: those of one layer.
-pub(super) fn of(agent: &str, locations: &Locations, only: Option<Layer>) -> Result<Vec<Theirs>, Failure> {
+pub(super) fn find(agent: &str, locations: &Locations, only: Option<Layer>) -> Result<Vec<Theirs>, Failure> {
     let Some(places) = PLACES.iter().find(|places| places.agent == agent) else { return Ok(Vec::new()) };
     let groups = [(Layer::User, places.user), (Layer::Project, places.project), (Layer::Local, places.local)];
     let mut found = Vec::new();

@@ -11,9 +11,9 @@ use crate::output::visible;
 const LONGEST: usize = 120;
 
 /// A line for a person: when, who, what, how it was decided and why; with `verbose` its parts and its input.
-pub(super) fn told(line: &AuditLine, verbose: bool) -> String {
+pub(super) fn format_line(line: &AuditLine, verbose: bool) -> String {
     let at = line.at.map(moment).unwrap_or_default();
-    let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(what(line).trim_end()));
+    let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(event_text(line).trim_end()));
     let (reason, rule, source) = match &line.event {
         AuditEvent::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
         AuditEvent::Refusal(refusal) => (&None, &refusal.denial.rule, &refusal.denial.source),
@@ -63,11 +63,11 @@ fn name(line: &AuditLine) -> String {
     }
 }
 
-fn what(line: &AuditLine) -> String {
+fn event_text(line: &AuditLine) -> String {
     match &line.event {
         AuditEvent::Decision(decision) => {
             let step = decision.step.as_ref().map(|step| format!(" ({step})")).unwrap_or_default();
-            format!("{:<8} {} {}{step}", decision.ruling.as_str(), line.tool, about(decision))
+            format!("{:<8} {} {}{step}", decision.ruling.as_str(), line.tool, call_subject(decision))
         }
         AuditEvent::Refusal(refusal) => {
             format!(
@@ -114,7 +114,7 @@ pub(crate) fn host_lines(hosts: &[RecordedHost], more: u64) -> Vec<String> {
 }
 
 /// Returns the command of a call, or its first path.
-pub(crate) fn about(decision: &DecisionEvent) -> String {
+pub(crate) fn call_subject(decision: &DecisionEvent) -> String {
     let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
     let said = command.or_else(|| decision.shell.clone());
     let said = said.or_else(|| decision.places().next().map(str::to_owned)).unwrap_or_default();

@@ -63,7 +63,7 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
     let text = if asked.json {
         serde_json::to_string(&counts).unwrap_or_default() + "\n"
     } else {
-        counts.in_words()
+        counts.describe()
     };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
@@ -91,7 +91,7 @@ impl LogCounts {
         }
     }
 
-    fn in_words(&self) -> String {
+    fn describe(&self) -> String {
         let mut text =
             format!("{} calls were decided about, {} of them asked about\n", self.decisions, self.asked);
         let lists = [

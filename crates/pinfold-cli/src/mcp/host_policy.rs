@@ -22,11 +22,11 @@ pub(super) struct Way {
 }
 
 impl Way {
-    pub(super) fn of_proxy(wanted: &McpProxy) -> Result<Self, Failure> {
+    pub(super) fn from_proxy_args(wanted: &McpProxy) -> Result<Self, Failure> {
         Self::new(&wanted.allow_host, &wanted.settings, wanted.no_settings, wanted.folder.as_deref())
     }
 
-    pub(super) fn of_login(going: &Going) -> Result<Self, Failure> {
+    pub(super) fn from_login_args(going: &Going) -> Result<Self, Failure> {
         Self::new(&going.allow_host, &going.settings, going.no_settings, going.folder.as_deref())
     }
 
@@ -41,7 +41,7 @@ impl Way {
     }
 
     /// Returns the host list with these hosts added.
-    fn with(&self, named: &[String]) -> Result<Hosts, Failure> {
+    fn hosts_with(&self, named: &[String]) -> Result<Hosts, Failure> {
         let allow_host = self.allow_host.iter().chain(named).cloned().collect();
         let flags = Flags { allow_host, ..self.settings.flags(&[], false) };
         let merged = settings::read(&self.locations, &flags)?.merged;
@@ -50,7 +50,7 @@ impl Way {
 
     /// Returns whether a host is allowed without being named.
     pub(super) fn is_allowed(&self, url: &WebUrl) -> Result<bool, Failure> {
-        Ok(matches!(self.with(&[])?.host(url.host(), url.port()), HostMatch::Allowed(_)))
+        Ok(matches!(self.hosts_with(&[])?.host(url.host(), url.port()), HostMatch::Allowed(_)))
     }
 
     /// Returns the host list for a host that was named: allowed as that name at that port; a deny rule still denies it.
@@ -65,7 +65,7 @@ impl Way {
         let all: Vec<String> = std::iter::once(named.clone())
             .chain(here.into_iter().filter(|_| place.is_loopback() && matches!(host, Host::Name(_))))
             .collect();
-        let hosts = self.with(&all)?;
+        let hosts = self.hosts_with(&all)?;
         let why = match hosts.host(host, port) {
             HostMatch::Allowed(_) => return Ok(hosts),
             HostMatch::Denied(rule) => format!("the rule `{}` denies it", rule.value),

@@ -20,9 +20,9 @@ pub(super) fn logins() -> Result<TokenStore, Failure> {
 }
 
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
-    outside()?;
+    ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
-    let asking = Asking { way: Way::of_login(&wanted.going)?, server: server.clone() };
+    let asking = Asking { way: Way::from_login_args(&wanted.going)?, server: server.clone() };
     let client = wanted
         .client_id
         .clone()
@@ -43,9 +43,9 @@ pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
 }
 
 pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
-    outside()?;
+    ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
-    let way = Way::of_login(&wanted.going)?;
+    let way = Way::from_login_args(&wanted.going)?;
     let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(host_policy::failure)?;
     if !was {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
@@ -62,7 +62,7 @@ pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
 pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
     let all = logins()?.list().map_err(host_policy::failure)?;
     let text = if as_json {
-        let all: Vec<_> = all.iter().map(about).collect();
+        let all: Vec<_> = all.iter().map(login_json).collect();
         serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
     } else if all.is_empty() {
         "no logins: pinfold mcp login URL\n".to_owned()
@@ -73,7 +73,7 @@ pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(DONE))
 }
 
-fn about(login: &Login) -> serde_json::Value {
+fn login_json(login: &Login) -> serde_json::Value {
     json!({
         "server": login.server(),
         "issuer": login.issuer(),
@@ -94,7 +94,7 @@ fn line(login: &Login) -> String {
 }
 
 /// Fails inside a run, where the stored tokens are out of sight.
-fn outside() -> Result<(), Failure> {
+fn ensure_outside_run() -> Result<(), Failure> {
     if env::is_inside_another() {
         return Err(
             Failure::new(REFUSED, "login and logout are not possible inside a run").mend("run this outside")

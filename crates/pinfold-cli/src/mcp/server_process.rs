@@ -17,7 +17,7 @@ use crate::output::{self, warn};
 use crate::{env, record};
 
 pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
-    let house = SessionFactory::of_server(wanted)?;
+    let house = SessionFactory::from_proxy_args(wanted)?;
     // Settings that cannot be used are told now, where a person may see it.
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();

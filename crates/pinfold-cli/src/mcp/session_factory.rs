@@ -25,13 +25,13 @@ pub(super) struct SessionFactory {
 
 impl SessionFactory {
     /// Opens the sessions of pinfold's own tools.
-    pub(super) fn of_tools(wanted: &McpServe) -> Result<Self, Failure> {
+    pub(super) fn from_serve_args(wanted: &McpServe) -> Result<Self, Failure> {
         let program = "mcp serve".to_owned();
         Self::new(program, &wanted.folder, &wanted.session, wanted.client.no_ask, wanted.client.ask_timeout)
     }
 
     /// Opens the session in which calls of a third-party server are judged.
-    pub(super) fn of_server(wanted: &McpProxy) -> Result<Self, Failure> {
+    pub(super) fn from_proxy_args(wanted: &McpProxy) -> Result<Self, Failure> {
         let flags = SessionFlags {
             add_dir: wanted.add_dir.clone(),
             allow_home: wanted.allow_home,
@@ -92,7 +92,7 @@ impl SessionOpener for SessionFactory {
 
     fn visible(&self) -> Result<Visible, String> {
         let views = self.wishes.iter().map(session::view).collect::<Result<Vec<_>, _>>();
-        let views = views.map_err(|failure| failure.in_one_line())?;
+        let views = views.map_err(|failure| failure.to_single_line())?;
         Ok(Box::new(move |tool| views.iter().any(|view| view.shows(tool))))
     }
 
@@ -105,7 +105,7 @@ impl SessionOpener for SessionFactory {
             asker = known;
             Ok(asking)
         });
-        let (session, span) = session.map_err(|failure| failure.in_one_line())?;
+        let (session, span) = session.map_err(|failure| failure.to_single_line())?;
         let follow = Arc::new(session::following(wished));
         if let Some(asker) = asker {
             let follow = Arc::clone(&follow);

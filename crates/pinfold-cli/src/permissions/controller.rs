@@ -43,7 +43,7 @@ impl PermissionsController {
 
 impl PermissionStore for PermissionsController {
     fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
-        let held = EffectivePermissions::now(&self.locations).map_err(|failure| told(&failure))?;
+        let held = EffectivePermissions::load(&self.locations).map_err(|failure| failure_text(&failure))?;
         let (items, things) = items(&held).into_iter().unzip();
         self.things = things;
         Ok(items)
@@ -57,7 +57,7 @@ impl PermissionStore for PermissionsController {
         match self.things.get(item.number).cloned() {
             Some(Thing::Rule(layer, effect, rule)) => {
                 let done = change(&ambient, &self.locations, layer, &SettingsChange::Remove(effect, rule))
-                    .map_err(|e| told(&rules::failed(&e)))?;
+                    .map_err(|e| failure_text(&rules::failed(&e)))?;
                 let word = if done.changed { "removed from" } else { "it stood no more in" };
                 Ok(format!("{word} {}", done.file.path.display()))
             }
@@ -73,7 +73,7 @@ impl PermissionStore for PermissionsController {
 
     fn test(&mut self, call: &str) -> Result<Vec<LabelledLine>, String> {
         let judging = Judging { folder: self.locations.project.clone(), ..Judging::default() };
-        let tried = why::tried(&judging, call).map_err(|failure| told(&failure))?;
+        let tried = why::tried(&judging, call).map_err(|failure| failure_text(&failure))?;
         let mut lines = Vec::new();
         for (call, answer) in &tried {
             lines.push(("call", format!("{} {}", call.tool, call.input)));
@@ -91,7 +91,7 @@ impl PermissionStore for PermissionsController {
     }
 }
 
-fn told(failure: &Failure) -> String {
+fn failure_text(failure: &Failure) -> String {
     let mend = failure.mend.as_ref().map(|mend| format!("; {mend}")).unwrap_or_default();
     format!("{}{mend}", failure.message)
 }
@@ -101,12 +101,12 @@ const RUNNING: &str = "grants of running sessions";
 
 /// All that holds as items, each with what stands behind it.
 pub(crate) fn items(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
-    let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| of_rule(rule, held.decided(i)));
-    let grants = held.grants.iter().map(of_grant);
+    let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| rule_item(rule, held.decided(i)));
+    let grants = held.grants.iter().map(grant_item);
     let unreached =
         held.unreached.iter().map(|why| (shown(RUNNING, "not", why, String::new()), Thing::Shown));
-    let trusted = held.trusted.iter().map(|folder| of_folder(folder, held.trust.as_deref()));
-    let ignored = held.merged.ignored.iter().map(of_ignored);
+    let trusted = held.trusted.iter().map(|folder| folder_item(folder, held.trust.as_deref()));
+    let ignored = held.merged.ignored.iter().map(ignored_item);
     let all = rules.chain(settings(held)).chain(grants).chain(unreached).chain(trusted).chain(ignored);
     let all = all.chain(no_trust(held));
     all.enumerate().map(|(number, (item, thing))| (PermissionItem { number, ..item }, thing)).collect()
@@ -116,7 +116,7 @@ fn shown(section: &'static str, word: &'static str, text: &str, from: String) ->
     PermissionItem { number: 0, section, word, text: text.to_owned(), from, notes: Vec::new(), removal: None }
 }
 
-fn of_rule(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) {
+fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) {
     let item = shown("rules", rule.effect.word(), rule.rule.text(), rule.source.to_string());
     let notes = match decided {
         None => Vec::new(),
@@ -167,7 +167,7 @@ fn settings(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
     all.into_iter().map(|item| (item, Thing::Shown)).collect()
 }
 
-fn of_grant(grant: &RunningGrant) -> (PermissionItem, Thing) {
+fn grant_item(grant: &RunningGrant) -> (PermissionItem, Thing) {
     let (session, number) = (grant.shown.session.clone(), grant.shown.number);
     let item = PermissionItem {
         notes: grant.notes(),
@@ -177,7 +177,7 @@ fn of_grant(grant: &RunningGrant) -> (PermissionItem, Thing) {
     (item, Thing::Grant(grant.process.clone(), session, number))
 }
 
-fn of_folder(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, Thing) {
+fn folder_item(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, Thing) {
     let folder = trusted.folder.to_string_lossy().into_owned();
     let note = |(name, is_same): &(String, bool)| {
         let now = if *is_same { "as it was trusted" } else { "changed since, so it does not count" };
@@ -198,7 +198,7 @@ fn no_trust(held: &EffectivePermissions) -> Option<(PermissionItem, Thing)> {
     Some((shown("what does not count", "trust", why, from), Thing::Shown))
 }
 
-fn of_ignored(ignored: &Ignored) -> (PermissionItem, Thing) {
+fn ignored_item(ignored: &Ignored) -> (PermissionItem, Thing) {
     let item = shown("what does not count", "said", &ignored.what, ignored.source.to_string());
     (PermissionItem { notes: vec![ignored.why.to_string()], ..item }, Thing::Shown)
 }

@@ -16,7 +16,7 @@ impl RuleCounts {
     /// counts for nothing; `pinfold log` tells of it.
     pub(crate) fn read(reader: &mut LogReader, project: Option<&Path>) -> io::Result<Self> {
         let (mut counts, mut calls) = (Self(HashMap::new()), Calls::default());
-        reader.each(|read| {
+        reader.for_each(|read| {
             let call = match read {
                 Read::Line(line, _) => calls.take(line),
                 Read::Damaged(_) => None,
@@ -51,7 +51,7 @@ impl RuleCounts {
     }
 
     /// Returns the number of calls that a rule had a say in.
-    pub(crate) fn of(&self, rule: &SourcedRule) -> u64 {
+    pub(crate) fn get(&self, rule: &SourcedRule) -> u64 {
         let source = rule.source.to_string();
         let key = (rule.rule.text().to_owned(), place(&source).to_owned());
         self.0.get(&key).copied().unwrap_or(0)
@@ -108,7 +108,7 @@ mod tests {
             .map(|line| line.replace("\n               ", "").replacen('{', r#"{"v":2,"session":"s","#, 1));
         let file = folder.path().join("record.jsonl");
         std::fs::write(&file, lines.join("\n")).unwrap();
-        let mut reader = LogReader::of_file(&pinfold::Ambient::claim(), &file);
+        let mut reader = LogReader::open_file(&pinfold::Ambient::claim(), &file);
         let counts = RuleCounts::read(&mut reader, Some(Path::new("/p"))).unwrap();
         for (text, layer, file, count) in [
             ("Bash(git push *)", Layer::User, "~/s.json", 2),
@@ -117,7 +117,7 @@ mod tests {
             ("Edit(a)", Layer::Local, "l", 1),
             ("Edit(b)", Layer::Local, "l", 0),
         ] {
-            assert_eq!(counts.of(&rule(text, layer, file, 77)), count, "{text}");
+            assert_eq!(counts.get(&rule(text, layer, file, 77)), count, "{text}");
         }
     }
 

@@ -26,16 +26,16 @@ pub(crate) struct EffectivePermissions {
 }
 
 impl EffectivePermissions {
-    pub(crate) fn now(locations: &Locations) -> Result<Self, Failure> {
+    pub(crate) fn load(locations: &Locations) -> Result<Self, Failure> {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
         let (grants, unreached) = RunningSessions::all().grants();
-        let trust = Trust::of(&ambient, locations).unwrap_or_default();
+        let trust = Trust::load(&ambient, locations).unwrap_or_default();
         let counts = record::reader()
             .ok()
             .and_then(|mut reader| RuleCounts::read(&mut reader, locations.project.as_deref()).ok());
         Ok(Self {
-            decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.of(rule)).collect()),
+            decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.get(rule)).collect()),
             grants,
             unreached,
             trusted: trust.folders(&ambient),

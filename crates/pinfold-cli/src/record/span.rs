@@ -78,5 +78,5 @@ pub(crate) fn ends(
 }
 
 fn append(journal: &dyn Journal, session: &Arc<str>, kind: AuditEvent) -> io::Result<()> {
-    journal.append(&Record::of_session(session, &Arc::from("main"), kind))
+    journal.append(&Record::for_session(session, &Arc::from("main"), kind))
 }

@@ -16,7 +16,7 @@ use crate::check::desk::desk_by;
 use crate::check::with_source;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::log::filter::LogFilter;
-use crate::log::format::about;
+use crate::log::format::call_subject;
 use crate::{env, output, record, why};
 
 pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCode, Failure> {
@@ -38,7 +38,7 @@ pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCo
     })?;
     calls.open().iter().for_each(|call| found.take(call, is_meant(call)));
     let told = found.told;
-    let text = if wanted.json { format!("{}\n", told.as_json()) } else { told.in_words(wanted.verbose) };
+    let text = if wanted.json { format!("{}\n", told.as_json()) } else { told.describe(wanted.verbose) };
     output::out(&text)?;
     Ok(ExitCode::from(if told.differs.is_empty() { DONE } else { FAILED }))
 }
@@ -129,11 +129,11 @@ impl ReplayOutcome {
         reasons
     }
 
-    fn in_words(&self, verbose: bool) -> String {
+    fn describe(&self, verbose: bool) -> String {
         const SHOWN: usize = 5;
         let also = self.otherwise.iter().filter(|_| verbose);
         let mut text: String =
-            self.differs.iter().chain(also).map(|(call, again)| in_words(call, again)).collect();
+            self.differs.iter().chain(also).map(|(call, again)| describe_call(call, again)).collect();
         let (judged, differ, otherwise) = (self.judged(), self.differs.len(), self.otherwise.len());
         let changes: Vec<String> =
             self.changes().iter().map(|(change, times)| format!("{times} {change}")).collect();
@@ -161,7 +161,7 @@ impl ReplayOutcome {
         let each = |list: &[(RecordedCall, Again)]| {
             list.iter().map(|(call, again)| as_json(call, again)).collect::<Vec<_>>()
         };
-        let not = |(name, why): &(String, NotAgain)| json!({"name": name, "kind": why.word(), "why": why.to_string()});
+        let not = |(name, why): &(String, NotAgain)| json!({"name": name, "kind": why.as_str(), "why": why.to_string()});
         json!({
             "judged": self.judged(),
             "same": self.same,
@@ -174,7 +174,7 @@ impl ReplayOutcome {
 }
 
 /// A call that is decided otherwise: what it is, how it was and how it would be.
-fn in_words(call: &RecordedCall, again: &Again) -> String {
+fn describe_call(call: &RecordedCall, again: &Again) -> String {
     let was = &call.judged;
     let (decision, step) = decided(was);
     let mode = was.mode.as_ref().map(|mode| format!(", mode {mode}")).unwrap_or_default();
@@ -185,7 +185,7 @@ fn in_words(call: &RecordedCall, again: &Again) -> String {
     let answer = &again.answer;
     let by = rule(answer.rule.as_deref().or(answer.safeguard), answer.source.as_deref());
     let now = format!("{} ({}: {}){by}", answer.decision.word(), answer.step, answer.reason);
-    let head = format!("{}  {} {}", call.name, call.tool, about(was));
+    let head = format!("{}  {} {}", call.name, call.tool, call_subject(was));
     let mut text = format!(
         "{}\n  was  {}\n  now  {}\n",
         output::visible(&head),

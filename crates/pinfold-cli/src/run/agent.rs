@@ -38,7 +38,7 @@ impl Choice {
     }
 
     /// Returns the profile that the command line chooses. `writable`: places that the run can write.
-    pub(super) fn of(run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
+    pub(super) fn from_args(run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
         match run.agent.as_deref() {
             Some(NONE) => None,
             Some(name) => AgentProfile::named(name).map(Self::Named),
@@ -60,10 +60,10 @@ impl Choice {
     }
 
     /// Checks the choice again once more writable places are known.
-    pub(super) fn unless_within(self, run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
+    pub(super) fn outside_folder(self, run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
         match self {
             Self::Named(_) => Some(self),
-            Self::Known(_) => Self::of(run, writable),
+            Self::Known(_) => Self::from_args(run, writable),
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) struct AgentAccess {
 }
 
 impl AgentAccess {
-    pub(super) fn of(request: &SandboxRequest) -> Option<Self> {
+    pub(super) fn from_request(request: &SandboxRequest) -> Option<Self> {
         let agent = request.agent?;
         let home = request.home.as_deref().unwrap_or(Path::new("/"));
         let at = |state: &State| state.at(home, &request.environment);
@@ -123,7 +123,7 @@ impl AgentAccess {
     }
 
     /// One line for the person.
-    pub(super) fn tell(&self) {
+    pub(super) fn print(&self) {
         let Self { name, state, logins, keys, hosts } = self;
         let paths = |paths: &[PathBuf]| {
             paths.iter().map(|at| visible(&at.to_string_lossy())).collect::<Vec<_>>().join(", ")

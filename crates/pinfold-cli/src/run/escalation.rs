@@ -63,15 +63,15 @@ impl Escalation {
     }
 
     /// Asks at the terminal that the command believes to be its own.
-    pub(super) fn ask_at(&self, beside: &PtySession) -> Result<(), Failure> {
+    pub(super) fn ask_on(&self, beside: &PtySession) -> Result<(), Failure> {
         let Some(asker) = &self.asker else { return Ok(()) };
         let handle = beside.handle();
-        asker.at(move || handle.pause(), Tell::Later)
+        asker.ask_on_terminal(move || handle.pause(), Tell::Later)
     }
 
     /// Reports troubles with the terminal, now that it is ours to write to.
-    pub(super) fn tell_troubles(&self) {
-        self.asker.iter().for_each(|asker| asker.troubles().tell());
+    pub(super) fn print_troubles(&self) {
+        self.asker.iter().for_each(|asker| asker.troubles().print());
     }
 
     pub(super) fn session(&self) -> WeakSession {

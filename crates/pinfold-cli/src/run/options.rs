@@ -51,9 +51,9 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     let folder = run.folder.as_ref().map_or_else(|| here.clone(), |f| here.join(f));
     let from_here = |paths: &[PathBuf]| paths.iter().map(|p| here.join(p)).collect::<Vec<_>>();
     let named = [vec![folder.clone()], from_here(&run.add_dir), from_here(&run.allow_write)].concat();
-    let first = Choice::of(run, &named);
+    let first = Choice::from_args(run, &named);
     let mut resolved = resolve_flags(run, &folder, first)?;
-    let choice = first.and_then(|choice| choice.unless_within(run, &resolved.judged.plan.also_writable));
+    let choice = first.and_then(|choice| choice.outside_folder(run, &resolved.judged.plan.also_writable));
     if first.is_some() && choice.is_none() {
         resolved = resolve_flags(run, &folder, None)?;
     }
@@ -144,8 +144,8 @@ fn resolve_flags(run: &RunArgs, folder: &Path, choice: Option<Choice>) -> Result
     let merged = &resolved.merged;
     let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));
     let (reach, named) = (run.network, !run.allow_host.is_empty());
-    let network = network::of_run(reach, named, merged)?;
-    let of_run = move |merged: &Merged| network::of_run(reach, named, merged);
+    let network = network::run_network(reach, named, merged)?;
+    let of_run = move |merged: &Merged| network::run_network(reach, named, merged);
     let network = network::following(network, (locations, flags), of_run);
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     Ok(ResolvedFlags {

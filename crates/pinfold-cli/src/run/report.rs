@@ -135,7 +135,7 @@ impl Report {
     }
 
     /// Prints it, or writes it where the person wants it.
-    pub(super) fn tell(mut self, run: &RunArgs, to: Option<File>) {
+    pub(super) fn write_out(mut self, run: &RunArgs, to: Option<File>) {
         let text = if run.json {
             serde_json::to_string(&self).unwrap_or_default() + "\n"
         } else {

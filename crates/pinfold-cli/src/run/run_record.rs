@@ -38,7 +38,7 @@ impl RunRecord {
         // Inside another run nothing can be written where the record is; the outer one has its own.
         let is_kept = !run.no_record && !env::is_inside_another();
         let journal: Arc<dyn Journal> = if is_kept {
-            Arc::new(Ledger::at(&Ambient::claim(), record::directory()?, limits))
+            Arc::new(Ledger::with_limits(&Ambient::claim(), record::directory()?, limits))
         } else {
             Arc::new(Discard)
         };
@@ -111,7 +111,7 @@ impl RunRecord {
             ms: Some(self.took()),
             ..EndEvent::default()
         };
-        self.tell(&[AuditEvent::End(Box::new(told))]);
+        self.record(&[AuditEvent::End(Box::new(told))]);
     }
 
     /// Records how it ended. `limits`: those that were reached, in words. Returns the name of the run, where it is recorded.
@@ -141,7 +141,7 @@ impl RunRecord {
         let mut kinds: Vec<AuditEvent> =
             named.map(|denial| AuditEvent::Refusal(Box::new(RefusalEvent { denial }))).collect();
         kinds.push(AuditEvent::End(Box::new(told)));
-        self.tell(&kinds);
+        self.record(&kinds);
         self.name().map(str::to_owned)
     }
 
@@ -154,7 +154,7 @@ impl RunRecord {
     }
 
     /// Records what has happened. A failure can only be reported.
-    fn tell(&self, kinds: &[AuditEvent]) {
+    fn record(&self, kinds: &[AuditEvent]) {
         if let Err(error) = self.append(kinds) {
             warn(format_args!("how it ended could not be recorded: {error}"));
         }
@@ -162,7 +162,7 @@ impl RunRecord {
 
     fn append(&self, kinds: &[AuditEvent]) -> io::Result<()> {
         let main: Arc<str> = Arc::from("main");
-        let record = |kind: &AuditEvent| Record::of_session(&self.session, &main, kind.clone());
+        let record = |kind: &AuditEvent| Record::for_session(&self.session, &main, kind.clone());
         self.journal.append_all(&kinds.iter().map(record).collect::<Vec<_>>())
     }
 }
@@ -170,7 +170,7 @@ impl RunRecord {
 /// Returns the digest of what was granted. Two runs with the same one were granted the same.
 fn digest(request: &SandboxRequest) -> Option<String> {
     let form = serde_json::to_vec(&request.granted()).ok()?;
-    Some(Hash::of(&form).to_string())
+    Some(Hash::digest(&form).to_string())
 }
 
 /// Returns the leftovers that the user should look at.

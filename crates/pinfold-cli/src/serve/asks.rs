@@ -33,7 +33,7 @@ impl Wire {
         Self { lines, out, ahead: VecDeque::new() }
     }
 
-    pub(super) fn of(wire: &Mutex<Self>) -> MutexGuard<'_, Self> {
+    pub(super) fn lock(wire: &Mutex<Self>) -> MutexGuard<'_, Self> {
         // Lines are taken and put whole, so a poisoned lock guards no half line.
         wire.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -47,7 +47,7 @@ impl Wire {
         Ok(next_line(&mut self.lines, &mut line)?.then_some(line))
     }
 
-    pub(super) fn say(&mut self, value: &serde_json::Value) -> io::Result<()> {
+    pub(super) fn write_line(&mut self, value: &serde_json::Value) -> io::Result<()> {
         calls::line(value, &self.out)
     }
 
@@ -93,11 +93,11 @@ impl<'a> Asks<'a> {
     /// Returns the answer of a message, if it is one to this request; else reports to the client why it is not.
     fn taken(&self, wire: &mut Wire, order: ClientMessage, request: &Request) -> io::Result<Option<Answer>> {
         let ClientMessage::Answer { id, digest, answer: choice, who, .. } = order else {
-            wire.say(&error("only an answer is understood here"))?;
+            wire.write_line(&error("only an answer is understood here"))?;
             return Ok(None);
         };
         if id != request.id || digest != request.digest {
-            wire.say(&error("that is not what is asked"))?;
+            wire.write_line(&error("that is not what is asked"))?;
             return Ok(None);
         }
         let by = By { via: Via::Embedder, who: Some(self.peer.describe(who)) };
@@ -108,8 +108,8 @@ impl<'a> Asks<'a> {
 impl Approver for Asks<'_> {
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let gone = || ApproverResponse::NoApprover("the client is gone".to_owned());
-        let mut wire = Wire::of(self.wire);
-        if wire.say(&json!({"asked": request})).is_err() {
+        let mut wire = Wire::lock(self.wire);
+        if wire.write_line(&json!({"asked": request})).is_err() {
             return gone();
         }
         loop {

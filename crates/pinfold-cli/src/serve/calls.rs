@@ -32,7 +32,7 @@ impl House {
         // In the record from here to the end of the connection.
         let (attended, follow, _span) = match self.session(asks.is_some()) {
             Ok(opened) => opened,
-            Err(failure) => return frames.write(&error(&failure.in_one_line())),
+            Err(failure) => return frames.write(&error(&failure.to_single_line())),
         };
         frames.write(&self.greet(Role::Call, Some(attended.session().id())))?;
         let wire = Mutex::new(Wire::new(frames.into_reader(), stream.try_clone()?));
@@ -41,7 +41,7 @@ impl House {
         let mut number = 0_u64;
         loop {
             // An approver takes the wire meanwhile, so it is released at once.
-            let next = Wire::of(&wire).next()?;
+            let next = Wire::lock(&wire).next()?;
             let Some(line) = next else { return Ok(()) };
             number += 1;
             if line.trim_ascii().is_empty() {
@@ -59,7 +59,7 @@ impl House {
                 }
                 Err(why) => json!({"id": null, "error": why, "line": number}),
             };
-            Wire::of(&wire).say(&answer)?;
+            Wire::lock(&wire).write_line(&answer)?;
         }
     }
 

@@ -65,7 +65,8 @@ impl Agent {
         let program = program.ok_or_else(|| {
             Failure::new(USAGE, "the path of pinfold is no plain text").mend("install it somewhere else")
         })?;
-        let homes = Homes::here().ok_or_else(|| Failure::new(USAGE, "there is no home").mend("set HOME"))?;
+        let homes =
+            Homes::detect().ok_or_else(|| Failure::new(USAGE, "there is no home").mend("set HOME"))?;
         let built = Builder { name: dialect.name(), dialect, program, time, homes };
         Ok(match dialect.name() {
             "claude" => built.claude(),
@@ -94,12 +95,12 @@ struct Homes {
 }
 
 impl Homes {
-    fn here() -> Option<Self> {
+    fn detect() -> Option<Self> {
         env::home().map(|home| Self { home })
     }
 
     /// The folder that a variable names, or the usual one below home.
-    fn of(&self, variable: &str, usual: &str) -> PathBuf {
+    fn config_dir(&self, variable: &str, usual: &str) -> PathBuf {
         env::absolute(variable).unwrap_or_else(|| self.home.join(usual))
     }
 }
@@ -113,7 +114,7 @@ struct Builder {
 }
 
 impl Builder {
-    fn words(&self) -> Vec<String> {
+    fn argv(&self) -> Vec<String> {
         let time = format!("{}s", self.time.as_secs());
         [self.program.as_str(), "hook", self.name, "--timeout", &time].map(str::to_owned).to_vec()
     }
@@ -125,7 +126,7 @@ impl Builder {
 
     /// Returns the command line for a shell where nothing depends on the answer.
     fn plain(&self) -> String {
-        self.words().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+        self.argv().iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
     }
 
     fn waits(&self) -> Duration {
@@ -184,7 +185,7 @@ impl Builder {
         let rest = ["PostToolUse", "PostToolUseFailure", "SessionStart", "SessionEnd"];
         let entries = self.lists("*", &["PreToolUse", "PermissionRequest"], &rest, &more);
         let (file, run) =
-            (self.homes.of("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"), self.guarded());
+            (self.homes.config_dir("CLAUDE_CONFIG_DIR", ".claude").join("settings.json"), self.guarded());
         Agent {
             stopped: |settings, _| {
                 is_true(settings, &["disableAllHooks"]).then(|| "`disableAllHooks` is set".into())
@@ -197,7 +198,7 @@ impl Builder {
         let more = json!({"timeout": self.secs()});
         let rest = ["PostToolUse", "SessionStart", "SessionEnd"];
         let entries = self.lists(".*", &["PreToolUse", "PermissionRequest"], &rest, &more);
-        let (file, run) = (self.homes.of("CODEX_HOME", ".codex").join("hooks.json"), self.guarded());
+        let (file, run) = (self.homes.config_dir("CODEX_HOME", ".codex").join("hooks.json"), self.guarded());
         Agent {
             notes: &[
                 "Codex runs a hook only once you have trusted it: start codex, and say yes when it asks to review hooks",
@@ -216,7 +217,7 @@ impl Builder {
         let (file, run) = (self.homes.home.join(".gemini/settings.json"), self.guarded());
         Agent {
             stopped: |settings, _| {
-                let off = at(settings, &["hooksConfig", "enabled"]) == Some(&Value::Bool(false));
+                let off = lookup(settings, &["hooksConfig", "enabled"]) == Some(&Value::Bool(false));
                 off.then(|| "`hooksConfig.enabled` is off".into())
             },
             ..self.agent(file, HookForm::Lists(entries), HookCommand::Shell(run))
@@ -294,7 +295,7 @@ impl Builder {
             entry("pre_tool_call", &gate.join(" ")),
             entry("post_tool_call", &self.plain())
         );
-        let file = self.homes.of("HERMES_HOME", ".hermes").join("config.yaml");
+        let file = self.homes.config_dir("HERMES_HOME", ".hermes").join("config.yaml");
         Agent {
             notes: &["Hermes asks you about each hook once: start it at a terminal, and say yes"],
             ..self.agent(file, HookForm::Block(block), HookCommand::Words(words.to_vec()))
@@ -302,17 +303,17 @@ impl Builder {
     }
 
     fn opencode(self) -> Agent {
-        let config = self.homes.of("XDG_CONFIG_HOME", ".config");
+        let config = self.homes.config_dir("XDG_CONFIG_HOME", ".config");
         self.shimmed(config.join("opencode/plugin/pinfold.js"))
     }
 
     fn pi(self) -> Agent {
-        let file = self.homes.of("PI_CODING_AGENT_DIR", ".pi/agent").join("extensions/pinfold.ts");
+        let file = self.homes.config_dir("PI_CODING_AGENT_DIR", ".pi/agent").join("extensions/pinfold.ts");
         self.shimmed(file)
     }
 
     fn shimmed(self, file: PathBuf) -> Agent {
-        let words = self.words();
+        let words = self.argv();
         let text = shim(self.name, &words, self.ms()).unwrap_or_default();
         self.agent(file, HookForm::Own(text), HookCommand::Words(words))
     }
@@ -327,12 +328,12 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-fn at<'a>(settings: &'a Value, path: &[&str]) -> Option<&'a Value> {
+fn lookup<'a>(settings: &'a Value, path: &[&str]) -> Option<&'a Value> {
     path.iter().try_fold(settings, |value, name| value.get(name))
 }
 
 fn is_true(settings: &Value, path: &[&str]) -> bool {
-    at(settings, path) == Some(&Value::Bool(true))
+    lookup(settings, path) == Some(&Value::Bool(true))
 }
 
 /// Returns whether Codex was ever told to trust what stands in this file: it notes so beside it, and asks again when it changes.

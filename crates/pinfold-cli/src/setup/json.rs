@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::agents::HookEntry;
 
 /// The text with our entries at the end of their lists, each once. `fresh`: what a file begins as where there is none.
-pub(super) fn with(
+pub(super) fn add_entries(
     before: Option<&str>,
     agent: &str,
     fresh: &str,
@@ -19,7 +19,7 @@ pub(super) fn with(
     {
         return Ok(text.to_owned());
     }
-    let cleared = before.map(|text| without(text, agent, fresh)).transpose()?.flatten();
+    let cleared = before.map(|text| remove_entries(text, agent, fresh)).transpose()?.flatten();
     let root = parsed(cleared.as_deref().unwrap_or(fresh))?;
     let top = root.object_value().ok_or("it is no object")?;
     let hooks = top.object_value_or_create("hooks").ok_or("`hooks` is no object")?;
@@ -47,7 +47,7 @@ pub(super) fn with(
 
 /// The text without our entries, and without lists that only they were in; `None` where nothing is left but what a file
 /// begins as.
-pub(super) fn without(text: &str, agent: &str, fresh: &str) -> Result<Option<String>, String> {
+pub(super) fn remove_entries(text: &str, agent: &str, fresh: &str) -> Result<Option<String>, String> {
     if standing(text, agent)?.is_empty() {
         return Ok(Some(text.to_owned()));
     }
@@ -135,12 +135,16 @@ mod tests {
             "{\"a\": 1}",
             "{\r\n  \"a\": 1\r\n}\r\n",
         ] {
-            let after = with(Some(before), "claude", "{}\n", &entries()).unwrap();
+            let after = add_entries(Some(before), "claude", "{}\n", &entries()).unwrap();
             assert_eq!(standing(&after, "claude").unwrap().len(), 2, "{after}");
-            assert_eq!(with(Some(&after), "claude", "{}\n", &entries()).unwrap(), after, "a second time");
+            assert_eq!(
+                add_entries(Some(&after), "claude", "{}\n", &entries()).unwrap(),
+                after,
+                "a second time"
+            );
             let mine = before.lines().find(|line| line.contains("mine"));
             assert!(mine.is_none_or(|line| after.contains(line.trim_end_matches(" // mine"))), "{after}");
-            let undone = without(&after, "claude", "{}\n").unwrap().unwrap();
+            let undone = remove_entries(&after, "claude", "{}\n").unwrap().unwrap();
             assert_eq!(value(&undone).unwrap(), value(before).unwrap());
             // What stood on one line stands on several then; all else is as it was.
             assert!(undone == before || !before.contains('\n'), "{undone}");
@@ -149,16 +153,16 @@ mod tests {
 
     #[test]
     fn a_file_that_was_made_for_it_goes_with_it() {
-        let after = with(None, "claude", "{}\n", &entries()).unwrap();
-        assert_eq!(without(&after, "claude", "{}\n").unwrap(), None);
+        let after = add_entries(None, "claude", "{}\n", &entries()).unwrap();
+        assert_eq!(remove_entries(&after, "claude", "{}\n").unwrap(), None);
     }
 
     #[test]
     fn an_older_entry_of_ours_is_replaced() {
         let mut older = entries();
         older[0].value["hooks"][0]["timeout"] = json!(1);
-        let before = with(None, "claude", "{}\n", &older).unwrap();
-        let after = with(Some(&before), "claude", "{}\n", &entries()).unwrap();
+        let before = add_entries(None, "claude", "{}\n", &older).unwrap();
+        let after = add_entries(Some(&before), "claude", "{}\n", &entries()).unwrap();
         assert_eq!(standing(&after, "claude").unwrap().len(), 2, "{after}");
         assert!(!after.contains("\"timeout\": 1\n"));
     }
@@ -173,14 +177,14 @@ mod tests {
             "{\"hooks\": {\"PreToolUse\": {}}}",
             "{\"hooks\": {}, \"hooks\": {}}",
         ] {
-            assert!(with(Some(before), "claude", "{}\n", &entries()).is_err(), "{before}");
+            assert!(add_entries(Some(before), "claude", "{}\n", &entries()).is_err(), "{before}");
         }
     }
 
     #[test]
     fn hooks_of_others_stay() {
         let before = "{\"hooks\": {\"PreToolUse\": [{\"hooks\": [{\"command\": \"pinfold hook codex\"}]}]}}";
-        assert_eq!(without(before, "claude", "{}\n").unwrap().as_deref(), Some(before));
+        assert_eq!(remove_entries(before, "claude", "{}\n").unwrap().as_deref(), Some(before));
     }
 
     #[test]
@@ -190,11 +194,11 @@ mod tests {
             event: "preToolUse",
             value: json!({"command": "/bin/pinfold hook cursor", "failClosed": true}),
         };
-        let after = with(None, "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
+        let after = add_entries(None, "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
         assert_eq!(value(&after).unwrap()["version"], 1);
-        assert_eq!(without(&after, "cursor", fresh).unwrap(), None);
+        assert_eq!(remove_entries(&after, "cursor", fresh).unwrap(), None);
         let theirs = "{\n  \"version\": 1,\n  \"hooks\": {\n    \"stop\": [\n      {\"command\": \"mine\"}\n    ]\n  }\n}\n";
-        let after = with(Some(theirs), "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
-        assert_eq!(without(&after, "cursor", fresh).unwrap().as_deref(), Some(theirs));
+        let after = add_entries(Some(theirs), "cursor", fresh, std::slice::from_ref(&entry)).unwrap();
+        assert_eq!(remove_entries(&after, "cursor", fresh).unwrap().as_deref(), Some(theirs));
     }
 }

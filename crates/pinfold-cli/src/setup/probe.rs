@@ -64,7 +64,7 @@ fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
 fn refuses(agent: &Agent) -> Found {
     let cwd = env::current_dir().map_err(|e| e.message)?.display().to_string();
     let probe = agent.dialect.probe(&cwd, NEVER).to_string();
-    let event = agent.dialect.hear(probe.as_bytes()).map_err(|e| e.to_string())?;
+    let event = agent.dialect.parse_event(probe.as_bytes()).map_err(|e| e.to_string())?;
     let Moment::Before(_) = event.moment else { return Err("its probe is no call".to_owned()) };
     if agent.dialect.folder() == Folder::AtStart {
         let begins =
@@ -72,7 +72,7 @@ fn refuses(agent: &Agent) -> Found {
         asked(agent, &begins.to_string())?;
     }
     let said = asked(agent, &probe)?;
-    let no = agent.dialect.say(&event.moment, &Answer::deny("no"));
+    let no = agent.dialect.format_answer(&event.moment, &Answer::deny("no"));
     let told = || format!("a write that must not be was answered so: {}{}", said.stdout, said.stderr);
     if said.is_like(&no) { Ok("a write that must not be".to_owned()) } else { Err(told()) }
 }

@@ -5,8 +5,8 @@ const BEGIN: &str = "# >>> pinfold setup hermes";
 const END: &str = "# <<< pinfold setup hermes";
 
 /// The text with our block at its end.
-pub(super) fn with(before: Option<&str>, block: &str) -> Result<String, String> {
-    let rest = before.and_then(without).unwrap_or_default();
+pub(super) fn add_block(before: Option<&str>, block: &str) -> Result<String, String> {
+    let rest = before.and_then(remove_block).unwrap_or_default();
     if rest.lines().any(|line| {
         line.starts_with("hooks:") || line.starts_with("\"hooks\"") || line.starts_with("'hooks'")
     }) {
@@ -22,7 +22,7 @@ pub(super) fn with(before: Option<&str>, block: &str) -> Result<String, String> 
 }
 
 /// The text without our block; `None` where nothing is left.
-pub(super) fn without(text: &str) -> Option<String> {
+pub(super) fn remove_block(text: &str) -> Option<String> {
     let cut = || {
         let (head, rest) = text.split_once(BEGIN)?;
         let (_, tail) = rest.split_once(END)?;
@@ -47,19 +47,19 @@ mod tests {
     #[test]
     fn what_was_put_in_is_what_is_taken_out() {
         for before in ["model:\n  default: x  # mine\n", "# only a comment\n"] {
-            let after = with(Some(before), BLOCK).unwrap();
+            let after = add_block(Some(before), BLOCK).unwrap();
             assert!(after.starts_with(before) && standing(&after) == Some(BLOCK), "{after}");
-            assert_eq!(with(Some(&after), BLOCK).unwrap(), after);
-            assert_eq!(without(&after).as_deref(), Some(before));
+            assert_eq!(add_block(Some(&after), BLOCK).unwrap(), after);
+            assert_eq!(remove_block(&after).as_deref(), Some(before));
         }
-        let made = with(None, BLOCK).unwrap();
-        assert_eq!(without(&made), None);
+        let made = add_block(None, BLOCK).unwrap();
+        assert_eq!(remove_block(&made), None);
     }
 
     #[test]
     fn hooks_of_others_are_not_joined() {
         for before in ["hooks:\n  pre_tool_call: []\n", "{a: 1}\n", "a: 1\n---\nb: 2\n", "\"hooks\": {}\n"] {
-            assert!(with(Some(before), BLOCK).is_err(), "{before}");
+            assert!(add_block(Some(before), BLOCK).is_err(), "{before}");
         }
     }
 }

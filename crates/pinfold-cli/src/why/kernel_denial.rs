@@ -20,7 +20,7 @@ pub(super) enum Now {
 }
 
 impl Now {
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         match self {
             Self::Passes => "a run in that folder can do it now, without any option".to_owned(),
             Self::Refused(why) => {
@@ -41,7 +41,7 @@ impl Now {
 }
 
 /// Returns the current outcome of a denied system call, in a run in this folder.
-pub(super) fn now(denial: &Denial, folder: &str) -> Now {
+pub(super) fn reevaluate(denial: &Denial, folder: &str) -> Now {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());
     let (true, Some(place)) = (denial.layer == DeniedBy::Kernel && denial.what != "connect", place) else {

@@ -26,7 +26,7 @@ pub(super) fn calls(asked: &WhyArgs) -> Result<Vec<RawCall>, Failure> {
 }
 
 /// The calls that a text means by itself.
-pub(super) fn said(text: &str) -> Result<Vec<RawCall>, Failure> {
+pub(super) fn parse_calls(text: &str) -> Result<Vec<RawCall>, Failure> {
     calls_of(text, taken_for(text, text.split_whitespace().count()))
 }
 

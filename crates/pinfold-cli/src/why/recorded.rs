@@ -15,19 +15,19 @@ use serde_json::{Value, json};
 
 use super::history;
 use super::kernel_denial::{self, Now};
-use super::{in_words, widths_as_json};
+use super::{describe, widths_as_json};
 use crate::args::{Judging, WhyArgs};
 use crate::check::code;
 use crate::check::desk::desk;
 use crate::exit::{ASKED, DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::{env, output, record};
 
-pub(super) fn why(asked: &WhyArgs, text: &str) -> Result<ExitCode, Failure> {
+pub(super) fn explain_recorded(asked: &WhyArgs, text: &str) -> Result<ExitCode, Failure> {
     let told = match find(text)? {
-        NamedRecord::Call(told) => of_call(&asked.judging, &told)?,
+        NamedRecord::Call(told) => explain_call(&asked.judging, &told)?,
         NamedRecord::OfCall(denial, told) => {
             let judged = &told.call.judged;
-            of_kernel(
+            explain_kernel_denial(
                 &denial,
                 judged.root.as_deref().unwrap_or(&judged.folder),
                 &history::call_line(&told.call),
@@ -35,9 +35,9 @@ pub(super) fn why(asked: &WhyArgs, text: &str) -> Result<ExitCode, Failure> {
         }
         NamedRecord::OfRun(denial, ran) => {
             let folder = ran.start.as_ref().map(|start| start.folder.as_str());
-            of_kernel(&denial, folder.unwrap_or_default(), &history::run_line(&ran))
+            explain_kernel_denial(&denial, folder.unwrap_or_default(), &history::run_line(&ran))
         }
-        NamedRecord::Run(ran) => of_run(&ran),
+        NamedRecord::Run(ran) => explain_run(&ran),
     };
     let text = if asked.json { format!("{}\n", json!([told.json])) } else { told.text };
     output::out(&text)?;
@@ -66,7 +66,7 @@ fn find(text: &str) -> Result<NamedRecord, Failure> {
         name => name.to_owned(),
     };
     let directory = record::directory()?;
-    let reader = || pinfold::audit::LogReader::of_record(&Ambient::claim(), &directory);
+    let reader = || pinfold::audit::LogReader::open_record(&Ambient::claim(), &directory);
     let parsed = RecordName::parse(&name).ok_or_else(|| NotFound::NoName(name.clone()));
     parsed.and_then(|parsed| parsed.find(&name, reader)).map_err(|e| match e {
         NotFound::Unreadable(e) => record::unreadable(&e),
@@ -99,7 +99,7 @@ pub(crate) fn chosen(judging: &Judging) -> Result<ModeNow, Failure> {
     Ok(ModeNow::Chosen(mode))
 }
 
-fn of_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Failure> {
+fn explain_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Failure> {
     let call = &told.call;
     let changed = Changed {
         mode: chosen(judging)?,
@@ -112,7 +112,7 @@ fn of_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Failure
     let json = match &again {
         Ok((again, offer)) => {
             let _ = writeln!(text, "\n  now, for the settings and folders as they are:");
-            text.push_str(&in_words(&again.answer, offer));
+            text.push_str(&describe(&again.answer, offer));
             let _ = writeln!(text, "  {}", compared(again));
             json!({
                 "record": history::call_as_json(told),
@@ -154,17 +154,17 @@ fn ended(call: &RecordedCall, again: &Result<(Again, Offer), NotAgain>) -> u8 {
     }
 }
 
-fn of_kernel(denial: &Denial, folder: &str, of: &str) -> Explanation {
-    let now = kernel_denial::now(denial, folder);
+fn explain_kernel_denial(denial: &Denial, folder: &str, of: &str) -> Explanation {
+    let now = kernel_denial::reevaluate(denial, folder);
     let mut text = history::denial_in_words(denial);
     let _ = writeln!(text, "  of {}", output::visible(of));
-    let _ = writeln!(text, "\n  now: {}", output::visible(&now.in_words()));
+    let _ = writeln!(text, "\n  now: {}", output::visible(&now.describe()));
     let code = if matches!(now, Now::Passes) { DONE } else { REFUSED };
-    let json = json!({"record": {"denial": denial, "of": of}, "passes": now.passes(), "now": now.in_words()});
+    let json = json!({"record": {"denial": denial, "of": of}, "passes": now.passes(), "now": now.describe()});
     Explanation { text, json, code }
 }
 
-fn of_run(ran: &RunHistory) -> Explanation {
+fn explain_run(ran: &RunHistory) -> Explanation {
     let refused: Vec<&str> = ran.refused.iter().map(|denial| denial.id.as_str()).collect();
     let end = ran.end.as_ref();
     let json = json!({"record": {

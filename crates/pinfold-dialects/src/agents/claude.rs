@@ -102,12 +102,12 @@ impl Dialect for Claude {
         SHAPE.agent
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.hear(input)
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        SHAPE.parse_event(input)
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
-        shaped::say(moment, answer)
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+        shaped::format_answer(moment, answer)
     }
 
     fn closed(&self, why: &str) -> HookOutput {

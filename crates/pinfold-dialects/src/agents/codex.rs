@@ -40,17 +40,17 @@ impl Dialect for Codex {
         SHAPE.agent
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
         SHAPE.event(&Sent::read(SHAPE.agent, input)?, |_, call| patch_in_a_shell(call))
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_) | Moment::Permission(_), Some(Decision::Ask | Decision::Deny)) => {
                 let no = Answer { decision: Some(Decision::Deny), context: None, ..answer.clone() };
-                shaped::say(moment, &no)
+                shaped::format_answer(moment, &no)
             }
-            (Moment::Start(_), _) => shaped::say(moment, answer),
+            (Moment::Start(_), _) => shaped::format_answer(moment, answer),
             _ => HookOutput::nothing(),
         }
     }

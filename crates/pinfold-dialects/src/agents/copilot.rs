@@ -57,19 +57,19 @@ impl Dialect for Copilot {
         SHAPE.agent
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
         let sent = Sent::read(SHAPE.agent, input)?;
         if sent.has("hook_event_name") { SHAPE.event(&sent, |_, call| call) } else { own(&sent) }
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(decision)) => {
                 let word = decision.word();
-                let why = answer.why();
+                let why = answer.reason();
                 HookOutput::json(&json!({"permissionDecision": word, "permissionDecisionReason": why}))
             }
-            (Moment::Permission(_), Some(Decision::Deny)) => shaped::say(moment, answer),
+            (Moment::Permission(_), Some(Decision::Deny)) => shaped::format_answer(moment, answer),
             _ => HookOutput::nothing(),
         }
     }

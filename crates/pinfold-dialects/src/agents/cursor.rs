@@ -81,7 +81,7 @@ impl Dialect for Cursor {
         NAME
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
         let sent = Sent::read(NAME, input)?;
         let event = sent.text("hook_event_name")?;
         let moment = match event {
@@ -123,10 +123,10 @@ impl Dialect for Cursor {
         Ok(Event { session, cwd, subagent: None, strict: false, moment })
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Allow)) => HookOutput::json(&json!({"permission": "allow"})),
-            (Moment::Before(_) | Moment::Permission(_), Some(_)) => no(answer.why()),
+            (Moment::Before(_) | Moment::Permission(_), Some(_)) => deny(answer.reason()),
             (Moment::Start(_), _) => match &answer.context {
                 Some(context) => HookOutput::json(&json!({"additional_context": context})),
                 None => HookOutput::nothing(),
@@ -136,7 +136,7 @@ impl Dialect for Cursor {
     }
 
     fn closed(&self, why: &str) -> HookOutput {
-        no(why)
+        deny(why)
     }
 
     fn asks(&self) -> bool {
@@ -161,7 +161,7 @@ impl Dialect for Cursor {
 }
 
 /// A no in both forms that it takes for one.
-fn no(why: &str) -> HookOutput {
+fn deny(why: &str) -> HookOutput {
     let said = json!({"permission": "deny", "user_message": why, "agent_message": why});
     HookOutput { stderr: format!("{why}\n"), code: 2, ..HookOutput::json(&said) }
 }

@@ -71,14 +71,16 @@ impl Dialect for Gemini {
         SHAPE.agent
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.event(&Sent::read(SHAPE.agent, input)?, |sent, call| of_a_prompt(of_a_server(sent, call)))
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        SHAPE.event(&Sent::read(SHAPE.agent, input)?, |sent, call| {
+            resolve_prompt_tool(resolve_server_tool(sent, call))
+        })
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => {
-                HookOutput::json(&json!({"decision": "deny", "reason": answer.why()}))
+                HookOutput::json(&json!({"decision": "deny", "reason": answer.reason()}))
             }
             (Moment::Start(_), _) => match &answer.context {
                 Some(context) => HookOutput::json(
@@ -108,7 +110,7 @@ impl Dialect for Gemini {
 }
 
 /// A tool of a server is named by what comes beside it: the name alone does not say where the server's ends.
-fn of_a_server(sent: &Sent, mut call: TheirCall) -> TheirCall {
+fn resolve_server_tool(sent: &Sent, mut call: TheirCall) -> TheirCall {
     let Some(context) = sent.get("mcp_context") else { return call };
     let named = |field: &str| context.get(field).and_then(Value::as_str).filter(|name| !name.is_empty());
     match (named("server_name"), named("tool_name")) {
@@ -122,7 +124,7 @@ fn of_a_server(sent: &Sent, mut call: TheirCall) -> TheirCall {
 const PROMPT: &str = "prompt";
 
 /// The one address that a prompt names is what is fetched; of several, or none, it is not known where it reaches.
-fn of_a_prompt(mut call: TheirCall) -> TheirCall {
+fn resolve_prompt_tool(mut call: TheirCall) -> TheirCall {
     if call.raw.tool != "WebFetch" {
         return call;
     }
@@ -164,7 +166,7 @@ mod tests {
 
     fn fetched(prompt: &str) -> TheirCall {
         let event = SHAPE.probe("/w", "web_fetch", &json!({"prompt": prompt})).to_string();
-        match Gemini.hear(event.as_bytes()).unwrap().moment {
+        match Gemini.parse_event(event.as_bytes()).unwrap().moment {
             Moment::Before(call) => call,
             other => unreachable!("{other:?}"),
         }

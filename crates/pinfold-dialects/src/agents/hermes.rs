@@ -54,7 +54,7 @@ impl Dialect for Hermes {
         "hermes"
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
         let sent = Sent::read("hermes", input)?;
         let cwd = sent.maybe_text("cwd")?;
         let moment = match sent.text("hook_event_name")? {
@@ -70,9 +70,9 @@ impl Dialect for Hermes {
         Ok(Event { session, cwd: cwd.map(str::to_owned), subagent: None, strict: false, moment })
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
-            (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => self.closed(answer.why()),
+            (Moment::Before(_), Some(Decision::Ask | Decision::Deny)) => self.closed(answer.reason()),
             _ => HookOutput::nothing(),
         }
     }

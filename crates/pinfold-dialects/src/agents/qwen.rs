@@ -66,14 +66,14 @@ impl Dialect for Qwen {
         SHAPE.agent
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.hear(input)
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        SHAPE.parse_event(input)
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         // It was asked by its own rules before: there is nothing that a yes would save.
         let silent = answer.decision == Some(Decision::Allow) && answer.context.is_none();
-        if silent { HookOutput::nothing() } else { shaped::say(moment, answer) }
+        if silent { HookOutput::nothing() } else { shaped::format_answer(moment, answer) }
     }
 
     fn closed(&self, why: &str) -> HookOutput {

@@ -42,7 +42,7 @@ impl Shape {
         }
     }
 
-    pub(super) fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    pub(super) fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
         self.event(&Sent::read(self.agent, input)?, |_, call| call)
     }
 
@@ -124,7 +124,7 @@ fn ended(sent: &Sent, done: bool) -> CallEnd {
 
 /// An answer in the words that Claude Code made common. Nothing is in it but what has to be: others take a field too
 /// many for no answer at all.
-pub(super) fn say(moment: &Moment, answer: &Answer) -> HookOutput {
+pub(super) fn format_answer(moment: &Moment, answer: &Answer) -> HookOutput {
     let event = match moment {
         Moment::Before(_) => "PreToolUse",
         Moment::Permission(_) => "PermissionRequest",
@@ -137,10 +137,10 @@ pub(super) fn say(moment: &Moment, answer: &Answer) -> HookOutput {
     match (moment, answer.decision) {
         (Moment::Before(_), Some(decision)) => {
             add("permissionDecision", json!(decision.word()));
-            add("permissionDecisionReason", json!(answer.why()));
+            add("permissionDecisionReason", json!(answer.reason()));
         }
         (Moment::Permission(_), Some(Decision::Deny)) => {
-            add("decision", json!({"behavior": "deny", "message": answer.why()}));
+            add("decision", json!({"behavior": "deny", "message": answer.reason()}));
         }
         _ => {}
     }

@@ -77,19 +77,20 @@ impl Dialect for Shimmed {
         self.name
     }
 
-    fn hear(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        Shape::usual(self.name, self.tools).event(&Sent::read(self.name, input)?, |_, call| several(call))
+    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+        Shape::usual(self.name, self.tools)
+            .event(&Sent::read(self.name, input)?, |_, call| as_multi_edit(call))
     }
 
-    fn say(&self, moment: &Moment, answer: &Answer) -> HookOutput {
+    fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
-            (Moment::Before(_), Some(Decision::Allow)) => shaped::say(moment, answer),
+            (Moment::Before(_), Some(Decision::Allow)) => shaped::format_answer(moment, answer),
             // There the hook has no asker, and where our lines read nothing they let nothing run.
             (Moment::Before(_) | Moment::Permission(_), _) => {
                 let no = Answer { decision: Some(Decision::Deny), ..answer.clone() };
-                shaped::say(moment, &no)
+                shaped::format_answer(moment, &no)
             }
-            _ => shaped::say(moment, answer),
+            _ => shaped::format_answer(moment, answer),
         }
     }
 
@@ -118,7 +119,7 @@ impl Dialect for Shimmed {
 }
 
 /// An edit with several steps is another tool here.
-fn several(call: TheirCall) -> TheirCall {
+fn as_multi_edit(call: TheirCall) -> TheirCall {
     let steps = call.raw.input.get("edits").and_then(Value::as_array);
     if call.raw.tool != "Edit" || steps.is_none() {
         return call;

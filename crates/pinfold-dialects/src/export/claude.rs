@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::command::{PatternForm, Unsaid, is_allowed_bare};
 use super::place::{ExportedPathRule, PathOperation, hidden};
 use super::text::{Content, Edit};
-use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 
 /// Returns the lists of the agent that an effect belongs to.
 fn list(effect: Effect) -> &'static [&'static str] {
@@ -31,7 +31,7 @@ pub(super) fn export(ours: &Merged, layer: Layer) -> Export {
     let mut made = Claude { ours, layer, rows: Rows::default(), edits: Vec::new() };
     made.line();
     made.mode();
-    let unsaid = Unsaid::of(ours, |_| true);
+    let unsaid = Unsaid::collect(ours, |_| true);
     for rule in &ours.rules {
         made.rule(rule.effect, &rule.rule, &unsaid);
     }
@@ -53,12 +53,12 @@ impl Claude<'_> {
         self.edits.push(Edit::Include(path, entry.into()));
     }
 
-    fn say(&mut self, path: &'static [&'static str], value: impl Into<Value>) {
+    fn set(&mut self, path: &'static [&'static str], value: impl Into<Value>) {
         self.edits.push(Edit::Say(path, value.into()));
     }
 
     fn rule(&mut self, effect: Effect, rule: &Rule, unsaid: &Unsaid) {
-        let ours = told(effect, rule);
+        let ours = format_rule(effect, rule);
         match rule.covers() {
             Covers::Command(_) => self.command(&ours, effect, rule, unsaid),
             Covers::Path(..) => self.path(&ours, effect, rule),
@@ -86,7 +86,7 @@ impl Claude<'_> {
     }
 
     fn command(&mut self, ours: &str, effect: Effect, rule: &Rule, unsaid: &Unsaid) {
-        let Some(form) = PatternForm::of(rule) else {
+        let Some(form) = PatternForm::from_rule(rule) else {
             let why = match effect {
                 Effect::Allow => ASKED,
                 Effect::Ask | Effect::Deny => "its words mean something else there",
@@ -120,7 +120,7 @@ impl Claude<'_> {
     }
 
     fn path(&mut self, ours: &str, effect: Effect, rule: &Rule) {
-        let Some(place) = ExportedPathRule::of(rule) else { return self.rows.nothing(ours, ASKED) };
+        let Some(place) = ExportedPathRule::from_rule(rule) else { return self.rows.nothing(ours, ASKED) };
         let from_its_file = place.base == Base::Project && self.layer == Layer::User;
         if place.is_odd() || from_its_file {
             let why = if from_its_file {
@@ -206,8 +206,8 @@ impl Claude<'_> {
                 self.rows.held(told, EnforcedBy::Kernel, why).needs(SANDBOX, true);
             }
         }
-        self.say(&["sandbox", "enabled"], true);
-        self.say(&["sandbox", "autoAllowBashIfSandboxed"], false);
+        self.set(&["sandbox", "enabled"], true);
+        self.set(&["sandbox", "autoAllowBashIfSandboxed"], false);
         self.rows
             .held(
                 "commands need a rule or a question",
@@ -234,11 +234,11 @@ impl Claude<'_> {
                 self.rows.nothing(told, "a line that is switched off is not handed on");
             }
             Mode::Default | Mode::DontAsk => {
-                self.say(&["permissions", "defaultMode"], mode.value.word());
+                self.set(&["permissions", "defaultMode"], mode.value.word());
                 self.rows.held(told, EnforcedBy::Gate, "").needs(MODE, mode.value.word());
             }
             Mode::AcceptEdits | Mode::Auto | Mode::Explore => {
-                self.say(&["permissions", "defaultMode"], "default");
+                self.set(&["permissions", "defaultMode"], "default");
                 let why = "as `default`: there it would let commands run, too";
                 self.rows.held(told, EnforcedBy::Gate, why).needs(MODE, "default");
             }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::command::PatternForm;
 use super::text::{Content, header};
-use super::{EnforcedBy, Export, ExportedFile, Rows, told};
+use super::{EnforcedBy, Export, ExportedFile, Rows, format_rule};
 
 pub(super) fn export(ours: &Merged) -> Export {
     let mut rows = Rows::default();
@@ -22,11 +22,11 @@ pub(super) fn export(ours: &Merged) -> Export {
             Covers::Command(_) => "there it would run outside of the sandbox; it is asked about",
             _ => FIRST_WORDS,
         };
-        rows.nothing(told(rule.effect, &rule.rule), why);
+        rows.nothing(format_rule(rule.effect, &rule.rule), why);
     }
     let mut rules = header("codex");
     for rule in ours.rules.iter().filter(|rule| rule.effect != Effect::Allow) {
-        let told = told(rule.effect, &rule.rule);
+        let told = format_rule(rule.effect, &rule.rule);
         match prefix(&rule.rule) {
             Some((words, why)) => {
                 let decision = if rule.effect == Effect::Deny { "forbidden" } else { "prompt" };
@@ -102,7 +102,7 @@ fn quoted(text: &str) -> String {
 fn prefix(rule: &Rule) -> Option<(Vec<String>, &'static str)> {
     let Covers::Command(_) = rule.covers() else { return None };
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
-    match PatternForm::of(rule)? {
+    match PatternForm::from_rule(rule)? {
         PatternForm::Any(text) => Some((words(&text), "")),
         PatternForm::More(text) => Some((words(&text), "also with nothing behind the words")),
         PatternForm::Exact(text) => Some((words(&text), "also with more behind the words")),

@@ -18,7 +18,7 @@ pub(super) enum PatternForm {
 
 impl PatternForm {
     /// The form of a rule for commands. `None` where words mean something to a shell or to the patterns of others.
-    pub(super) fn of(rule: &Rule) -> Option<Self> {
+    pub(super) fn from_rule(rule: &Rule) -> Option<Self> {
         let Covers::Command(pattern) = rule.covers() else { return None };
         let text = pattern_text(rule);
         if pattern.has_operator() || text.split_whitespace().collect::<Vec<_>>().join(" ") != text {
@@ -30,11 +30,11 @@ impl PatternForm {
             (None, None) if !has_wildcard(text) => Self::Exact(text.to_owned()),
             _ => Self::Glob(text.to_owned()),
         };
-        form.words().bytes().all(is_plain).then_some(form)
+        form.as_str().bytes().all(is_plain).then_some(form)
     }
 
     /// Its words, with the wildcards of a glob.
-    pub(super) fn words(&self) -> &str {
+    pub(super) fn as_str(&self) -> &str {
         match self {
             Self::Exact(words) | Self::More(words) | Self::Any(words) | Self::Glob(words) => words,
         }
@@ -61,18 +61,18 @@ pub(super) struct Unsaid(Vec<String>);
 
 impl Unsaid {
     /// Collects the rules that `says` has no words for.
-    pub(super) fn of(ours: &Merged, says: impl Fn(&PatternForm) -> bool) -> Self {
+    pub(super) fn collect(ours: &Merged, says: impl Fn(&PatternForm) -> bool) -> Self {
         let narrowing = ours.rules.iter().filter(|rule| rule.effect != Effect::Allow);
         let unsaid = narrowing.filter(|rule| {
             matches!(rule.rule.covers(), Covers::Command(_))
-                && !PatternForm::of(&rule.rule).is_some_and(|form| says(&form))
+                && !PatternForm::from_rule(&rule.rule).is_some_and(|form| says(&form))
         });
         Self(unsaid.map(|rule| program(&rule.rule)).collect())
     }
 
     /// Returns `true` if an allow of this form could be about one of them.
     pub(super) fn concerns(&self, allow: &PatternForm) -> bool {
-        let program = allow.words().split(' ').next().unwrap_or_default();
+        let program = allow.as_str().split(' ').next().unwrap_or_default();
         self.0.iter().any(|unsaid| unsaid.is_empty() || unsaid == program)
     }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::command::{PatternForm, Unsaid};
 use super::text::{Content, header};
-use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 
 const SHELL: &str = "run_shell_command";
 /// Expression for the beginning of another word: nothing that ends a command or begins a comment.
@@ -39,10 +39,10 @@ pub(super) fn export(ours: &Merged) -> Export {
     rows.nothing("the folder, credentials and hosts", around);
     rows.held("commands and edits need a rule or a question", EnforcedBy::Gate, "as it does by itself");
     let mut text = header("gemini");
-    let unsaid = Unsaid::of(ours, |_| true);
+    let unsaid = Unsaid::collect(ours, |_| true);
     for rule in &ours.rules {
-        let told = told(rule.effect, &rule.rule);
-        match said(rule.effect, &rule.rule, &unsaid) {
+        let told = format_rule(rule.effect, &rule.rule);
+        match translate_rule(rule.effect, &rule.rule, &unsaid) {
             Ok(said) => {
                 text.push_str(&said);
                 rows.held(told, EnforcedBy::Gate, "");
@@ -65,7 +65,7 @@ pub(super) fn export(ours: &Merged) -> Export {
 const COMPARES: &str = "it compares what the model writes, not where that leads";
 
 /// A rule there, whole.
-fn said(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
+fn translate_rule(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
     match rule.covers() {
         Covers::Command(_) => command(effect, rule, unsaid),
         Covers::Tool(tool) => match (effect, theirs(tool)) {
@@ -80,7 +80,7 @@ fn said(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static
 }
 
 fn command(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
-    let form = PatternForm::of(rule).ok_or("its words mean something else there")?;
+    let form = PatternForm::from_rule(rule).ok_or("its words mean something else there")?;
     if effect == Effect::Allow && unsaid.concerns(&form) {
         return Err(BESIDE);
     }

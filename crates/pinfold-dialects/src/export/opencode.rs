@@ -10,7 +10,7 @@ use pinfold_policy::{Merged, Mode, Rule};
 use super::command::{PatternForm, Unsaid, is_allowed_bare};
 use super::place::{ExportedPathRule, PathOperation};
 use super::text::{Content, Edit, Order};
-use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, told};
+use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 
 /// Its permissions that are objects of patterns here, in the order in which they are written.
 #[derive(Default)]
@@ -51,11 +51,11 @@ pub(super) fn export(ours: &Merged) -> Export {
     rows.held("a place outside is asked about", EnforcedBy::Gate, "for its file tools")
         .needs("/permission/external_directory", "ask");
     rows.nothing("tools of MCP servers need a rule or a question", "those that no rule names run there");
-    let unsaid = Unsaid::of(ours, |_| true);
+    let unsaid = Unsaid::collect(ours, |_| true);
     // What decides last is written last.
     for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
         for rule in ours.rules.iter().filter(|rule| rule.effect == effect) {
-            said(ours, effect, &rule.rule, &unsaid, &mut orders, &mut rows);
+            translate_rule(ours, effect, &rule.rule, &unsaid, &mut orders, &mut rows);
         }
     }
     for guard in ours.guards.write.iter().chain(&ours.guards.read) {
@@ -99,8 +99,15 @@ impl Orders {
     }
 }
 
-fn said(ours: &Merged, effect: Effect, rule: &Rule, unsaid: &Unsaid, orders: &mut Orders, rows: &mut Rows) {
-    let told = told(effect, rule);
+fn translate_rule(
+    ours: &Merged,
+    effect: Effect,
+    rule: &Rule,
+    unsaid: &Unsaid,
+    orders: &mut Orders,
+    rows: &mut Rows,
+) {
+    let told = format_rule(effect, rule);
     match rule.covers() {
         Covers::Command(_) => match command(ours, effect, rule, unsaid, &mut orders.bash) {
             Ok(Some(allowed)) => {
@@ -113,7 +120,9 @@ fn said(ours: &Merged, effect: Effect, rule: &Rule, unsaid: &Unsaid, orders: &mu
             Err(why) => rows.nothing(told, why),
         },
         Covers::Path(..) => {
-            match ExportedPathRule::of(rule).and_then(|place| Some((place.deed, patterns(effect, &place)?))) {
+            match ExportedPathRule::from_rule(rule)
+                .and_then(|place| Some((place.deed, patterns(effect, &place)?)))
+            {
                 Some((deed, patterns)) => {
                     let order =
                         if deed == PathOperation::Reads { &mut orders.read } else { &mut orders.edit };
@@ -154,7 +163,7 @@ fn command(
     unsaid: &Unsaid,
     order: &mut Order,
 ) -> Result<Option<String>, &'static str> {
-    let form = PatternForm::of(rule).ok_or("its words mean something else there")?;
+    let form = PatternForm::from_rule(rule).ok_or("its words mean something else there")?;
     if effect != Effect::Allow {
         let pattern = match form {
             PatternForm::Exact(words) | PatternForm::Glob(words) => words,

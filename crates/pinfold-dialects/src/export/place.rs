@@ -21,7 +21,7 @@ pub(super) struct ExportedPathRule<'a> {
 }
 
 impl<'a> ExportedPathRule<'a> {
-    pub(super) fn of(rule: &'a Rule) -> Option<Self> {
+    pub(super) fn from_rule(rule: &'a Rule) -> Option<Self> {
         let Covers::Path(tool, path) = rule.covers() else { return None };
         let pattern = rule.text().split_once('(')?.1.strip_suffix(')')?.trim();
         let deed = if tool.level() == Level::Write { PathOperation::Changes } else { PathOperation::Reads };

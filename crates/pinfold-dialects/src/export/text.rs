@@ -124,7 +124,7 @@ fn json(before: &str, edits: &[Edit]) -> Result<String, NotRead> {
     for edit in edits {
         match edit {
             Edit::Include(path, entry) => include(&list(&top, path)?, entry),
-            Edit::Say(path, value) => say(&top, path, value)?,
+            Edit::Say(path, value) => insert_missing(&top, path, value)?,
             Edit::Narrow(path, word) => narrow(&top, path, word)?,
             Edit::Order(path, order) => put_in_order(&top, path, order)?,
         }
@@ -165,7 +165,7 @@ fn include(list: &CstArray, entry: &str) {
     }
 }
 
-fn say(top: &CstObject, path: &[&str], value: &Value) -> Result<(), NotRead> {
+fn insert_missing(top: &CstObject, path: &[&str], value: &Value) -> Result<(), NotRead> {
     let (object, key) = holder(top, path)?;
     if object.get(key).is_none() {
         object.append(key, input(value));
@@ -175,7 +175,7 @@ fn say(top: &CstObject, path: &[&str], value: &Value) -> Result<(), NotRead> {
 
 fn narrow(top: &CstObject, path: &[&str], word: &str) -> Result<(), NotRead> {
     let (object, key) = holder(top, path)?;
-    let Some(there) = object.get(key) else { return say(top, path, &word.into()) };
+    let Some(there) = object.get(key) else { return insert_missing(top, path, &word.into()) };
     let standing = there.value().and_then(|value| value.as_string_lit()?.decoded_value().ok());
     match (standing.as_deref(), word) {
         (Some("deny"), _) | (Some("ask"), "ask") => {}

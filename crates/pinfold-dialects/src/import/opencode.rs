@@ -176,7 +176,7 @@ fn entry(
             _ => whole(at, ours, effect, findings),
         };
     }
-    let said = in_our_words(ours, pattern, effect);
+    let said = translate_pattern(ours, pattern, effect);
     match (said, effect) {
         (Some((rules, why)), _) => add(at, effect.word(), effect, &rules, why, findings),
         (None, Effect::Allow) => findings.left_out(at, "allow", "no rule here says this; it is asked about"),
@@ -189,14 +189,14 @@ fn takes_back(ours: &str, (pattern, effect): (&str, Option<Effect>)) -> bool {
     match effect {
         Some(Effect::Allow) => false,
         Some(effect) if pattern != "*" => {
-            in_our_words(ours, pattern, effect).and_then(|(texts, _)| rules(effect, &texts)).is_none()
+            translate_pattern(ours, pattern, effect).and_then(|(texts, _)| rules(effect, &texts)).is_none()
         }
         Some(_) => false,
         None => true,
     }
 }
 
-fn in_our_words(ours: &str, pattern: &str, effect: Effect) -> Option<Said> {
+fn translate_pattern(ours: &str, pattern: &str, effect: Effect) -> Option<Said> {
     match ours {
         "Bash" => command(pattern, effect),
         "Edit" | "Read" => path(ours, pattern, effect),

@@ -12,7 +12,7 @@ pub(super) fn ignored_paths(effect: Effect, pattern: &str) -> Option<Vec<String>
     }
     let pattern = match pattern.contains(['[', ']']) {
         true if allows => return None,
-        true => without_classes(pattern)?,
+        true => strip_classes(pattern)?,
         false => pattern.to_owned(),
     };
     let last = pattern.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
@@ -25,7 +25,7 @@ pub(super) fn ignored_paths(effect: Effect, pattern: &str) -> Option<Vec<String>
 }
 
 /// Each class of characters as any one character.
-fn without_classes(pattern: &str) -> Option<String> {
+fn strip_classes(pattern: &str) -> Option<String> {
     let mut rest = pattern;
     let mut found = String::new();
     while let Some((before, after)) = rest.split_once('[') {

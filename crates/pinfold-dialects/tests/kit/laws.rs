@@ -17,11 +17,11 @@ pub(crate) fn hold(bytes: &[u8]) {
 
 /// The same is heard twice, what is heard can be judged, and a no is never what a yes is.
 fn heard(dialect: &dyn Dialect, input: &[u8]) {
-    let Ok(event) = dialect.hear(input) else { return };
-    assert_eq!(dialect.hear(input).as_ref(), Ok(&event));
+    let Ok(event) = dialect.parse_event(input) else { return };
+    assert_eq!(dialect.parse_event(input).as_ref(), Ok(&event));
     let shown = input.escape_ascii();
     let (yes, no) = (Answer::allow("r"), Answer::deny("r").with_context(Some("c".to_owned())));
-    let (yes, no) = (dialect.say(&event.moment, &yes), dialect.say(&event.moment, &no));
+    let (yes, no) = (dialect.format_answer(&event.moment, &yes), dialect.format_answer(&event.moment, &no));
     assert!([&yes, &no].iter().all(|said| said.stdout.lines().count() <= 1), "{}: {shown}", dialect.name());
     if let Moment::Before(call) | Moment::Permission(call) | Moment::After(call, _) = &event.moment
         && let Ok(call) = ToolCall::parse_for_verdict(&call.raw)

@@ -17,7 +17,7 @@ use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, R
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Layer, Policy, Settings};
 use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Session};
-use pinfold_hooks::{HookEnvironment, Notice, of_settings};
+use pinfold_hooks::{HookEnvironment, Notice, from_settings};
 use serde_json::{Value, json};
 
 pub(crate) struct Bed {
@@ -78,7 +78,7 @@ impl Bed {
             listener: Arc::new(move |notice| told.lock().unwrap().push(notice.clone())),
             ..HookEnvironment::new(&self.folder)
         };
-        let hooks = of_settings(&merged, around).unwrap();
+        let hooks = from_settings(&merged, around).unwrap();
         let asking =
             Asking { approver: self.person.clone(), patience: Duration::from_mins(1), locations: None };
         let mut plan = Plan::for_folder(&self.folder)

@@ -122,7 +122,7 @@ async fn serve_until_end(
 
 async fn answered(house: Arc<HttpService>, request: Request<Incoming>) -> HttpReply {
     if let Err(turned) = house.door.authenticate(&request) {
-        return no(turned);
+        return reject(turned);
     }
     let (head, body) = request.into_parts();
     match whole(&house.underway, body).await {
@@ -153,7 +153,7 @@ async fn whole(underway: &Semaphore, body: Incoming) -> Result<Bytes, (StatusCod
     }
 }
 
-fn no(turned: Rejection) -> HttpReply {
+fn reject(turned: Rejection) -> HttpReply {
     let (status, why) = turned.status();
     let mut reply = error(status, why);
     if status == StatusCode::UNAUTHORIZED {

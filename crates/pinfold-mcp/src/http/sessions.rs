@@ -61,7 +61,7 @@ impl HttpClients {
     }
 
     /// Records activity of a client. `false`: there is no such session.
-    fn hears(&self, id: &SessionId, note: impl FnOnce(&mut HttpClientState)) -> bool {
+    fn record_activity(&self, id: &SessionId, note: impl FnOnce(&mut HttpClientState)) -> bool {
         let mut all = self.all();
         let Some(guest) = all.get_mut(id) else { return false };
         guest.last = Instant::now();
@@ -97,7 +97,7 @@ struct ObservedStream {
 
 impl ObservedStream {
     fn new(guests: &Arc<HttpClients>, id: &SessionId) -> Self {
-        guests.hears(id, |guest| guest.open += 1);
+        guests.record_activity(id, |guest| guest.open += 1);
         Self { guests: Arc::clone(guests), id: Arc::clone(id) }
     }
 
@@ -109,14 +109,14 @@ impl ObservedStream {
             Some(JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_)) | None => None,
         };
         if let Some(request) = answered {
-            self.guests.hears(&self.id, |guest| _ = guest.waiting.remove(request));
+            self.guests.record_activity(&self.id, |guest| _ = guest.waiting.remove(request));
         }
     }
 }
 
 impl Drop for ObservedStream {
     fn drop(&mut self) {
-        self.guests.hears(&self.id, |guest| guest.open = guest.open.saturating_sub(1));
+        self.guests.record_activity(&self.id, |guest| guest.open = guest.open.saturating_sub(1));
     }
 }
 
@@ -187,7 +187,7 @@ impl SessionManager for HttpSessions {
     }
 
     async fn has_session(&self, id: &SessionId) -> Result<bool, HttpSessionError> {
-        Ok(self.guests.hears(id, |_| ()) && self.local.has_session(id).await?)
+        Ok(self.guests.record_activity(id, |_| ()) && self.local.has_session(id).await?)
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), HttpSessionError> {
@@ -201,7 +201,7 @@ impl SessionManager for HttpSessions {
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         if let JsonRpcMessage::Request(request) = &message {
-            self.guests.hears(id, |guest| _ = guest.waiting.insert(request.id.clone()));
+            self.guests.record_activity(id, |guest| _ = guest.waiting.insert(request.id.clone()));
         }
         let stream = self.local.create_stream(id, message).await?;
         Ok(self.watched(id, stream))

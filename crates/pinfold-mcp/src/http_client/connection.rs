@@ -21,10 +21,10 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use super::buffer_limit::{BufferLimit, BufferShare};
-use super::errors::{SHOWN, send_error, tell, unexpected_response};
+use super::errors::{SHOWN, report, send_error, unexpected_response};
 use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest};
 use super::{failed, too_long};
-use crate::proxy::of_request;
+use crate::proxy::request_id;
 use crate::wire::frame::{self, Id, LONGEST, Message, ResponseOutcome};
 
 /// The time limit for accepting a message that needs no response.
@@ -141,8 +141,8 @@ impl ServerConnection {
                 }
                 let heads = locked(&self.heads).for_message(&method, params.as_ref());
                 match heads {
-                    Ok(heads) => self.tells(line, heads).await,
-                    Err(why) => tell(&format!("a message was not sent: {why}")),
+                    Ok(heads) => self.post_message(line, heads).await,
+                    Err(why) => report(&format!("a message was not sent: {why}")),
                 }
                 if method == "notifications/initialized" {
                     let talk = Arc::clone(self);
@@ -151,10 +151,10 @@ impl ServerConnection {
             }
             Ok(Message::Answer { .. }) => {
                 let heads = locked(&self.heads).plain();
-                self.tells(line, heads).await;
+                self.post_message(line, heads).await;
             }
             // The proxy in front forwards no such message.
-            Err(malformed) => tell(&format!("a message was not sent: {}", malformed.why)),
+            Err(malformed) => report(&format!("a message was not sent: {}", malformed.why)),
         }
     }
 
@@ -217,7 +217,7 @@ impl ServerConnection {
 
     /// Cancels a request. `true`: closing the connection says so already.
     fn cancel(&self, params: Option<&Value>) -> bool {
-        let id = params.and_then(|params| of_request(&params.to_string()));
+        let id = params.and_then(|params| request_id(&params.to_string()));
         let Some(underway) = id.and_then(|id| locked(&self.underway).remove(&id)) else { return false };
         underway.task.abort();
         self.changed.notify_waiters();
@@ -225,13 +225,13 @@ impl ServerConnection {
     }
 
     /// Posts a message that needs no response.
-    async fn tells(&self, line: Vec<u8>, heads: HeaderMap) {
+    async fn post_message(&self, line: Vec<u8>, heads: HeaderMap) {
         let sent = timeout(HEARD, self.send(&Method::POST, &heads, line.into())).await;
         match sent {
             Ok(Ok(answer)) if answer.status().is_success() => {}
-            Ok(Ok(answer)) => tell(&format!("the server did not take a message: {}", answer.status())),
-            Ok(Err(why)) => tell(&format!("a message was not sent: {why}")),
-            Err(_) => tell("the server did not say that it has heard a message"),
+            Ok(Ok(answer)) => report(&format!("the server did not take a message: {}", answer.status())),
+            Ok(Err(why)) => report(&format!("a message was not sent: {why}")),
+            Err(_) => report("the server did not say that it has heard a message"),
         }
     }
 
@@ -260,7 +260,7 @@ impl ServerConnection {
             let said = body(answer, SHOWN, &mut share).await.unwrap_or_default();
             return Err(self.unexpected_response(status, hint, &heads, &said));
         }
-        let line = on_one_line(body(answer, LONGEST, &mut share).await?);
+        let line = to_single_line(body(answer, LONGEST, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
             _ => return Err(self.unexpected_response(status, hint, &heads, &line)),
@@ -305,7 +305,7 @@ impl ServerConnection {
                 let whole = events.feed(data, LONGEST).map_err(|_| "the server says more than fits")?;
                 left = if whole.is_empty() { left } else { TIMES };
                 for line in whole {
-                    let line = on_one_line(line);
+                    let line = to_single_line(line);
                     let is_it = matches!(frame::parse(&line), Ok(Message::Answer { id: about, .. }) if Some(&about) == id);
                     self.passes(line, if is_it { learns } else { LearnsFrom::Nothing }).await;
                     if is_it {
@@ -453,7 +453,7 @@ async fn body(answer: Response<Incoming>, most: usize, share: &mut BufferShare) 
 }
 
 /// Joins JSON that was written on several lines: a string cannot have a line feed.
-fn on_one_line(mut json: Vec<u8>) -> Vec<u8> {
+fn to_single_line(mut json: Vec<u8>) -> Vec<u8> {
     json.iter_mut().filter(|byte| matches!(byte, b'\n' | b'\r')).for_each(|byte| *byte = b' ');
     json
 }

@@ -28,7 +28,7 @@ pub(super) fn unexpected_response(status: StatusCode, hint: Option<String>, said
 pub(super) fn send_error(why: &FetchError) -> String {
     match why {
         FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
-            format!("the host leads to {address}, and {}; name that address if it is meant", near.why())
+            format!("the host leads to {address}, and {}; name that address if it is meant", near.reason())
         }
         FetchError::Refused(_) => "the host leads where a rule forbids it".to_owned(),
         FetchError::Unreachable(why) | FetchError::Malformed(why) | FetchError::UnsupportedCoding(why) => {
@@ -40,6 +40,6 @@ pub(super) fn send_error(why: &FetchError) -> String {
 }
 
 /// Prints a message to standard error, for the parent.
-pub(super) fn tell(what: &str) {
+pub(super) fn report(what: &str) {
     let _ = io::stderr().write_all(format!("{}\n", visible(what)).as_bytes());
 }

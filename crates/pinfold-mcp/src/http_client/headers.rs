@@ -80,7 +80,7 @@ impl RequestHeaders {
         };
         say(VERSION, version);
         say(METHOD, method);
-        if let Some(name) = about(method, params) {
+        if let Some(name) = request_subject(method, params) {
             say(NAME, &packed(name));
         }
         let tool = params.and_then(|params| params.get("name")?.as_str()).filter(|_| method == "tools/call");
@@ -122,7 +122,7 @@ pub(super) fn newest(params: Option<&Value>) -> Option<&str> {
 }
 
 /// The subject of a request, for intermediaries.
-fn about<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
+fn request_subject<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a str> {
     let field = match method {
         "tools/call" | "prompts/get" => "name",
         "resources/read" | "resources/subscribe" | "resources/unsubscribe" => "uri",

@@ -71,7 +71,7 @@ fn handle_message(shared: &Arc<MultiplexState>, line: Vec<u8>) {
 
 fn notification(shared: &MultiplexState, method: &str, params: Option<&str>, line: &[u8]) {
     if method == "notifications/cancelled" {
-        let id = params.and_then(crate::proxy::of_request);
+        let id = params.and_then(crate::proxy::request_id);
         let at = id.and_then(|id| shared.asked().client.remove(&id));
         if let Some(at) = at {
             shared.to_server(at, line.to_vec());

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use serde_json::Value;
 
 use super::{MultiplexEvent, MultiplexState, OURS};
-use crate::proxy::{Requests, of_request};
+use crate::proxy::{Requests, request_id};
 use crate::wire::frame::{self, Id, LineReader, Message, ResponseOutcome, WireLine, with_id};
 use crate::wire::strict;
 
@@ -71,7 +71,7 @@ fn too_long(shared: &MultiplexState, at: usize, id: Option<&Id>) {
 
 /// Cancels a request of a server, which the client knows under the new identifier.
 fn cancelled(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>> {
-    let its = of_request(params)?;
+    let its = request_id(params)?;
     let mut asked = shared.asked();
     let ours =
         asked.servers.iter().find(|(_, of)| **of == (at, its.clone())).map(|(ours, _)| ours.clone())?;

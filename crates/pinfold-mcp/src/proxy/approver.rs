@@ -70,7 +70,11 @@ impl Approver for ElicitationApprover<'_> {
             return ApproverResponse::NoApprover("it is too long for a form of the client".to_owned());
         };
         let waits = WaitConditions { request, still_asked };
-        if self.call.is_newest() { self.by_answer(form, &waits) } else { self.by_request(&form, &waits) }
+        if self.call.is_newest() {
+            self.ask_by_answer(form, &waits)
+        } else {
+            self.ask_by_request(&form, &waits)
+        }
     }
 }
 
@@ -82,7 +86,7 @@ struct WaitConditions<'a> {
 
 impl WaitConditions<'_> {
     /// Waits for an answer, or returns why there is none.
-    fn on<T>(&self, answer: &Receiver<T>) -> Result<T, ApproverResponse> {
+    fn wait<T>(&self, answer: &Receiver<T>) -> Result<T, ApproverResponse> {
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(said) => return Ok(said),
@@ -103,7 +107,7 @@ fn no_approver(why: &str) -> ApproverResponse {
     ApproverResponse::NoApprover(why.to_owned())
 }
 
-fn heard(said: FormResult) -> ApproverResponse {
+fn to_response(said: FormResult) -> ApproverResponse {
     match said {
         FormResult::Answer(answer) => ApproverResponse::Answer(answer),
         FormResult::Nothing(why) => no_approver(why),
@@ -111,7 +115,7 @@ fn heard(said: FormResult) -> ApproverResponse {
 }
 
 impl ElicitationApprover<'_> {
-    fn by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
+    fn ask_by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
         let shared = self.shared;
         let Some(id) = Requests::our_id() else {
             return no_approver("there are no random numbers for a question");
@@ -124,7 +128,7 @@ impl ElicitationApprover<'_> {
         if shared.to_client.send(asked.into_bytes()).is_err() {
             return no_approver("the client is gone");
         }
-        let result = waits.on(&said);
+        let result = waits.wait(&said);
         if shared.requests.take_elicitation(&id).is_some() {
             let over = format!(
                 r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"it need not be answered any more"}}}}"#
@@ -132,15 +136,15 @@ impl ElicitationApprover<'_> {
             // A client that is gone shows no form any more.
             let _ = shared.to_client.send(over.into_bytes());
         }
-        result.map_or_else(|over| over, |result| heard(form.read(&result, &self.client.name)))
+        result.map_or_else(|over| over, |result| to_response(form.read(&result, &self.client.name)))
     }
 
-    fn by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
+    fn ask_by_answer(&self, form: ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
         let params = form.params();
         let (answer, said) = channel();
         let alive = Arc::new(());
         let asked = ParkedForm { form, judged: self.judged.clone(), answer, waits: Arc::downgrade(&alive) };
-        let Ok(state) = self.shared.parked.park(&self.call.about(), asked) else {
+        let Ok(state) = self.shared.parked.park(&self.call.state_context(), asked) else {
             return no_approver("too many questions wait for the client");
         };
         let required = json!({
@@ -151,12 +155,12 @@ impl ElicitationApprover<'_> {
         if !self.call.is_answered_with(self.shared, &Caller::default(), &required) {
             return no_approver("the client is gone");
         }
-        let result = waits.on(&said);
+        let result = waits.wait(&said);
         drop(alive);
         match result {
             Ok((said, id)) => {
                 self.call.resume_as(id);
-                heard(said)
+                to_response(said)
             }
             Err(over) => over,
         }

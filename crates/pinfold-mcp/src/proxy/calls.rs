@@ -17,7 +17,7 @@ use super::labelled_forms::mark_required;
 use super::redact::clean;
 use super::requests::{JudgedCall, PendingKind};
 use super::{ProxyState, listing};
-use crate::serve::{OpenSession, SessionRequest, about, reply};
+use crate::serve::{OpenSession, SessionRequest, reply, state_context};
 use crate::wire::frame::{self, Id, Message, spliced};
 use crate::wire::strict::{self, is_plain};
 
@@ -133,18 +133,18 @@ impl ProxiedCall {
     /// The client, where each request identifies it.
     pub(crate) fn client(&self) -> Option<ClientInfo> {
         self.is_newest()
-            .then(|| ClientInfo::of(|at| self.params.pointer(&format!("/_meta/{OF_PROTOCOL}{at}"))))
+            .then(|| ClientInfo::from_fields(|at| self.params.pointer(&format!("/_meta/{OF_PROTOCOL}{at}"))))
     }
 
     /// The context that a state is bound to.
-    pub(crate) fn about(&self) -> Vec<u8> {
-        about(&self.tool, self.params.get("arguments").and_then(Value::as_object))
+    pub(crate) fn state_context(&self) -> Vec<u8> {
+        state_context(&self.tool, self.params.get("arguments").and_then(Value::as_object))
     }
 
     /// The parked call that it resumes, if its state is valid.
     pub(crate) fn resumed_call(&self, shared: &ProxyState) -> Option<ParkedForm> {
         let state = self.params.get("requestState")?.as_str()?;
-        shared.parked.take(&self.about(), state).ok()?
+        shared.parked.take(&self.state_context(), state).ok()?
     }
 
     /// The client's answer to the form.
@@ -163,14 +163,14 @@ impl ProxiedCall {
         if self.line.len() > BRIEF {
             return false;
         }
-        let (_, wish) = self.wish(shared);
+        let (_, wish) = self.session_request(shared);
         let is_known = self.is_method || shared.catalogue.is_current();
         let room = shared.rooms.known(0, &wish).filter(|_| is_known);
         room.is_some_and(|room| !room.attended().session().has_hooks())
     }
 
     /// Its client, and the client's session.
-    fn wish(&self, shared: &ProxyState) -> (ClientInfo, SessionRequest) {
+    fn session_request(&self, shared: &ProxyState) -> (ClientInfo, SessionRequest) {
         let client = self.client().unwrap_or_else(|| shared.client());
         let wish = SessionRequest { asks: client.asks, narrowed: None };
         (client, wish)
@@ -184,9 +184,9 @@ impl ProxiedCall {
             && !shared.catalogue.is_current()
             && let Err(why) = waiting.take_time(unknown(), || listing::refresh(shared, &self.params))
         {
-            return self.no(shared, &waiting, format!("the call was not made: {why}"));
+            return self.refuse(shared, &waiting, format!("the call was not made: {why}"));
         }
-        let (client, wish) = self.wish(shared);
+        let (client, wish) = self.session_request(shared);
         // In the newest revision only the response to a call can ask.
         let asks = (wish.asks && !(self.is_method && self.is_newest())).then_some(ElicitationApprover {
             shared,
@@ -196,13 +196,13 @@ impl ProxiedCall {
         });
         let room = match shared.rooms.enter(0, wish) {
             Ok(room) => room,
-            Err(why) => return self.no(shared, &waiting, why),
+            Err(why) => return self.refuse(shared, &waiting, why),
         };
         let doubt = if self.is_method { None } else { shared.catalogue.doubt(&self.tool) };
         if let Some(doubt) = doubt.as_ref().filter(|doubt| doubt.is_too_long) {
             let why =
                 format!("{}, and it is too long to be shown: --repin takes it as it is now", doubt.reason);
-            return self.no(shared, &waiting, format!("the call was not made: {why}"));
+            return self.refuse(shared, &waiting, format!("the call was not made: {why}"));
         }
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
@@ -210,8 +210,8 @@ impl ProxiedCall {
         let shape = if self.is_method { None } else { shared.catalogue.shape(&self.tool) };
         let raw = RawCall::new(rule_name(&shared.name, &self.tool), self.arguments());
         let raw = RawCall { shape, is_method: self.is_method, ..raw };
-        let attended = room.now();
-        let hint = doubt.as_ref().map(word);
+        let attended = room.current();
+        let hint = doubt.as_ref().map(doubt_word);
         let decided = attended.session().decide(CallRequest::new(&raw).with_hint(hint).with_caller(caller));
         let Decided { outcome, mut context, stop, retry, permitted, .. } = decided;
         context.extend(attended.take_context());
@@ -269,7 +269,7 @@ impl ProxiedCall {
     }
 
     /// A refusal before it was judged.
-    pub(crate) fn no(&self, shared: &ProxyState, waiting: &Caller<'_>, why: String) {
+    pub(crate) fn refuse(&self, shared: &ProxyState, waiting: &Caller<'_>, why: String) {
         if self.is_method {
             return self.is_not_passed_on(shared, &why);
         }
@@ -315,7 +315,7 @@ pub(crate) fn rule_name(server: &str, tool: &str) -> String {
 }
 
 /// A doubt is decided by an approver, whatever was granted.
-fn word(doubt: &DefinitionDoubt) -> HookWord {
+fn doubt_word(doubt: &DefinitionDoubt) -> HookWord {
     let by = "what is known of the server".to_owned();
     HookWord::doubt(doubt.reason.clone(), by, doubt.definition.clone())
 }
@@ -384,7 +384,7 @@ impl ForwardedCall {
             context.push(format!("[the outcome could not be recorded: {error}; tell the person]"));
         }
         if let Some(permitted) = permitted {
-            let said = room.attended().session().after(&permitted, done, answer);
+            let said = room.attended().session().post_tool_use(&permitted, done, answer);
             context.extend(said.blocked);
             context.extend(said.context);
             stop = stop.or(said.stop);

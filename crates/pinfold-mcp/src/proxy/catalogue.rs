@@ -121,7 +121,7 @@ impl Catalogue {
             if !shows(&name) {
                 continue;
             }
-            if let Some(what) = said(known) {
+            if let Some(what) = describe_difference(known) {
                 tool = stand_in(&name, what);
                 changed = true;
             }
@@ -147,11 +147,11 @@ impl Catalogue {
             let reason = "the server does not list this tool".to_owned();
             return Some(DefinitionDoubt { reason, about: None, definition: None, is_too_long: false });
         };
-        let what = said(listed.known)?;
+        let what = describe_difference(listed.known)?;
         let reason = format!("the definition of this tool {what} since its server was first used here");
         let about = inner.unknown.get(tool);
         let definition = about.map(|about| Redefinition {
-            before: inner.pins.of_tool(tool).map(Definition::lines).unwrap_or_default(),
+            before: inner.pins.tool_definition(tool).map(Definition::lines).unwrap_or_default(),
             after: about.lines(),
         });
         let is_too_long = !about.is_some_and(Definition::has_text);
@@ -212,7 +212,7 @@ impl CatalogueState {
     }
 }
 
-fn said(known: PinComparison) -> Option<&'static str> {
+fn describe_difference(known: PinComparison) -> Option<&'static str> {
     match known {
         PinComparison::Same => None,
         PinComparison::New => Some("is new"),

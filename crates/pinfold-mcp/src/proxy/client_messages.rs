@@ -48,7 +48,7 @@ pub(crate) struct ClientInfo {
 /// The client's messages, as lines.
 pub(super) type ClientLines = LineReader<BufReader<File>>;
 
-pub(super) fn said(input: OwnedFd) -> ClientLines {
+pub(super) fn client_lines(input: OwnedFd) -> ClientLines {
     LineReader::new(BufReader::with_capacity(1 << 16, input.into()))
 }
 
@@ -70,7 +70,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, mut said: ClientLines) {
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                shared.tell(&format!("the client cannot be heard any more: {error}"));
+                shared.warn(&format!("the client cannot be heard any more: {error}"));
                 break;
             }
         }
@@ -256,7 +256,7 @@ fn call(
         if asks(shared, id, PendingKind::Judging(asked.judged.clone()))
             && !asked.goes_on(call.answered(), id.clone(), &client)
         {
-            call.no(
+            call.refuse(
                 shared,
                 &Caller::default(),
                 "the call has ended; make it again if it is wanted".to_owned(),
@@ -280,13 +280,13 @@ fn judge_later(shared: &Arc<ProxyState>, call: ProxiedCall, judged: JudgedCall) 
 fn notification(shared: &ProxyState, method: &str, params: Option<&str>, line: Vec<u8>) {
     if is_disguised(method) {
         // A call without an identifier: a server might execute it unseen.
-        return shared.tell("a call without a number was not passed on");
+        return shared.warn("a call without a number was not passed on");
     }
     if !method.starts_with(NOTIFICATION) {
-        return shared.tell("a request without a number was not passed on");
+        return shared.warn("a request without a number was not passed on");
     }
     if method == CANCELLED
-        && let Some(id) = params.and_then(of_request)
+        && let Some(id) = params.and_then(request_id)
     {
         match shared.requests.is_over(&id) {
             // The server has never received it.
@@ -308,7 +308,7 @@ fn notification(shared: &ProxyState, method: &str, params: Option<&str>, line: V
 }
 
 /// The request that a notification is about.
-pub(crate) fn of_request(params: &str) -> Option<Id> {
+pub(crate) fn request_id(params: &str) -> Option<Id> {
     Id::from_value(serde_json::from_str::<Value>(params).ok()?.get("requestId")?)
 }
 
@@ -319,19 +319,19 @@ fn answer(shared: &ProxyState, id: &Id, result: Value, line: Vec<u8>) {
     } else if shared.requests.take_server_request(id) {
         pass_on(shared, line);
     } else {
-        shared.tell("the client answered what it was not asked");
+        shared.warn("the client answered what it was not asked");
     }
 }
 
 /// The client's identification in a handshake.
 fn met(params: Option<&str>) -> ClientInfo {
     let said: Value = params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default();
-    ClientInfo::of(|at| said.get(if at == "clientCapabilities" { "capabilities" } else { at }))
+    ClientInfo::from_fields(|at| said.get(if at == "clientCapabilities" { "capabilities" } else { at }))
 }
 
 impl ClientInfo {
     /// Its identification by the keys of the newest revision.
-    pub(super) fn of<'a>(said: impl Fn(&str) -> Option<&'a Value>) -> Self {
+    pub(super) fn from_fields<'a>(said: impl Fn(&str) -> Option<&'a Value>) -> Self {
         let info = |of: &str| said("clientInfo").and_then(|info| info.get(of)?.as_str()).unwrap_or_default();
         let elicitation = said("clientCapabilities").and_then(|can| can.get("elicitation"));
         Self {

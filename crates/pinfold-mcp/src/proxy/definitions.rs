@@ -24,7 +24,7 @@ impl Definition {
     pub(crate) fn new(said: &Value) -> Self {
         let sorted = sorted(said);
         let text = sorted.to_string();
-        let hash = Hash::of(text.as_bytes()).to_string();
+        let hash = Hash::digest(text.as_bytes()).to_string();
         let length = text.len();
         if length > LONGEST { Self::from_hash(&hash) } else { Self { hash, text: Some(sorted), length } }
     }
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    fn said() -> impl Strategy<Value = Value> {
+    fn json_values() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
@@ -232,7 +232,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_kept_is_what_was_said(said in said()) {
+        fn what_is_kept_is_what_was_said(said in json_values()) {
             let definition = Definition::new(&said);
             prop_assert_eq!(Definition::from_kept(&definition.to_kept()), Some(definition));
         }

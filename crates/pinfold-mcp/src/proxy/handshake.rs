@@ -39,7 +39,7 @@ pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawVal
     match withhold(&mut greeting, &shared.name, |words| shared.catalogue.greeting(words)) {
         Ok(withheld) if withheld.is_empty() => shared.to_client(line.to_vec()),
         Ok(withheld) => {
-            shared.tell(&format!(
+            shared.warn(&format!(
                 "what the server `{}` says about itself has changed since it was first used here, and is not shown to \
                  the agent: {}; --repin takes it as it is now",
                 shared.name,
@@ -57,7 +57,7 @@ fn withhold(
     server: &str,
     unknown: impl FnOnce(&[(String, Definition)]) -> io::Result<Vec<String>>,
 ) -> io::Result<Vec<String>> {
-    let unknown = unknown(&words(greeting))?;
+    let unknown = unknown(&greeting_texts(greeting))?;
     for place in HOLDERS {
         let Some(holder) = holder_mut(greeting, place) else { continue };
         let names: Vec<String> = holder.keys().cloned().collect();
@@ -85,7 +85,7 @@ fn is_server(place: &[&str]) -> bool {
 }
 
 /// All texts, by their paths.
-fn words(greeting: &Value) -> Vec<(String, Definition)> {
+fn greeting_texts(greeting: &Value) -> Vec<(String, Definition)> {
     let mut words = Vec::new();
     for place in HOLDERS {
         let Some(holder) = holder(greeting, place) else { continue };

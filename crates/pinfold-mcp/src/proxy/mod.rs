@@ -41,7 +41,7 @@ use crate::wire::writer::LineWriter;
 use approver::ParkedForm;
 use catalogue::Catalogue;
 pub use catalogue::KnownArgument;
-pub(crate) use client_messages::of_request;
+pub(crate) use client_messages::request_id;
 use client_messages::{ClientInfo, OURS};
 pub use pins::PinLocation;
 use pins::Pins;
@@ -177,7 +177,7 @@ pub fn proxy(
         events,
     });
     let (of_client, of_server) = (Arc::clone(&shared), Arc::clone(&shared));
-    if !shared.pool.give(move || client_messages::listen(&of_client, client_messages::said(input))) {
+    if !shared.pool.give(move || client_messages::listen(&of_client, client_messages::client_lines(input))) {
         return Err("no thread can be started".to_owned());
     }
     start("server", move || server_messages::listen(&of_server, server_output))?;
@@ -317,7 +317,7 @@ impl ProxyState {
     }
 
     /// Reports a warning, up to a limit.
-    fn tell(&self, what: &str) {
+    fn warn(&self, what: &str) {
         let before = self.told.fetch_add(1, Ordering::Relaxed);
         if before < MOST_TOLD {
             (self.tell)(what);

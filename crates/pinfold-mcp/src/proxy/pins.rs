@@ -54,13 +54,13 @@ pub struct PinLocation {
 }
 
 impl PinLocation {
-    fn about(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({"server": self.server, "folder": self.folder.to_string_lossy()})
     }
 
     /// One file per server and folder.
     fn file(&self) -> Option<PathBuf> {
-        let name = Hash::of(self.about().to_string().as_bytes());
+        let name = Hash::digest(self.to_json().to_string().as_bytes());
         Some(self.directory.as_ref()?.join(format!("{name}.json")))
     }
 }
@@ -71,7 +71,7 @@ impl Pins {
     /// # Errors
     /// When nothing can be stored, or stored pins are malformed: what was pinned is not known then.
     pub(crate) fn read(place: &PinLocation) -> Result<Self, String> {
-        let fresh = Self { file: place.file(), about: place.about(), ..Self::default() };
+        let fresh = Self { file: place.file(), about: place.to_json(), ..Self::default() };
         if let Some(directory) = &place.directory {
             let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(directory);
             made.map_err(|e| unusable(directory, &e.to_string()))?;
@@ -104,7 +104,7 @@ impl Pins {
     }
 
     /// The pin of a tool.
-    pub(crate) fn of_tool(&self, tool: &str) -> Option<&Definition> {
+    pub(crate) fn tool_definition(&self, tool: &str) -> Option<&Definition> {
         self.tools.get(tool)
     }
 
@@ -185,7 +185,7 @@ mod tests {
         }
     }
 
-    fn of(text: &str) -> Definition {
+    fn definition(text: &str) -> Definition {
         Definition::new(&Value::from(text))
     }
 
@@ -194,27 +194,27 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
         let mut pins = Pins::read(&place).unwrap();
-        assert_eq!(pins.compare("a", &of("1")), PinComparison::Same);
-        assert_eq!(pins.compare("b", &of("1")), PinComparison::Same, "the first list goes on");
-        assert_eq!(pins.compare("a", &of("2")), PinComparison::Changed, "even within the first list");
+        assert_eq!(pins.compare("a", &definition("1")), PinComparison::Same);
+        assert_eq!(pins.compare("b", &definition("1")), PinComparison::Same, "the first list goes on");
+        assert_eq!(pins.compare("a", &definition("2")), PinComparison::Changed, "even within the first list");
         pins.page_is_over(true).unwrap();
         assert_eq!(
-            (pins.compare("c", &of("1")), pins.compare("a", &of("2"))),
+            (pins.compare("c", &definition("1")), pins.compare("a", &definition("2"))),
             (PinComparison::New, PinComparison::Changed)
         );
 
         let mut pins = Pins::read(&place).unwrap();
         assert_eq!(
-            (pins.compare("a", &of("1")), pins.compare("c", &of("1"))),
+            (pins.compare("a", &definition("1")), pins.compare("c", &definition("1"))),
             (PinComparison::Same, PinComparison::New)
         );
-        assert!(pins.of_tool("a").unwrap().has_text());
-        pins.take("c", &of("1")).unwrap();
-        assert_eq!(Pins::read(&place).unwrap().compare("c", &of("1")), PinComparison::Same);
+        assert!(pins.tool_definition("a").unwrap().has_text());
+        pins.take("c", &definition("1")).unwrap();
+        assert_eq!(Pins::read(&place).unwrap().compare("c", &definition("1")), PinComparison::Same);
         let of_others = |change: fn(&mut PinLocation)| {
             let mut other = place.clone();
             change(&mut other);
-            Pins::read(&other).unwrap().compare("d", &of("1"))
+            Pins::read(&other).unwrap().compare("d", &definition("1"))
         };
         assert_eq!(of_others(|_| {}), PinComparison::New);
         assert_eq!(of_others(|place| place.anew = true), PinComparison::Same);
@@ -249,15 +249,19 @@ mod tests {
         let place = place(bed.path());
         let mut pins = Pins::read(&place).unwrap();
         for page in ["a", "b", "c"] {
-            assert_eq!(pins.compare(page, &of("1")), PinComparison::Same, "page {page} of the first start");
+            assert_eq!(
+                pins.compare(page, &definition("1")),
+                PinComparison::Same,
+                "page {page} of the first start"
+            );
             pins.page_is_over(false).unwrap();
         }
         drop(pins);
         for start in 0..3 {
             let mut pins = Pins::read(&place).unwrap();
-            assert_eq!(pins.compare("a", &of("1")), PinComparison::Same, "start {start}");
-            assert_eq!(pins.compare("b", &of("2")), PinComparison::Changed, "start {start}");
-            assert_eq!(pins.compare("d", &of("1")), PinComparison::New, "start {start}");
+            assert_eq!(pins.compare("a", &definition("1")), PinComparison::Same, "start {start}");
+            assert_eq!(pins.compare("b", &definition("2")), PinComparison::Changed, "start {start}");
+            assert_eq!(pins.compare("d", &definition("1")), PinComparison::New, "start {start}");
             pins.page_is_over(false).unwrap();
         }
     }
@@ -266,14 +270,14 @@ mod tests {
     fn the_words_of_the_first_handshake_are_known() {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
-        let words = |text: &str| vec![("instructions".to_owned(), of(text))];
+        let words = |text: &str| vec![("instructions".to_owned(), definition(text))];
         assert!(Pins::read(&place).unwrap().greeting(&words("1")).unwrap().is_empty());
         let mut pins = Pins::read(&place).unwrap();
         assert!(pins.greeting(&words("1")).unwrap().is_empty() && pins.greeting(&[]).unwrap().is_empty());
         assert_eq!(pins.greeting(&words("2")).unwrap(), ["instructions"]);
-        let more = [words("1"), vec![("title".to_owned(), of("x"))]].concat();
+        let more = [words("1"), vec![("title".to_owned(), definition("x"))]].concat();
         assert_eq!(pins.greeting(&more).unwrap(), ["title"]);
         // The list may be requested later than the handshake.
-        assert_eq!(Pins::read(&place).unwrap().compare("a", &of("1")), PinComparison::Same);
+        assert_eq!(Pins::read(&place).unwrap().compare("a", &definition("1")), PinComparison::Same);
     }
 }

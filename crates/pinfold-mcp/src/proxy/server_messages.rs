@@ -6,7 +6,7 @@ use std::sync::Arc;
 use pinfold_render::visible;
 
 use super::calls::later;
-use super::client_messages::{OURS, of_request};
+use super::client_messages::{OURS, request_id};
 use super::labelled_forms::{FORM, mark};
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
@@ -24,7 +24,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
             Ok(Some(WireLine::Whole(line))) => handle_message(shared, line),
             Ok(Some(WireLine::TooLong(id))) => {
                 let why = format!("the answer has more than {} MiB", LONGEST >> 20);
-                shared.tell(&format!("a message of the server was not passed on: {why}"));
+                shared.warn(&format!("a message of the server was not passed on: {why}"));
                 if let Some(id) = id {
                     broken(shared, &id, &why);
                 }
@@ -32,7 +32,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                shared.tell(&format!("the server cannot be heard any more: {error}"));
+                shared.warn(&format!("the server cannot be heard any more: {error}"));
                 break;
             }
         }
@@ -55,12 +55,12 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
                 match form {
                     Some(form) => shared.to_client(form),
                     None if method == FORM => {
-                        shared.tell("a form of the server was not passed on: it is not understood");
+                        shared.warn("a form of the server was not passed on: it is not understood");
                     }
                     None => shared.to_client(line),
                 }
             }
-            Err(RequestRejected::Twice) => shared.tell("the server asked twice under one number"),
+            Err(RequestRejected::Twice) => shared.warn("the server asked twice under one number"),
             Err(RequestRejected::TooMany) => {
                 let no = format!(
                     r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{OURS},"message":"too many requests wait at once"}}}}"#
@@ -75,18 +75,18 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
                 shared.catalogue.outdated();
             }
             if method == CANCELLED
-                && let Some(id) = params.and_then(|params| of_request(params.get()))
+                && let Some(id) = params.and_then(|params| request_id(params.get()))
             {
                 shared.requests.take_server_request(&id);
             }
             shared.to_client(line);
         }
         Ok(Message::Answer { id, outcome }) => match shared.requests.take_client_request(&id) {
-            None => shared.tell("the server answered what it was not asked"),
+            None => shared.warn("the server answered what it was not asked"),
             Some(waiting) => answered(shared, waiting, &id, &line, outcome),
         },
         Err(malformed) => {
-            shared.tell(&format!("a message of the server was not passed on: {}", malformed.why));
+            shared.warn(&format!("a message of the server was not passed on: {}", malformed.why));
             for id in &malformed.about {
                 broken(shared, id, &malformed.why);
             }

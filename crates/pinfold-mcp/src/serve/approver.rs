@@ -40,7 +40,7 @@ pub(crate) struct AnswerSlot {
 
 impl AnswerSlot {
     /// Sends the answer. A call that no longer waits ignores it.
-    pub(crate) fn say(self, said: FormResult) {
+    pub(crate) fn send(self, said: FormResult) {
         let _ = self.to.send(said);
     }
 

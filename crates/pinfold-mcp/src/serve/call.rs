@@ -20,7 +20,7 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{OwnedSemaphorePermit, mpsc};
 
 use super::approver::{AnswerSlot, CallEvent, ElicitationApprover, FormRequest};
-use super::pending_calls::{Parkable, about};
+use super::pending_calls::{Parkable, state_context};
 use super::sessions::OpenSession;
 use super::{ServerState, SessionRequest, reply, roots};
 use crate::form::{ElicitationForm, FormResult};
@@ -76,9 +76,9 @@ pub(crate) async fn call(
     let answers = request.input_responses.take();
     let waited = match request.request_state.take() {
         Some(state) => {
-            shared.parked.take(&about(&request.name, request.arguments.as_ref()), &state).map_err(|_| {
-                ErrorData::invalid_params("requestState is not one that was given for this call", None)
-            })?
+            shared.parked.take(&state_context(&request.name, request.arguments.as_ref()), &state).map_err(
+                |_| ErrorData::invalid_params("requestState is not one that was given for this call", None),
+            )?
         }
         None => None,
     };
@@ -87,7 +87,7 @@ pub(crate) async fn call(
             let said = answers.as_ref().and_then(|answers| answers.get(QUESTION));
             let said = said.map(|said| form.read(said, &client(&context)));
             // Without a receiver the call has ended meanwhile, and reports that itself.
-            answer.say(said.unwrap_or(FormResult::Nothing("the client sent no answer")));
+            answer.send(said.unwrap_or(FormResult::Nothing("the client sent no answer")));
             underway
         }
         // A call that ended while its answer was on the way is executed and judged again.
@@ -168,7 +168,7 @@ impl CallThread {
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
         let caller =
             Caller { waits: Some(&waits), asks, aside: Some(&|work| tokio::task::block_in_place(work)) };
-        let mut reply = room.now().call(CallRequest::new(&raw).with_caller(caller));
+        let mut reply = room.current().call(CallRequest::new(&raw).with_caller(caller));
         if nothing_left && reply.ended == Ended::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });
         }
@@ -222,8 +222,8 @@ fn park(
 ) -> Result<Result<InputRequiredResult, RunningCall>, ErrorData> {
     let FormRequest { form, answer } = asked;
     let params = parameters(&form)?;
-    let about = about(&request.name, request.arguments.as_ref());
-    match shared.parked.park(&about, ParkedCall { underway, form, answer }) {
+    let context = state_context(&request.name, request.arguments.as_ref());
+    match shared.parked.park(&context, ParkedCall { underway, form, answer }) {
         Ok(state) => {
             let question = InputRequest::Elicitation(ElicitRequest::new(params));
             let questions = InputRequests::from([(QUESTION.to_owned(), question)]);
@@ -231,7 +231,7 @@ fn park(
         }
         Err(waiting) => {
             let ParkedCall { underway, answer, .. } = *waiting;
-            answer.say(FormResult::Nothing("too many questions wait for the client"));
+            answer.send(FormResult::Nothing("too many questions wait for the client"));
             Ok(Err(underway))
         }
     }
@@ -261,7 +261,7 @@ async fn ask(
             }
         }
     };
-    answer.say(said);
+    answer.send(said);
 }
 
 async fn elicited(form: &ElicitationForm, context: &RequestContext<RoleServer>) -> FormResult {

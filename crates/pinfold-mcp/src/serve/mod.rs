@@ -23,7 +23,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
 use crate::offer;
-pub(crate) use pending_calls::{Parkable, PendingCalls, about};
+pub(crate) use pending_calls::{Parkable, PendingCalls, state_context};
 use roots::Roots;
 pub(crate) use sessions::{OpenSession, Sessions};
 

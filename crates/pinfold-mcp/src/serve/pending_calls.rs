@@ -102,7 +102,7 @@ impl<W> PendingState<W> {
 }
 
 /// The context that a state is bound to: the tool and its arguments, in canonical form.
-pub(crate) fn about(tool: &str, arguments: Option<&Map<String, Value>>) -> Vec<u8> {
+pub(crate) fn state_context(tool: &str, arguments: Option<&Map<String, Value>>) -> Vec<u8> {
     // Keys are sorted: a client may keep another order.
     let arguments = arguments.map(|arguments| sorted(Value::Object(arguments.clone())));
     serde_json::to_vec(&(tool, arguments)).unwrap_or_default()

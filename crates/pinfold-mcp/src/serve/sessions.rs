@@ -27,7 +27,7 @@ impl OpenSession {
     }
 
     /// The session, with the current rules.
-    pub(crate) fn now(&self) -> &HookedSession {
+    pub(crate) fn current(&self) -> &HookedSession {
         (self.follow)(self.attended.session());
         &self.attended
     }

@@ -1,7 +1,7 @@
 //! Hosts that pinfold itself would connect to. What a command reaches is for its relay to hold.
 
 use pinfold_commands::HostClaim;
-use pinfold_host::{Host, near};
+use pinfold_host::{Host, classify_near};
 
 use super::{Case, allow, deny};
 use crate::decision::{Opinion, Reason};
@@ -28,7 +28,7 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
         HostMatch::Denied(rule) => Some(deny(Reason::HostDenied(rule.clone()))),
         HostMatch::Allowed(_) | HostMatch::Asked(_) => None,
         HostMatch::Unnamed => match host {
-            Host::Address(address) => Some(deny(Reason::NearAddress(near(*address)?))),
+            Host::Address(address) => Some(deny(Reason::NearAddress(classify_near(*address)?))),
             Host::Name(_) => None,
         },
     }

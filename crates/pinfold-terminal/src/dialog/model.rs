@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use pinfold::consent::{Choice, Request};
-use pinfold_render::{Answerable, Body, at_rest, offered, visible};
+use pinfold_render::{Answerable, Body, default_answer, offered, visible};
 
 use super::grant::GrantPage;
 use super::options::{OptionLine, is_name};
@@ -136,7 +136,7 @@ const CUT: &str = "too much was typed here: the program does not get all of it";
 impl<'a> Dialog<'a> {
     /// Creates a dialog about a request. It has not been seen yet.
     pub fn new(request: &'a Request) -> Self {
-        let body = Body::of(request);
+        let body = Body::new(request);
         let answers = offered(request, body.is_whole).into_iter().map(OptionLine::Answer);
         // What a process is told is an error number: no model reads a message.
         let message = request.asker.process.is_none().then_some(OptionLine::Message);
@@ -159,7 +159,7 @@ impl<'a> Dialog<'a> {
 
     /// Returns the mark at rest: No, where an answer cannot be undone.
     fn mark_at_rest(&self) -> Option<Mark> {
-        let at = self.position(OptionLine::Answer(at_rest(self.request)?))?;
+        let at = self.position(OptionLine::Answer(default_answer(self.request)?))?;
         Some(Mark { at, by: None })
     }
 

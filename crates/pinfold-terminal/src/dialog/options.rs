@@ -41,7 +41,7 @@ impl OptionLine {
     }
 
     /// Its words, for a screen of this width. A plain yes may keep something until the session ends.
-    pub(super) fn words(self, width: u16, keeps: bool) -> &'static str {
+    pub(super) fn label(self, width: u16, keeps: bool) -> &'static str {
         match (self, width >= WIDE) {
             (Self::Answer(Answerable::Yes), true) if keeps => {
                 "Yes, and do not ask about this again in this session"

@@ -114,7 +114,7 @@ impl Rhythm {
             self.is_early = is_early;
             return is_alone;
         };
-        is_alone && (since(last.at, typed.since) >= PAUSE || pace != Pace::Deliberate)
+        is_alone && (elapsed(last.at, typed.since) >= PAUSE || pace != Pace::Deliberate)
     }
 
     /// Returns `Some` if a first key may be the dialog's: `true` if the silence before it was a short one.
@@ -125,10 +125,10 @@ impl Rhythm {
             (true, Pace::Deliberate) => PAUSE,
             (false, _) => SEEN,
         };
-        if since(self.shown?, at) < needed {
+        if elapsed(self.shown?, at) < needed {
             return None;
         }
-        match self.typed.map(|typed| since(typed, at)) {
+        match self.typed.map(|typed| elapsed(typed, at)) {
             Some(rest) if rest < SILENCE => (rest >= SEEN && !self.typed_here).then_some(true),
             Some(_) | None => Some(false),
         }
@@ -150,7 +150,7 @@ impl Rhythm {
         let mut flow = Vec::new();
         for (stroke, end) in strokes.iter().zip(ends) {
             flow.extend_from_slice(&stroke.bytes);
-            if since(stroke.at, end) >= SILENCE && !self.is_early {
+            if elapsed(stroke.at, end) >= SILENCE && !self.is_early {
                 flow.clear();
             }
         }
@@ -185,7 +185,7 @@ impl Rhythm {
     /// Returns `true` if early keys have come to nothing until `until`: they may have been the end of a text.
     pub(super) fn has_expired(&self, until: Instant) -> bool {
         let last = self.strokes.last().map(|stroke| stroke.at);
-        let is_old = last.is_some_and(|at| since(at, until) >= SILENCE);
+        let is_old = last.is_some_and(|at| elapsed(at, until) >= SILENCE);
         is_old && self.is_early && self.confirmed.is_none()
     }
 
@@ -239,6 +239,6 @@ impl Rhythm {
     }
 }
 
-fn since(before: Instant, after: Instant) -> Duration {
+fn elapsed(before: Instant, after: Instant) -> Duration {
     after.saturating_duration_since(before)
 }

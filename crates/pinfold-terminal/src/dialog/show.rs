@@ -113,7 +113,7 @@ impl Open<'_> {
     }
 
     fn quiet(&mut self) -> Option<Choice> {
-        self.dialog.quiet(self.stage.heard_until()?)
+        self.dialog.quiet(self.stage.delivered_until()?)
     }
 
     /// Returns the time to wait for a key.

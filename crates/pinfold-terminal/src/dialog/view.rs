@@ -29,7 +29,7 @@ impl Dialog<'_> {
             }
             return picture;
         }
-        let below = self.below(size, moment.now);
+        let below = self.footer(size, moment.now);
         let hint = size.rows >= TALL;
         let used = 2 + u16::try_from(below.len()).unwrap_or(u16::MAX) + u16::from(hint);
         let height = size.rows.saturating_sub(used);
@@ -88,7 +88,7 @@ impl Dialog<'_> {
     }
 
     /// The lines below the text.
-    fn below(&self, size: TerminalSize, now: Instant) -> Vec<(String, Style)> {
+    fn footer(&self, size: TerminalSize, now: Instant) -> Vec<(String, Style)> {
         let marked = Style::new().add_modifier(Modifier::REVERSED);
         match &self.pane {
             Pane::Options => self.option_lines(size.columns, now),
@@ -112,7 +112,7 @@ impl Dialog<'_> {
         let line = |(i, line): (usize, &OptionLine)| {
             let is_marked = self.mark.is_some_and(|mark| mark.at == i);
             let mark = if is_marked { '>' } else { ' ' };
-            let words = format!("{mark} {} {}  {} ", line.number(), line.letter(), line.words(width, keeps));
+            let words = format!("{mark} {} {}  {} ", line.number(), line.letter(), line.label(width, keeps));
             let style = match (is_marked, is_open) {
                 (true, true) => Style::new().add_modifier(Modifier::REVERSED),
                 (false, true) => Style::new(),

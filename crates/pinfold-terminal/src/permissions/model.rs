@@ -78,7 +78,7 @@ impl Screen {
     }
 
     /// Says what was done, or why it was not.
-    pub fn tell(&mut self, words: &str) {
+    pub fn set_notice(&mut self, words: &str) {
         self.notice = Some(visible(words));
     }
 

@@ -45,11 +45,11 @@ pub fn show(
             Some(ScreenAction::Remove(item)) => {
                 let done = holder.remove(&item);
                 refresh(&mut screen, holder);
-                screen.tell(&done.unwrap_or_else(|why| format!("not removed: {why}")));
+                screen.set_notice(&done.unwrap_or_else(|why| format!("not removed: {why}")));
             }
             Some(ScreenAction::Test(call)) => match holder.test(&call) {
                 Ok(told) => screen.answer(told),
-                Err(why) => screen.tell(&why),
+                Err(why) => screen.set_notice(&why),
             },
         }
     }
@@ -61,7 +61,7 @@ fn refresh(screen: &mut Screen, holder: &mut dyn PermissionStore) {
         Err(why) => {
             // What held a moment ago may not hold any more.
             screen.set_items(Vec::new());
-            screen.tell(&why);
+            screen.set_notice(&why);
         }
     }
 }

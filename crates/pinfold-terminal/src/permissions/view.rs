@@ -19,7 +19,7 @@ impl Screen {
             return picture;
         }
         self.header(&mut picture);
-        let below = self.below();
+        let below = self.footer();
         let height = size.rows - 2 - u16::try_from(below.len()).unwrap_or(0);
         let scroll = match &mut self.pane {
             Pane::List | Pane::Filter | Pane::Call(_) => &mut self.list,
@@ -64,7 +64,7 @@ impl Screen {
     }
 
     /// The lines below the text.
-    fn below(&self) -> Vec<&'static str> {
+    fn footer(&self) -> Vec<&'static str> {
         match &self.pane {
             Pane::List => vec!["d remove · t test · / find · q quit · r reload"],
             Pane::Filter => vec!["find:", "esc shows all · enter keeps it"],

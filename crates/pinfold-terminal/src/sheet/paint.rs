@@ -156,7 +156,7 @@ mod tests {
         }
     }
 
-    fn told(painter: &mut Painter, picture: Buffer) -> Vec<u8> {
+    fn paint_to_bytes(painter: &mut Painter, picture: Buffer) -> Vec<u8> {
         let mut told = Vec::new();
         painter.paint(picture, &mut told).unwrap();
         told
@@ -176,7 +176,7 @@ mod tests {
             for ((width, height), cells) in pictures {
                 parser.screen_mut().set_size(length(height), length(width));
                 let next = picture(width, height, &cells);
-                parser.process(&told(&mut painter, next.clone()));
+                parser.process(&paint_to_bytes(&mut painter, next.clone()));
                 assert_shows(&parser, &next);
             }
         }
@@ -186,9 +186,9 @@ mod tests {
     fn what_is_there_is_not_told_again() {
         let mut painter = Painter::new(true);
         let one = picture(10, 4, &[(0, 0, 0, 0), (4, 2, 4, 0)]);
-        assert!(told(&mut painter, one.clone()).starts_with(BEGIN));
-        assert_eq!(told(&mut painter, one), b"");
-        let other = told(&mut painter, picture(10, 4, &[(0, 0, 1, 0), (4, 2, 4, 0)]));
+        assert!(paint_to_bytes(&mut painter, one.clone()).starts_with(BEGIN));
+        assert_eq!(paint_to_bytes(&mut painter, one), b"");
+        let other = paint_to_bytes(&mut painter, picture(10, 4, &[(0, 0, 1, 0), (4, 2, 4, 0)]));
         assert_eq!(other, [BEGIN, b"\x1b[1;1H\x1b[0mb", END].concat());
     }
 
@@ -196,7 +196,8 @@ mod tests {
     fn without_colours_no_colour_is_told() {
         let mut red = Buffer::empty(Rect::new(0, 0, 4, 1));
         red.set_string(0, 0, "a", Style::new().fg(Color::Red).add_modifier(Modifier::BOLD));
-        let text = |colours| String::from_utf8(told(&mut Painter::new(colours), red.clone())).unwrap();
+        let text =
+            |colours| String::from_utf8(paint_to_bytes(&mut Painter::new(colours), red.clone())).unwrap();
         assert!(text(true).contains("\x1b[0;1;31ma"));
         assert!(text(false).contains("\x1b[0;1ma"));
     }

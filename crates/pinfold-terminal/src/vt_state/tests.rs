@@ -34,7 +34,7 @@ const DIALOG: &[u8] = b"\x1b[31;1mDo you?\x1b[2;2H\x1b[44mYes\x1b[6;1Hno\r\n\n\n
 
 fn interrupted(before: &[u8], after: &[u8]) -> Parser {
     let (mut track, mut outer) = (VtState::new(SIZE), terminal());
-    track.hear(before);
+    track.feed(before);
     outer.process(before);
     outer.process(track.give_way().as_bytes());
     assert!(outer.screen().alternate_screen());
@@ -42,12 +42,12 @@ fn interrupted(before: &[u8], after: &[u8]) -> Parser {
     assert_eq!(outer.screen().mouse_protocol_mode(), vt100::MouseProtocolMode::None);
     outer.process(DIALOG);
     outer.process(&track.come_back());
-    track.hear(after);
+    track.feed(after);
     outer.process(after);
     outer
 }
 
-fn through(bytes: &[u8]) -> Parser {
+fn parse(bytes: &[u8]) -> Parser {
     let mut outer = terminal();
     outer.process(bytes);
     outer
@@ -55,7 +55,7 @@ fn through(bytes: &[u8]) -> Parser {
 
 #[track_caller]
 fn is_as_before(before: &[u8], after: &[u8]) {
-    let expected = through(&[before, after].concat());
+    let expected = parse(&[before, after].concat());
     assert_eq!(state(&interrupted(before, after)), state(&expected), "{}", before.escape_ascii());
 }
 
@@ -105,7 +105,7 @@ fn an_open_string_does_not_swallow_a_dialog() {
     for begun in ["\x1b]52;c;", "\x1bPq#0", "\x1b_Ga=T;", "\x1b^", "\x1bX", "\x1b]0;\x1b", "\x1b[38;5;"] {
         let (mut track, mut outer) = (VtState::new(SIZE), terminal());
         for bytes in [begun.as_bytes(), &vec![b'A'; 100_000]] {
-            track.hear(bytes);
+            track.feed(bytes);
             outer.process(bytes);
         }
         outer.process(track.give_way().as_bytes());
@@ -117,7 +117,7 @@ fn an_open_string_does_not_swallow_a_dialog() {
 #[test]
 fn keys_in_other_protocols_come_back() {
     let mut track = VtState::new(SIZE);
-    track.hear(b"\x1b[>1u\x1b[>4;2m\x1b[?1004h\x1b[?2026h");
+    track.feed(b"\x1b[>1u\x1b[>4;2m\x1b[?1004h\x1b[?2026h");
     let away = track.give_way();
     for told in ["\x1b[>0u", "\x1b[>4;0m", "\x1b[?1004l", "\x1b[?2026l"] {
         assert!(away.contains(told), "{told:?} in {away:?}");
@@ -134,7 +134,7 @@ fn keys_in_other_protocols_come_back() {
 #[test]
 fn lines_are_drawn_as_lines() {
     let mut track = VtState::new(SIZE);
-    track.hear(b"\x1b[?1049h\x1b[H\x1b(0lqk\x1b(B a \x1b)0\x0ex\x0f b\x0e");
+    track.feed(b"\x1b[?1049h\x1b[H\x1b(0lqk\x1b(B a \x1b)0\x0ex\x0f b\x0e");
     let mut outer = terminal();
     outer.process(track.give_way().as_bytes());
     outer.process(&track.come_back());
@@ -163,12 +163,12 @@ fn what_only_the_command_can_draw_is_known() {
         ("\x1b(A#", true),
     ] {
         let mut track = VtState::new(SIZE);
-        track.hear(drawn.as_bytes());
+        track.feed(drawn.as_bytes());
         assert!(!track.is_incomplete(), "the main screen is kept by the terminal");
-        track.hear(b"\x1b[?1049h");
-        track.hear(drawn.as_bytes());
+        track.feed(b"\x1b[?1049h");
+        track.feed(drawn.as_bytes());
         assert_eq!(track.is_incomplete(), missing, "{drawn:?}");
-        track.hear(b"\x1b(B\x1b[?1049l\x1b[?1049h");
+        track.feed(b"\x1b(B\x1b[?1049l\x1b[?1049h");
         assert!(!track.is_incomplete(), "it was drawn before");
     }
 }
@@ -177,8 +177,8 @@ fn what_only_the_command_can_draw_is_known() {
 fn what_a_command_leaves_behind_is_switched_off() {
     let left = b"main\x1b[?1049h\x1b[?1003;1006h\x1b[?2004h\x1b[?25l\x1b[?1h\x1b=\x1b[>1u\x1b[2;3r\x1b[?6h";
     let mut track = VtState::new(SIZE);
-    track.hear(left);
-    let mut outer = through(left);
+    track.feed(left);
+    let mut outer = parse(left);
     outer.process(track.tidy().as_bytes());
     let screen = outer.screen();
     assert!(!screen.alternate_screen() && !screen.hide_cursor());
@@ -188,14 +188,14 @@ fn what_a_command_leaves_behind_is_switched_off() {
     assert!(track.tidy().contains("\x1b[<99u"));
     // Who has left nothing behind is left alone.
     let mut neat = VtState::new(SIZE);
-    neat.hear(b"\x1b[31mred\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\x1b[2 q");
+    neat.feed(b"\x1b[31mred\x1b[?1049h\x1b[?25l\x1b[?25h\x1b[?1049l\x1b[2 q");
     assert_eq!(neat.tidy(), "");
 }
 
 #[test]
 fn windows_that_change_are_drawn_again() {
     let mut track = VtState::new(SIZE);
-    track.hear(b"\x1b[?1049h\x1b[Hone\r\ntwo\x1b[2;4r");
+    track.feed(b"\x1b[?1049h\x1b[Hone\r\ntwo\x1b[2;4r");
     track.resize(TerminalSize { rows: 4, columns: 8 });
     let mut outer = Parser::new(NonZeroU16::new(4).unwrap(), NonZeroU16::new(8).unwrap(), 0);
     outer.process(track.give_way().as_bytes());
@@ -204,7 +204,7 @@ fn windows_that_change_are_drawn_again() {
     // A size that is not kept, and back.
     for (rows, columns) in [(1, 1), (u16::MAX, u16::MAX), (4, 8)] {
         track.resize(TerminalSize { rows, columns });
-        track.hear("\x1b[Hthree中".as_bytes());
+        track.feed("\x1b[Hthree中".as_bytes());
         track.come_back();
     }
     assert!(track.is_incomplete(), "only the command knows what it drew meanwhile");
@@ -215,9 +215,9 @@ fn windows_that_change_are_drawn_again() {
 fn a_character_that_becomes_wide_in_the_last_column_is_no_end() {
     for before in ["\x1b[6;12H", "\x1b[1;12H", "\x1b[6;11H"] {
         let mut track = VtState::new(SIZE);
-        track.hear(b"\x1b[?1049h");
-        track.hear(format!("{before}0\u{fe0f}").as_bytes());
-        track.hear("\x1b[6;1H            \x1b[5;1H            \x1b[H            中中".as_bytes());
+        track.feed(b"\x1b[?1049h");
+        track.feed(format!("{before}0\u{fe0f}").as_bytes());
+        track.feed("\x1b[6;1H            \x1b[5;1H            \x1b[H            中中".as_bytes());
         assert_eq!(track.is_incomplete(), !before.ends_with("11H"), "{before:?}");
         track.come_back();
     }
@@ -254,7 +254,7 @@ proptest! {
         // Not within a character: the model that stands for the person's terminal loses what follows such a one.
         let at = (0..=at.index(bytes.len() + 1)).rfind(|at| text.is_char_boundary(*at)).unwrap();
         let (before, after) = bytes.split_at(at);
-        let (expected, found) = (through(bytes), interrupted(before, after));
+        let (expected, found) = (parse(bytes), interrupted(before, after));
         prop_assert_eq!(state(&found), state(&expected), "{} | {}", before.escape_ascii(), after.escape_ascii());
     }
 
@@ -270,18 +270,18 @@ proptest! {
         sizes in vec((1u16..7, 1u16..13), 1..4),
     ) {
         let mut track = VtState::new(SIZE);
-        track.hear(b"\x1b[?1049h");
+        track.feed(b"\x1b[?1049h");
         for part in pieces.chunks(pieces.len().div_ceil(sizes.len()).max(1)) {
             for piece in part {
-                track.hear(piece);
+                track.feed(piece);
             }
             track.come_back();
         }
         for ((rows, columns), piece) in sizes.into_iter().zip(&pieces) {
             track.resize(TerminalSize { rows, columns });
-            track.hear(piece);
-            track.hear(b"\x1b[?1049h");
-            track.hear(piece);
+            track.feed(piece);
+            track.feed(b"\x1b[?1049h");
+            track.feed(piece);
             track.give_way();
             track.come_back();
             track.tidy();

@@ -25,7 +25,7 @@ pub(super) fn answer(
         Ok(places) => held
             .as_caller(|| perform(&held.call().deed, &places, copied))
             .unwrap_or_else(|error| Err(error.into()))
-            .map_err(|error| Undone { errno: error.errno(), why: words(&places, &error) }),
+            .map_err(|error| Undone { errno: error.errno(), why: io_failure(&places, &error) }),
         Err(failure) => Err(Undone { errno: DeedError::Changed.errno(), why: failure }),
     };
     let outcome = match &done {
@@ -54,7 +54,7 @@ fn gone() -> Undone {
     Undone { errno: DeedError::Changed.errno(), why }
 }
 
-fn words(places: &[WriteTarget], error: &DeedError) -> Failure {
+fn io_failure(places: &[WriteTarget], error: &DeedError) -> Failure {
     let named = places.last().map(|place| place.failed(error));
     named.unwrap_or_else(|| {
         Failure::plain(RefusalCode::Io, error.to_string(), "look at the place, then decide")

@@ -80,7 +80,7 @@ impl Desk {
             return Some(Err(why.to_owned()));
         }
         let process = *lineage.first()?;
-        let removal = held.as_caller(|| Removal::of(held.call(), &|place| is_inside(session, place)));
+        let removal = held.as_caller(|| Removal::predict(held.call(), &|place| is_inside(session, place)));
         let removal = match removal.ok()? {
             Ok(removal) => removal?,
             Err(TooMany) => {
@@ -105,7 +105,7 @@ impl Desk {
     /// Asks about a tree that is moved out of the folder. It is not moved: on a yes the program copies it, as between two file
     /// systems, and that is covered.
     fn ask_about_move(&self, session: &Session, held: PendingSyscall, lineage: &[ProcessId]) -> Verdict {
-        let tree = match held.as_caller(|| MovedTree::of(held.call())) {
+        let tree = match held.as_caller(|| MovedTree::scan(held.call())) {
             Ok(Ok(tree)) => tree,
             Ok(Err(TooMany)) => {
                 self.refuse(held, "it holds more files than can be shown: move it outside");
@@ -173,11 +173,11 @@ impl Desk {
         let Decided { outcome, answered, .. } = self.decided(session, held, call, None);
         match (outcome, answered) {
             (Ok(permit), answered) => {
-                let by = answered.map_or_else(by_a_rule, |answer| answer.by);
+                let by = answered.map_or_else(rule_as_approver, |answer| answer.by);
                 nothing_yet(*permit);
                 QuestionOutcome::Yes(by)
             }
-            (Err(refusal), Some(answer)) if said_no(Some(&answer)).is_some() => {
+            (Err(refusal), Some(answer)) if denial_choice(Some(&answer)).is_some() => {
                 QuestionOutcome::No(refusal.reason)
             }
             (Err(refusal), Some(_)) => QuestionOutcome::Unanswered(refusal.reason),
@@ -198,7 +198,7 @@ impl Desk {
         let shown = words::process(&held.call().caller);
         let decided = session
             .decide(CallRequest::typed(ToolCall::Process(call)).with_process(shown).with_caller(caller));
-        if let Some(Choice::No { process: true, .. }) = said_no(decided.answered.as_ref()) {
+        if let Some(Choice::No { process: true, .. }) = denial_choice(decided.answered.as_ref()) {
             self.refuse_all_of(held.call().caller.process);
         }
         decided
@@ -228,7 +228,7 @@ impl Desk {
         let Decided { outcome, answered, .. } = self.decided(session, &held, call, earlier);
         match outcome {
             Err(refusal) => {
-                let answer = said_no(answered.as_ref());
+                let answer = denial_choice(answered.as_ref());
                 match &answer {
                     Some(_) => {
                         // What lies inside is the run's own: it may still go elsewhere.
@@ -273,13 +273,13 @@ enum QuestionOutcome {
 }
 
 /// A no that a person gave. Silence is none that lasts.
-fn said_no(answered: Option<&Answer>) -> Option<Choice> {
+fn denial_choice(answered: Option<&Answer>) -> Option<Choice> {
     let answer = answered.filter(|answer| !answer.is_yes() && answer.by.via != Via::Silence)?;
     Some(answer.choice.clone())
 }
 
 /// The approver of what was let through without a question.
-fn by_a_rule() -> By {
+fn rule_as_approver() -> By {
     By { via: Via::Earlier, who: Some("a rule or a grant".to_owned()) }
 }
 
@@ -305,7 +305,7 @@ fn copied(call: &Syscall, session: &Session) -> Result<Option<Copied>, DeedError
         return Ok(None);
     }
     match from.symlink_metadata() {
-        Ok(found) if found.is_file() => Copied::of(from, LARGEST).map(Some),
+        Ok(found) if found.is_file() => Copied::read(from, LARGEST).map(Some),
         Ok(_) if is_inside(session, from) => Err(DeedError::Mount),
         Ok(_) | Err(_) => Ok(None),
     }

@@ -21,7 +21,7 @@ pub(super) struct Attester {
 }
 
 impl Attester {
-    pub(super) fn of(boundary: &Boundary, tier: Tier) -> Self {
+    pub(super) fn new(boundary: &Boundary, tier: Tier) -> Self {
         let held = match tier {
             Tier::Full => HoldStrength::Full,
             Tier::Landlock => HoldStrength::Landlock,

@@ -87,19 +87,19 @@ impl Covered {
 
     pub(super) fn add_removal(&mut self, process: ProcessId, removal: &Removal, by: &By) {
         make_room(&mut self.removals);
-        let words = words(by, &format!("remove {}", removal.words()));
+        let words = describe_approval(by, &format!("remove {}", removal.describe()));
         self.removals.push(Removing { process, things: removal.things(), words });
     }
 
     pub(super) fn add_move(&mut self, process: ProcessId, tree: MovedTree, by: &By) {
         make_room(&mut self.moves);
-        let words = words(by, &tree.describe());
+        let words = describe_approval(by, &tree.describe());
         self.moves.push(Moving { process, tree, made: HashSet::new(), words });
     }
 
     pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &By) {
         make_room(&mut self.writes);
-        let words = words(by, &format!("write {}", file.display()));
+        let words = describe_approval(by, &format!("write {}", file.display()));
         self.writes.push(Writing { process, file: file.to_owned(), made: HashSet::new(), words });
     }
 }
@@ -111,7 +111,7 @@ fn make_room<T>(list: &mut Vec<T>) {
 }
 
 /// Describes an earlier answer: its approver and its subject.
-fn words(by: &By, what: &str) -> String {
+fn describe_approval(by: &By, what: &str) -> String {
     let who = by.who.as_deref().unwrap_or("the person asked");
     format!("{who}, to: {what}")
 }

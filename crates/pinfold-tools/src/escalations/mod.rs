@@ -57,11 +57,11 @@ impl<'a> SandboxEscalations<'a> {
         let asks = boundary.asks_about_hosts();
         let desk = session.filter(|_| negotiable || asks).map(|session| Arc::new(Desk::new(session, tier)));
         let observer = if negotiable && desk.is_some() { observer.negotiating() } else { observer };
-        Self { observer, desk, asks, attester: Attester::of(boundary, tier) }
+        Self { observer, desk, asks, attester: Attester::new(boundary, tier) }
     }
 
     /// Returns the constructor of a run's observer, for [`Run::observe`](pinfold_boundary::Run::observe).
-    pub fn of_session(
+    pub fn observer(
         session: Option<WeakSession>,
     ) -> impl for<'b> FnOnce(&'b Boundary, Tier) -> Box<dyn Observer + 'b> {
         move |boundary, tier| Box::new(SandboxEscalations::new(boundary, tier, session))
@@ -71,7 +71,7 @@ impl<'a> SandboxEscalations<'a> {
     pub fn finish(self) -> (EscalationOutcome, Option<AutorunChanges>) {
         let (mut tried, changed) = Observer::finish(Box::new(self.observer));
         if let Some(desk) = self.desk {
-            desk.told().add_to(&mut tried);
+            desk.take_history().add_to(&mut tried);
         }
         (tried, changed)
     }

@@ -57,7 +57,7 @@ impl MovedTree {
     ///
     /// # Errors
     /// When it is more than can be shown.
-    pub(super) fn of(call: &Syscall) -> Result<Self, TooMany> {
+    pub(super) fn scan(call: &Syscall) -> Result<Self, TooMany> {
         let [from, to] = call.places.as_slice() else { return Err(TooMany) };
         let mut tree =
             Self { from: from.clone(), to: to.clone(), entries: HashMap::new(), names: Vec::new() };

@@ -50,7 +50,10 @@ impl Removal {
     ///
     /// # Errors
     /// [`TooMany`] when there are more than can be shown. `is_inside`: whether the process may remove a path by itself.
-    pub(super) fn of(call: &Syscall, is_inside: &dyn Fn(&Path) -> bool) -> Result<Option<Self>, TooMany> {
+    pub(super) fn predict(
+        call: &Syscall,
+        is_inside: &dyn Fn(&Path) -> bool,
+    ) -> Result<Option<Self>, TooMany> {
         let Some(first) = call.places.first() else { return Ok(None) };
         let mut places = expected(first, &call.caller);
         // What lies inside is the process's own.
@@ -74,7 +77,7 @@ impl Removal {
     }
 
     /// The places, in words.
-    pub(super) fn words(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         self.roots.iter().map(|root| root.place.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 }

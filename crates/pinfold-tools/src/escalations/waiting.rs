@@ -100,7 +100,7 @@ impl Desk {
     }
 
     /// Takes the decisions so far.
-    pub(super) fn told(&self) -> EscalationHistory {
+    pub(super) fn take_history(&self) -> EscalationHistory {
         std::mem::take(&mut self.state().told)
     }
 

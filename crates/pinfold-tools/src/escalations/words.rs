@@ -17,7 +17,7 @@ use super::removal::Removal;
 
 /// The call that a held one becomes. `copied`: the file that gets a name by it, to be shown.
 pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCall {
-    let said = said(call);
+    let said = path_operations(call);
     let last = call.places.len().saturating_sub(1);
     let touches = said.into_iter().filter_map(|(at, operation, says)| {
         let shown = copied.filter(|_| at == last);
@@ -30,7 +30,7 @@ pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCa
             preview: shown.map(preview).unwrap_or_default(),
         })
     });
-    of_caller(&call.caller, touches.collect())
+    new_process_call(&call.caller, touches.collect())
 }
 
 /// A call that writes a file by way of the one that is made beside it.
@@ -47,7 +47,7 @@ pub(super) fn write_call(call: &Syscall, file: &Path) -> ProcessCall {
         named: PathText::new(named),
         preview: Preview::None,
     };
-    of_caller(&call.caller, vec![touch])
+    new_process_call(&call.caller, vec![touch])
 }
 
 /// A call that removes all that goes with what is removed first.
@@ -63,7 +63,7 @@ pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
             preview: if count > 0 { below() } else { Preview::None },
         }
     });
-    of_caller(caller, touches.collect())
+    new_process_call(caller, touches.collect())
 }
 
 /// A call that moves a tree out of the folder, which the program copies.
@@ -78,7 +78,7 @@ pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
     process
 }
 
-fn of_caller(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
+fn new_process_call(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
     let program = show(&caller.program);
     ProcessCall { program, command_line: command_line(caller), touches, connects: None }
 }
@@ -137,7 +137,7 @@ pub(super) fn command_line(caller: &Caller) -> String {
 }
 
 /// Returns the operations on the paths of a system call, by their index.
-fn said(call: &Syscall) -> Vec<(usize, Operation, String)> {
+fn path_operations(call: &Syscall) -> Vec<(usize, Operation, String)> {
     let found = |at: usize| call.places.get(at).and_then(|place| fs::symlink_metadata(place).ok());
     let missing = |at: usize| found(at).is_none();
     let is_link = |at: usize| found(at).is_some_and(|found| found.is_symlink());

@@ -81,7 +81,7 @@ impl Shells {
     ///
     /// # Errors
     /// When a folder of the plan, or the private directory, cannot be used.
-    pub fn of_plan(plan: &Plan, options: ShellOptions) -> Result<Self, ShellsError> {
+    pub fn from_plan(plan: &Plan, options: ShellOptions) -> Result<Self, ShellsError> {
         let at = |path: &Path| {
             let path = path.to_owned();
             move |error| ShellsError { path, error }
@@ -113,7 +113,7 @@ impl Shells {
         request.temp = Temp::Directory(scratch.temp());
         request.lists = plan.policy.declared.kernel_lists();
         request.denied = plan.policy.denied_paths();
-        request.env_overrides.extend(without_start_files(&request.environment));
+        request.env_overrides.extend(disable_start_files(&request.environment));
         Ok(Self {
             request,
             guards: plan.guards.clone(),
@@ -353,7 +353,7 @@ fn identity(folder: &Path) -> io::Result<(u64, u64)> {
 }
 
 /// Returns the changes of the environment with which nothing runs before the command that was judged.
-fn without_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvOverride> {
+fn disable_start_files(environment: &[(std::ffi::OsString, std::ffi::OsString)]) -> Vec<EnvOverride> {
     use std::os::unix::ffi::OsStrExt;
     let functions =
         environment.iter().map(|(name, _)| name).filter(|n| n.as_bytes().starts_with(BASH_FUNCTION));

@@ -156,7 +156,7 @@ impl Running {
                 course.kill();
             }
             let options = EgressOptions { names, published: Vec::new() };
-            let escalations = SandboxEscalations::of_session(Some(session));
+            let escalations = SandboxEscalations::observer(Some(session));
             let result = run.observe(options, escalations, &mut course);
             reader.map(|_| result)
         });

@@ -17,7 +17,7 @@ const PATHS_SHOWN: usize = 10;
 
 /// The words: output, then how it ended, then what was refused.
 pub(crate) fn text(output: &Output, ending: &ShellResult) -> String {
-    let mut text = said(output);
+    let mut text = output_text(output);
     let end = match ending.how {
         ShellEnd::Code(0) => None,
         ShellEnd::Code(code) => Some(format!("[exit code {code}]")),
@@ -51,7 +51,7 @@ pub(crate) fn text(output: &Output, ending: &ShellResult) -> String {
 }
 
 /// Output as it stands in a text.
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn output_text(output: &Output) -> String {
     let mut text = output.text.trim_end_matches('\n').to_owned();
     output.limit().iter().for_each(|reached| limit(&mut text, reached));
     text

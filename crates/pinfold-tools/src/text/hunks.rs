@@ -19,14 +19,14 @@ const FITS: [fn(&str, &str) -> bool; 3] = [
 
 /// The text after all hunks.
 pub(crate) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
-    let mut old = HunkLines::of(text);
+    let mut old = HunkLines::from_text(text);
     let crlf = super::ends_in_crlf(text);
     let mut new: Vec<String> = Vec::with_capacity(old.lines.len());
     let mut at = 0;
     let mut shift: i64 = 0;
     for (index, hunk) in hunks.iter().enumerate() {
         let misfit = |why: String| Misfit { hunk: index + 1, why };
-        let wanted = SoughtLines::of(hunk);
+        let wanted = SoughtLines::from_hunk(hunk);
         let place = wanted.find(&old.lines, at, shift).map_err(misfit)?;
         shift = signed(place) - signed(wanted.start.unwrap_or(place));
         copy(&mut new, &old.lines, at, place);
@@ -86,7 +86,7 @@ struct HunkLines<'a> {
 }
 
 impl<'a> HunkLines<'a> {
-    fn of(text: &'a str) -> Self {
+    fn from_text(text: &'a str) -> Self {
         let (body, ended) = text.strip_suffix('\n').map_or((text, false), |body| (body, true));
         let lines = if text.is_empty() { Vec::new() } else { body.split('\n').collect() };
         Self { ended: ended || text.is_empty(), lines }
@@ -103,7 +103,7 @@ struct SoughtLines<'a> {
 }
 
 impl<'a> SoughtLines<'a> {
-    fn of(hunk: &'a Hunk) -> Self {
+    fn from_hunk(hunk: &'a Hunk) -> Self {
         let old = hunk.lines.iter().filter_map(|line| match line {
             HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_str()),
             HunkLine::Insert(_) => None,

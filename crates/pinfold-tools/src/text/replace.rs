@@ -21,7 +21,7 @@ pub(crate) enum NoReplacement {
 }
 
 impl NoReplacement {
-    pub(crate) fn words(&self) -> (String, &'static str) {
+    pub(crate) fn describe(&self) -> (String, &'static str) {
         match self {
             Self::Same => ("old and new text are the same".into(), "give the text as it should become"),
             Self::Empty => {
@@ -60,10 +60,10 @@ pub(crate) fn replace(
     if old == new {
         return Err(NoReplacement::Same);
     }
-    let (old, new) = in_the_breaks_of(content, old, new);
+    let (old, new) = match_line_breaks(content, old, new);
     let places: Vec<usize> = content.match_indices(&*old).map(|(at, _)| at).collect();
     match places.as_slice() {
-        [] => Err(NoReplacement::Missing { near: near(content, &old) }),
+        [] => Err(NoReplacement::Missing { near: find_similar_line(content, &old) }),
         [_] => Ok((content.replacen(&*old, &new, 1), 1)),
         more if all => Ok((content.replace(&*old, &new), more.len())),
         more => {
@@ -75,7 +75,7 @@ pub(crate) fn replace(
 
 /// Models say `\n` for every line break. In a file of `\r\n` that is what they mean, unless their own text
 /// shows that they know better or the file really holds the bare `\n` they name.
-fn in_the_breaks_of<'a>(content: &str, old: &'a str, new: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
+fn match_line_breaks<'a>(content: &str, old: &'a str, new: &'a str) -> (Cow<'a, str>, Cow<'a, str>) {
     let bare = |text: &str| text.contains('\n') && !text.contains("\r\n");
     if !ends_in_crlf(content) || old.contains("\r\n") || new.contains("\r\n") {
         return (old.into(), new.into());
@@ -91,7 +91,7 @@ fn line_of(content: &str, at: usize) -> usize {
 }
 
 /// The first line where the old text would stand if blanks did not count.
-fn near(content: &str, old: &str) -> Option<usize> {
+fn find_similar_line(content: &str, old: &str) -> Option<usize> {
     let wanted: Vec<&str> = old.trim().lines().map(str::trim).collect();
     let lines: Vec<&str> = content.lines().map(str::trim).collect();
     let found = lines.windows(wanted.len().max(1)).position(|window| window == wanted.as_slice());

@@ -90,7 +90,7 @@ fn plan(change: &FileChange, targets: &mut Targets, scrubbing: Scrubbing) -> Res
             PatchAction::Change { before: text.content, after, bytes }
         }
         FileChange::Update { move_to: Some(_), hunks, .. } => {
-            let mode = there(&target, &shown)?;
+            let mode = existing_mode(&target, &shown)?;
             let to = targets.next_write()?;
             let to_shown = to.shown();
             free(&to, &to_shown)?;
@@ -115,7 +115,7 @@ fn free(target: &WriteTarget, shown: &str) -> Result<(), Failure> {
 }
 
 /// The mode of a file that has to be there.
-fn there(target: &WriteTarget, shown: &str) -> Result<u32, Failure> {
+fn existing_mode(target: &WriteTarget, shown: &str) -> Result<u32, Failure> {
     let (code, what) = match target.kind() {
         Kind::File { mode, .. } => return Ok(mode),
         Kind::Missing { .. } => (RefusalCode::NotFound, "is not there"),
@@ -130,7 +130,7 @@ fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk], scrubbing: Scrub
     if target.kind() == Kind::Link && hunks.is_empty() {
         return Ok(());
     }
-    there(target, shown)?;
+    existing_mode(target, shown)?;
     if hunks.is_empty() {
         return Ok(());
     }
@@ -148,7 +148,7 @@ fn changed(
     hunks: &[Hunk],
     scrubbing: Scrubbing,
 ) -> Result<(FileText, String, Vec<u8>), Failure> {
-    there(target, shown)?;
+    existing_mode(target, shown)?;
     let text = text_of(target, shown)?;
     let after = hunks::apply(&text.content, hunks).map_err(|misfit| {
         let old =

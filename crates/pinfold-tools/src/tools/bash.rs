@@ -38,7 +38,7 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
     let mut data = told::output_data(&output);
     told::ending_data(&mut data, &ending);
-    let done = Done::text(told::text(&output, &ending), data.into()).without(output.found);
+    let done = Done::text(told::text(&output, &ending), data.into()).with_redactions(output.found);
     Ok(Done { events: sandbox_events(&ending.run), ..done })
 }
 
@@ -68,13 +68,13 @@ pub(super) fn output(
         let wanted = |line: &&str| filter.is_match(line.as_bytes()).unwrap_or(false);
         output.text = output.text.lines().filter(wanted).map(|line| format!("{line}\n")).collect();
     }
-    Ok(about(&input.id, &output, ending.as_deref()).without(output.found))
+    Ok(background_report(&input.id, &output, ending.as_deref()).with_redactions(output.found))
 }
 
 pub(super) fn kill(input: &ShellKillInput, targets: &Targets) -> Result<Done, Failure> {
     let shells: &Shells = targets.shells()?;
     let (output, ending) = shells.kill(&input.id)?;
-    Ok(about(&input.id, &output, ending.as_deref()).without(output.found))
+    Ok(background_report(&input.id, &output, ending.as_deref()).with_redactions(output.found))
 }
 
 pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Failure> {
@@ -94,7 +94,7 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
 }
 
 /// Returns the report on a background shell.
-fn about(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
+fn background_report(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
     let mut data = told::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };
@@ -105,7 +105,7 @@ fn about(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
         told::line(&mut text, &format!("[{id} has ended]"));
         text
     } else {
-        let mut text = told::said(output);
+        let mut text = told::output_text(output);
         told::line(&mut text, &format!("[{id} is running]"));
         text
     };

@@ -15,7 +15,7 @@ pub(super) fn perform(input: &CopyFileInput, targets: &mut Targets) -> Result<Do
     let (source, destination) = (targets.next_read()?, targets.next_write()?);
     match (source.kind(), destination.kind()) {
         (Kind::File { .. }, Kind::File { .. }) if input.overwrite.unwrap_or(false) => {
-            over(&source, &destination)?;
+            overwrite(&source, &destination)?;
         }
         _ => source.copy_to(&destination)?,
     }
@@ -23,7 +23,7 @@ pub(super) fn perform(input: &CopyFileInput, targets: &mut Targets) -> Result<Do
     Ok(Done::text(format!("copied {from} to {to}"), json!({"source": from, "destination": to})))
 }
 
-fn over(source: &ReadTarget, destination: &WriteTarget) -> Result<(), Failure> {
+fn overwrite(source: &ReadTarget, destination: &WriteTarget) -> Result<(), Failure> {
     let shown = source.shown();
     let (file, version) = source.open_file()?;
     if version.len() > LARGEST_OVER {

@@ -58,7 +58,7 @@ fn no_replacement(shown: &str, which: &str, no: &NoReplacement) -> Failure {
         NoReplacement::Missing { .. } => RefusalCode::NoMatch,
         NoReplacement::Ambiguous { .. } => RefusalCode::NotUnique,
     };
-    let (message, hint) = no.words();
+    let (message, hint) = no.describe();
     Failure::at(code, shown, format!("{which}{shown} was not changed: {message}"), hint)
 }
 

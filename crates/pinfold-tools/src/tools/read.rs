@@ -53,7 +53,7 @@ pub(super) fn perform(
     } else if text::encoding_of(&head).is_none() && text::is_binary(&head) {
         binary(&shown, &head, version.len())
     } else {
-        let wanted = LineRange::of(input);
+        let wanted = LineRange::from_input(input);
         let page = || {
             if whole {
                 page_of(&shown, head, &wanted, scrubbing)
@@ -80,7 +80,7 @@ struct LineRange {
 }
 
 impl LineRange {
-    fn of(input: &ReadInput) -> Self {
+    fn from_input(input: &ReadInput) -> Self {
         Self { first: input.offset.unwrap_or(1).max(1), count: input.limit.unwrap_or(USUAL_LINES).max(1) }
     }
 }
@@ -201,7 +201,7 @@ impl LinePage {
             "line_breaks": if self.crlf { "CRLF" } else { "LF" },
         });
         // The lines were looked through before they had numbers.
-        Ok(Done::text(self.text + &notes, structured).without(self.found).with_clean_text())
+        Ok(Done::text(self.text + &notes, structured).with_redactions(self.found).with_clean_text())
     }
 
     fn notes(&self, shown: &str, bytes: u64, first: u64, last: u64, complete: bool) -> Vec<String> {

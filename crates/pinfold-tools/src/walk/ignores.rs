@@ -32,7 +32,7 @@ pub(super) struct Ignores {
 }
 
 /// The rules of the folders above what is walked.
-pub(super) fn above(target: &ReadTarget) -> Ignores {
+pub(super) fn ancestor_rules(target: &ReadTarget) -> Ignores {
     let folders: Vec<&Path> = target.real().ancestors().skip(1).collect();
     let mut ignores =
         Ignores { above: None, rules: [None, None, None], repository: false, in_repository: false };
@@ -49,7 +49,7 @@ pub(super) fn above(target: &ReadTarget) -> Ignores {
 
 impl Ignores {
     /// The rules in a folder: its own, if it has any, before those above.
-    pub(super) fn below(
+    pub(super) fn descend(
         above: Arc<Self>,
         folder: &Directory,
         path: &Path,

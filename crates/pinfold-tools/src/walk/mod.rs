@@ -64,7 +64,7 @@ where
     M: Fn() -> V + Sync,
     V: FnMut(&Met<'_>) -> bool,
 {
-    let ignores = Arc::new(ignores::above(target));
+    let ignores = Arc::new(ignores::ancestor_rules(target));
     let first = Job { folder: FolderHandle::Top(top), path: target.real().to_owned(), ignores, depth: 0 };
     let queue = Queue {
         state: Mutex::new(WalkState { jobs: vec![first], busy: 0, tally: Tally::default() }),
@@ -182,7 +182,7 @@ fn look_through(
     };
     let entries: Vec<DirectoryEntry> = listing.filter_map(Result::ok).collect();
     seen.entries = entries.len();
-    let ignores = Ignores::below(ignores, &folder, &path, &entries);
+    let ignores = Ignores::descend(ignores, &folder, &path, &entries);
     for DirectoryEntry { name, kind } in entries {
         let Some(kind) = kind.or_else(|| kind_of(&folder, &name)) else { continue };
         path.push(&name);

@@ -35,7 +35,7 @@ struct WebState {
 }
 
 impl WebHost for Web {
-    fn below(&self) -> Arc<dyn WebHost> {
+    fn fork(&self) -> Arc<dyn WebHost> {
         Arc::new(Self { client: self.client.fork(), ..Self::default() })
     }
 }
@@ -120,7 +120,7 @@ fn failure(url: &WebUrl, why: &FetchError) -> Failure {
 fn refused(mismatch: &HostMismatch) -> String {
     match mismatch {
         HostMismatch::NearAddress(address, near) => {
-            format!("it leads to {address}, and {}; no rule names that address", near.why())
+            format!("it leads to {address}, and {}; no rule names that address", near.reason())
         }
         HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
         HostMismatch::ServerName(_)

@@ -17,7 +17,7 @@ use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
 use pinfold_sandbox::{Command, Signalling, Tier, start};
-use pinfold_tools::{SandboxEscalations, within};
+use pinfold_tools::{SandboxEscalations, restrict_to_boundary};
 
 pub(crate) const TIERS: [Tier; 2] = [Tier::Full, Tier::Landlock];
 
@@ -126,7 +126,8 @@ impl RunBed {
         request.negotiable = true;
         let boundary = Boundary::compile(&request, &Guards::default(), tier).unwrap();
         let session =
-            Session::open(&Ambient::claim(), within(plan, &boundary), self.journal.clone()).unwrap();
+            Session::open(&Ambient::claim(), restrict_to_boundary(plan, &boundary), self.journal.clone())
+                .unwrap();
         assert!(session.may_let_processes_out());
         let (mut read, write) = std::io::pipe().unwrap();
         let error: OwnedFd = write.try_clone().unwrap().into();

@@ -69,7 +69,7 @@ impl ShellBed {
     }
 
     pub(crate) fn open(&self, mut plan: Plan, options: ShellOptions) -> Session {
-        plan.shells = Some(Arc::new(Shells::of_plan(&plan, options).unwrap()));
+        plan.shells = Some(Arc::new(Shells::from_plan(&plan, options).unwrap()));
         Session::open(&Ambient::claim(), plan, self.journal.clone()).unwrap()
     }
 

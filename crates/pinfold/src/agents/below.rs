@@ -47,7 +47,7 @@ impl Session {
     ///
     /// # Errors
     /// [`NotInside`] when the folder does not lead to a folder that this session may write in.
-    pub fn below(&self, child: Below<'_>) -> Result<Narrowed, NotInside> {
+    pub fn new_child(&self, child: Below<'_>) -> Result<Narrowed, NotInside> {
         let shared = self.shared();
         let line = self.line().narrow(child.folder)?;
         let root = line.roots().next().unwrap_or_else(|| child.folder.to_owned());
@@ -66,8 +66,8 @@ impl Session {
             interaction,
             guards: shared.bounds.guards.clone(),
             shells: None,
-            web: shared.hosts.web.as_ref().map(|web| web.below()),
-            policy: self.policy_below(child.definition),
+            web: shared.hosts.web.as_ref().map(|web| web.fork()),
+            policy: self.child_policy(child.definition),
             bases: self.bases().clone(),
             asking: child.asking,
             hooks: shared.consent.hooks.clone(),
@@ -81,11 +81,11 @@ impl Session {
     }
 
     /// Returns the policy of an agent below this one.
-    fn policy_below(&self, definition: Option<&Definition>) -> Policy {
+    fn child_policy(&self, definition: Option<&Definition>) -> Policy {
         let mut policy = (*self.policy()).clone();
         let inherited = policy.rules(Effect::Deny).rules().iter().map(|rule| (**rule).clone()).collect();
         let own = definition.and_then(|definition| definition.mode);
-        let mode = mode_below(own, Some(policy.mode), self.shared().rules.bypass_locked);
+        let mode = child_mode(own, Some(policy.mode), self.shared().rules.bypass_locked);
         match own {
             Some(_) => policy.choose_mode(mode),
             None => policy.mode = mode,
@@ -95,7 +95,7 @@ impl Session {
             deny: definition.map(|definition| definition.deny_tools.clone()).unwrap_or_default(),
             allows: definition.is_some_and(|definition| definition.trusted) && !policy.managed_rules_only,
         };
-        judged_below(policy, inherited, own, self.bases())
+        judged_for_child(policy, inherited, own, self.bases())
     }
 }
 
@@ -111,7 +111,7 @@ pub(crate) struct DefinitionRules {
 }
 
 /// Returns the policy of an agent: inherited rules take away, and its own list is added.
-pub(crate) fn judged_below(
+pub(crate) fn judged_for_child(
     mut policy: Policy,
     inherited: Vec<SourcedRule>,
     own: DefinitionRules,
@@ -128,7 +128,7 @@ pub(crate) fn judged_below(
 }
 
 /// The mode of an agent: its own, never looser than that of the session that started it, where that is said.
-pub(crate) fn mode_below(own: Option<Mode>, parent: Option<Mode>, bypass_locked: bool) -> Mode {
+pub(crate) fn child_mode(own: Option<Mode>, parent: Option<Mode>, bypass_locked: bool) -> Mode {
     let mode = match parent {
         Some(parent) => own.unwrap_or(parent).clamped_to(parent),
         None => own.unwrap_or_default(),
@@ -157,7 +157,7 @@ impl Narrowed {
         let session = Session::with_line(line, Plan { shells, ..plan }, journal, ToolCall::parse);
         // It is never in a looser mode than the one that it began in.
         above.add_child(&session, move |above| {
-            let mut policy = above.policy_below(definition.as_ref());
+            let mut policy = above.child_policy(definition.as_ref());
             policy.mode = policy.mode.clamped_to(mode);
             policy
         });

@@ -17,7 +17,7 @@ const MOST: usize = 256;
 pub(super) const BELOW_PROJECT: &str = ".pinfold/agents";
 
 /// The files of a project that should hold definitions, as they are trusted: by name and content.
-pub(crate) fn of_project(locations: &Locations) -> Result<Vec<SettingsFile>, FileTrouble> {
+pub(crate) fn project_files(locations: &Locations) -> Result<Vec<SettingsFile>, FileTrouble> {
     let Some(project) = locations.project.as_deref() else { return Ok(Vec::new()) };
     let names = names(&project.join(BELOW_PROJECT))?;
     Ok(names.into_iter().map(|name| project_file(project, &name)).collect())

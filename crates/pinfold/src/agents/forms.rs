@@ -13,14 +13,14 @@ pub(crate) fn listed(value: &Value) -> Option<Vec<String>> {
         Value::String(list) => Some(separate_rules(list).map(str::to_owned).collect()),
         Value::Array(list) => list.iter().map(|rule| rule.as_str().map(str::to_owned)).collect(),
         Value::Object(by_tool) => {
-            let rules = by_tool.iter().map(|(tool, pattern)| of_tool(tool, pattern));
+            let rules = by_tool.iter().map(|(tool, pattern)| rules_for_tool(tool, pattern));
             Some(rules.collect::<Option<Vec<_>>>()?.concat())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => None,
     }
 }
 
-fn of_tool(tool: &str, pattern: &Value) -> Option<Vec<String>> {
+fn rules_for_tool(tool: &str, pattern: &Value) -> Option<Vec<String>> {
     let with = |pattern: &str| format!("{tool}({pattern})");
     match pattern {
         Value::Bool(true) => Some(vec![tool.to_owned()]),

@@ -99,7 +99,7 @@ impl DefinitionFinding<'_> {
             let shown: Arc<str> = format!("{shown}/{name}").into();
             let path = folder.join(&name);
             let said = match project {
-                Some(project) => self.of_project(project, &project_file(project, &name)),
+                Some(project) => self.read_project_file(project, &project_file(project, &name)),
                 None => read(self.ambient, &path).map_err(|trouble| bad(layer, &shown, trouble)).and_then(
                     |found| {
                         let bytes = found.map(|found| found.bytes).unwrap_or_default();
@@ -111,7 +111,7 @@ impl DefinitionFinding<'_> {
         }
     }
 
-    fn of_project(&mut self, project: &Path, file: &SettingsFile) -> Result<Definition, BadSettings> {
+    fn read_project_file(&mut self, project: &Path, file: &SettingsFile) -> Result<Definition, BadSettings> {
         let found = read_within(self.ambient, project, &file.path);
         let found = found.map_err(|trouble| bad(file.layer, &file.shown, trouble))?;
         let bytes = found.map(|found| found.bytes).unwrap_or_default();
@@ -123,7 +123,7 @@ impl DefinitionFinding<'_> {
     /// A record of trust that cannot be read trusts nothing.
     fn trust(&mut self) -> &Trust {
         let Self { ambient, locations, trust, .. } = self;
-        trust.get_or_insert_with(|| Trust::of(ambient, locations).unwrap_or_default())
+        trust.get_or_insert_with(|| Trust::load(ambient, locations).unwrap_or_default())
     }
 
     fn push(&mut self, layer: Layer, shown: Arc<str>, said: Result<Definition, BadSettings>) {

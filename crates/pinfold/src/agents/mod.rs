@@ -17,6 +17,6 @@ pub use definition::Definition;
 pub use found::{AgentFile, Definitions};
 pub use limits::AgentLimits;
 
-pub(crate) use below::{DefinitionRules, judged_below, mode_below};
-pub(crate) use files::of_project;
+pub(crate) use below::{DefinitionRules, child_mode, judged_for_child};
+pub(crate) use files::project_files;
 pub(crate) use forms::{FORMS, listed};

@@ -89,7 +89,7 @@ impl Keep {
             Value::String(text) => Value::String(self.text(text)?),
             Value::Array(values) => {
                 let kept = values.iter().enumerate();
-                let kept = kept.map(|(i, value)| self.below(&i.to_string(), value, deeper));
+                let kept = kept.map(|(i, value)| self.member(&i.to_string(), value, deeper));
                 Value::Array(kept.collect::<Option<_>>()?)
             }
             Value::Object(fields) => {
@@ -99,14 +99,14 @@ impl Keep {
                     let (key, found) = scrubbed(key);
                     self.found |= found;
                     let name = key.replace('~', "~0").replace('/', "~1");
-                    kept.insert(key.into_owned(), self.below(&name, value, deeper)?);
+                    kept.insert(key.into_owned(), self.member(&name, value, deeper)?);
                 }
                 Value::Object(kept)
             }
         })
     }
 
-    fn below(&mut self, name: &str, value: &Value, deeper: usize) -> Option<Value> {
+    fn member(&mut self, name: &str, value: &Value, deeper: usize) -> Option<Value> {
         let outer = self.at.len();
         self.at.push('/');
         self.at.push_str(name);
@@ -161,14 +161,14 @@ impl Secrets {
                 }
             }
         }
-        secrets.in_order()
+        secrets.sorted()
     }
 
     /// Finds the secrets of a text.
     pub(crate) fn find_in_text(text: &str) -> Self {
         let mut secrets = Self::default();
         secrets.look_at(None, text);
-        secrets.in_order()
+        secrets.sorted()
     }
 
     fn look_at(&mut self, name: Option<&str>, text: &str) {
@@ -193,7 +193,7 @@ impl Secrets {
     }
 
     /// The longest first: a short one may be a part of it.
-    fn in_order(mut self) -> Self {
+    fn sorted(mut self) -> Self {
         self.0.sort_unstable_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
         self.0.dedup();
         self

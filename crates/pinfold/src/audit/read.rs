@@ -103,7 +103,7 @@ mod tests {
 
     /// Reads what this version writes.
     fn written(event: AuditEvent) -> AuditEvent {
-        let record = Record::of_session(&Arc::from("s"), &Arc::from("main"), event);
+        let record = Record::for_session(&Arc::from("s"), &Arc::from("main"), event);
         let line = AuditLine::parse(&serde_json::to_vec(&record).unwrap()).unwrap();
         assert_eq!((line.v, line.session.as_str(), line.at), (VERSION, "s", Some(record.at)));
         assert_eq!(line.event.as_str(), record.event.as_str());

@@ -22,22 +22,22 @@ pub struct Record {
     /// The version of the format.
     pub v: u32,
     /// The time, in UTC.
-    #[serde(serialize_with = "in_words")]
+    #[serde(serialize_with = "serialize_display")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub at: jiff::Timestamp,
     /// Which session.
-    #[serde(serialize_with = "in_words")]
+    #[serde(serialize_with = "serialize_display")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub session: Arc<str>,
     /// Which call of the session: all records about one call share it. Absent where it is about no call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<u64>,
     /// The principal that called.
-    #[serde(serialize_with = "in_words")]
+    #[serde(serialize_with = "serialize_display")]
     #[cfg_attr(test, schemars(with = "String"))]
     pub principal: Arc<str>,
     /// The agents from the main loop down to who called; absent where that is the main loop.
-    #[serde(serialize_with = "in_order", skip_serializing_if = "is_alone")]
+    #[serde(serialize_with = "serialize_agents", skip_serializing_if = "is_alone")]
     #[cfg_attr(test, schemars(with = "Vec<String>"))]
     pub agents: Arc<[String]>,
     /// The tool, as said; absent where it is about no call.
@@ -48,11 +48,14 @@ pub struct Record {
     pub event: AuditEvent,
 }
 
-fn in_words<T: Display + ?Sized, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_display<T: Display + ?Sized, S: Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     serializer.collect_str(value)
 }
 
-fn in_order<S: Serializer>(agents: &Arc<[String]>, serializer: S) -> Result<S::Ok, S::Error> {
+fn serialize_agents<S: Serializer>(agents: &Arc<[String]>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(agents.iter())
 }
 
@@ -62,7 +65,7 @@ fn is_alone(agents: &Arc<[String]>) -> bool {
 
 impl Record {
     /// A record about no call, now.
-    pub fn of_session(session: &Arc<str>, principal: &Arc<str>, event: AuditEvent) -> Self {
+    pub fn for_session(session: &Arc<str>, principal: &Arc<str>, event: AuditEvent) -> Self {
         Self {
             v: VERSION,
             at: jiff::Timestamp::now(),

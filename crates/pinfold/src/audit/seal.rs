@@ -17,7 +17,7 @@ impl Hash {
     pub const NONE: Self = Self([0; 32]);
 
     /// The hash of a line, with its line feed.
-    pub fn of(line: &[u8]) -> Self {
+    pub fn digest(line: &[u8]) -> Self {
         Self(Sha256::digest(line).into())
     }
 
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_seal_is_read_as_it_was_written() {
-        let prev = Hash::of(b"before\n");
+        let prev = Hash::digest(b"before\n");
         for seq in [1, 9, 10, u64::MAX] {
             let mut line = br#"{"v":2,"tool":"\"}"}"#.to_vec();
             seal(&mut line, "0a", seq, prev);
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_hash_has_one_form() {
-        let hash = Hash::of(b"x\n");
+        let hash = Hash::digest(b"x\n");
         assert_eq!(Hash::parse(&hash.to_string()), Some(hash));
         assert_eq!(Hash::parse(&hash.to_string().to_uppercase()), None);
         assert_eq!(Hash::parse("00"), None);

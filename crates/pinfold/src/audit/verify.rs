@@ -221,7 +221,7 @@ impl ChainWalk {
 
     fn line(&mut self, line: &[u8], file: &Path, number: u64) {
         let unfinished = std::mem::take(&mut self.found.unfinished);
-        let hash = Hash::of(line);
+        let hash = Hash::digest(line);
         let seal = read_seal(line);
         if self.region.is_none() && unfinished == 0 && self.takes(line, hash, seal) {
             return;
@@ -235,7 +235,7 @@ impl ChainWalk {
                 }
                 Region::new(misfit("the file before it ends in half a line".to_owned()))
             }
-            None => Region::new(misfit(self.why(seal))),
+            None => Region::new(misfit(self.describe_break(seal))),
             Some(region) => match self.leave(region, line, hash, seal) {
                 Some(region) => region,
                 None => return,
@@ -345,7 +345,7 @@ impl ChainWalk {
         }
     }
 
-    fn why(&self, seal: Option<(u64, Hash)>) -> String {
+    fn describe_break(&self, seal: Option<(u64, Hash)>) -> String {
         let next = self.now.seq.saturating_add(1);
         match seal {
             None => {

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
 use super::setup::Setup;
-use crate::agents::{DefinitionRules, judged_below, mode_below};
+use crate::agents::{DefinitionRules, child_mode, judged_for_child};
 use crate::audit::Discard;
 use crate::call_request::CallRequest;
 use crate::consent::hooks::Hooks;
@@ -63,7 +63,7 @@ impl OpenedSetup {
         hooks: Option<&MakeHooks>,
         layers: Vec<Layered>,
     ) -> Result<Self, BadLine> {
-        let places = SetupFolders::of(ambient, setup, around)?;
+        let places = SetupFolders::open(ambient, setup, around)?;
         let mut unread = Vec::new();
         let line_layers = layers_of(setup, &mut unread)?;
         let merged = merge(&[layers.as_slice(), &line_layers].concat());
@@ -130,7 +130,7 @@ struct SetupFolders {
 }
 
 impl SetupFolders {
-    fn of(ambient: &Ambient, setup: &Setup, around: &CheckEnvironment) -> Result<Self, BadLine> {
+    fn open(ambient: &Ambient, setup: &Setup, around: &CheckEnvironment) -> Result<Self, BadLine> {
         let open = |path: &Path| imagined(ambient, path);
         let named_home = setup.home.clone().or_else(|| around.home.clone());
         let home = named_home.as_deref().map(open).transpose()?.map(|home| home.path());
@@ -298,8 +298,8 @@ impl SessionParts<'_> {
         let own = DefinitionRules { listed, deny, allows: merged.managed_rules_only.is_none() };
         let parent = Some(&merged.mode).filter(|mode| mode.source.layer != Layer::BuiltIn);
         policy.mode =
-            mode_below(definition.mode, parent.map(|mode| mode.value), merged.bypass_locked.is_some());
-        judged_below(policy, rules, own, bases)
+            child_mode(definition.mode, parent.map(|mode| mode.value), merged.bypass_locked.is_some());
+        judged_for_child(policy, rules, own, bases)
     }
 
     /// The grants of the session. A subagent has no part in them.

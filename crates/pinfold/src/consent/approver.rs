@@ -34,7 +34,7 @@ pub trait Approver: Debug + Send + Sync {
     fn granted(&self) {}
 
     /// Shows a message to the person that answered, such as that a rule could not be written.
-    fn tell(&self, request: &Request, text: &str) {
+    fn show_message(&self, request: &Request, text: &str) {
         let _ = (request, text);
     }
 }

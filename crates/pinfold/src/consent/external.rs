@@ -53,7 +53,7 @@ impl Session {
         asked_by: AskedBy,
     ) -> ExternalDecision {
         let mut pipeline = Pipeline::numbered(self, id, CallRequest::new(raw));
-        let word = pipeline.word_before();
+        let word = pipeline.pre_tool_use_word();
         let other = pipeline.is_rewritten().then(other_input);
         match pipeline.submit(strictest([word, doubt, other])) {
             Ruling::Question(question) if asked_by == AskedBy::Agent => {
@@ -93,7 +93,7 @@ impl Session {
             return Ok(Afterwards::default());
         }
         let permitted = PermittedCall { id, raw: raw.clone(), parsed: call.map(ParsedCall::new) };
-        Ok(self.after(&permitted, *outcome == Outcome::Done, result))
+        Ok(self.post_tool_use(&permitted, *outcome == Outcome::Done, result))
     }
 }
 

@@ -78,8 +78,9 @@ impl<'a> HookedCall<'a> {
 
     /// Asks `PreToolUse` hooks for their word before the call is judged. Where a hook writes another input, the others
     /// are asked about that one too.
-    pub(crate) fn word_before(&mut self) -> Option<HookWord> {
-        let Before { word, input, writer, context, stop } = self.ask(|hooks, call| hooks.before(call))?;
+    pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
+        let Before { word, input, writer, context, stop } =
+            self.ask(|hooks, call| hooks.pre_tool_use(call))?;
         self.context.extend(context);
         if let Some(why) = stop {
             self.stop.get_or_insert_with(|| why.clone());
@@ -93,7 +94,7 @@ impl<'a> HookedCall<'a> {
         let denied = word.as_ref().is_some_and(|word| word.decision == Decision::Deny);
         let Some(input) = input.filter(|_| !self.rewritten && !denied) else { return word };
         self.rewrite(input, writer);
-        let again = self.word_before();
+        let again = self.pre_tool_use_word();
         // The hook that was asked last is named, where both said the same.
         [again, word].into_iter().flatten().max_by_key(|word| word.decision)
     }
@@ -117,12 +118,12 @@ impl<'a> HookedCall<'a> {
         if !is_watched && !session.shared().consent.headless_hooks {
             return None;
         }
-        self.ask(|hooks, call| hooks.on_question(call, &question.request))
+        self.ask(|hooks, call| hooks.permission_request(call, &question.request))
     }
 
     /// Reports a refusal to `PermissionDenied` hooks. `true`: the agent should try another way at once.
     pub(crate) fn report_refusal(&self, refusal: &Refusal) -> bool {
-        self.ask(|hooks, call| hooks.refused(call, refusal)).unwrap_or(false)
+        self.ask(|hooks, call| hooks.permission_denied(call, refusal)).unwrap_or(false)
     }
 
     /// The call as it stands now, for the report of its outcome to hooks.
@@ -149,11 +150,11 @@ impl Session {
     }
 
     /// Reports to hooks that the operation of a permitted call has ended, well or not. `result`: the reply as data.
-    pub fn after(&self, permitted: &PermittedCall, done: bool, result: &Value) -> Afterwards {
+    pub fn post_tool_use(&self, permitted: &PermittedCall, done: bool, result: &Value) -> Afterwards {
         let Some(hooks) = &self.shared().consent.hooks else { return Afterwards::default() };
         let PermittedCall { id, raw, parsed } = permitted;
         let parsed = || parsed.as_ref();
-        self.with_hook_call(*id, raw, &parsed, (false, None), |call| hooks.after(call, done, result))
+        self.with_hook_call(*id, raw, &parsed, (false, None), |call| hooks.post_tool_use(call, done, result))
     }
 
     /// Says if a question could be answered: by a person, or by hooks where settings let them.

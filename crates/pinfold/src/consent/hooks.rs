@@ -154,16 +154,16 @@ impl PermittedCall {
 /// The runner of a session's hooks.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// `PreToolUse`: before the call is judged.
-    fn before(&self, call: &HookCall<'_>) -> Before;
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before;
 
     /// `PermissionRequest`: before an approver is asked.
-    fn on_question(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion;
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion;
 
     /// `PermissionDenied`: the call was refused in the end. `true` when the agent should try another way at once.
-    fn refused(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool;
+    fn permission_denied(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool;
 
     /// `PostToolUse` or `PostToolUseFailure`: the deed has ended, well or not, with this result.
-    fn after(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards;
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards;
 
     /// Anything else: `SessionStart`, `SessionEnd`, `SubagentStart`, `SubagentStop`, `Notification`, …
     fn event(&self, moment: &HookMoment<'_>) -> Afterwards;

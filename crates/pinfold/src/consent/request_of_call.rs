@@ -55,7 +55,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, off
         definition: judged.submission.hook_word.as_ref().and_then(HookWord::definition).map(|definition| {
             Hunk { before: definition.before.clone(), after: definition.after.clone(), all: false }
         }),
-        why: why(&said, &judged.verdict),
+        why: asked_parts(&said, &judged.verdict),
         immune: is_immune(&judged.verdict),
         destructive: is_destructive(judged),
         offer: shown(shared, offer),
@@ -64,7 +64,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, off
 }
 
 /// The parts that are asked about, the one that decides first.
-fn why(said: &Explainer<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
+fn asked_parts(said: &Explainer<'_>, verdict: &Verdict) -> Vec<WhyAsked> {
     let asked = |entry: &&TrailEntry| entry.opinion.decision == Decision::Ask;
     let deciding = verdict.deciding();
     let rest =

@@ -29,45 +29,49 @@ impl Bed {
         Self { folder }
     }
 
-    fn at(&self, path: &str) -> PathBuf {
+    fn path(&self, path: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    fn around(&self) -> ExpandContext {
+    fn expand_context(&self) -> ExpandContext {
         ExpandContext {
-            home: Some(self.at("home")),
-            folder: self.at("home/proj"),
+            home: Some(self.path("home")),
+            folder: self.path("home/proj"),
             variables: std::collections::BTreeMap::default(),
         }
     }
 
     fn draw(&self, section: &Value) -> Result<Declared, BadScope> {
         let scopes = ToolScopes::parse(section).unwrap();
-        draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &self.around())
+        draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &self.expand_context())
     }
 
     fn line(&self) -> Line {
-        Line::new(Workspace::open(&Ambient::claim(), &self.at("home/proj")).unwrap(), Some(self.at("home")))
+        Line::new(
+            Workspace::open(&Ambient::claim(), &self.path("home/proj")).unwrap(),
+            Some(self.path("home")),
+        )
     }
 
     fn read_no(&self, declared: &Declared, path: &str) -> Option<DeclaredWhy> {
-        let resolution = self.line().resolve(&self.at("home/proj"), &PathClaim::new(path), LastLink::Follow);
+        let resolution =
+            self.line().resolve(&self.path("home/proj"), &PathClaim::new(path), LastLink::Follow);
         path_no(declared, ScopedTool::File, Operation::Read, &resolution).map(|no| no.why)
     }
 
     fn command_no(&self, declared: &Declared, command: &str) -> Option<DeclaredWhy> {
-        let audit = terminal::audit_line(command, &self.at("home/proj"), &self.around());
-        words_no(declared, ScopedTool::Terminal, &audit, &self.line()).map(|(no, _)| no.why)
+        let audit = terminal::audit_line(command, &self.path("home/proj"), &self.expand_context());
+        denial_text(declared, ScopedTool::Terminal, &audit, &self.line()).map(|(no, _)| no.why)
     }
 }
 
 #[test]
 fn links_are_followed_on_both_sides() {
     let bed = Bed::new();
-    let tmp = bed.at("tmp").display().to_string();
+    let tmp = bed.path("tmp").display().to_string();
     let section = json!({"file": {"allowed_paths": ["~/proj", tmp], "denied_paths": ["secret"]}});
     let declared = bed.draw(&section).unwrap();
-    let at = |path: &str| bed.at(path).display().to_string();
+    let at = |path: &str| bed.path(path).display().to_string();
     for (path, passes) in [
         ("a".to_owned(), true),
         ("missing/a".to_owned(), true),

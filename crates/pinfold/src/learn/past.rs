@@ -103,7 +103,7 @@ mod tests {
                "by": {"via": "terminal"}})
     }
 
-    fn told(lines: Vec<Value>) -> Vec<(String, PastAnswer)> {
+    fn past_answers(lines: Vec<Value>) -> Vec<(String, PastAnswer)> {
         let mut questions = Questions::in_folder(Path::new("/w"));
         for line in lines {
             questions.take(&AuditLine::parse(line.to_string().as_bytes()).unwrap());
@@ -128,7 +128,7 @@ mod tests {
             answer(5, "yes"),
         ];
         let expected = [("npm test", PastAnswer::No), ("make", PastAnswer::Yes)];
-        assert_eq!(told(lines), expected.map(|(call, answer)| (call.to_owned(), answer)));
+        assert_eq!(past_answers(lines), expected.map(|(call, answer)| (call.to_owned(), answer)));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
             if value.is_null() {
                 asked.as_object_mut().unwrap().remove(field);
             }
-            assert_eq!(told(vec![asked, answer(1, "yes")]), [], "{field}: {value}");
+            assert_eq!(past_answers(vec![asked, answer(1, "yes")]), [], "{field}: {value}");
         }
         for by in [
             json!({"via": "hook"}),
@@ -159,9 +159,9 @@ mod tests {
         ] {
             let mut by_program = answer(1, "yes");
             by_program["by"] = by.clone();
-            assert_eq!(told(vec![question(1, "make"), by_program]), [], "{by}");
+            assert_eq!(past_answers(vec![question(1, "make"), by_program]), [], "{by}");
         }
-        assert_eq!(told(vec![question(1, "make"), answer(1, "yes")]).len(), 1, "the control");
+        assert_eq!(past_answers(vec![question(1, "make"), answer(1, "yes")]).len(), 1, "the control");
     }
 
     #[test]
@@ -170,6 +170,6 @@ mod tests {
         guarded["step"] = json!("safeguard");
         let mut refused = question(2, "make");
         (refused["ruling"], refused["step"]) = (json!("refusal"), json!("hook-deny"));
-        assert_eq!(told(vec![guarded, answer(1, "no"), refused]).len(), 2);
+        assert_eq!(past_answers(vec![guarded, answer(1, "no"), refused]).len(), 2);
     }
 }

@@ -42,23 +42,23 @@ impl Conditional {
 }
 
 impl Hooks for Conditional {
-    fn before(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
         self.look(call);
         let input = self.rewrites.then(|| json!({"command": "rm -r other"}));
         Before { input, ..Before::default() }
     }
 
-    fn on_question(&self, call: &HookCall<'_>, _request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, _request: &Request) -> OnQuestion {
         self.look(call);
         OnQuestion::default()
     }
 
-    fn refused(&self, call: &HookCall<'_>, _refusal: &Refusal) -> bool {
+    fn permission_denied(&self, call: &HookCall<'_>, _refusal: &Refusal) -> bool {
         self.look(call);
         false
     }
 
-    fn after(&self, call: &HookCall<'_>, _done: bool, _result: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, _done: bool, _result: &Value) -> Afterwards {
         self.look(call);
         Afterwards::default()
     }
@@ -102,7 +102,7 @@ fn a_call_is_parsed_once_however_often_it_is_judged() {
         let decided = session.decide(&raw);
         assert_eq!(approver.0.load(Ordering::Relaxed), 5, "it was asked about");
         assert!(decided.outcome.is_ok());
-        session.after(&decided.permitted.unwrap(), true, &Value::Null);
+        session.post_tool_use(&decided.permitted.unwrap(), true, &Value::Null);
         assert_eq!(count::take(), expected, "hooks, survey, judge, five looks, the yes and the outcome");
     }
 }

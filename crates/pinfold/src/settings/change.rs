@@ -139,7 +139,7 @@ fn replaced(
     };
     let failed = |trouble| ChangeError::File { shown: file.shown.to_string(), trouble };
     let held = match &file.within {
-        Some(project) => Ok(ReplacedFile::within(project, &file.path)),
+        Some(project) => Ok(ReplacedFile::new(project, &file.path)),
         None => ReplacedFile::own(&file.path),
     };
     let mode = if file.layer == Layer::Project { SHARED_MODE } else { OWN_MODE };
@@ -160,7 +160,7 @@ fn ignore_own_settings(ambient: &Ambient, project: &Path, settings: &Path) {
     const IGNORED: &[u8] =
         b"# Written by pinfold: these settings are yours alone.\n/.gitignore\n/settings.local.json\n";
     let made = |before: Option<&[u8]>| Ok::<_, FileTrouble>(before.is_none().then(|| IGNORED.to_vec()));
-    let _ = ReplacedFile::within(project, &settings.with_file_name(".gitignore")).replace(
+    let _ = ReplacedFile::new(project, &settings.with_file_name(".gitignore")).replace(
         ambient,
         SHARED_MODE,
         made,
@@ -196,7 +196,7 @@ fn follow(
 ) -> Result<(), TrustError> {
     let (Some(project), Some(_)) = (&file.within, &locations.trust) else { return Ok(()) };
     let Ok(project) = project.canonicalize() else { return Ok(()) };
-    let trust = Trust::of(ambient, locations).unwrap_or_default();
+    let trust = Trust::load(ambient, locations).unwrap_or_default();
     if before.is_none_or(|before| trust.covers(&project, file, before)) {
         Trust::follow(ambient, locations, file, after)?;
     }

@@ -35,10 +35,10 @@ fn tried(ambient: &Ambient, plan: &Plan, test: &PolicyTest) -> Option<Broken> {
     let found = decision(ambient, plan, test, &call.value);
     let so = match found {
         Ok((decision, _)) if decision == expected.value => return None,
-        Ok((decision, step)) => format!("it is {} by the step `{step}`", word(decision)),
+        Ok((decision, step)) => format!("it is {} by the step `{step}`", describe(decision)),
         Err(why) => why,
     };
-    let what = format!("`{}` is expected to be {}; {so}", call.value, word(expected.value));
+    let what = format!("`{}` is expected to be {}; {so}", call.value, describe(expected.value));
     Some(Broken { source: call.source.clone(), what })
 }
 
@@ -65,7 +65,7 @@ fn decision(
     Ok((considered.verdict.decision, considered.verdict.step))
 }
 
-fn word(decision: Decision) -> &'static str {
+fn describe(decision: Decision) -> &'static str {
     match decision {
         Decision::Allow => "allowed",
         Decision::Ask => "asked about",

@@ -137,7 +137,7 @@ pub(super) struct ReplacedFile {
 
 impl ReplacedFile {
     /// A file of a project.
-    pub(super) fn within(project: &Path, path: &Path) -> Self {
+    pub(super) fn new(project: &Path, path: &Path) -> Self {
         Self { folder: project.to_owned(), below: path.strip_prefix(project).unwrap_or(path).to_owned() }
     }
 

@@ -78,9 +78,9 @@ fn managed_hold(ambient: &Ambient, locations: &Locations, layers: &[Layered]) ->
     let bad: Vec<_> = match plan {
         Ok(plan) => broken(ambient, &plan, &merged.tests)
             .into_iter()
-            .map(|broken| at(broken.source, broken.what))
+            .map(|broken| bad_setting(broken.source, broken.what))
             .collect(),
-        Err(e) => vec![at(Source::plain(Layer::Managed), e.to_string())],
+        Err(e) => vec![bad_setting(Source::plain(Layer::Managed), e.to_string())],
     };
     if bad.is_empty() {
         Ok(())
@@ -89,7 +89,7 @@ fn managed_hold(ambient: &Ambient, locations: &Locations, layers: &[Layered]) ->
     }
 }
 
-fn at(source: Source, what: String) -> BadSetting {
+fn bad_setting(source: Source, what: String) -> BadSetting {
     BadSetting { source, span: 0..0, what, mend: String::new() }
 }
 
@@ -144,7 +144,7 @@ impl LayerReader<'_> {
         let Self { ambient, locations, trust, .. } = self;
         let read = trust.get_or_insert_with(|| {
             let shown = locations.trust.as_deref().unwrap_or(Path::new("")).display();
-            Trust::of(ambient, locations).map_err(|e| format!("{shown}: {e}"))
+            Trust::load(ambient, locations).map_err(|e| format!("{shown}: {e}"))
         });
         read.clone().unwrap_or_default()
     }
@@ -175,6 +175,6 @@ const MEND_MANAGED: &str = "chown root, chmod go-w: managed settings are for the
 
 fn whole_file(file: &SettingsFile, trouble: FileTrouble) -> BadSettings {
     let source = Source { layer: file.layer, file: Some(file.shown.clone()), at: None };
-    let bad = BadSetting { mend: trouble.mend.to_owned(), ..at(source, trouble.what) };
+    let bad = BadSetting { mend: trouble.mend.to_owned(), ..bad_setting(source, trouble.what) };
     BadSettings { text: "".into(), bad: vec![bad] }
 }

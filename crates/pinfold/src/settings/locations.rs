@@ -73,8 +73,8 @@ impl Locations {
         match layer {
             Layer::Managed => self.managed.as_deref().map(|path| self.plain(layer, path)),
             Layer::User => self.user.as_deref().map(|path| self.plain(layer, path)),
-            Layer::Local => self.of_project(layer, "settings.local.json"),
-            Layer::Project => self.of_project(layer, "settings.json"),
+            Layer::Local => self.project_file(layer, "settings.local.json"),
+            Layer::Project => self.project_file(layer, "settings.json"),
             Layer::CommandLine | Layer::Agent | Layer::Call | Layer::Session | Layer::BuiltIn => None,
         }
     }
@@ -85,7 +85,7 @@ impl Locations {
         SettingsFile { layer, path: path.to_owned(), within: None, shown: shown.display().to_string().into() }
     }
 
-    fn of_project(&self, layer: Layer, name: &str) -> Option<SettingsFile> {
+    fn project_file(&self, layer: Layer, name: &str) -> Option<SettingsFile> {
         let project = self.project.as_deref()?;
         let shown = format!("{FOLDER}/{name}");
         let path = project.join(&shown);

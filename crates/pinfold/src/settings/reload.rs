@@ -64,7 +64,7 @@ impl<T> Watched<T> {
     }
 
     /// The policy that holds now: to be asked for once a decision, and kept for all of it.
-    pub fn now(&self) -> Arc<T> {
+    pub fn current(&self) -> Arc<T> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let stamps = stamps(&self.files);
         if stamps != state.stamps {
@@ -104,13 +104,13 @@ fn stamps(files: &[PathBuf]) -> Vec<[Option<Stamp>; 2]> {
         let named = file.symlink_metadata().ok();
         let is_link = named.as_ref().is_some_and(Metadata::is_symlink);
         let behind = if is_link { file.metadata().ok() } else { None };
-        [named, behind].map(|seen| seen.as_ref().map(Stamp::of))
+        [named, behind].map(|seen| seen.as_ref().map(Stamp::from_metadata))
     };
     files.iter().map(stamps).collect()
 }
 
 impl Stamp {
-    fn of(metadata: &Metadata) -> Self {
+    fn from_metadata(metadata: &Metadata) -> Self {
         Self {
             file: (metadata.dev(), metadata.ino()),
             length: metadata.len(),

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use super::file::{FileTrouble, ReplacedFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::own::is_own;
-use crate::agents::{Definition, of_project};
+use crate::agents::{Definition, project_files};
 
 /// The record of trust, as it was when it was read.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl Trust {
     ///
     /// # Errors
     /// As those of [`Trust::read`].
-    pub fn of(ambient: &Ambient, locations: &Locations) -> Result<Self, FileTrouble> {
+    pub fn load(ambient: &Ambient, locations: &Locations) -> Result<Self, FileTrouble> {
         let Some(path) = &locations.trust else { return Ok(Self::default()) };
         locations.hold_apart(path)?;
         Self::read(ambient, path)
@@ -211,7 +211,7 @@ impl Widening {
     ///
     /// # Errors
     /// [`TrustError`]: a file cannot be read or understood.
-    pub fn of(ambient: &Ambient, locations: &Locations) -> Result<Self, TrustError> {
+    pub fn scan(ambient: &Ambient, locations: &Locations) -> Result<Self, TrustError> {
         let mut widening = Self { what: Vec::new(), seen: Vec::new() };
         let mut layers = Vec::new();
         for file in [Layer::Local, Layer::Project].into_iter().filter_map(|layer| locations.file(layer)) {
@@ -225,7 +225,7 @@ impl Widening {
             layers.push(Layered { settings, trusted: false });
             widening.seen.push((file, digest(&found.bytes)));
         }
-        let agents = widening.of_agents(ambient, locations)?;
+        let agents = widening.scan_agents(ambient, locations)?;
         let untrusted =
             merge(&layers).ignored.into_iter().filter(|ignored| ignored.why == WhyIgnored::NotTrusted);
         let of_settings = untrusted.map(|ignored| format!("{}: {}", ignored.source, ignored.what));
@@ -258,9 +258,9 @@ impl Widening {
     }
 
     /// The same for the definitions of agents that a project brings along.
-    fn of_agents(&mut self, ambient: &Ambient, locations: &Locations) -> Result<Vec<String>, TrustError> {
+    fn scan_agents(&mut self, ambient: &Ambient, locations: &Locations) -> Result<Vec<String>, TrustError> {
         let failed = |shown: &str, trouble| TrustError::File { shown: shown.to_owned(), trouble };
-        let files = of_project(locations).map_err(|trouble| failed(".pinfold/agents", trouble))?;
+        let files = project_files(locations).map_err(|trouble| failed(".pinfold/agents", trouble))?;
         let mut what = Vec::new();
         for file in files {
             let within = file.within.as_deref().unwrap_or(&file.path);
@@ -288,7 +288,7 @@ pub fn look_at(
     let Some(file) = project_file(locations, name) else { return Ok(None) };
     let within = file.within.as_deref().unwrap_or(&file.path);
     let Some(content) = read_within(ambient, within, &file.path)? else { return Ok(None) };
-    let is_trusted = Trust::of(ambient, locations).is_ok_and(|trust| {
+    let is_trusted = Trust::load(ambient, locations).is_ok_and(|trust| {
         canonical(locations).is_ok_and(|it| trust.covers(Path::new(&it), &file, &content.bytes))
     });
     Ok(Some((content.bytes, is_trusted)))

@@ -32,20 +32,20 @@ enum From {
 
 impl Token {
     /// The token of a server on this port.
-    pub(super) fn of(file: Option<&Path>, port: u16) -> Result<Self, Failure> {
+    pub(super) fn load(file: Option<&Path>, port: u16) -> Result<Self, Failure> {
         match (file, env::mcp_token()) {
-            (Some(file), _) => Self::of_file(file).map_err(|why| unusable(file, &why)),
+            (Some(file), _) => Self::read_file(file).map_err(|why| unusable(file, &why)),
             (None, Some(text)) => {
                 let text = text.into_string().ok().filter(|text| is_token(text));
                 let text =
                     text.ok_or_else(|| Failure::new(USAGE, "PINFOLD_MCP_TOKEN is no token").mend(FORM))?;
                 Ok(Self { text, from: From::Environment })
             }
-            (None, None) => Self::of_start(port),
+            (None, None) => Self::create(port),
         }
     }
 
-    fn of_file(file: &Path) -> Result<Self, String> {
+    fn read_file(file: &Path) -> Result<Self, String> {
         // Not waited for, whatever it is.
         let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let text = match OpenOptions::new().read(true).custom_flags(flags).open(file) {
@@ -57,7 +57,7 @@ impl Token {
     }
 
     /// Creates a token for this start, in a directory that no agent reads.
-    fn of_start(port: u16) -> Result<Self, Failure> {
+    fn create(port: u16) -> Result<Self, Failure> {
         let directory = record::pins()?;
         let file = directory.join(format!("http-{port}.token"));
         let begun = fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory);
@@ -78,7 +78,7 @@ impl Token {
     }
 
     /// Returns a sentence about the location of the token.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn describe_location(&self) -> String {
         match &self.from {
             From::File(file) => format!("the token is in {}", output::visible(&file.display().to_string())),
             From::Start(file) => {
@@ -146,20 +146,20 @@ mod tests {
     fn a_token_is_made_once_and_read_again_where_nobody_else_can() {
         let bed = tempfile::tempdir().unwrap();
         let file = bed.path().join("token");
-        let made = Token::of_file(&file).unwrap();
+        let made = Token::read_file(&file).unwrap();
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-        let again = Token::of_file(&file).unwrap();
+        let again = Token::read_file(&file).unwrap();
         assert!(again.knows()(&made.text) && !again.knows()("") && !again.knows()(&made.text[1..]));
         drop(again);
         assert!(file.exists(), "the person's own stays");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        assert!(Token::of_file(&file).err().unwrap().contains("others"));
+        assert!(Token::read_file(&file).err().unwrap().contains("others"));
         fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
         for text in ["", "short", &"x".repeat(513), &"a b".repeat(20), &"ü".repeat(40)] {
             fs::write(&file, text).unwrap();
-            assert!(Token::of_file(&file).is_err(), "{text}");
+            assert!(Token::read_file(&file).is_err(), "{text}");
         }
-        assert!(Token::of_file(bed.path()).is_err());
-        assert!(Token::of_file(&bed.path().join("missing/token")).is_err());
+        assert!(Token::read_file(bed.path()).is_err());
+        assert!(Token::read_file(&bed.path().join("missing/token")).is_err());
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn findings(text: &str, findings: &mut Findings) -> Result<(), NotRea
             // Whatever it is, it is no allow.
             _ => Effect::Deny,
         };
-        if let Some(changes) = in_our_words(entry, effect).and_then(|texts| rules(effect, &texts)) {
+        if let Some(changes) = translate_entry(entry, effect).and_then(|texts| rules(effect, &texts)) {
             findings.taken(&at, &shown, changes);
         } else {
             all_said &= effect == Effect::Allow;
@@ -54,7 +54,7 @@ fn take_back(findings: &mut Findings) {
     }
 }
 
-fn in_our_words(entry: &Value, effect: Effect) -> Option<Vec<String>> {
+fn translate_entry(entry: &Value, effect: Effect) -> Option<Vec<String>> {
     let known = entry.as_object()?.keys().all(|key| KNOWN.contains(&key.as_str()));
     if !known {
         return None;

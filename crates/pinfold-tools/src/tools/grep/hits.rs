@@ -24,7 +24,7 @@ pub(super) struct GrepOptions {
 }
 
 impl GrepOptions {
-    pub(super) fn of(input: &GrepInput) -> Self {
+    pub(super) fn from_input(input: &GrepInput) -> Self {
         let output = input.output.unwrap_or(OutputMode::Files);
         let context = |own: Option<u64>| match output {
             OutputMode::Content => {

@@ -42,7 +42,7 @@ pub(super) fn perform(
 ) -> Result<Done, Failure> {
     let target = targets.next_read()?;
     let matcher = matcher(input)?;
-    let wanted = GrepOptions::of(input);
+    let wanted = GrepOptions::from_input(input);
     let search = GrepSearch {
         target: &target,
         matcher,
@@ -265,7 +265,7 @@ impl GrepSearch<'_> {
             "matching_files": found.files.len(), "matches": matches, "files": files,
             "left_out": guarded, "truncated": tally.cut || full < total,
         });
-        Done::text(text, structured).without(found.secrets.unwrap_or_default())
+        Done::text(text, structured).with_redactions(found.secrets.unwrap_or_default())
     }
 }
 

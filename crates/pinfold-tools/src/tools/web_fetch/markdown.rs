@@ -29,7 +29,7 @@ pub(super) struct MarkdownPage {
 ///
 /// # Errors
 /// When it takes too long.
-pub(super) fn of(html: &str, base: &WebUrl, until: Instant) -> Result<MarkdownPage, Failure> {
+pub(super) fn parse_html(html: &str, base: &WebUrl, until: Instant) -> Result<MarkdownPage, Failure> {
     let until = until.min(Instant::now() + PATIENCE);
     let too_much = || {
         let message = format!("{base} is HTML that takes too long to read");
@@ -170,7 +170,7 @@ mod tests {
 
     fn read(html: &str) -> Result<String, Failure> {
         let base = WebUrl::parse("https://example.org/docs/page?x").unwrap();
-        of(html, &base, Instant::now() + Duration::from_mins(1)).map(|found| found.text)
+        parse_html(html, &base, Instant::now() + Duration::from_mins(1)).map(|found| found.text)
     }
 
     #[test]

@@ -53,8 +53,8 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
     let text = match method {
         FetchMethod::Head => head(&url, &answer, &mut data),
         FetchMethod::Get => {
-            let page = ReadablePage::of(&answer, &url, fetch.until)?;
-            told(&url, &answer, &page, input.offset, &mut data)
+            let page = ReadablePage::parse(&answer, &url, fetch.until)?;
+            result_text(&url, &answer, &page, input.offset, &mut data)
         }
     };
     Ok(Done::text(text, data.into()))
@@ -172,7 +172,7 @@ fn heading(url: &WebUrl, answer: &FetchedPage, what: &str) -> String {
     )
 }
 
-fn told(
+fn result_text(
     url: &WebUrl,
     answer: &FetchedPage,
     page: &ReadablePage,

@@ -45,7 +45,7 @@ impl ReadablePage {
     ///
     /// # Errors
     /// When it is no text, or takes too long to be read.
-    pub(super) fn of(answer: &FetchedPage, url: &WebUrl, until: Instant) -> Result<Self, Failure> {
+    pub(super) fn parse(answer: &FetchedPage, url: &WebUrl, until: Instant) -> Result<Self, Failure> {
         let said = answer.headers.get("content-type").map(|said| String::from_utf8_lossy(said.as_bytes()));
         let said = said.unwrap_or_default();
         let media = media(&said, &answer.body);
@@ -62,7 +62,7 @@ impl ReadablePage {
             return Err(no_text("it has NUL characters"));
         }
         if form == ContentForm::Html {
-            let found = markdown::of(&text, url, until)?;
+            let found = markdown::parse_html(&text, url, until)?;
             return Ok(Self {
                 media,
                 title: found.title.map(|title| plain(&title)),

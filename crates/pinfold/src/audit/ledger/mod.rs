@@ -109,13 +109,13 @@ impl Ledger {
     /// # Errors
     /// When the directory or the file cannot be used: it belongs to another user, or is a link.
     pub fn open(ambient: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> io::Result<Self> {
-        let ledger = Self::at(ambient, directory, limits);
+        let ledger = Self::with_limits(ambient, directory, limits);
         *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open::new(&ledger.directory)?);
         Ok(ledger)
     }
 
     /// The same, opened with the first line.
-    pub fn at(_: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> Self {
+    pub fn with_limits(_: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> Self {
         Self { directory: directory.into(), limits, state: Mutex::new(None) }
     }
 
@@ -238,7 +238,7 @@ impl ChainEnd {
         machine: &str,
         look: Look,
     ) -> io::Result<Self> {
-        let Tail { chain, torn } = tail::read(file, size, look, || directory.before())?;
+        let Tail { chain, torn } = tail::read(file, size, look, || directory.previous_tail())?;
         let ChainTail { head, last, damage } = chain;
         let after = Some(last.hash.to_string());
         let event = match (damage, &torn) {
@@ -253,7 +253,7 @@ impl ChainEnd {
             }
         };
         let mut line = note(event)?;
-        let head = torn.as_ref().map_or(head, |torn| Hash::of(torn.closed()));
+        let head = torn.as_ref().map_or(head, |torn| Hash::digest(torn.closed()));
         let noted = Self { size, head, seq: last.seq }.sealed(&mut line, machine);
         if torn.is_some() {
             line.insert(0, b'\n');
@@ -277,7 +277,7 @@ impl ChainEnd {
         // After the highest number there is, which only a damaged record has, the chain does not hold.
         let seq = self.seq.saturating_add(1);
         seal(object, machine, seq, self.head);
-        Self { head: Hash::of(object), seq, ..self }
+        Self { head: Hash::digest(object), seq, ..self }
     }
 }
 
@@ -305,7 +305,7 @@ fn length(text: &[u8]) -> u64 {
 /// An event of the journal itself.
 fn note(event: NoteEvent) -> io::Result<Vec<u8>> {
     let (journal, pinfold) = (Arc::from("journal"), Arc::from("pinfold"));
-    object(&Record::of_session(&journal, &pinfold, AuditEvent::Note(event)))
+    object(&Record::for_session(&journal, &pinfold, AuditEvent::Note(event)))
 }
 
 /// The most that a seal adds to a line.

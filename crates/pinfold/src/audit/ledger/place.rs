@@ -104,8 +104,8 @@ impl RecordDirectory {
     }
 
     /// The end of the chain in the files that were put aside.
-    pub(super) fn before(&self) -> io::Result<ChainTail> {
-        self.chain_end(self.aside()?, MOST_DAMAGED)
+    pub(super) fn previous_tail(&self) -> io::Result<ChainTail> {
+        self.chain_end(self.rotated_files()?, MOST_DAMAGED)
     }
 
     /// The end of the chain in these files, the oldest first. At most so many without a whole line are passed.
@@ -122,7 +122,7 @@ impl RecordDirectory {
     /// lock.
     pub(super) fn put_aside(&self, file: &File, keep: u32) -> io::Result<()> {
         file.sync_all()?;
-        let aside = self.aside()?;
+        let aside = self.rotated_files()?;
         let next = aside.last().map_or(1, |(number, _)| number.saturating_add(1));
         let name = format!("{ASIDE}{next:06}{ENDING}");
         match rustix::fs::renameat_with(&self.0, RECORD, &self.0, &name, RenameFlags::NOREPLACE) {
@@ -142,7 +142,7 @@ impl RecordDirectory {
     }
 
     /// The files that were put aside, the oldest first.
-    fn aside(&self) -> io::Result<Vec<(u64, String)>> {
+    fn rotated_files(&self) -> io::Result<Vec<(u64, String)>> {
         let mut found = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;

@@ -173,10 +173,10 @@ fn parse(bytes: &[u8], is_all: bool, look: Look) -> Option<LastLines> {
     };
     let (earlier, line) = last_line(whole, is_all)?;
     let before = match look {
-        Look::Strict if !earlier.is_empty() => Some(Hash::of(last_line(earlier, is_all)?.1)),
+        Look::Strict if !earlier.is_empty() => Some(Hash::digest(last_line(earlier, is_all)?.1)),
         _ => None,
     };
-    let last = LastLine { hash: Hash::of(line), seal: read_seal(line), before };
+    let last = LastLine { hash: Hash::digest(line), seal: read_seal(line), before };
     Some(LastLines { last: Some(last), torn: Torn::new(torn) })
 }
 
@@ -217,14 +217,16 @@ impl Passed {
     }
 
     fn hash(&self) -> Option<Hash> {
-        self.text.as_deref().map(Hash::of)
+        self.text.as_deref().map(Hash::digest)
     }
 
     /// The line as one of a chain, if it is sealed to the one before it.
     fn follows(&self, before: Option<&Self>) -> Option<Last> {
         let text = self.text.as_deref()?;
         let (seq, prev) = read_seal(text)?;
-        before.is_none_or(|before| before.hash() == Some(prev)).then(|| Last { hash: Hash::of(text), seq })
+        before
+            .is_none_or(|before| before.hash() == Some(prev))
+            .then(|| Last { hash: Hash::digest(text), seq })
     }
 }
 
@@ -285,8 +287,8 @@ mod tests {
     fn the_last_whole_line_is_found_however_long_it_is() {
         let long = format!("{}\n", "y".repeat(100_000));
         let line = |line: &str, before: Option<&str>| {
-            let before = before.map(|line| Hash::of(line.as_bytes()));
-            Some(LastLine { hash: Hash::of(line.as_bytes()), seal: None, before })
+            let before = before.map(|line| Hash::digest(line.as_bytes()));
+            Some(LastLine { hash: Hash::digest(line.as_bytes()), seal: None, before })
         };
         let torn = |text: &str| Torn::new(text.as_bytes());
         for (text, last, torn) in [
@@ -311,7 +313,7 @@ mod tests {
     fn the_end_of_the_chain_is_found_behind_damage() {
         let sealed = |seq: u64, prev: &[u8]| {
             let mut line = b"{\"v\":2}".to_vec();
-            seal(&mut line, "0a", seq, Hash::of(prev));
+            seal(&mut line, "0a", seq, Hash::digest(prev));
             line
         };
         let old = b"{\"v\":1}\n".to_vec();
@@ -320,7 +322,7 @@ mod tests {
         let stranger = sealed(9, b"another\n");
         let zeros = [vec![0; 4096], b"\n".to_vec()].concat();
         let none = Hash::NONE;
-        let of = |line: &[u8], seq| Last { hash: Hash::of(line), seq };
+        let of = |line: &[u8], seq| Last { hash: Hash::digest(line), seq };
         let before = Last { hash: none, seq: 0 };
         for (name, lines, last, damaged) in [
             ("whole", vec![&first, &second], of(&second, 8), 0),
@@ -336,11 +338,11 @@ mod tests {
             let (file, size) = file(&text);
             let chain = read(&file, size, Look::Strict, || Ok(ChainTail::NONE)).unwrap().chain;
             assert_eq!(chain.last, last, "{name}");
-            assert_eq!(chain.head, Hash::of(lines.last().unwrap()), "{name}");
+            assert_eq!(chain.head, Hash::digest(lines.last().unwrap()), "{name}");
             let damage = chain.damage.map(Damage::finish);
             let expected: Vec<u8> =
                 lines.iter().skip(lines.len() - damaged).copied().flatten().copied().collect();
-            let expected = (damaged > 0).then(|| (expected.len() as u64, Hash::of(&expected)));
+            let expected = (damaged > 0).then(|| (expected.len() as u64, Hash::digest(&expected)));
             assert_eq!(damage, expected, "{name}");
         }
     }

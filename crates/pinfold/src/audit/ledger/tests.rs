@@ -37,9 +37,9 @@ impl Bed {
     }
 }
 
-fn some(ms: u64) -> Record {
+fn record(ms: u64) -> Record {
     let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
-    Record::of_session(&Arc::from("s"), &Arc::from("main"), kind)
+    Record::for_session(&Arc::from("s"), &Arc::from("main"), kind)
 }
 
 const SMALL: Limits = Limits { max_size: 2000, keep: 3 };
@@ -49,34 +49,34 @@ fn lines_make_a_chain_over_restarts() {
     let bed = Bed::new();
     for ms in 0..3 {
         let ledger = bed.ledger(Limits::default());
-        ledger.append(&some(ms)).unwrap();
-        ledger.append(&some(ms)).unwrap();
+        ledger.append(&record(ms)).unwrap();
+        ledger.append(&record(ms)).unwrap();
     }
     let found = bed.verified();
     assert_eq!((found.lines, found.first, found.last, found.torn), (6, 1, 6, 0));
     let last = bed.text().lines().last().unwrap().to_owned() + "\n";
-    assert_eq!(found.head, Some(Hash::of(last.as_bytes()).to_string()));
+    assert_eq!(found.head, Some(Hash::digest(last.as_bytes()).to_string()));
 }
 
 #[test]
 fn everything_is_closed_to_others() {
     let bed = Bed::new();
-    bed.ledger(Limits::default()).append(&some(1)).unwrap();
+    bed.ledger(Limits::default()).append(&record(1)).unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().mode() & 0o777;
     assert_eq!(mode(bed.directory()), 0o700);
     assert_eq!(mode(bed.current()), 0o600);
     assert_eq!(mode(bed.directory().join("machine")), 0o600);
     fs::set_permissions(bed.current(), fs::Permissions::from_mode(0o666)).unwrap();
     fs::set_permissions(bed.directory(), fs::Permissions::from_mode(0o777)).unwrap();
-    bed.ledger(Limits::default()).append(&some(2)).unwrap();
+    bed.ledger(Limits::default()).append(&record(2)).unwrap();
     assert_eq!((mode(bed.directory()), mode(bed.current())), (0o700, 0o600));
 }
 
 #[test]
 fn the_name_of_a_machine_stays_and_is_no_host_name() {
     let bed = Bed::new();
-    bed.ledger(Limits::default()).append(&some(1)).unwrap();
-    bed.ledger(Limits::default()).append(&some(2)).unwrap();
+    bed.ledger(Limits::default()).append(&record(1)).unwrap();
+    bed.ledger(Limits::default()).append(&record(2)).unwrap();
     let names: Vec<String> = bed
         .text()
         .lines()
@@ -84,7 +84,7 @@ fn the_name_of_a_machine_stays_and_is_no_host_name() {
         .collect();
     assert_eq!(names[0], names[1]);
     assert_eq!(names[0].len(), 34);
-    assert_ne!(names[0], Bed::new().tap(|bed| bed.ledger(SMALL).append(&some(1)).unwrap()).machine());
+    assert_ne!(names[0], Bed::new().tap(|bed| bed.ledger(SMALL).append(&record(1)).unwrap()).machine());
 }
 
 impl Bed {
@@ -138,8 +138,8 @@ fn what_is_a_link_or_has_another_name_is_not_written() {
         let bed = Bed::new();
         spoil(&bed);
         assert!(Ledger::open(&Ambient::claim(), bed.directory(), SMALL).is_err(), "{name}");
-        let lazy = Ledger::at(&Ambient::claim(), bed.directory(), SMALL);
-        assert!(lazy.append(&some(1)).is_err(), "{name}");
+        let lazy = Ledger::with_limits(&Ambient::claim(), bed.directory(), SMALL);
+        assert!(lazy.append(&record(1)).is_err(), "{name}");
         let other = bed.0.path().join("other");
         assert!(!other.is_file() || fs::read(&other).unwrap().is_empty(), "{name}");
     }
@@ -154,7 +154,7 @@ fn what_belongs_to_somebody_else_is_not_written() {
     }
     for theirs in ["", RECORD, "machine"] {
         let bed = Bed::new();
-        bed.ledger(SMALL).append(&some(1)).unwrap();
+        bed.ledger(SMALL).append(&record(1)).unwrap();
         std::os::unix::fs::chown(bed.directory().join(theirs), Some(65534), None).unwrap();
         let refused = Ledger::open(&Ambient::claim(), bed.directory(), SMALL).unwrap_err();
         assert!(refused.to_string().contains("belongs to another user"), "{refused}");
@@ -167,10 +167,10 @@ fn a_line_that_was_left_unfinished_is_closed_off_and_noted() {
         for before in 1..3 {
             let bed = Bed::new();
             let ledger = bed.ledger(Limits::default());
-            (0..before).for_each(|ms| ledger.append(&some(ms)).unwrap());
+            (0..before).for_each(|ms| ledger.append(&record(ms)).unwrap());
             let text = fs::read(bed.current()).unwrap();
             fs::write(bed.current(), [&text, torn.as_bytes()].concat()).unwrap();
-            ledger.append(&some(9)).unwrap();
+            ledger.append(&record(9)).unwrap();
             let lines: Vec<String> = bed.text().lines().map(str::to_owned).collect();
             assert_eq!(lines[usize::try_from(before).unwrap()], torn, "{lines:?}");
             let found = bed.verified();
@@ -183,10 +183,10 @@ fn a_line_that_was_left_unfinished_is_closed_off_and_noted() {
 fn a_line_without_its_line_feed_is_left_unfinished_too() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits::default());
-    (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..3).for_each(|ms| ledger.append(&record(ms)).unwrap());
     let text = bed.text();
     fs::write(bed.current(), text.trim_end()).unwrap();
-    ledger.append(&some(9)).unwrap();
+    ledger.append(&record(9)).unwrap();
     let found = bed.verified();
     assert_eq!((found.lines, found.torn, found.last), (4, 1, 4), "{}", bed.text());
 }
@@ -195,7 +195,7 @@ fn a_line_without_its_line_feed_is_left_unfinished_too() {
 fn files_are_put_aside_and_the_chain_goes_on() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits { keep: 100, ..SMALL });
-    (0..100).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..100).for_each(|ms| ledger.append(&record(ms)).unwrap());
     let found = bed.verified();
     assert!(bed.files().len() > 5);
     assert_eq!((found.lines, found.first), (100 + bed.files().len() as u64 - 1, 1));
@@ -208,7 +208,7 @@ fn files_are_put_aside_and_the_chain_goes_on() {
 fn the_oldest_files_go_and_the_rest_still_holds() {
     let bed = Bed::new();
     let ledger = bed.ledger(SMALL);
-    (0..100).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..100).for_each(|ms| ledger.append(&record(ms)).unwrap());
     assert_eq!(bed.files().len(), 4);
     let found = bed.verified();
     assert!(found.first > 1 && found.last > 100, "{found:?}");
@@ -218,7 +218,7 @@ fn the_oldest_files_go_and_the_rest_still_holds() {
 fn a_longer_line_than_a_file_may_be_is_written_all_the_same() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits { max_size: 10, keep: 100 });
-    (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..3).for_each(|ms| ledger.append(&record(ms)).unwrap());
     assert_eq!((bed.verified().lines, bed.files().len()), (3 + 2, 3));
 }
 
@@ -226,15 +226,15 @@ fn a_longer_line_than_a_file_may_be_is_written_all_the_same() {
 fn a_file_that_was_taken_away_is_made_again_and_goes_on_where_others_ended() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits { keep: 100, ..SMALL });
-    (0..20).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..20).for_each(|ms| ledger.append(&record(ms)).unwrap());
     fs::remove_file(bed.current()).unwrap();
     std::thread::sleep(SEEN_FOR * 2);
-    ledger.append(&some(21)).unwrap();
+    ledger.append(&record(21)).unwrap();
     let found = bed.verified();
     assert_eq!(found.last, found.lines, "{found:?}");
     fs::remove_dir_all(bed.directory()).unwrap();
     std::thread::sleep(SEEN_FOR * 2);
-    ledger.append(&some(22)).unwrap();
+    ledger.append(&record(22)).unwrap();
     assert_eq!((bed.verified().lines, bed.verified().first), (1, 1));
 }
 
@@ -245,7 +245,7 @@ fn a_record_of_version_1_is_gone_on_with() {
     let old = "{\"v\":1,\"kind\":\"outcome\"}\n".repeat(3);
     fs::write(bed.current(), &old).unwrap();
     let ledger = bed.ledger(Limits::default());
-    (0..2).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..2).for_each(|ms| ledger.append(&record(ms)).unwrap());
     let found = bed.verified();
     assert_eq!((found.old, found.lines, found.first), (3, 2, 1));
     // What was there is tied to the chain as well.
@@ -269,35 +269,35 @@ fn a_number_that_nobody_gave_is_no_panic() {
     let torn = format!("{{\"kind\":\"note\",\"note\":\"torn\",\"after\":\"{}\"}}", Hash::NONE);
     let highest = line(u64::MAX, Hash::NONE, "{\"v\":2}");
     for text in [
-        [highest.clone(), line(1, Hash::of(&highest), "{\"v\":2}")].concat(),
+        [highest.clone(), line(1, Hash::digest(&highest), "{\"v\":2}")].concat(),
         [highest.clone(), b"{}\n".to_vec()].concat(),
-        [old.clone(), line(0, Hash::of(&old), &torn)].concat(),
+        [old.clone(), line(0, Hash::digest(&old), &torn)].concat(),
         highest,
     ] {
         let bed = Bed::new();
         fs::create_dir_all(bed.directory()).unwrap();
         fs::write(bed.current(), text).unwrap();
-        bed.ledger(Limits::default()).append(&some(1)).unwrap();
+        bed.ledger(Limits::default()).append(&record(1)).unwrap();
         assert!(!verify(&opened(&bed.directory()).unwrap(), None).unwrap().holds());
     }
     let bed = Bed::new();
     fs::create_dir_all(bed.directory()).unwrap();
     fs::write(bed.directory().join(format!("record-{}.jsonl", u64::MAX)), "{}\n").unwrap();
     let ledger = bed.ledger(SMALL);
-    assert!((0..20).any(|ms| ledger.append(&some(ms)).is_err()), "no file can be put aside behind it");
+    assert!((0..20).any(|ms| ledger.append(&record(ms)).is_err()), "no file can be put aside behind it");
 }
 
 #[test]
 fn a_lock_that_is_never_let_go_is_not_waited_for_forever() {
     let bed = Bed::new();
     let ledger = bed.ledger(SMALL);
-    ledger.append(&some(1)).unwrap();
+    ledger.append(&record(1)).unwrap();
     let other = File::open(bed.current()).unwrap();
     other.lock().unwrap();
     let held = lock_within(&File::open(bed.current()).unwrap(), Duration::from_millis(20)).is_err();
     assert!(held);
     other.unlock().unwrap();
-    ledger.append(&some(2)).unwrap();
+    ledger.append(&record(2)).unwrap();
 }
 
 #[test]
@@ -306,7 +306,7 @@ fn many_who_are_first_agree_about_the_name_of_the_machine() {
         let bed = Bed::new();
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| bed.ledger(Limits::default()).append(&some(1)).unwrap());
+                scope.spawn(|| bed.ledger(Limits::default()).append(&record(1)).unwrap());
             }
         });
         assert_eq!(bed.text().matches(bed.machine().as_str()).count(), 8);
@@ -344,9 +344,9 @@ fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
     for (name, spoil, line) in cases {
         let bed = Bed::new();
         let ledger = bed.ledger(Limits::default());
-        (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+        (0..3).for_each(|ms| ledger.append(&record(ms)).unwrap());
         spoil(&bed);
-        (3..5).for_each(|ms| bed.ledger(Limits::default()).append(&some(ms)).unwrap());
+        (3..5).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
         let found = bed.looked_at(None);
         let [only] = found.breaks.as_slice() else { panic!("{name}: {found:?}") };
         assert_eq!((&only.misfit.file, only.misfit.line), (&bed.current(), line), "{name}");
@@ -355,12 +355,12 @@ fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
         // It stays told, but for who kept a head that was printed behind it.
         assert!(!found.holds(), "{name}");
         let head = found.head.unwrap();
-        bed.ledger(Limits::default()).append(&some(5)).unwrap();
+        bed.ledger(Limits::default()).append(&record(5)).unwrap();
         assert!(bed.looked_at(Some(&head)).holds(), "{name}");
         assert_eq!(bed.looked_at(Some(&head)).breaks.len(), 1, "{name}");
         // Later damage is another one, and no head from before speaks for it.
         bed.add(b"later\n");
-        bed.ledger(Limits::default()).append(&some(6)).unwrap();
+        bed.ledger(Limits::default()).append(&record(6)).unwrap();
         let later = bed.looked_at(Some(&head));
         assert_eq!(later.breaks.len(), 2, "{name}");
         assert_eq!(later.first_misfit(), later.breaks.last().map(|found| &found.misfit), "{name}");
@@ -374,10 +374,10 @@ fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
 #[test]
 fn a_head_from_before_the_damage_does_not_excuse_it() {
     let bed = Bed::new();
-    bed.ledger(Limits::default()).append(&some(1)).unwrap();
+    bed.ledger(Limits::default()).append(&record(1)).unwrap();
     let head = bed.verified().head.unwrap();
     bed.add(b"\0\n");
-    bed.ledger(Limits::default()).append(&some(2)).unwrap();
+    bed.ledger(Limits::default()).append(&record(2)).unwrap();
     let found = bed.looked_at(Some(&head));
     assert!(!found.holds() && found.known == Some(1), "{found:?}");
 }
@@ -388,14 +388,14 @@ fn a_note_of_damage_that_was_not_found_there_excuses_nothing() {
     let noted = || {
         let bed = Bed::new();
         let ledger = bed.ledger(Limits::default());
-        (0..3).for_each(|ms| ledger.append(&some(ms)).unwrap());
+        (0..3).for_each(|ms| ledger.append(&record(ms)).unwrap());
         bed.add(b"one\ntwo\n");
-        bed.ledger(Limits::default()).append(&some(4)).unwrap();
+        bed.ledger(Limits::default()).append(&record(4)).unwrap();
         let head = bed.looked_at(None).head.unwrap();
         assert!(bed.looked_at(Some(&head)).holds());
         (bed, head)
     };
-    let whole = some(9);
+    let whole = record(9);
     let forged = String::from_utf8(object(&whole).unwrap()).unwrap();
     for (name, from, to) in [
         ("other bytes", "one\n", "six\n"),
@@ -421,13 +421,13 @@ fn a_note_of_damage_that_was_not_found_there_excuses_nothing() {
 fn damage_at_the_end_of_a_file_that_was_put_aside_is_noted_in_the_next() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits { keep: 100, ..SMALL });
-    (0..20).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..20).for_each(|ms| ledger.append(&record(ms)).unwrap());
     let aside = bed.files()[0].clone();
     for file in &bed.files()[1..] {
         fs::remove_file(file).unwrap();
     }
     fs::write(&aside, fs::read_to_string(&aside).unwrap() + "\0\0\n").unwrap();
-    bed.ledger(SMALL).append(&some(21)).unwrap();
+    bed.ledger(SMALL).append(&record(21)).unwrap();
     let found = bed.looked_at(None);
     assert_eq!(found.breaks.len(), 1, "{found:?}");
     assert_eq!((&found.breaks[0].misfit.file, found.breaks[0].noted_by.is_some()), (&aside, true));
@@ -437,7 +437,7 @@ fn damage_at_the_end_of_a_file_that_was_put_aside_is_noted_in_the_next() {
 fn lines_behind_a_break_that_nobody_noted_are_told_to_follow_each_other() {
     let bed = Bed::new();
     let ledger = bed.ledger(Limits::default());
-    (0..9).for_each(|ms| ledger.append(&some(ms)).unwrap());
+    (0..9).for_each(|ms| ledger.append(&record(ms)).unwrap());
     fs::write(bed.current(), bed.text().replacen("\"ms\":3", "\"ms\":33", 1)).unwrap();
     let found = bed.looked_at(None);
     let [only] = found.breaks.as_slice() else { panic!("{found:?}") };

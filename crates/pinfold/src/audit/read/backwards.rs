@@ -27,7 +27,7 @@ impl<'a> Backwards<'a> {
     /// The lines in the first `size` bytes of a file. What stands behind the last line feed is no whole line.
     pub(in crate::audit) fn new(file: &'a File, size: u64) -> io::Result<Self> {
         let mut lines = Self { file, end: 0, block: Vec::new(), at: size };
-        lines.end = lines.after_line_feed(size)?;
+        lines.end = lines.start_of_line(size)?;
         Ok(lines)
     }
 
@@ -39,14 +39,14 @@ impl<'a> Backwards<'a> {
     /// The last line that was not handed out, without its line feed.
     pub(in crate::audit) fn previous(&mut self) -> io::Result<Option<Found>> {
         let Some(end) = self.end.checked_sub(1) else { return Ok(None) };
-        let start = self.after_line_feed(end)?;
+        let start = self.start_of_line(end)?;
         let line = if end - start > LONGEST { None } else { Some(self.bytes(start, end)?) };
         self.end = start;
         Ok(Some((start, line)))
     }
 
     /// The place behind the last line feed before `end`, or the beginning of the file.
-    fn after_line_feed(&mut self, end: u64) -> io::Result<u64> {
+    fn start_of_line(&mut self, end: u64) -> io::Result<u64> {
         let mut end = end;
         loop {
             let known = end.checked_sub(self.at).and_then(|len| self.block.get(..usize::try_from(len).ok()?));

@@ -45,7 +45,7 @@ struct CallFields {
 }
 
 impl RecordedCall {
-    fn of(name: String, about: CallFields, judged: DecisionEvent) -> Self {
+    fn new(name: String, about: CallFields, judged: DecisionEvent) -> Self {
         let CallFields { at, session, principal, agents, tool } = about;
         let (ruling, asked) = (judged.ruling, u64::from(judged.ruling == Ruled::Question));
         let (settled, answers) = (None, Vec::new());
@@ -121,7 +121,7 @@ impl Calls {
         } else {
             self.next += 1;
             let called = name.clone().unwrap_or_else(|| about.session.clone());
-            (self.next, RecordedCall::of(called, about, decision))
+            (self.next, RecordedCall::new(called, about, decision))
         };
         match name {
             Some(name) if call.ruling == Ruled::Question => {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     /// Name, ruling, rule, how often asked and answered, of each call in the order in which they are settled.
-    fn told(lines: &[AuditLine]) -> Vec<(String, Ruled, String, u64, usize)> {
+    fn settled_calls(lines: &[AuditLine]) -> Vec<(String, Ruled, String, u64, usize)> {
         let mut calls = Calls::default();
         let mut all: Vec<RecordedCall> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
         all.extend(calls.open());
@@ -235,7 +235,7 @@ mod tests {
         let expected = expected.map(|(id, ruling, rule, asked, answers)| {
             (format!("s:{id}"), ruling, rule.to_owned(), asked, answers)
         });
-        assert_eq!(told(&lines), expected);
+        assert_eq!(settled_calls(&lines), expected);
     }
 
     #[test]
@@ -254,6 +254,6 @@ mod tests {
     fn a_decision_without_a_name_is_a_call_of_its_own() {
         let mut one = decision(1, "allow", "permit", "a");
         one.id = None;
-        assert_eq!(told(&[one.clone(), one]).len(), 2);
+        assert_eq!(settled_calls(&[one.clone(), one]).len(), 2);
     }
 }

@@ -235,7 +235,7 @@ pub fn last_no(reader: &mut LogReader) -> io::Result<Option<String>> {
     let (mut settled, mut last) = (HashSet::new(), None);
     reader.from_end(|read| {
         if let Read::Line(line, _) = read {
-            last = no(line, &mut settled);
+            last = standing_denial(line, &mut settled);
         }
         Ok::<_, io::Error>(if last.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
@@ -243,7 +243,7 @@ pub fn last_no(reader: &mut LogReader) -> io::Result<Option<String>> {
 }
 
 /// The no that a line says, if it says one and no later line of the same call takes it back.
-fn no(line: AuditLine, settled: &mut HashSet<String>) -> Option<String> {
+fn standing_denial(line: AuditLine, settled: &mut HashSet<String>) -> Option<String> {
     let call = line.call();
     match line.event {
         AuditEvent::Refusal(refusal) => Some(refusal.denial.id),
@@ -467,7 +467,7 @@ mod tests {
     }
 
     fn found(bed: &tempfile::TempDir, text: &str) -> Result<NamedRecord, NotFound> {
-        let reader = || LogReader::of_record(&Ambient::claim(), bed.path());
+        let reader = || LogReader::open_record(&Ambient::claim(), bed.path());
         RecordName::parse(text).unwrap().find(text, reader)
     }
 
@@ -545,7 +545,7 @@ mod tests {
     #[test]
     fn the_last_no_is_the_last_of_any_layer() {
         let bed = record();
-        let last = || last_no(&mut LogReader::of_record(&Ambient::claim(), bed.path())).unwrap();
+        let last = || last_no(&mut LogReader::open_record(&Ambient::claim(), bed.path())).unwrap();
         assert_eq!(last().as_deref(), Some("run-x:k1"));
         let add = |more: &Value| {
             let text = fs::read_to_string(bed.path().join("record.jsonl")).unwrap();

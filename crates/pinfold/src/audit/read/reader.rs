@@ -85,12 +85,12 @@ impl fmt::Display for Damage {
 
 impl LogReader {
     /// The record in a directory, with the files that were put aside. Nothing there is no error.
-    pub fn of_record(_: &Ambient, directory: impl Into<PathBuf>) -> Self {
+    pub fn open_record(_: &Ambient, directory: impl Into<PathBuf>) -> Self {
         Self::new(LogSource::Record(directory.into()))
     }
 
     /// One file.
-    pub fn of_file(_: &Ambient, file: impl Into<PathBuf>) -> Self {
+    pub fn open_file(_: &Ambient, file: impl Into<PathBuf>) -> Self {
         Self::new(LogSource::File(file.into()))
     }
 
@@ -112,7 +112,7 @@ impl LogReader {
     }
 
     /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however
-    /// large the record is. All that is there counts as read then: [`Self::each`] goes on with what is written later.
+    /// large the record is. All that is there counts as read then: [`Self::for_each`] goes on with what is written later.
     ///
     /// # Errors
     /// When a file cannot be read, or what `take` says.
@@ -138,7 +138,7 @@ impl LogReader {
         Ok(())
     }
 
-    /// Marks as read the lines that were written before a moment: [`Self::each`] goes on with the first line from then on.
+    /// Marks as read the lines that were written before a moment: [`Self::for_each`] goes on with the first line from then on.
     /// Searched from the end, so that it costs what was written since, however large the record is.
     ///
     /// Lines stand in the order in which they were written, their times do so nearly: see
@@ -162,7 +162,7 @@ impl LogReader {
     ///
     /// # Errors
     /// When a file cannot be read, or what `take` says.
-    pub fn each<E: From<io::Error>>(
+    pub fn for_each<E: From<io::Error>>(
         &mut self,
         mut take: impl FnMut(Read<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -260,16 +260,16 @@ mod tests {
     use crate::audit::{AuditEvent, NoteEvent, OutcomeEvent, Record};
     use crate::audit::{Journal as _, Ledger, Limits};
 
-    fn some(ms: u64) -> Record {
+    fn record(ms: u64) -> Record {
         let kind = AuditEvent::Outcome(OutcomeEvent { end: "done".into(), ms, ..OutcomeEvent::default() });
-        Record { id: Some(ms), ..Record::of_session(&Arc::from("s"), &Arc::from("main"), kind) }
+        Record { id: Some(ms), ..Record::for_session(&Arc::from("s"), &Arc::from("main"), kind) }
     }
 
     /// The calls and the damages of what was not read before.
     fn rest(reader: &mut LogReader) -> (Vec<u64>, Vec<String>) {
         let (mut calls, mut damages) = (Vec::new(), Vec::new());
         reader
-            .each(|read| {
+            .for_each(|read| {
                 match read {
                     Read::Line(line, _) => calls.extend(line.id),
                     Read::Damaged(damage) => {
@@ -287,19 +287,19 @@ mod tests {
     fn lines_are_read_once_over_files_that_are_put_aside() {
         let bed = tempfile::tempdir().unwrap();
         let ambient = Ambient::claim();
-        let mut reader = LogReader::of_record(&ambient, bed.path().join("record"));
+        let mut reader = LogReader::open_record(&ambient, bed.path().join("record"));
         assert_eq!(rest(&mut reader), (vec![], vec![]));
         let limits = Limits { max_size: 2000, keep: 100 };
         let ledger = Ledger::open(&ambient, bed.path().join("record"), limits).unwrap();
         let mut expected = 0;
         for _ in 0..5 {
             for _ in 0..7 {
-                ledger.append(&some(expected)).unwrap();
+                ledger.append(&record(expected)).unwrap();
                 expected += 1;
             }
             assert_eq!(rest(&mut reader), ((expected - 7..expected).collect(), vec![]));
         }
-        let mut anew = LogReader::of_record(&ambient, bed.path().join("record"));
+        let mut anew = LogReader::open_record(&ambient, bed.path().join("record"));
         assert_eq!(rest(&mut anew).0, (0..expected).collect::<Vec<_>>());
         assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
     }
@@ -307,9 +307,9 @@ mod tests {
     #[test]
     fn what_is_damaged_is_told_and_hides_nothing() {
         let bed = tempfile::tempdir().unwrap();
-        let line = |ms| serde_json::to_string(&some(ms)).unwrap();
+        let line = |ms| serde_json::to_string(&record(ms)).unwrap();
         let torn = NoteEvent { note: "torn".into(), bytes: 7, ..NoteEvent::default() };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
+        let torn = Record::for_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let lines = [
             line(1),
             "{\"v\":2,\"kind".to_owned(),
@@ -325,7 +325,7 @@ mod tests {
         text.extend(b"\xff\xfe\n");
         text.extend(line(9).as_bytes());
         fs::write(&path, text).unwrap();
-        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::open_file(&Ambient::claim(), &path);
         let damaged = ["r.jsonl:2", "r.jsonl:3", "r.jsonl:7", "r.jsonl:8"];
         assert_eq!(rest(&mut reader), (vec![1, 4], damaged.map(str::to_owned).to_vec()));
         // The half line at the end was being written.
@@ -355,19 +355,19 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let ambient = Ambient::claim();
         let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 100 }).unwrap();
-        (0..40).for_each(|n| ledger.append(&some(n)).unwrap());
-        let mut reader = LogReader::of_record(&ambient, bed.path());
+        (0..40).for_each(|n| ledger.append(&record(n)).unwrap());
+        let mut reader = LogReader::open_record(&ambient, bed.path());
         assert_eq!(last(&mut reader, 30), ((10..40).rev().collect(), 0), "over several files");
         assert_eq!(rest(&mut reader), (vec![], vec![]), "what is older counts as read");
-        ledger.append(&some(40)).unwrap();
+        ledger.append(&record(40)).unwrap();
         assert_eq!(rest(&mut reader), (vec![40], vec![]));
         assert_eq!(last(&mut reader, usize::MAX).0.len(), 41);
-        assert_eq!(last(&mut LogReader::of_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
+        assert_eq!(last(&mut LogReader::open_record(&ambient, bed.path().join("none")), 9), (vec![], 0));
     }
 
     /// A line of this number, written so many seconds after the epoch.
-    fn at(id: u64, second: i64) -> Record {
-        Record { at: Timestamp::from_second(second).unwrap(), ..some(id) }
+    fn record_at(id: u64, second: i64) -> Record {
+        Record { at: Timestamp::from_second(second).unwrap(), ..record(id) }
     }
 
     fn read_since(reader: &mut LogReader, second: i64) -> (Vec<u64>, Vec<String>) {
@@ -380,21 +380,21 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let ambient = Ambient::claim();
         let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 100 }).unwrap();
-        (0..40).for_each(|n| ledger.append(&at(n, 100 + i64::try_from(n).unwrap())).unwrap());
+        (0..40).for_each(|n| ledger.append(&record_at(n, 100 + i64::try_from(n).unwrap())).unwrap());
         assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
         for first in [0, 1, 7, 20, 38, 39, 40, 99] {
-            let mut reader = LogReader::of_record(&ambient, bed.path());
+            let mut reader = LogReader::open_record(&ambient, bed.path());
             let found = read_since(&mut reader, 100 + i64::try_from(first).unwrap());
             assert_eq!(found, ((first..40).collect(), vec![]));
             assert_eq!(rest(&mut reader), (vec![], vec![]));
         }
-        let mut reader = LogReader::of_record(&ambient, bed.path());
+        let mut reader = LogReader::open_record(&ambient, bed.path());
         reader.skip_before(Timestamp::from_second(138).unwrap()).unwrap();
         // Written while it is read, over a file that is put aside.
-        (40..60).for_each(|n| ledger.append(&at(n, 0)).unwrap());
+        (40..60).for_each(|n| ledger.append(&record_at(n, 0)).unwrap());
         assert_eq!(rest(&mut reader), ((38..60).collect(), vec![]));
         assert_eq!(
-            read_since(&mut LogReader::of_record(&ambient, bed.path().join("none")), 0),
+            read_since(&mut LogReader::open_record(&ambient, bed.path().join("none")), 0),
             (vec![], vec![])
         );
     }
@@ -403,7 +403,7 @@ mod tests {
     fn a_moment_is_found_among_damaged_lines_and_times_out_of_order() {
         let bed = tempfile::tempdir().unwrap();
         let path = bed.path().join("r.jsonl");
-        let line = |id, second| serde_json::to_string(&at(id, second)).unwrap() + "\n";
+        let line = |id, second| serde_json::to_string(&record_at(id, second)).unwrap() + "\n";
         let older = |n: u64| (0..n).map(|_| line(7, 90)).collect::<String>();
         let text = |between: u64| {
             let lines = [&line(1, 90), "no line\n", &line(2, 100), "\u{0}\n", &line(3, 101), "{\"v\":2}\n"];
@@ -411,7 +411,7 @@ mod tests {
         };
         let found = |between: u64, second| {
             fs::write(&path, text(between)).unwrap();
-            let mut reader = LogReader::of_file(&Ambient::claim(), &path);
+            let mut reader = LogReader::open_file(&Ambient::claim(), &path);
             let (ids, damages) = read_since(&mut reader, second);
             assert_eq!(reader.unfinished(), 10);
             (ids.into_iter().filter(|id| *id != 7).collect::<Vec<_>>(), damages.len())
@@ -427,13 +427,13 @@ mod tests {
     fn what_is_damaged_is_told_from_the_end_too() {
         let bed = tempfile::tempdir().unwrap();
         let path = bed.path().join("r.jsonl");
-        let line = |ms| serde_json::to_string(&some(ms)).unwrap() + "\n";
+        let line = |ms| serde_json::to_string(&record(ms)).unwrap() + "\n";
         let torn = NoteEvent { note: "torn".into(), bytes: 7, ..NoteEvent::default() };
-        let torn = Record::of_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
+        let torn = Record::for_session(&Arc::from("journal"), &Arc::from("pinfold"), AuditEvent::Note(torn));
         let torn = serde_json::to_string(&torn).unwrap() + "\n";
         let text = [line(1), "{\"v\":2,\n".into(), torn, "nonsense\n".into(), "\n".into(), line(9)].concat();
         fs::write(&path, [text.as_bytes(), b"\xff\n{\"v\":2,\"ki"].concat()).unwrap();
-        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::open_file(&Ambient::claim(), &path);
         assert_eq!(last(&mut reader, usize::MAX), (vec![9, 1], 3), "but for what was closed off");
         assert_eq!(reader.unfinished(), 10, "half a line at the end");
         assert_eq!(last(&mut reader, 2), (vec![9], 1), "only as far as it is read");
@@ -449,10 +449,10 @@ mod tests {
         file.set_len(GIBIBYTE).unwrap();
         file.seek(SeekFrom::End(0)).unwrap();
         for ms in 0..100 {
-            file.write_all(format!("\n{}", serde_json::to_string(&some(ms)).unwrap()).as_bytes()).unwrap();
+            file.write_all(format!("\n{}", serde_json::to_string(&record(ms)).unwrap()).as_bytes()).unwrap();
         }
         file.write_all(b"\n").unwrap();
-        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
+        let mut reader = LogReader::open_file(&Ambient::claim(), &path);
         let begun = std::time::Instant::now();
         assert_eq!(last(&mut reader, 99).0.len(), 99);
         assert!(begun.elapsed() < std::time::Duration::from_millis(100), "{:?}", begun.elapsed());
@@ -460,10 +460,10 @@ mod tests {
         let begun = std::time::Instant::now();
         let mut file = fs::OpenOptions::new().append(true).open(&path).unwrap();
         (0..1000).for_each(|n| {
-            file.write_all((serde_json::to_string(&at(n, 0)).unwrap() + "\n").as_bytes()).unwrap();
+            file.write_all((serde_json::to_string(&record_at(n, 0)).unwrap() + "\n").as_bytes()).unwrap();
         });
-        file.write_all((serde_json::to_string(&at(5, 9)).unwrap() + "\n").as_bytes()).unwrap();
-        let mut reader = LogReader::of_file(&Ambient::claim(), &path);
+        file.write_all((serde_json::to_string(&record_at(5, 9)).unwrap() + "\n").as_bytes()).unwrap();
+        let mut reader = LogReader::open_file(&Ambient::claim(), &path);
         assert_eq!(read_since(&mut reader, 9).0, [5]);
         assert!(begun.elapsed() < std::time::Duration::from_millis(500), "{:?}", begun.elapsed());
     }
