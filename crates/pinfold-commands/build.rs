@@ -17,11 +17,13 @@ mod compile;
 mod emit;
 #[path = "build/lines.rs"]
 mod lines;
+#[path = "src/program/slots.rs"]
+mod slots;
 #[path = "build/vocabulary.rs"]
 mod vocabulary;
 
 fn main() {
-    for place in ["build.rs", "build", "programs"] {
+    for place in ["build.rs", "build", "programs", "src/program/slots.rs"] {
         println!("cargo:rerun-if-changed={place}");
     }
     let mut errors = Vec::new();

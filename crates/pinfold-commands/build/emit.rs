@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use super::compile::{Entry, Options};
+use super::slots::{EMPTY, slots};
 use super::vocabulary::Effect;
 
 /// Tables that grow.
@@ -16,20 +17,18 @@ struct Tables {
     options: Vec<String>,
     option_lists: HashMap<Vec<Options>, String>,
     programs: Vec<String>,
+    /// The list that each name of a program stands in, the name, and its row.
+    program_names: Vec<Named>,
+    option_names: Vec<Named>,
 }
+
+/// A name in a list of rows: the first row of the list, the name, and the row that has it.
+type Named = (usize, String, usize);
 
 /// The source of all tables.
 pub(crate) fn emit(entries: &[Entry]) -> String {
     let mut tables = Tables::default();
-    tables.entries(entries);
-    let mut by_name: Vec<(&String, usize)> = entries
-        .iter()
-        .enumerate()
-        .flat_map(|(at, entry)| entry.names.iter().map(move |name| (name, at)))
-        .collect();
-    by_name.sort();
-    let by_name: Vec<String> =
-        by_name.into_iter().map(|(name, at)| format!("({}, {at})", tables.interned(name))).collect();
+    let top = tables.entries(entries);
     let mut source = String::new();
     let mut table = |about: &str, name: &str, of: &str, rows: &[String]| {
         writeln!(source, "/// {about}\npub(super) static {name}: [{of}; {}] = [", rows.len())
@@ -39,10 +38,13 @@ pub(crate) fn emit(entries: &[Entry]) -> String {
         }
         source.push_str("];\n");
     };
-    table("Programs by name, sorted.", "BY_NAME", "(Interned, u16)", &by_name);
     table("Programs, and behind them subcommands.", "PROGRAMS", "Program", &tables.programs);
     table("Options of programs.", "OPTIONS", "Options", &tables.options);
     table("Names of options and programs.", "NAMES", "Interned", &tables.names);
+    table("Rows of programs by name.", "PROGRAM_SLOTS", "u16", &filled(&tables.program_names));
+    table("Rows of options by name.", "OPTION_SLOTS", "u16", &filled(&tables.option_names));
+    writeln!(source, "/// Programs, without subcommands.\npub(super) const ALL: Span = {top};")
+        .expect("a text takes everything");
     writeln!(source, "/// All texts.\npub(super) static TEXT: &str = {:?};", tables.text)
         .expect("a text takes everything");
     source
@@ -54,6 +56,8 @@ impl Tables {
         let from = self.programs.len();
         self.programs.extend(entries.iter().map(|_| String::new()));
         for (at, entry) in entries.iter().enumerate() {
+            let named = |name: &String| (from, name.clone(), from + at);
+            self.program_names.extend(entry.names.iter().map(named));
             let program = self.program(entry);
             if let Some(row) = self.programs.get_mut(from + at) {
                 *row = program;
@@ -87,7 +91,11 @@ impl Tables {
             return span.clone();
         }
         let rows: Vec<String> = options.iter().map(|options| self.option(options)).collect();
-        let span = span(self.options.len(), rows.len());
+        let from = self.options.len();
+        for (at, options) in options.iter().enumerate() {
+            self.option_names.extend(options.names.iter().map(|name| (from, name.clone(), from + at)));
+        }
+        let span = span(from, rows.len());
         self.options.extend(rows);
         self.option_lists.insert(options.to_vec(), span.clone());
         span
@@ -127,6 +135,28 @@ impl Tables {
 }
 
 fn span(from: usize, count: usize) -> String {
-    let bound = |at| u16::try_from(at).expect("no table has more than 65,535 rows");
-    format!("Span {{ from: {}, to: {} }}", bound(from), bound(from + count))
+    format!("Span {{ from: {}, to: {} }}", row(from), row(from + count))
+}
+
+fn row(at: usize) -> u16 {
+    u16::try_from(at).ok().filter(|row| *row != EMPTY).expect("no table has 65,535 rows")
+}
+
+/// Slots that hold the row of each name, at most half of them filled. Of two rows of one list with one name the first is kept.
+fn filled(named: &[Named]) -> Vec<String> {
+    let mut table: Vec<Option<&Named>> = vec![None; (named.len() * 2).next_power_of_two()];
+    for one in named {
+        let (list, name, _) = one;
+        for slot in slots(row(*list), name, table.len()) {
+            match table.get(slot).expect("slots are within the table") {
+                Some((there, own, _)) if there == list && own == name => break,
+                Some(_) => {}
+                None => {
+                    *table.get_mut(slot).expect("slots are within the table") = Some(one);
+                    break;
+                }
+            }
+        }
+    }
+    table.into_iter().map(|one| one.map_or(EMPTY, |(_, _, at)| row(*at)).to_string()).collect()
 }

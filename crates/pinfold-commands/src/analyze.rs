@@ -15,8 +15,9 @@ use super::{
     CommandClaim, CommandEffects, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown, WorkFolder,
     builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
+use crate::read_only::{self, ReadsIn};
+use crate::safeguard;
 use crate::{Operation, Origin, PathClaim};
-use crate::{read_only, safeguard};
 
 /// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
 const DEEPEST: usize = 8;
@@ -103,12 +104,14 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     writes_by_redirect: bool,
     pub(super) inner_lines: Vec<InnerLine>,
     unknown: Vec<Unknown>,
+    /// Where what allow rules look at does nothing but read.
+    reads_in: Option<ReadsIn>,
 }
 
 /// An invocation that waits to be read.
-struct PendingInvocation {
+struct PendingInvocation<'f> {
     invocation: Invocation,
-    folders: Found,
+    folders: Cow<'f, Found>,
     depth: usize,
     /// Only wrappers that change nothing stand in front of it.
     surface: bool,
@@ -134,6 +137,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             writes_by_redirect: false,
             inner_lines: Vec::new(),
             unknown: Vec::new(),
+            reads_in: None,
         }
     }
 
@@ -159,21 +163,17 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 add_safeguard(&mut self.safeguards, hit);
             }
         }
-        let moved = found.folders.iter().any(|stand| stand.now != Base::Start);
-        let allowable = self.readings.get(self.allowable).cloned().unwrap_or_default();
-        let filled = self.filled(&allowable);
-        let mut read_only = self.bars.is_empty() && read_only::is_read_only(command, &filled, moved);
-        let reads_in = (!read_only && self.bars.is_empty()).then(|| folders_read_in(command, &filled, found));
-        let reads_in =
-            reads_in.flatten().inspect(|folders| read_only = folders.is_empty()).unwrap_or_default();
+        let reads_in = self.reads_in.filter(|_| self.bars.is_empty());
+        let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, found));
+        let read_only = reads_in.as_ref().is_some_and(Vec::is_empty);
         CommandClaim {
             span: command.span.clone(),
-            allowable,
             readings: self.readings,
+            allowable: self.allowable,
             bars: self.bars,
             safeguards: self.safeguards,
             read_only,
-            reads_in,
+            reads_in: reads_in.unwrap_or_default(),
             inert,
             works_in: self.works_in,
             // What only reads was looked through word by word, and claims what it reads.
@@ -204,6 +204,14 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         })
     }
 
+    /// Where an invocation does nothing but read.
+    fn reads_in(&self, command: &SimpleCommand, invocation: &Invocation, acts: &Acts<'_>) -> Option<ReadsIn> {
+        match self.filled(invocation) {
+            Cow::Borrowed(_) => read_only::reads_in(command, invocation, acts.scanned.as_ref()),
+            Cow::Owned(filled) => read_only::reads_in(command, &filled, None),
+        }
+    }
+
     /// The command as it is written, and everything that it starts.
     fn analyze_command(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
         self.around(command, found, surroundings.elsewhere);
@@ -212,7 +220,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
         let mut next = Some(PendingInvocation {
             invocation,
-            folders: found.clone(),
+            folders: Cow::Borrowed(found),
             depth: surroundings.depth,
             surface: surroundings.depth == 0,
             elsewhere: surroundings.elsewhere,
@@ -263,11 +271,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn analyze_invocation(
+    fn analyze_invocation<'f>(
         &mut self,
-        next: PendingInvocation,
+        next: PendingInvocation<'f>,
         command: &SimpleCommand,
-        waiting: &mut VecDeque<PendingInvocation>,
+        waiting: &mut VecDeque<PendingInvocation<'f>>,
     ) {
         let PendingInvocation { invocation, folders, depth, surface, elsewhere } = next;
         self.program_word(&invocation, surface);
@@ -317,6 +325,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             Input::Script | Input::Queries => self.script_input(command, &acts),
             Input::Commands if elsewhere => {}
             Input::Commands => self.standard_input(command, &mut acts),
+        }
+        if (surface || self.readings.is_empty()) && self.bars.is_empty() {
+            self.reads_in = self.reads_in(command, &invocation, &acts);
         }
         if acts.told_code {
             self.unknown(Unknown::Code(acts.name.to_owned()));
@@ -489,18 +500,19 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The folders after those that the program itself moves to.
-    fn moved(acts: &Acts<'_>, mut found: Found) -> Found {
+    fn moved<'f>(acts: &Acts<'_>, mut found: Cow<'f, Found>) -> Cow<'f, Found> {
         for folder in &acts.folders {
+            let found = found.to_mut();
             found.folders = found.folders.iter().flat_map(|stand| stand.moved(folder)).collect();
         }
         found
     }
 }
 
-/// The folders other than that of the call in which a git that only reads may work. `None`: it does more, or where it works
-/// is known only by running.
-fn folders_read_in(command: &SimpleCommand, invocation: &Invocation, found: &Found) -> Option<Vec<PathText>> {
-    let sent = read_only::repository_folders(command, invocation)?;
+/// The folders other than that of the call in which what only reads there may work. `None`: where it works is known only by
+/// running.
+fn folders_read_in(reads_in: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
+    let ReadsIn::Repository(sent) = reads_in else { return Some(Vec::new()) };
     let mut stands = found.folders.clone();
     for folder in sent {
         stands = stands.iter().flat_map(|stand| stand.moved(folder)).collect();

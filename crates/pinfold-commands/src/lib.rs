@@ -72,11 +72,11 @@ use pinfold_shell::{Script, Span};
 pub struct CommandClaim {
     /// Where it stands in the command line.
     pub span: Span,
-    /// The command as an allow rule sees it: wrappers that change nothing (`timeout`, `nice`, …) are taken off.
-    pub allowable: Invocation,
     /// Every reading that a deny rule, an ask rule or a safeguard looks at: as written first, then what wrappers
     /// and launchers (`sudo`, `env`, `xargs`, `find -exec`, `sh -c`, …) would run, outermost first.
     pub readings: Vec<Invocation>,
+    /// Index of the reading that allow rules look at.
+    allowable: usize,
     /// Why no rule may allow it, if so.
     pub bars: Vec<NotAllowlistable>,
     /// What it would do that needs a person whatever rules and modes say.
@@ -105,9 +105,16 @@ pub struct CommandClaim {
 }
 
 impl CommandClaim {
+    /// The reading that allow rules look at: wrappers that change nothing (`timeout`, `nice`, …) are taken off.
+    pub fn allowable(&self) -> &Invocation {
+        const NOTHING: &Invocation =
+            &Invocation { words: Vec::new(), through: Vec::new(), open_ended: false };
+        self.readings.get(self.allowable).unwrap_or(NOTHING)
+    }
+
     /// Only assignments and redirects: nothing runs, and what would be written is a part of its own.
     pub fn is_wordless(&self) -> bool {
-        self.allowable.words.is_empty()
+        self.allowable().words.is_empty()
     }
 
     /// It starts another program than the one it names; wrappers that change nothing are not counted.
@@ -117,12 +124,12 @@ impl CommandClaim {
 
     /// It is a condition: it looks, says nothing, and changes nothing.
     pub fn only_tests(&self) -> bool {
-        self.inert && matches!(self.allowable.program(), Some("test" | "[" | "[["))
+        self.inert && matches!(self.allowable().program(), Some("test" | "[" | "[["))
     }
 
     /// It does nothing but read, or goes to another folder to do so.
     pub fn only_reads(&self) -> bool {
-        self.read_only || self.inert && self.allowable.name() == Some("cd")
+        self.read_only || self.inert && self.allowable().name() == Some("cd")
     }
 }
 

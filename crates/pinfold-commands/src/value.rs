@@ -231,13 +231,14 @@ impl<'s> Values<'s> {
     pub(super) fn prints_folder(&self, word: &Word) -> bool {
         let substitutions =
             word.parts.iter().filter(|part| matches!(part, Part::Substitution { .. })).count();
+        if substitutions != 1 {
+            return false;
+        }
         let mut inside = self.inside(word);
-        substitutions == 1
-            && inside.next().is_some_and(|command| {
-                command.redirects.is_empty()
-                    && matches!(command.words.as_slice(), [pwd] if pwd.as_static() == Some("pwd"))
-            })
-            && inside.next().is_none()
+        inside.next().is_some_and(|command| {
+            command.redirects.is_empty()
+                && matches!(command.words.as_slice(), [pwd] if pwd.as_static() == Some("pwd"))
+        }) && inside.next().is_none()
     }
 
     /// Returns whether a word is what git lists of the folder that the shell stands in, and nothing else: names below it.

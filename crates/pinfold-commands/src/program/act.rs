@@ -64,6 +64,8 @@ pub(crate) struct Acts<'a> {
     pub(crate) unread: bool,
     /// The program is in the tables.
     pub(crate) known: bool,
+    /// The arguments as the program reads them, where it is in the tables.
+    pub(crate) scanned: Option<Scanned<'a>>,
 }
 
 /// What standard input is to a program.
@@ -128,6 +130,7 @@ pub(crate) fn act(invocation: &Invocation) -> Acts<'_> {
     if invocation.open_ended {
         acts.open_end(&scanned);
     }
+    acts.scanned = Some(scanned);
     acts
 }
 

@@ -1,6 +1,7 @@
 //! The catalog of programs as `build.rs` compiled it from `programs/*.txt`: tables that refer to each other by index.
 
 use super::readings::OwnReading;
+use super::slots::{EMPTY, slots};
 use super::{
     Does, FolderUse, Operands, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly, Style,
     Takes,
@@ -47,6 +48,22 @@ impl Span {
         table.get(usize::from(self.from)..usize::from(self.to)).unwrap_or_default()
     }
 
+    /// Returns the first of these rows with a name, by the slots of its table.
+    fn find<T>(
+        self,
+        name: &str,
+        named: &[u16],
+        table: &'static [T],
+        is_named: fn(&T, &str) -> bool,
+    ) -> Option<&'static T> {
+        if self.from == self.to {
+            return None;
+        }
+        let rows = slots(self.from, name, named.len()).map_while(|slot| named.get(slot).copied());
+        let own = rows.take_while(|row| *row != EMPTY).filter(|row| (self.from..self.to).contains(row));
+        own.filter_map(|row| table.get(usize::from(row))).find(|row| is_named(row, name))
+    }
+
     /// Returns whether one of the names in these rows is this.
     fn has_name(self, name: &str) -> bool {
         self.rows(&NAMES).iter().any(|own| own.is(name))
@@ -85,6 +102,11 @@ impl Program {
         self.options.rows(&OPTIONS)
     }
 
+    /// Its own option of that name.
+    pub(crate) fn option(&self, name: &str) -> Option<&'static Options> {
+        self.options.find(name, &OPTION_SLOTS, &OPTIONS, Options::is_named)
+    }
+
     /// Its subcommands, by the first operand. What a subcommand does not know is looked up here.
     pub(crate) fn commands(&self) -> &'static [Program] {
         self.commands.rows(&PROGRAMS)
@@ -105,8 +127,12 @@ impl Options {
 
 /// Returns the entry of a program, by its name.
 pub(crate) fn find(name: &str) -> Option<&'static Program> {
-    let at = BY_NAME.binary_search_by(|(own, _)| own.as_str().cmp(name)).ok()?;
-    BY_NAME.get(at).and_then(|(_, program)| PROGRAMS.get(usize::from(*program)))
+    ALL.find(name, &PROGRAM_SLOTS, &PROGRAMS, Program::is_named)
+}
+
+/// Returns the subcommand of that name.
+pub(crate) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
+    program.commands.find(name, &PROGRAM_SLOTS, &PROGRAMS, Program::is_named)
 }
 
 /// Entry for a program without one: its words are read as most programs read theirs.
@@ -137,8 +163,7 @@ pub(crate) fn find_or_unlisted(name: &str) -> &'static Program {
 /// Every program.
 #[cfg(test)]
 pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
-    let last = BY_NAME.iter().map(|(_, at)| usize::from(*at) + 1).max().unwrap_or_default();
-    PROGRAMS.iter().take(last)
+    ALL.rows(&PROGRAMS).iter()
 }
 
 /// A shell or an interpreter by its name, also with a version behind it that the catalog does not have: `lua5.2`.
@@ -155,10 +180,8 @@ pub(crate) fn kind(name: &str) -> Option<ProgramKind> {
 /// The programs that run a program, a line or code that they are told, and subcommands that do: `sudo`, `docker run`.
 pub(crate) fn starters() -> Vec<String> {
     let mut found = Vec::new();
-    for (name, program) in &BY_NAME {
-        if let Some(program) = PROGRAMS.get(usize::from(*program)) {
-            add_starters(program, name.as_str(), &mut found);
-        }
+    for program in ALL.rows(&PROGRAMS) {
+        program.names.names().for_each(|name| add_starters(program, name, &mut found));
     }
     found
 }
@@ -178,12 +201,32 @@ fn add_starters(program: &'static Program, words: &str, found: &mut Vec<String>)
 mod tests {
     use super::*;
 
+    /// Each name of each program, subcommand and option is found where looking at each row finds it first.
+    fn is_found(program: &'static Program) {
+        for command in program.commands() {
+            for name in command.names() {
+                let first = program.commands().iter().find(|command| command.is_named(name)).unwrap();
+                assert!(std::ptr::eq(super::command(program, name).unwrap(), first), "{name}");
+            }
+            is_found(command);
+        }
+        for name in program.options().iter().flat_map(Options::names) {
+            let first = program.options().iter().find(|options| options.is_named(name)).unwrap();
+            assert!(std::ptr::eq(program.option(name).unwrap(), first), "{name}");
+        }
+        assert!(
+            command(program, "no-such-command").is_none() && program.option("--no-such-option").is_none()
+        );
+    }
+
     #[test]
     fn every_program_is_found_by_each_of_its_names() {
-        for (name, at) in &BY_NAME {
-            let program = find(name.as_str()).unwrap();
-            assert!(program.is_named(name.as_str()), "{}", name.as_str());
-            assert!(std::ptr::eq(program, &raw const PROGRAMS[usize::from(*at)]));
+        for program in all() {
+            for name in program.names() {
+                let first = all().find(|program| program.is_named(name)).unwrap();
+                assert!(std::ptr::eq(find(name).unwrap(), first), "{name}");
+            }
+            is_found(program);
         }
         assert!(find("").is_none() && find("no-such-program").is_none());
     }

@@ -9,12 +9,14 @@ mod catalog;
 mod readings;
 mod scan;
 mod setting;
+mod slots;
 
 pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
 #[cfg(test)]
 pub(crate) use catalog::all;
-pub(crate) use catalog::{Span, UNLISTED, find, find_or_unlisted, interpreter, kind, starters};
-pub(crate) use scan::{Arg, Scanned, command, scan, scan_as, scan_everywhere};
+pub(crate) use catalog::{Span, UNLISTED, command, find, find_or_unlisted, interpreter, kind, starters};
+use scan::scan;
+pub(crate) use scan::{Arg, Scanned, first_operand, scan_as, scan_everywhere};
 pub(super) use setting::query_goes_beyond;
 
 use self::catalog::Interned;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pinfold_shell::{Part, Span, Word};
 
 use super::super::words::{behind, known_start};
-use super::{Does, Options, Program, Style, Takes};
+use super::{Does, Options, Program, Style, Takes, command};
 
 /// One argument, or an option with its value.
 #[derive(Clone)]
@@ -45,6 +45,10 @@ pub(crate) struct Scanned<'a> {
     pub(crate) operands_from: Option<usize>,
     /// Index of the first word that is no option and no value of one: the subcommand, or the first operand.
     pub(crate) first: Option<usize>,
+    /// Words of the innermost subcommand: those behind its own.
+    own_words: &'a [Word],
+    /// Index of the first argument among them.
+    own_from: usize,
 }
 
 impl<'a> Arg<'a> {
@@ -101,6 +105,21 @@ impl<'a> Scanned<'a> {
         })
     }
 
+    /// The program whose arguments these are: the innermost subcommand.
+    pub(crate) fn leaf(&self) -> Option<&'static Program> {
+        self.levels.last().copied()
+    }
+
+    /// Returns whether `args`, as `program` reads them, are the arguments from [`own_args`](Self::own_args) on.
+    pub(crate) fn is_of(&self, program: &'static Program, args: &'a [Word]) -> bool {
+        self.leaf().is_some_and(|leaf| std::ptr::eq(leaf, program)) && std::ptr::eq(self.own_words, args)
+    }
+
+    /// The arguments of the innermost subcommand, each with its index.
+    pub(crate) fn own_args(&self) -> impl Iterator<Item = (usize, &Arg<'a>)> {
+        self.args.iter().enumerate().skip(self.own_from)
+    }
+
     /// The operands, in their order.
     pub(crate) fn operands(&self) -> impl Iterator<Item = &'a Word> {
         self.args.iter().filter_map(Arg::operand)
@@ -133,24 +152,19 @@ struct Manner {
     everywhere: bool,
 }
 
+/// Returns the index of the first word that is no option of `program` and no value of one.
+pub(crate) fn first_operand(program: &'static Program, args: &[Word]) -> Option<usize> {
+    let mut scanner = Scanner::new(program, Manner::default(), args);
+    while scanner.out.first.is_none() {
+        let word = scanner.left.next()?;
+        scanner.word(word);
+    }
+    scanner.out.first
+}
+
 fn read<'a>(program: &'static Program, manner: Manner, args: &'a [Word]) -> Scanned<'a> {
-    let mut scanner = Scanner {
-        left: args.iter(),
-        count: args.len(),
-        out: Scanned {
-            levels: vec![program],
-            command: None,
-            commands: Vec::new(),
-            args: Vec::with_capacity(args.len()),
-            unknown: false,
-            hidden: Vec::new(),
-            cut_off: false,
-            operands_from: None,
-            first: None,
-        },
-        manner,
-        ended: false,
-    };
+    let mut scanner = Scanner::new(program, manner, args);
+    scanner.out.args.reserve(args.len());
     while let Some(word) = scanner.left.next() {
         scanner.word(word);
     }
@@ -168,9 +182,26 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
+    fn new(program: &'static Program, manner: Manner, args: &'a [Word]) -> Self {
+        let out = Scanned {
+            levels: vec![program],
+            command: None,
+            commands: Vec::new(),
+            args: Vec::new(),
+            unknown: false,
+            hidden: Vec::new(),
+            cut_off: false,
+            operands_from: None,
+            first: None,
+            own_words: args,
+            own_from: 0,
+        };
+        Self { left: args.iter(), count: args.len(), out, manner, ended: false }
+    }
+
     fn word(&mut self, word: &'a Word) {
         let start = known_start(word);
-        let style = self.manner.style.or_else(|| Some(self.leaf()?.style)).unwrap_or(Style::Plain);
+        let style = self.manner.style.or_else(|| Some(self.out.leaf()?.style)).unwrap_or(Style::Plain);
         if self.ended || style == Style::Plain {
             return self.operand(word);
         }
@@ -199,12 +230,8 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn leaf(&self) -> Option<&'static Program> {
-        self.out.levels.last().copied()
-    }
-
     fn operand(&mut self, word: &'a Word) {
-        if let Some(program) = self.leaf() {
+        if let Some(program) = self.out.leaf() {
             // `cargo +nightly test`: the tool chain stands in front of the subcommand.
             let in_front = !program.commands().is_empty() && known_start(word).starts_with('+');
             if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
@@ -221,6 +248,7 @@ impl<'a> Scanner<'a> {
                 self.out.levels.push(command);
                 self.out.commands.push(word.span.clone());
                 self.out.command = Some(name);
+                (self.out.own_words, self.out.own_from) = (self.left.as_slice(), self.out.args.len());
                 return;
             }
             if program.stops && program.style != Style::Plain && !self.manner.everywhere {
@@ -281,8 +309,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn named(&self, name: &str) -> Option<&'static Options> {
-        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
-        groups.find(|options| options.is_named(name))
+        self.out.levels.iter().rev().find_map(|program| program.option(name))
     }
 
     /// `-abc`, `-ovalue`.
@@ -320,9 +347,10 @@ impl<'a> Scanner<'a> {
     }
 
     fn letter(&self, letter: &str) -> Option<&'static Options> {
-        let is = |name: &str| name.len() == letter.len() + 1 && name.ends_with(letter);
-        let mut groups = self.out.levels.iter().rev().flat_map(|program| program.options());
-        groups.find(|options| options.names().any(is))
+        let mut name = [b'-'; 1 + char::MAX_LEN_UTF8];
+        let end = 1 + letter.len();
+        name.get_mut(1..end)?.copy_from_slice(letter.as_bytes());
+        self.named(std::str::from_utf8(name.get(..end)?).ok()?)
     }
 
     /// `-name value`, `-name=value`, with one or two dashes.
@@ -393,11 +421,6 @@ impl<'a> Scanner<'a> {
 fn only_letter(name: &str) -> Option<char> {
     let mut letters = name.strip_prefix('-')?.chars();
     letters.next().filter(|_| letters.next().is_none())
-}
-
-/// The subcommand of that name.
-pub(crate) fn command(program: &'static Program, name: &str) -> Option<&'static Program> {
-    program.commands().iter().find(|command| command.is_named(name))
 }
 
 /// Returns whether a word that starts with no known character could start with a dash.

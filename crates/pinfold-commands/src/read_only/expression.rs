@@ -6,7 +6,7 @@ use pinfold_shell::Word;
 
 use super::strict::{Argument, read};
 use super::words::{is_no_option, names_files};
-use crate::program::{Options, Program, Takes};
+use crate::program::{Program, Scanned, Takes};
 
 /// `find`: where it starts, then tests and actions that only show. `-exec`, `-ok`, `-delete`, `-fprint` and
 /// `-files0-from` are not among them.
@@ -43,8 +43,7 @@ fn is_operator(word: &Word) -> bool {
 /// Returns whether a test or an action of find that was reviewed takes the next word; nothing if it was not.
 fn find_test(program: &'static Program, name: &str) -> Option<Takes> {
     let safe = program.safe_options().any(|option| option == name);
-    let known = program.options().iter().find(|options: &&Options| options.is_named(name));
-    known.filter(|_| safe).map(|options| options.takes)
+    program.option(name).filter(|_| safe).map(|options| options.takes)
 }
 
 /// `test` and `[`: compares texts and asks about files. An array index in `-v` could run something.
@@ -132,8 +131,8 @@ const PS_PLAIN: &[&str] = &[
 
 /// `sed -n`, with nothing but lines and ranges to print: `5p`, `1,20p`, `$p`, `/x/p`, `/x/,/y/p`, `$=`. Everything
 /// else in its language may write files or run commands.
-pub(super) fn sed(program: &'static Program, args: &[Word]) -> bool {
-    let Some(arguments) = read(program, args) else { return false };
+pub(super) fn sed<'a>(program: &'static Program, args: &'a [Word], scanned: Option<&Scanned<'a>>) -> bool {
+    let Some(arguments) = read(program, args, scanned) else { return false };
     let mut quiet = false;
     let mut scripts = Vec::new();
     let mut operands = Vec::new();
@@ -208,7 +207,7 @@ pub(super) fn jq(program: &'static Program, args: &[Word]) -> bool {
             _ => plain.push(word.clone()),
         }
     }
-    let Some(arguments) = read(program, &plain) else { return false };
+    let Some(arguments) = read(program, &plain, None) else { return false };
     let mut operands = arguments.iter().filter_map(Argument::operand);
     let filter = operands.next().map(|word| word.as_static());
     filter.is_none_or(|filter| filter.is_some_and(is_closed_filter)) && operands.all(names_files)

@@ -16,10 +16,10 @@ use pinfold_shell::Word;
 
 use super::operands;
 use super::strict::{Argument, read};
-use crate::program::{Program, command, find};
+use crate::program::{Program, Scanned, command, find};
 
 /// The folders that git is sent to by `-C`, each from the one before, if it only reads with these arguments.
-pub(super) fn folders_read_in(args: &[Word]) -> Option<Vec<&Word>> {
+pub(super) fn folders_read_in<'a>(args: &'a [Word], scanned: Option<&Scanned<'a>>) -> Option<Vec<&'a Word>> {
     let git = find("git")?;
     let mut folders = Vec::new();
     let mut rest = args;
@@ -27,7 +27,7 @@ pub(super) fn folders_read_in(args: &[Word]) -> Option<Vec<&Word>> {
         let text = word.as_static()?;
         if !text.starts_with('-') {
             return command(git, text)
-                .is_some_and(|subcommand| accepts(subcommand, behind))
+                .is_some_and(|subcommand| accepts(subcommand, behind, scanned))
                 .then_some(folders);
         }
         match text {
@@ -46,8 +46,8 @@ pub(super) fn folders_read_in(args: &[Word]) -> Option<Vec<&Word>> {
     None
 }
 
-fn accepts(subcommand: &'static Program, args: &[Word]) -> bool {
-    read(subcommand, args).is_some_and(|arguments| {
+fn accepts<'a>(subcommand: &'static Program, args: &'a [Word], scanned: Option<&Scanned<'a>>) -> bool {
+    read(subcommand, args, scanned).is_some_and(|arguments| {
         arguments.iter().all(is_tame_value) && operands::accept(subcommand.read_only, args, &arguments)
     })
 }

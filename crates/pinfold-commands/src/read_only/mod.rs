@@ -19,22 +19,34 @@ mod tests;
 use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand, Word};
 
 use crate::Invocation;
-use crate::program::{OwnCheck, Program, ReadOnly, find};
+use crate::program::{OwnCheck, Program, ReadOnly, Scanned, find};
 use crate::wrapper;
 
-/// Returns whether a simple command only reads. `invocation` is what it runs once wrappers that change nothing are taken
-/// off; `moved` says that a `cd` in front may have led to another folder.
-///
-/// Commands that read nothing and only say something (`echo`) are not among these.
-pub fn is_read_only(command: &SimpleCommand, invocation: &Invocation, moved: bool) -> bool {
-    plain_program(command, invocation).is_some_and(|name| is_listed(name, invocation, moved))
+/// Where a command does nothing but read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ReadsIn {
+    /// In any folder.
+    Anywhere,
+    /// In the folder of the call, since git runs what a repository's settings name: after it moved to each of these folders, the
+    /// first of which is from where the command stands.
+    Repository(Vec<Word>),
 }
 
-/// The folders that a git command is sent to by `-C`, each from the one before, if it only reads in a repository of the
-/// person's own. The first one is from where the command stands.
-pub fn repository_folders<'a>(command: &SimpleCommand, invocation: &'a Invocation) -> Option<Vec<&'a Word>> {
-    plain_program(command, invocation).filter(|name| *name == "git")?;
-    git::folders_read_in(invocation.args())
+/// Returns where a simple command only reads; nothing if it may do more. `invocation` is what it runs once wrappers that
+/// change nothing are taken off; `scanned`: its arguments as its program reads them.
+///
+/// Commands that read nothing and only say something (`echo`) are not among these.
+pub(crate) fn reads_in<'a>(
+    command: &SimpleCommand,
+    invocation: &'a Invocation,
+    scanned: Option<&Scanned<'a>>,
+) -> Option<ReadsIn> {
+    let (name, args) = (plain_program(command, invocation)?, invocation.args());
+    if name == "git" {
+        let folders = git::folders_read_in(args, scanned)?;
+        return Some(ReadsIn::Repository(folders.into_iter().cloned().collect()));
+    }
+    find(name).filter(|program| only_reads_with(program, name, args, scanned)).map(|_| ReadsIn::Anywhere)
 }
 
 /// The program's name, if nothing around it does more than read.
@@ -62,26 +74,23 @@ fn program(invocation: &Invocation) -> Option<&str> {
         .filter(|name| !name.contains('/'))
 }
 
-fn is_listed(name: &str, invocation: &Invocation, moved: bool) -> bool {
-    let args = invocation.args();
-    if name == "git" {
-        // In another folder another repository's settings could name programs to run.
-        return !moved && git::folders_read_in(args).is_some_and(|folders| folders.is_empty());
-    }
-    find(name).is_some_and(|program| only_reads_with(program, name, args))
-}
-
-fn only_reads_with(program: &'static Program, name: &str, args: &[Word]) -> bool {
+fn only_reads_with<'a>(
+    program: &'static Program,
+    name: &str,
+    args: &'a [Word],
+    scanned: Option<&Scanned<'a>>,
+) -> bool {
     match program.read_only {
         ReadOnly::No => false,
         ReadOnly::Own(OwnCheck::Command) => expression::command(args),
         ReadOnly::Own(OwnCheck::Find) => expression::find(program, args),
         ReadOnly::Own(OwnCheck::Jq) => expression::jq(program, args),
         ReadOnly::Own(OwnCheck::Ps) => expression::ps(args),
-        ReadOnly::Own(OwnCheck::Sed) => expression::sed(program, args),
+        ReadOnly::Own(OwnCheck::Sed) => expression::sed(program, args, scanned),
         ReadOnly::Own(OwnCheck::Test) => expression::test(name, args),
         ReadOnly::Own(OwnCheck::Xxd) => expression::xxd(args),
-        kind => strict::read(program, args).is_some_and(|arguments| operands::accept(kind, args, &arguments)),
+        kind => strict::read(program, args, scanned)
+            .is_some_and(|arguments| operands::accept(kind, args, &arguments)),
     }
 }
 

@@ -64,7 +64,7 @@ use self::way::Way;
 use crate::PathClaim;
 use crate::constants::Constants;
 use crate::program::{
-    Arg, Program, ProgramKind, Scanned, UNLISTED, command, find, find_or_unlisted, kind, scan,
+    Arg, Program, ProgramKind, Scanned, UNLISTED, command, find, find_or_unlisted, first_operand, kind,
     scan_everywhere,
 };
 use crate::words::{known_start, program_name};
@@ -353,7 +353,7 @@ fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<Safeg
 
 /// The subcommand of git with its arguments: what comes after git's own options.
 fn git_subcommand(args: &[Word]) -> Option<(&str, &[Word])> {
-    let first = scan(find("git")?, args).first?;
+    let first = first_operand(find("git")?, args)?;
     Some((args.get(first)?.as_static()?, args.get(first + 1..)?))
 }
 
