@@ -1,11 +1,12 @@
 //! The order of precedence: one table, read from top to bottom. Judging is pure and total.
 
 mod hosts;
+mod keys;
 mod matching;
 mod steps;
 
 use pinfold_commands::PathClaim;
-use pinfold_commands::{CommandClaim, HostClaim, Severity};
+use pinfold_commands::{HostClaim, Severity};
 
 use crate::call::ToolCall;
 use crate::claim::Claims;
@@ -13,6 +14,7 @@ use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntr
 use crate::fact::{CommandFact, Facts, PathFact, ShellFact};
 use crate::grant::Grants;
 use crate::hook::HookWord;
+use crate::judge::keys::KeyedCommand;
 use crate::mode::Mode;
 use crate::policy::Policy;
 use crate::rule::Effect;
@@ -48,7 +50,7 @@ pub(crate) enum Part<'a> {
     /// A path, claimed and looked at.
     Path(&'a PathClaim, &'a PathFact),
     /// A simple command, and what a look at the world says about it.
-    Command(&'a CommandClaim, Option<&'a CommandFact>),
+    Command(&'a KeyedCommand<'a>, Option<&'a CommandFact>),
     /// The shell, and the command line as a whole.
     Shell(ShellFact),
     /// A host.
@@ -105,7 +107,8 @@ fn severity(reason: &Reason) -> u8 {
 /// Decides about a call. The strictest of its parts stands; between equals the gravest, and the first that was decided by
 /// itself.
 pub fn judge(case: &Case<'_>) -> Verdict {
-    let trail: Vec<_> = parts(case).map(|(id, part)| decide(case, id, part)).collect();
+    let commands = keyed(case.claims);
+    let trail: Vec<_> = parts(case, &commands).map(|(id, part)| decide(case, id, part)).collect();
     let weight = |entry: &TrailEntry| {
         let Opinion { decision, reason } = &entry.opinion;
         (*decision, severity(reason), *reason != Reason::DecidedElsewhere)
@@ -120,7 +123,8 @@ pub fn judge(case: &Case<'_>) -> Verdict {
 /// Returns `true` if rules are about any part of a call, or could be about one that is known only by running. That is how a hook's
 /// `if` is read: as a deny rule would be.
 pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
-    parts(case).any(|(_, part)| matching::touches(case, rules, part))
+    let commands = keyed(case.claims);
+    parts(case, &commands).any(|(_, part)| matching::touches(case, rules, part))
 }
 
 /// Returns `true` if rules that take something away are about a place, under any of its names.
@@ -129,14 +133,19 @@ pub fn restricts_place(policy: &Policy, fact: &PathFact) -> bool {
     [Effect::Deny, Effect::Ask].into_iter().any(about)
 }
 
+/// The commands of the call, with what all steps look for rules by.
+fn keyed(claims: &Claims) -> Vec<KeyedCommand<'_>> {
+    claims.commands.iter().map(KeyedCommand::new).collect()
+}
+
 /// Every part of the call.
-fn parts<'a>(case: &Case<'a>) -> impl Iterator<Item = (PartId, Part<'a>)> {
+fn parts<'a>(case: &Case<'a>, commands: &'a [KeyedCommand<'a>]) -> impl Iterator<Item = (PartId, Part<'a>)> {
     let Case { call, claims, facts, .. } = *case;
     let paths = claims.paths.iter().zip(&facts.paths).enumerate();
     let paths = paths.map(|(i, (claim, fact))| (PartId::Path(i), Part::Path(claim, fact)));
-    let commands = claims.commands.iter().enumerate();
+    let commands = commands.iter().enumerate();
     let commands =
-        commands.map(|(i, claim)| (PartId::Command(i), Part::Command(claim, facts.commands.get(i))));
+        commands.map(|(i, command)| (PartId::Command(i), Part::Command(command, facts.commands.get(i))));
     let shell = facts.shell.iter().map(|fact| (PartId::Shell, Part::Shell(*fact)));
     let hosts = claims.hosts.iter().enumerate().map(|(i, h)| (PartId::Host(i), Part::Host(h)));
     let tool = call.judged_itself().then_some((PartId::Tool, Part::Tool));

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold_commands::{CommandClaim, HostClaim, Invocation, NotAllowlistable, is_system_path};
+use pinfold_commands::{CommandClaim, HostClaim, NotAllowlistable, is_system_path};
 use pinfold_commands::{Operation, Origin, PathClaim};
 
 use crate::call::ToolCall;
@@ -11,9 +11,10 @@ use crate::claim::ShellClaim;
 use crate::decision::Reason;
 use crate::fact::{CommandFact, PathFact, PathKind, Standing};
 use crate::foreign::ForeignCall;
+use crate::judge::keys::KeyedCommand;
 use crate::judge::{Case, Part, hosts, steps};
 use crate::mcp::McpClass;
-use crate::pattern::{Below, CommandKey, Reached};
+use crate::pattern::{Below, Reached};
 use crate::rule::{Covers, Effect, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
 use crate::tool::{Level, ToolName};
@@ -27,8 +28,8 @@ pub(super) fn restricting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> F
     }
     match part {
         Part::Path(claim, fact) => restricting_path(case, rules, claim, fact),
-        Part::Command(claim, _) => {
-            claim.readings.iter().find_map(|reading| restricting_command(rules, reading))
+        Part::Command(command, _) => {
+            command.keys().iter().find_map(|key| rules.command(key, |_| true)).cloned()
         }
         Part::Shell(_) => rules.tool(case.call.name()).cloned().or_else(|| whole_line(case, rules)),
         Part::Host(claim) => claim.host.as_deref().and_then(|host| rules.host(host)).cloned(),
@@ -43,7 +44,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
     }
     match part {
         Part::Path(claim, fact) => permitting_path(case, rules, claim, fact),
-        Part::Command(claim, fact) => permitting_command(case, rules, claim, fact),
+        Part::Command(command, fact) => permitting_command(case, rules, command, fact),
         Part::Shell(_) => None,
         Part::Host(claim) => permitting_host(case, rules, claim),
         Part::Tool => tool(case, rules),
@@ -177,22 +178,6 @@ fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     }
 }
 
-fn restricting_command(rules: &RuleSet, reading: &Invocation) -> Found {
-    keys(reading).find_map(|key| rules.command(&key, |_| true)).cloned()
-}
-
-/// Returns the words of a reading as written, and with the bare name of its program; open-ended where
-/// further words are unknown.
-fn keys(reading: &Invocation) -> impl Iterator<Item = CommandKey> {
-    let name = reading.name().filter(|name| Some(*name) != reading.program());
-    let key = |program: Option<&str>| CommandKey::new(&reading.words, program);
-    let exact = std::iter::once(key(None)).chain(name.map(|name| key(Some(name))));
-    exact.flat_map(|key| {
-        let more = reading.open_ended.then(|| key.clone().and_more());
-        std::iter::once(key).chain(more)
-    })
-}
-
 /// Returns whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
 pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
     may_be_meant(case, case.policy.rules(Effect::Deny), part)
@@ -204,8 +189,8 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
         return None;
     }
     match part {
-        Part::Command(claim, fact) => program_may_be_meant(rules, claim)
-            .or_else(|| words_may_be_meant(case, rules, claim, fact).map(Some)),
+        Part::Command(command, fact) => program_may_be_meant(rules, command)
+            .or_else(|| words_may_be_meant(case, rules, command.claim, fact).map(Some)),
         Part::Shell(_) => {
             let mut commands = case.claims.commands.iter();
             let unread = !case.claims.bars.is_empty() || commands.any(|claim| !claim.bars.is_empty());
@@ -218,12 +203,11 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
 }
 
 /// A program that is known only by running, or one that an unknown program may start.
-fn program_may_be_meant(rules: &RuleSet, claim: &CommandClaim) -> Option<Found> {
-    let could_be = |key: CommandKey| key.is_dynamic() && rules.may_match(&key);
-    if claim.readings.iter().any(|reading| keys(reading).any(could_be)) {
+fn program_may_be_meant(rules: &RuleSet, command: &KeyedCommand<'_>) -> Option<Found> {
+    if command.keys().iter().any(|key| key.is_dynamic() && rules.may_match(key)) {
         return Some(None);
     }
-    claim.unread.iter().find_map(|text| rules.named_in(text)).map(|rule| Some(rule.clone()))
+    command.claim.unread.iter().find_map(|text| rules.named_in(text)).map(|rule| Some(rule.clone()))
 }
 
 /// Words of a command that may name a path which a rule is about. What the kernel holds is held there.
@@ -303,16 +287,17 @@ fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
 fn permitting_command(
     case: &Case<'_>,
     rules: &RuleSet,
-    claim: &CommandClaim,
+    command: &KeyedCommand<'_>,
     fact: Option<&CommandFact>,
 ) -> Found {
     let bars = fact.map(|fact| fact.bars.as_slice()).unwrap_or_default();
-    if case.claims.bars.is_empty() { by_rule(rules, claim, bars) } else { None }
+    if case.claims.bars.is_empty() { by_rule(rules, command, bars) } else { None }
 }
 
 /// `found`: what speaks against it after a look at the world. A rule has to name what that is about; none does that
 /// covers every command.
-fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[NotAllowlistable]) -> Found {
+fn by_rule(rules: &RuleSet, command: &KeyedCommand<'_>, found: &[NotAllowlistable]) -> Found {
+    let claim = command.claim;
     // What no pattern can judge is still a command, and a bare rule means every one that is understood.
     if claim.bars.iter().all(|bar| bar.lifted_by.is_some())
         && found.is_empty()
@@ -321,13 +306,12 @@ fn by_rule(rules: &RuleSet, claim: &CommandClaim, found: &[NotAllowlistable]) ->
         return Some(bare.clone());
     }
     let lifts = |rule: &SourcedRule| claim.bars.iter().chain(found).all(|bar| is_lifted(bar, rule));
-    let words = &claim.allowable.words;
-    let written = rules.command(&CommandKey::new(words, None), lifts);
-    let named = || {
-        let program = claim.allowable.program().filter(|program| is_system_path(program))?;
-        rules.command(&CommandKey::new(words, program.rsplit('/').next()), lifts)
-    };
-    written.or_else(named).cloned()
+    let keys = command.allowable_keys();
+    keys.and_then(|(written, named)| {
+        let named = named.filter(|_| claim.allowable().program().is_some_and(is_system_path));
+        rules.command(written, lifts).or_else(|| rules.command(named?, lifts))
+    })
+    .cloned()
 }
 
 /// The bar of a subcommand that no table has.
@@ -361,7 +345,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || permitting_path(case, listed, claim, fact).is_some()
                 || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
-        Part::Command(claim, _) => claim.is_wordless() || by_rule(listed, claim, &[]).is_some(),
+        Part::Command(command, _) => command.claim.is_wordless() || by_rule(listed, command, &[]).is_some(),
         Part::Shell(_) | Part::Host(_) => true,
         Part::Tool => case.call.level() == Level::ReadOnly || tool(case, listed).is_some(),
     }

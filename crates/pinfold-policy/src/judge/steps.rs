@@ -153,7 +153,7 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
             let hit = fact.guarded.as_ref().filter(|hit| hit.sensitive && claim.operation.writes())?;
             return holds(immune, Severity::Medium).then(|| ask(Reason::Sensitive(hit.clone())));
         }
-        Part::Command(claim, _) => first(&claim.safeguards),
+        Part::Command(command, _) => first(&command.claim.safeguards),
         Part::Shell(_) => first(&case.claims.safeguards),
         Part::Host(_) | Part::Tool => None,
     };
@@ -238,11 +238,11 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
     {
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
-    if let Part::Command(claim, fact) = part
+    if let Part::Command(command, fact) = part
         && fact.is_none_or(|fact| fact.bars.is_empty())
         && case.grants.plain_commands()
         && case.claims.bars.is_empty()
-        && crate::offer::is_plain(claim)
+        && crate::offer::is_plain(command.claim)
     {
         return Some(allow(Reason::Grant(Arc::new(Grant::PlainCommands))));
     }
@@ -344,7 +344,7 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
         Part::Path(claim, fact) if fact.standing == Standing::OfTheShell => shells_own(case, claim),
         Part::Path(_, fact) if fact.standing == Standing::Suspected => allow(Reason::DecidedElsewhere),
         Part::Path(claim, _) => path_default(case, claim),
-        Part::Command(claim, fact) => command_default(case, claim, fact),
+        Part::Command(command, fact) => command_default(case, command.claim, fact),
         Part::Shell(fact) => shell_default(case, fact),
         Part::Host(_) => allow(Reason::DecidedElsewhere),
         // A tool that does nothing but reach hosts may what it may there.

@@ -169,14 +169,14 @@ pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
 
 /// Returns the widest standing grant of a command with all that it starts.
 pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
-    let breadth = of(&known(&claim.allowable));
+    let breadth = of(&known(claim.allowable()));
     if claim.starts_others() { NOTHING } else { breadth }
 }
 
 /// Returns whether a yes to all plain commands covers it: a program that is listed or only reads, by its name alone, that starts
 /// nothing else, reaches no other machine and destroys nothing.
 pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
-    let here = claim.allowable.program().is_some_and(|name| !name.contains('/'));
+    let here = claim.allowable().program().is_some_and(|name| !name.contains('/'));
     let Breadth { kind, prefix, open, ordinary } = of_claim(claim);
     let listed = claim.read_only || prefix.is_some() || open || ordinary;
     claim.bars.is_empty() && (claim.inert || here && listed && kind <= CommandBreadth::Exactly)

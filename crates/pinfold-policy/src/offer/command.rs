@@ -38,17 +38,17 @@ struct Rules {
 }
 
 fn rules(claim: &CommandClaim, breadth: Breadth) -> Rules {
-    let words: Option<Vec<&str>> = breadth::known(&claim.allowable).into_iter().collect();
-    let program = claim.allowable.program().unwrap_or_default();
-    let program = if is_system_path(program) { claim.allowable.name().unwrap_or(program) } else { program };
+    let words: Option<Vec<&str>> = breadth::known(claim.allowable()).into_iter().collect();
+    let program = claim.allowable().program().unwrap_or_default();
+    let program = if is_system_path(program) { claim.allowable().name().unwrap_or(program) } else { program };
     let args = |words: &[&str]| [&[program], words.get(1..).unwrap_or_default()].concat().join(" ");
     let exact = words.as_deref().and_then(|words| exact(&args(words), words.len()));
     let mut open = Vec::new();
     if breadth.kind == CommandBreadth::Plain {
         let first = |count: usize| {
-            let known = breadth::known(&claim.allowable);
+            let known = breadth::known(claim.allowable());
             let words: Option<Vec<&str>> = known.get(..count)?.iter().copied().collect();
-            left_open(&args(&words?), claim.allowable.words.len() > count)
+            left_open(&args(&words?), claim.allowable().words.len() > count)
         };
         open.extend(breadth.prefix.and_then(first));
         if breadth.open || claim.read_only || claim.inert {
@@ -61,7 +61,7 @@ fn rules(claim: &CommandClaim, breadth: Breadth) -> Rules {
 
 /// Returns whether there is more than the words that say what it does.
 fn has_more(claim: &CommandClaim, breadth: Breadth) -> bool {
-    breadth.prefix.is_some_and(|count| claim.allowable.words.len() > count)
+    breadth.prefix.is_some_and(|count| claim.allowable().words.len() > count)
 }
 
 /// A rule for these words and no others; `None` where no rule says just them.

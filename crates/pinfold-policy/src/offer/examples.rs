@@ -79,7 +79,7 @@ fn commands(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> (Vec<St
     let claims = &trial.case.claims.commands;
     let named = |line: &&str| {
         let program = line.split(' ').next();
-        claims.iter().any(|claim| claim.allowable.name() == program)
+        claims.iter().any(|claim| claim.allowable().name() == program)
     };
     let first = rule.and_then(|rule| match rule.covers() {
         Covers::Command(pattern) => Some(pattern.leading().join(" ")),

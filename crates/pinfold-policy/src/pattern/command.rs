@@ -255,6 +255,9 @@ impl CommandKey {
     fn push(&mut self, word: &Word) {
         for part in &word.parts {
             match part {
+                Part::Literal(text) if text.bytes().all(|b| b > DYNAMIC) => {
+                    self.text.extend_from_slice(text.as_bytes());
+                }
                 Part::Literal(text) => self.text.extend(text.bytes().filter(|&b| b > DYNAMIC)),
                 // Brackets are no wildcards of rules: who writes `[x]` in one means a command that has it.
                 Part::Glob(text) if !text.contains('(') => {
