@@ -124,11 +124,6 @@ impl Boundary {
         &self.findings.git.git_dirs
     }
 
-    /// Returns whether something is held at a place or beneath it.
-    pub(crate) fn holds_beneath(&self, real: &Path) -> bool {
-        self.places.holds_beneath(real)
-    }
-
     /// Returns whether a place is the run's own.
     pub(crate) fn is_own(&self, real: &Path) -> bool {
         self.own.iter().any(|own| is_within(real, own))

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ffi::OsString;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +137,14 @@ impl Places {
         }
     }
 
+    /// Returns whether what lies in a directory can be written, unless a place of its own says otherwise.
+    pub(crate) fn is_writable_beneath(&self, directory: &Path) -> bool {
+        match directory.ancestors().find_map(|at| self.list.get(at)) {
+            Some(place) => place.hold == Hold::Writable,
+            None => self.anywhere,
+        }
+    }
+
     /// Returns whether something at a path or beneath it is held or hidden.
     pub(crate) fn holds_beneath(&self, path: &Path) -> bool {
         let held = |place: &Place| !matches!(place.hold, Hold::Visible | Hold::Writable);
@@ -143,6 +152,30 @@ impl Places {
         let beneath = self.list.range::<Path, _>(from).take_while(|(at, _)| is_within(at, path));
         beneath.map(|(_, place)| place).any(held)
             || self.pins.range::<Path, _>(from).next().is_some_and(|(at, _)| is_within(at, path))
+    }
+
+    /// Returns the names in a directory at or beneath which a place stands. `None`: there are more than are worth to be remembered.
+    pub(crate) fn list_names_in(&self, directory: &Path) -> Option<Vec<OsString>> {
+        const MOST: usize = 64;
+        let from = || (Bound::Excluded(directory), Bound::Unbounded);
+        let listed = self.list.range::<Path, _>(from()).map(|(at, _)| at);
+        let pinned = self.pins.range::<Path, _>(from()).map(|(at, _)| at);
+        let mut names: Vec<OsString> = Vec::new();
+        for beneath in
+            [&mut listed.into_iter() as &mut dyn Iterator<Item = &PathBuf>, &mut pinned.into_iter()]
+        {
+            // In the order of components: what lies beneath a directory follows it directly.
+            for at in beneath.take_while(|at| is_within(at, directory)) {
+                let name = at.strip_prefix(directory).ok()?.iter().next()?;
+                if names.last().is_none_or(|last| last != name) {
+                    names.push(name.to_owned());
+                }
+                if names.len() > MOST {
+                    return None;
+                }
+            }
+        }
+        Some(names)
     }
 
     /// Places that cannot be read.

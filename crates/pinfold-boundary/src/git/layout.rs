@@ -235,13 +235,13 @@ pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
 
 /// Returns whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
-    let inside_git = parent.components().any(|component| component.as_os_str() == ".git");
+    let inside_git = || parent.components().any(|component| component.as_os_str() == ".git");
     let there = |part: &&str| fs::symlink_metadata(parent.join(part)).is_ok();
     let completes = |parts: &&[&str]| {
         (name == "config" || parts.iter().any(|part| name == *part))
             && parts.iter().filter(|part| name != **part).all(there)
     };
-    !inside_git && is_part_of_bare(name) && BARE.iter().any(completes)
+    is_part_of_bare(name) && !inside_git() && BARE.iter().any(completes)
 }
 
 /// Returns whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof

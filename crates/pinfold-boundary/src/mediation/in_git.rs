@@ -12,7 +12,7 @@ use super::{
 };
 use crate::boundary::Boundary;
 use crate::git::layout;
-use crate::within::is_within;
+use crate::within::{is_within, split};
 
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
@@ -34,7 +34,8 @@ impl Mediator {
         if let Some((git_dir, below)) = in_git {
             return self.in_git_dir(boundary, attempt, git_dir, below);
         }
-        let (name, parent) = (place.file_name()?, place.parent()?);
+        let (parent, name) = split(place);
+        let (name, parent) = (name?, parent?);
         let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
         let names = makes || !matches!(attempt.intent, Intent::MakeDir);
         if name == ".git" && names {
@@ -220,24 +221,25 @@ impl Mediator {
         place: &Path,
         innermost: &Path,
     ) -> Option<InGit> {
-        let split = |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
+        let within =
+            |git_dir: &Path| Some((git_dir.to_owned(), place.strip_prefix(git_dir).ok()?.to_owned()));
         let known = boundary
             .git_dirs()
             .iter()
             .filter(|dir| is_within(place, dir))
             .max_by_key(|dir| dir.as_os_str().len());
         if let Some(known) = known {
-            return split(known);
+            return within(known);
         }
         let named = named_git_dir(place);
         if let Some(dot_git) =
             named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
         {
-            return split(dot_git);
+            return within(dot_git);
         }
         // A bare one has any name: it is told by what is in it.
-        let parts = innermost.ancestors().take_while(|at| boundary.is_within_granted(at));
-        parts.filter(|at| self.layouts.serves_as_git_dir(at)).last().and_then(split)
+        let around = self.layouts.outermost_git_dir(innermost, |at| boundary.is_within_granted(at));
+        around.as_deref().and_then(within)
     }
 }
 

@@ -9,7 +9,7 @@ use super::is_among_dependencies;
 use super::made::Made;
 use crate::boundary::Boundary;
 use crate::guarded_links::{LinkSearch, Linked};
-use crate::within::is_within;
+use crate::within::{is_same_text, is_within};
 
 /// Directories that are remembered before all are looked at anew.
 const MOST: usize = 100_000;
@@ -18,6 +18,8 @@ const MOST: usize = 100_000;
 #[derive(Debug, Default)]
 pub(super) struct Links {
     known: HashSet<PathBuf>,
+    /// The last of them that was asked about: it and all above it are known.
+    last: PathBuf,
     held: BTreeMap<PathBuf, Linked>,
 }
 
@@ -25,13 +27,15 @@ impl Links {
     /// Looks at a directory and those above it, each once. Directories that this run made, and those of dependencies, are
     /// skipped: no tool acts on guarded names there.
     pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) {
-        let above = nearest.into_iter().flat_map(Path::ancestors);
-        for directory in above.take_while(|at| boundary.is_within_granted(at)) {
+        let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else { return };
+        nearest.clone_into(&mut self.last);
+        for directory in nearest.ancestors().take_while(|at| boundary.is_within_granted(at)) {
             if self.known.contains(directory) {
                 continue;
             }
             if self.known.len() >= MOST {
                 self.known.clear();
+                self.last = PathBuf::new();
             }
             self.known.insert(directory.to_owned());
             let is_others = is_among_dependencies(boundary, &directory.join("name"));

@@ -18,6 +18,7 @@ use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 use super::Why;
 use super::git_dir::innermost;
 use super::lock_record::{self, LockRecord};
+use crate::within::split;
 
 const THEIRS: &str = "a git outside this run is about to put this file in place; if none is at work, it is for the person to remove it";
 
@@ -61,7 +62,7 @@ impl Locks {
     /// Remembers a lock that was made or put there, and forgets one that is gone.
     pub(super) fn carried_out(&mut self, done: &Done) {
         let place = done.attempt.place.as_path();
-        if !place.file_name().is_some_and(is_name) {
+        if !split(place).1.is_some_and(is_name) {
             return;
         }
         let made = matches!(done.attempt.intent, Intent::Create | Intent::MoveTo);

@@ -16,6 +16,7 @@ mod lock_record;
 mod locks;
 mod made;
 mod nested;
+mod plain_names;
 mod reads;
 mod reference_swap;
 mod rerere_swap;
@@ -25,7 +26,8 @@ mod trees;
 
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Component, Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, KernelHold};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
@@ -33,9 +35,10 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::guarded_links::names_through;
+use crate::place::Standing;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
-use crate::within::is_within;
+use crate::within::{is_same_text, is_within, split};
 pub(crate) use changes::Changes;
 pub(crate) use git_dir::{GitPart, part};
 use in_git::InGit;
@@ -44,6 +47,7 @@ use linked_files::LinkedFiles;
 use links::Links;
 pub(crate) use locks::Locks;
 use made::Made;
+use plain_names::PlainNames;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
 use swap::Swap;
@@ -62,6 +66,7 @@ pub(crate) struct Mediator {
     trees: Trees,
     links: Links,
     linked_files: LinkedFiles,
+    names: PlainNames,
     changes: Changes,
     swap: Swap,
     locks: Locks,
@@ -85,6 +90,11 @@ impl Mediator {
         (self.changes, self.locks)
     }
 
+    /// Returns the [standing](Boundary::standing) of a place.
+    pub(crate) fn standing<'b>(&mut self, boundary: &'b Boundary, place: &Path) -> Standing<'b> {
+        self.names.standing(&boundary.places, place)
+    }
+
     /// Says why a change of a place that could be written is refused. `None`: it is allowed, and what matters later is noted.
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
@@ -101,7 +111,7 @@ impl Mediator {
         // What is opened or made is no directory that was there, nor is what was seen to be none or no link to one.
         let names_none = matches!(attempt.intent, Intent::Create | Intent::MakeDir | Intent::Symlink)
             || matches!(attempt.occupant, Some(Occupant::Nothing | Occupant::File));
-        let innermost = if names_none { place.parent().unwrap_or(place) } else { place };
+        let innermost = if names_none { split(place).0.unwrap_or(place) } else { place };
         let in_git = self.git_dir_around(boundary, place, innermost);
         let refused = self
             .by_link(boundary, attempt, in_git.as_ref())
@@ -119,7 +129,7 @@ impl Mediator {
     pub(crate) fn carried_out(&mut self, done: &Done) {
         let place = done.attempt.place.as_path();
         let is_directory = || match (&done.attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, occupant))) if moved == from => {
+            (Detail::From(from), Some((moved, occupant))) if is_same_text(moved, from) => {
                 *occupant == Occupant::Directory
             }
             _ => fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()),
@@ -166,7 +176,7 @@ impl Mediator {
         let place = attempt.place.as_path();
         let replaces =
             matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo | Intent::Symlink);
-        if replaces && boundary.holds_beneath(place) {
+        if replaces && self.names.holds_beneath(&boundary.places, place) {
             return Some(STAYS.to_owned());
         }
         if !self.moves_no_link(attempt)
@@ -175,7 +185,7 @@ impl Mediator {
         {
             return Some(why);
         }
-        let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| place.parent());
+        let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| split(place).0);
         self.links.look_above(boundary, &self.made, nearest);
         match self.links.at(place) {
             Some(linked) => Some(linked.why.clone()),
@@ -187,7 +197,9 @@ impl Mediator {
     /// Returns whether what an attempt moves was found to be no link a moment ago.
     fn moves_no_link(&self, attempt: &Attempt) -> bool {
         match (&attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, occupant))) => moved == from && *occupant != Occupant::Link,
+            (Detail::From(from), Some((moved, occupant))) => {
+                is_same_text(moved, from) && *occupant != Occupant::Link
+            }
             _ => false,
         }
     }
@@ -204,8 +216,9 @@ impl Mediator {
     /// Held by the configuration of a repository that it lies in.
     fn by_tree(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
-        for top in place.ancestors().skip(1).take_while(|at| boundary.is_within_granted(at)) {
-            let Some(tree) = self.trees.at(top, &self.made, boundary.home()) else { continue };
+        let is_granted = |at: &Path| boundary.is_within_granted(at);
+        let trees = self.trees.find_around(split(place).0?, &self.made, boundary.home(), is_granted);
+        for tree in trees.iter() {
             if let Some(why) = tree.closed {
                 return Some(why.to_owned());
             }
@@ -245,7 +258,7 @@ impl Mediator {
     }
 
     /// A directory stays where it is when something below it is held, and does not go where something below it would be.
-    fn by_what_lies_beneath(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+    fn by_what_lies_beneath(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let (from, to) = match (attempt.intent, &attempt.detail) {
             (Intent::MoveFrom, Detail::To(to)) => (attempt.place.as_path(), to.as_path()),
             (Intent::MoveFrom | Intent::MoveTo, Detail::Exchange(to)) => {
@@ -254,11 +267,11 @@ impl Mediator {
             _ => return None,
         };
         let is_directory = match &self.moved {
-            Some((moved, occupant)) if moved == from => *occupant == Occupant::Directory,
+            Some((moved, occupant)) if is_same_text(moved, from) => *occupant == Occupant::Directory,
             _ => fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()),
         };
-        if boundary.holds_beneath(from)
-            || boundary.holds_beneath(to)
+        if self.names.holds_beneath(&boundary.places, from)
+            || self.names.holds_beneath(&boundary.places, to)
             || is_directory && self.is_foreign_git_dir(from)
         {
             return Some(STAYS.to_owned());
@@ -324,7 +337,8 @@ impl Mediator {
         if !changes_something(attempt) || is_among_dependencies(boundary, place) && !place.ends_with(".git") {
             return;
         }
-        let (name, parent) = (place.file_name().unwrap_or_default(), place.parent().unwrap_or(place));
+        let (parent, name) = split(place);
+        let (name, parent) = (name.unwrap_or_default(), parent.unwrap_or(place));
         let makes =
             matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink | Intent::MakeDir);
         if makes && name == ".git" && fs::symlink_metadata(place).is_err() {
@@ -363,7 +377,7 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
         Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink => true,
         Intent::Create | Intent::MakeDir => {
             let tells = |name: &OsStr| name == ".git" || layout::is_part_of_bare(name);
-            place.file_name().is_some_and(tells) || named_guard(boundary, place).is_some()
+            split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
         _ => false,
     };
@@ -423,9 +437,14 @@ fn named_guard<'b, 'p>(boundary: &'b Boundary, place: &'p Path) -> Option<(&'b G
 /// Returns whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place
 /// there is other people's, and no tool acts on it.
 fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
-    let below = boundary.granted().iter().find_map(|granted| place.strip_prefix(granted).ok());
-    let above = below.and_then(Path::parent);
-    above.is_some_and(|above| {
-        above.components().any(|component| matches!(component, Component::Normal(name) if is_skipped(name)))
+    let Some(granted) = boundary.granted().iter().find(|granted| is_within(place, granted)) else {
+        return false;
+    };
+    // As bytes: taking components apart costs more than all else that is asked about most files.
+    let above = split(place).0.unwrap_or(place).as_os_str().as_bytes();
+    // The granted folder itself lies in none.
+    let below = above.strip_prefix(granted.as_os_str().as_bytes());
+    below.is_some_and(|below| {
+        below.split(|byte| *byte == b'/').any(|name| is_skipped(OsStr::from_bytes(name)))
     })
 }

@@ -12,7 +12,7 @@ use crate::git::config::Config;
 use crate::git::layout::{self, GitLayout, Repository, Tie};
 use crate::git::person::Person;
 use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
-use crate::within::is_within;
+use crate::within::{is_same_text, is_within};
 
 /// One working tree.
 #[derive(Debug, Default)]
@@ -27,6 +27,8 @@ pub(crate) struct Tree {
 #[derive(Debug, Default)]
 pub(crate) struct Trees {
     known: HashMap<PathBuf, Option<Rc<Tree>>>,
+    /// The directory that was asked about last, with the trees that it lies in.
+    last: Option<(PathBuf, Rc<[Rc<Tree>]>)>,
     person: Option<Person>,
 }
 
@@ -37,8 +39,28 @@ const UNREADABLE: &str =
     "the configuration of its repository cannot be read, so it is unknown what git runs there";
 
 impl Trees {
+    /// Returns the working trees that a directory lies in, the innermost first, unless this run made them. `is_granted`: the search goes
+    /// no further out; always the same for one run.
+    pub(super) fn find_around(
+        &mut self,
+        directory: &Path,
+        made: &Made,
+        home: Option<&Path>,
+        is_granted: impl Fn(&Path) -> bool,
+    ) -> Rc<[Rc<Tree>]> {
+        if let Some((last, trees)) = &self.last
+            && is_same_text(last, directory)
+        {
+            return Rc::clone(trees);
+        }
+        let tops = directory.ancestors().take_while(|at| is_granted(at));
+        let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.at(top, made, home)).collect();
+        self.last = Some((directory.to_owned(), Rc::clone(&trees)));
+        trees
+    }
+
     /// Returns the working tree with this top directory, unless this run made it.
-    pub(crate) fn at(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
+    fn at(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
         if let Some(known) = self.known.get(top) {
             return known.clone();
         }
@@ -48,6 +70,7 @@ impl Trees {
         let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
         if self.known.len() >= MOST {
             self.known.clear();
+            self.last = None;
         }
         self.known.insert(top.to_owned(), found.clone());
         found
@@ -88,7 +111,11 @@ impl Trees {
 
     /// Forgets what was found at or below a place that moved.
     pub(crate) fn forget(&mut self, place: &Path) {
+        let before = self.known.len();
         self.known.retain(|top, _| !is_within(top, place));
+        if self.known.len() != before {
+            self.last = None;
+        }
     }
 }
 

@@ -167,7 +167,11 @@ impl<'a> DenialObserver<'a> {
         if let Some(rule) = self.denied(attempt) {
             return AttemptRuling::Refused(Denial::denied(rule));
         }
-        match (self.boundary.standing(place), &mut self.mediator) {
+        let standing = match &mut self.mediator {
+            Some(mediator) => mediator.standing(self.boundary, place),
+            None => self.boundary.standing(place),
+        };
+        match (standing, &mut self.mediator) {
             (Standing::Writable, _) if self.boundary.is_own(place) => AttemptRuling::Free,
             (Standing::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
                 AttemptRuling::Free
