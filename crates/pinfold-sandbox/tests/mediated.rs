@@ -72,6 +72,34 @@ fn a_name_that_is_there_is_told_as_there_and_nobody_is_asked() {
     }
 }
 
+/// Says of files that are opened in many ways what their descriptors have set, and what became of them.
+const OPENED: &str = r#"
+    umask 027
+    ln -s target dangling; ln -s kept to-kept; echo old > kept; mkdir d
+    perl -MFcntl -e '
+        for (["new", O_WRONLY], ["append", O_WRONLY|O_APPEND], ["nonblock", O_RDWR|O_NONBLOCK], ["excl", O_RDWR|O_EXCL],
+             ["excl-nonblock", O_WRONLY|O_EXCL|O_NONBLOCK], ["cut", O_WRONLY|O_TRUNC], ["read", O_RDONLY], ["dangling", O_WRONLY],
+             ["dangling", O_WRONLY|O_EXCL], ["to-kept", O_WRONLY], ["kept", O_WRONLY|O_EXCL], ["kept", O_WRONLY|O_TRUNC],
+             ["d", O_WRONLY], ["d/new/", O_WRONLY], ["none/new", O_WRONLY]) {
+            my ($name, $flags) = @$_;
+            sysopen(my $f, $name, $flags|O_CREAT, 0666) or do { print "$name: $!\n"; next };
+            printf "%s: %o, %d links\n", $name, fcntl($f, F_GETFL, 0) & (O_ACCMODE|O_APPEND|O_NONBLOCK), (stat $f)[3];
+        }'
+    stat -c '%A %s %N' *; ls -A d
+"#;
+
+#[test]
+fn a_file_is_opened_and_made_as_it_is_outside() {
+    for tier in TIERS {
+        let (bed, free) = (Bed::new(), Bed::new());
+        let (said, _) = run(&bed, tier, OPENED);
+        let outside = Command::new("sh").args(["-c", OPENED]).current_dir(&free.folder).output().expect("sh");
+        let expected = String::from_utf8_lossy(&outside.stdout).into_owned();
+        assert!(expected.contains("append: 2001, 1 links"), "the control: {expected}");
+        assert_eq!(said, expected, "{tier}");
+    }
+}
+
 /// Every way to a set-id bit.
 const SET_ID: &str = r#"
     umask 022

@@ -35,6 +35,9 @@ pub(super) enum OpenOutcome {
 /// Opens a file for writing, making it if that was asked for. It is cut when it is known which file it is.
 pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) -> io::Result<OpenOutcome> {
     let wanted = OFlags::from_bits_retain(call.flags.cast_unsigned());
+    if let Some(file) = make_new(place, call, wanted)? {
+        return Ok(OpenOutcome::File(file));
+    }
     // A link in the last component was followed before, and none put there since is. Nothing here waits, and no terminal
     // becomes the supervisor's.
     let flags = (wanted - OFlags::TRUNC) | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
@@ -69,6 +72,20 @@ pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) ->
         fcntl_setfl(&file, status)?;
     }
     Ok(OpenOutcome::File(file))
+}
+
+/// Makes the file of an open, where none seems to be. `None`: one is there all the same, or none is to be made. What was just made is a
+/// plain file without content and with one name, whose open waits for nothing: there is nothing more to look at.
+fn make_new(place: &ResolvedPath, call: &OpenCall, wanted: OFlags) -> io::Result<Option<OwnedFd>> {
+    let ResolvedPath::Entry(entry) = place else { return Ok(None) };
+    if !call.creates() || call.is_unnamed() || !(entry.seemed_missing || call.is_exclusive()) {
+        return Ok(None);
+    }
+    let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    match openat(&entry.parent, &entry.name, (wanted - OFlags::TRUNC) | new, Mode::from_raw_mode(call.mode)) {
+        Err(Errno::EXIST) if !call.is_exclusive() => Ok(None),
+        made => Ok(Some(made?)),
+    }
 }
 
 /// Cuts a file as `O_TRUNC` does, which works on what is opened for reading too.

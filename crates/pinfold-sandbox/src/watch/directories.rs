@@ -3,7 +3,6 @@
 //! An entry is believed for a moment only, and dropped when a call moves, removes or replaces anything on its way: within a
 //! mediated run nothing else does. Only paths without links are kept, so that the path of an entry is its way.
 
-use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -26,11 +25,19 @@ pub(super) struct HeldDirectory {
 /// Directories by where the walk began and the path that it took from there.
 #[derive(Debug, Default)]
 pub(super) struct Directories {
-    known: HashMap<Way, (HeldDirectory, Instant)>,
+    /// The last one that was walked to is at the end, where it is looked for first: the next call mostly names something beside.
+    known: Vec<KnownDirectory>,
 }
 
-/// The beginning of a walk (device and inode), and the path from there.
-type Way = ((u64, u64), Vec<u8>);
+/// A directory that was walked to.
+#[derive(Debug)]
+struct KnownDirectory {
+    /// The beginning of the walk (device and inode), and the path from there.
+    from: (u64, u64),
+    path: Vec<u8>,
+    found: HeldDirectory,
+    since: Instant,
+}
 
 impl Directories {
     /// The directory at the end of a way, walked to by `walk` unless that was done a moment ago.
@@ -43,25 +50,29 @@ impl Directories {
         path: &[u8],
         walk: impl FnOnce() -> io::Result<(HeldDirectory, bool)>,
     ) -> io::Result<HeldDirectory> {
-        let way = (from, path.to_vec());
-        if let Some((found, since)) = self.known.get(&way)
-            && since.elapsed() < MOMENT
+        let at = self.known.iter().rposition(|known| known.from == from && known.path == path);
+        if let Some(known) = at.and_then(|at| self.known.get(at))
+            && known.since.elapsed() < MOMENT
         {
-            return Ok(found.clone());
+            return Ok(known.found.clone());
+        }
+        if let Some(at) = at {
+            self.known.swap_remove(at);
         }
         let (found, plain) = walk()?;
         if plain {
             if self.known.len() >= MOST {
                 self.known.clear();
             }
-            self.known.insert(way, (found.clone(), Instant::now()));
+            let since = Instant::now();
+            self.known.push(KnownDirectory { from, path: path.to_vec(), found: found.clone(), since });
         }
         Ok(found)
     }
 
     /// Drops what lies at or below a place.
     pub(super) fn forget(&mut self, place: &Path) {
-        self.known.retain(|_, (known, _)| !known.real.starts_with(place));
+        self.known.retain(|known| !known.found.real.starts_with(place));
     }
 }
 

@@ -9,7 +9,7 @@ use rustix::fs::{FileType, ResolveFlags, fstat};
 use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
-use super::walk::{Closed, HeldEntry, ResolvedPath, Walk, constrained, last_component};
+use super::walk::{Closed, HeldEntry, OwnDescriptors, ResolvedPath, Walk, constrained, last_component};
 use crate::identity::FileIdentity;
 use crate::sys::Pid;
 
@@ -161,10 +161,10 @@ impl FileQuestion {
     }
 
     /// Returns whether each place has the path by which it was walked to.
-    pub(super) fn stands_where_it_was(&self) -> bool {
+    pub(super) fn stands_where_it_was(&self, own: &OwnDescriptors) -> bool {
         match self.places.as_slice() {
-            [first, second] if first.is_beside(second) => first.stands_where_it_was(),
-            places => places.iter().all(ResolvedPath::stands_where_it_was),
+            [first, second] if first.is_beside(second) => first.stands_where_it_was(own),
+            places => places.iter().all(|place| place.stands_where_it_was(own)),
         }
     }
 

@@ -59,7 +59,7 @@ pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
 use waiting::WaitingOpens;
-use walk::{ResolvedPath, Walk};
+use walk::{OwnDescriptors, ResolvedPath, Walk};
 
 /// Enforcement beneath the notifications.
 #[derive(Debug)]
@@ -78,6 +78,7 @@ pub(crate) struct Watch {
     backing: Backing,
     callers: Callers,
     known: RefCell<Directories>,
+    own: OwnDescriptors,
     /// The root that every process of a mediated run has, once one of them was met.
     root: Option<OwnedFd>,
     rights: Rights,
@@ -112,6 +113,7 @@ impl Watch {
             backing,
             callers: Callers::default(),
             known: RefCell::default(),
+            own: OwnDescriptors::open(),
             root: None,
             rights: Rights::new()?,
             waiting: WaitingOpens::default(),
@@ -307,7 +309,7 @@ impl Watch {
                     .answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
             }
         };
-        if turn.is_some() && !found.stands_where_it_was() {
+        if turn.is_some() && !found.stands_where_it_was(&self.own) {
             // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
             self.known.take();
             found.places = match self.find(pid, &found.call) {

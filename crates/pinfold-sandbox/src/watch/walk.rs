@@ -18,6 +18,7 @@ use rustix::fs::{
     readlinkat, statat,
 };
 use rustix::io::Errno;
+use rustix::path::DecInt;
 
 use super::attempt::Occupant;
 use super::caller::CallerThread;
@@ -48,6 +49,8 @@ pub(super) struct HeldEntry {
     /// The name as the caller wrote it, maybe with trailing slashes.
     pub(super) name: OsString,
     pub(super) real: PathBuf,
+    /// The walk met nothing at the name. Something may be there since: a hint, on which nothing may depend.
+    pub(super) seemed_missing: bool,
 }
 
 /// A file that is held by itself.
@@ -113,12 +116,15 @@ impl ResolvedPath {
         }
     }
 
-    /// Returns whether it still has its path, as far as what is held tells.
-    pub(super) fn stands_where_it_was(&self) -> bool {
+    /// Returns whether it still has its path, as far as what is held tells. `own`: the descriptors of this process.
+    pub(super) fn stands_where_it_was(&self, own: &OwnDescriptors) -> bool {
         match self {
-            Self::Entry(entry) => real_path(entry.parent.as_fd())
+            Self::Entry(entry) => own
+                .read_path(entry.parent.as_fd())
                 .is_ok_and(|parent| Some(parent.as_path()) == entry.real.parent()),
-            Self::Object(object) => real_path(object.handle.as_fd()).is_ok_and(|real| real == object.real),
+            Self::Object(object) => {
+                own.read_path(object.handle.as_fd()).is_ok_and(|real| real == object.real)
+            }
         }
     }
 
@@ -350,7 +356,7 @@ impl Walk<'_> {
         let mut links = 0;
         let mut place = place;
         loop {
-            let ResolvedPath::Entry(at) = place else { return Ok(place) };
+            let ResolvedPath::Entry(mut at) = place else { return Ok(place) };
             if at.name.as_bytes().last() == Some(&b'/') {
                 // Whatever it is has to be a directory.
                 return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
@@ -361,7 +367,10 @@ impl Walk<'_> {
             }
             let text = match readlinkat(&at.parent, &at.name, Vec::new()) {
                 // No link, or nothing.
-                Err(Errno::INVAL | Errno::NOENT) => return Ok(ResolvedPath::Entry(at)),
+                Err(error @ (Errno::INVAL | Errno::NOENT)) => {
+                    at.seemed_missing = error == Errno::NOENT;
+                    return Ok(ResolvedPath::Entry(at));
+                }
                 other => other?.into_bytes(),
             };
             links += 1;
@@ -436,6 +445,7 @@ fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
         parent: Rc::clone(&parent.handle),
         name: OsString::from_vec(name.to_vec()),
         real,
+        seemed_missing: false,
     })
 }
 
@@ -447,6 +457,27 @@ fn without_slashes(name: &[u8]) -> &[u8] {
 fn object(handle: OwnedFd) -> io::Result<ResolvedPath> {
     let real = real_path(handle.as_fd())?;
     Ok(ResolvedPath::Object(Object { handle, real }))
+}
+
+/// The directory of this process's descriptors, held: by it the path of one is read in two thirds of the time.
+#[derive(Debug, Default)]
+pub(super) struct OwnDescriptors(Option<OwnedFd>);
+
+impl OwnDescriptors {
+    /// Holds it for the process that calls this, and for no child of it.
+    pub(super) fn open() -> Self {
+        Self(rustix::fs::open("/proc/self/fd", DIRECTORY, Mode::empty()).ok())
+    }
+
+    /// Returns the path of a held file, as the kernel has it.
+    ///
+    /// # Errors
+    /// As for [`real_path`].
+    fn read_path(&self, held: BorrowedFd<'_>) -> io::Result<PathBuf> {
+        let Some(own) = &self.0 else { return real_path(held) };
+        let text = readlinkat(own, DecInt::from_fd(held), Vec::with_capacity(256))?;
+        Ok(PathBuf::from(OsString::from_vec(text.into_bytes())))
+    }
 }
 
 /// Returns the path of a held file, as the kernel has it.
