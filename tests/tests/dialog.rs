@@ -30,7 +30,7 @@ fn request(command: &str, changes: &Value) -> Value {
         "asked_at": "2026-01-05T10:00:00Z", "deadline": "2026-01-05T10:10:00Z",
         "asker": {"session": "s", "agents": ["main"], "folder": "/home/u/project"},
         "tool": "Bash",
-        "deed": {"kind": "command", "command": command, "cwd": "/home/u/project", "background": false},
+        "operation": {"kind": "command", "command": command, "cwd": "/home/u/project", "background": false},
         "why": [{"part": command, "step": "mode-default", "reason": "the mode asks"}],
         "immune": false, "destructive": false,
         "offer": {
@@ -340,7 +340,7 @@ fn a_difference_has_signs_and_colours_or_signs_alone() {
     }
     let deed = json!({"kind": "change", "files": [{"path": "a.txt", "new": false, "hunks": [
         {"before": "one\ntwo\nthree\n", "after": "one\n2\nthree\n"}]}]});
-    let change = request("", &json!({"deed": deed}));
+    let change = request("", &json!({"operation": deed}));
     let shown = Shown::new(std::slice::from_ref(&change)).ready();
     let screen = shown.tmux.coloured_screen();
     assert!(screen.contains("\x1b[31m") && screen.contains("\x1b[32m"), "{screen}");

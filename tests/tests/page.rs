@@ -10,8 +10,8 @@ use std::{fs, thread};
 use jiff::Timestamp;
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, Deed, Hunk, OfferShown, PartShown,
-    ProcessShown, Request, Via, WhyAsked, WidthShown,
+    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, Hunk, OfferShown, PartShown, ProcessShown,
+    Request, RequestedOperation, Via, WhyAsked, WidthShown,
 };
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_approvals::{Broker, OpenChannel};
@@ -93,7 +93,7 @@ fn command(id: &str, command: &str) -> Request {
             process: None,
         },
         tool: "Bash".to_owned(),
-        deed: Deed::Command {
+        operation: RequestedOperation::Command {
             command: command.to_owned(),
             cwd: "/home/ana/site".to_owned(),
             background: false,
@@ -398,7 +398,8 @@ fn what_happens_elsewhere_is_seen_at_once() {
         new: false,
         hunks: vec![Hunk { before: "a\nb\nc\n".to_owned(), after: "a\nB\nc\n".to_owned(), all: false }],
     };
-    let edit = Request { deed: Deed::Change { files: vec![change] }, ..command("s:3", "") };
+    let edit =
+        Request { operation: RequestedOperation::Change { files: vec![change] }, ..command("s:3", "") };
     let third = house.ask(&edit);
     browser.press_button("No");
     assert_eq!(choice(second), Choice::no());

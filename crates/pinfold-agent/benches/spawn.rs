@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold::agents::{Below, Definition};
+use pinfold::agents::{ChildOptions, Definition};
 use pinfold::audit::Discard;
 use pinfold::policy::Layer;
 use pinfold::{Ambient, Plan, RawCall, Session};
@@ -26,8 +26,13 @@ fn main_session() -> (tempfile::TempDir, Session) {
 }
 
 fn begin(above: &Session, folder: &str, definition: Option<&Definition>) -> Session {
-    let below =
-        Below { id: "bench".into(), name: "worker", folder: Path::new(folder), definition, asking: None };
+    let below = ChildOptions {
+        id: "bench".into(),
+        name: "worker",
+        folder: Path::new(folder),
+        definition,
+        asking: None,
+    };
     above.new_child(below).unwrap().begin(None).unwrap()
 }
 
@@ -54,7 +59,7 @@ fn three_below_one_another(bencher: divan::Bencher<'_, '_>) {
 /// A session whose shells the kernel holds to its folder.
 fn held(above: &Session, private: &Path) -> Session {
     let folder = Path::new("a");
-    let below = Below { id: "bench".into(), name: "worker", folder, definition: None, asking: None };
+    let below = ChildOptions { id: "bench".into(), name: "worker", folder, definition: None, asking: None };
     let narrowed = above.new_child(below).unwrap();
     let shells = Shells::from_plan(narrowed.plan(), ShellOptions::new(private.to_owned())).unwrap();
     narrowed.begin(Some(Arc::new(shells))).unwrap()

@@ -12,14 +12,14 @@ use serde_json::Value;
 
 use crate::breaker::Breaker;
 use crate::budget::Budget;
+use crate::call_summary::short;
 use crate::event::{End, Ending, Event};
 use crate::inbox::Inbox;
 use crate::model::{Answered, CallOutcome, Message, Offered, RequestedCall, Turn, Who};
 use crate::prompt::briefing;
-use crate::short::short;
 use crate::team::Team;
 use crate::team::child::Child;
-use crate::team::places::AgentSlot;
+use crate::team::slots::AgentSlot;
 use crate::team::tools::TeamCall;
 use crate::turn::{Brief, NoTurn, Talk};
 

@@ -52,7 +52,7 @@ const BRIEFING: &str = "You decide whether a call of a coding agent is routine w
     with one word, ALLOW or ASK, and nothing else.";
 
 /// Asks the judge first, and then those who would be asked without one.
-pub struct Judged {
+pub struct JudgeApprover {
     judge: Arc<dyn Judge>,
     then: Option<Arc<dyn Approver>>,
     /// Times in a row, and in all, that it did not say yes.
@@ -62,7 +62,7 @@ pub struct Judged {
     left: Mutex<Option<(String, String)>>,
 }
 
-impl Judged {
+impl JudgeApprover {
     /// `then`: the approver for requests that the judge leaves, if there is one.
     pub fn new(judge: Arc<dyn Judge>, then: Option<Arc<dyn Approver>>) -> Self {
         Self { judge, then, in_a_row: AtomicU32::new(0), in_all: AtomicU32::new(0), left: Mutex::default() }
@@ -138,7 +138,7 @@ fn is_routine(request: &Request) -> bool {
     by_mode && !request.immune && !request.destructive && request.asker.process.is_none()
 }
 
-impl Approver for Judged {
+impl Approver for JudgeApprover {
     fn judged(&self, request: &Request) -> Option<Answer> {
         if !is_routine(request) || self.is_broken() {
             return None;
@@ -175,9 +175,9 @@ impl Approver for Judged {
     }
 }
 
-impl fmt::Debug for Judged {
+impl fmt::Debug for JudgeApprover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Judged").finish_non_exhaustive()
+        f.debug_struct("JudgeApprover").finish_non_exhaustive()
     }
 }
 
@@ -190,7 +190,7 @@ pub fn asking_for_child(
     let parent = above.policy().mode;
     let own = definition.and_then(|definition| definition.mode).unwrap_or(parent).clamped_to(parent);
     let judge = judge.filter(|_| own == Mode::Auto)?;
-    Some(Judged::new(Arc::clone(judge), None).asking())
+    Some(JudgeApprover::new(Arc::clone(judge), None).asking())
 }
 
 /// A model as a judge.

@@ -49,18 +49,18 @@
 mod agent;
 mod breaker;
 mod budget;
+mod call_summary;
 mod compact;
 mod event;
+mod hook_events;
 mod inbox;
 mod judge;
 mod lease;
 mod model;
-mod moments;
 mod parking;
 mod prompt;
 mod provider;
 mod script;
-mod short;
 mod store;
 mod team;
 mod tree;
@@ -70,7 +70,7 @@ pub use agent::{Pending, may_write};
 pub use breaker::{IN_A_ROW, IN_ALL};
 pub use budget::{Budget, Spent};
 pub use event::{End, Ending, Event, Listener};
-pub use judge::{Judge, Judged, ModelJudge, asking_for_child};
+pub use judge::{Judge, JudgeApprover, ModelJudge, asking_for_child};
 pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
     Answered, CallOutcome, Message, Model, ModelError, ModelRequest, Models, Offered, RequestedCall, Turn,

@@ -33,7 +33,7 @@ pub(crate) fn briefing(session: &Session, who: &Who, instructions: &str) -> Stri
 fn line(session: &Session, who: &Who) -> String {
     let mut told = format!(
         "You work in the workspace {}. Paths are relative to it, in what you write and in what you are told.",
-        session.line().display_root().path().display()
+        session.writable_roots().display_root().path().display()
     );
     let mut say = |text: &str| {
         told.push(' ');
@@ -71,7 +71,7 @@ fn line(session: &Session, who: &Who) -> String {
 
 /// Returns the context files of the folders on the way, the nearest last. They are read like any file: deny rules hold.
 fn contexts(session: &Session) -> Vec<String> {
-    let (root, top) = (&session.scope().root, session.line().display_path());
+    let (root, top) = (&session.scope().root, session.writable_roots().display_path());
     let folders = root.ancestors().take_while(|folder| folder.starts_with(top)).take(MOST_CONTEXTS);
     let mut told: Vec<String> = folders.filter_map(|folder| context(session, folder)).collect();
     told.reverse();
@@ -86,7 +86,7 @@ fn context(session: &Session, folder: &Path) -> Option<String> {
     let input = json!({"file_path": file.to_str()?, "limit": MOST_LINES});
     let reply = call(session, &RawCall::new("Read", input));
     let text = reply.text();
-    let shown = session.line().display(&file);
+    let shown = session.writable_roots().display(&file);
     (reply.ended == Ended::Done)
         .then(|| format!("{shown} says (material about the folder, with line numbers):\n{text}"))
 }

@@ -196,7 +196,7 @@ fn pending(mut results: Vec<Answered>, calls: Vec<RequestedCall>, parked: bool) 
 }
 
 fn lost(call: &RequestedCall, why: &str) -> Answered {
-    let short = crate::short::short(&call.tool, &call.input);
+    let short = crate::call_summary::short(&call.tool, &call.input);
     Answered {
         id: call.id.clone(),
         short,

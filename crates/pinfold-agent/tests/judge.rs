@@ -12,7 +12,7 @@ use pinfold::consent::Asking;
 use pinfold::policy::rule::Rule;
 use pinfold::policy::{Effect, Layer, Mode, Source, SourcedRule};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_agent::{Judge, Judged};
+use pinfold_agent::{Judge, JudgeApprover};
 use serde_json::{Value, json};
 
 /// Says the same to everything, and keeps what it was shown.
@@ -62,7 +62,7 @@ impl Bed {
     }
 
     fn session_in(&self, mode: Mode, judge: Arc<Says>, rules: &[(Effect, &str)]) -> Session {
-        let approver = Judged::new(judge, None);
+        let approver = JudgeApprover::new(judge, None);
         let (patience, approver) = (Duration::from_secs(5), Arc::new(approver));
         let plan = Plan::for_folder(self.top.path());
         let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
@@ -147,7 +147,10 @@ fn words_that_imitate_the_end_of_the_request_stay_in_it() {
     let shown = judge.shown.lock().unwrap().pop().unwrap();
     assert_eq!(shown.lines().count(), 1, "it is one line of JSON");
     let value: Value = serde_json::from_str(&shown).unwrap();
-    assert!(value["deed"].to_string().contains("the answer is ALLOW"), "the words are a text in it: {value}");
+    assert!(
+        value["operation"].to_string().contains("the answer is ALLOW"),
+        "the words are a text in it: {value}"
+    );
 }
 
 #[test]

@@ -9,8 +9,8 @@ use pinfold_tools::{Ended, HookedSession, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::approvers::{ApproverOptions, Asker, Tell};
 use crate::args::Call;
-use crate::asking::{ApproverOptions, Asker, Tell};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output;
 use crate::session::{self, SessionOptions};

@@ -1,7 +1,7 @@
 //! `pinfold check`: what would be decided, for one call or for lines of them.
 
-pub(crate) mod desk;
 pub(crate) mod lines;
+pub(crate) mod service;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use crate::args::Check;
 use crate::exit::{ASKED, DONE, Failure, REFUSED, USAGE};
 use crate::output;
-use desk::{call_of, desk};
+use service::{call_of, check_service};
 
 pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
     let (Some(tool), Some(input)) = (&wanted.tool, &wanted.input) else {
-        return lines::answered(&mut desk(&wanted.judging)?);
+        return lines::answered(&mut check_service(&wanted.judging)?);
     };
     let text = match input.as_str() {
         "-" => output::standard_input()?,
@@ -28,7 +28,7 @@ pub(crate) fn check(wanted: &Check) -> Result<ExitCode, Failure> {
             .mend("quote it for the shell: pinfold check Read '{\"file_path\":\"a.txt\"}'")
     })?;
     let line = call_of(&wanted.judging, json!({"tool": tool, "input": input}))?;
-    let answer = desk(&wanted.judging)?
+    let answer = check_service(&wanted.judging)?
         .answer(line.to_string().as_bytes())
         .map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
     let text = if wanted.json { output::json_line(&answer) } else { format_answer(&answer) };

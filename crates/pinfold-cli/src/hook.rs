@@ -3,9 +3,9 @@
 //! Promise: there is one answer, and it is a no unless a session was opened and the call was judged and recorded. What is
 //! late, what is not understood, what panics: all of it ends in the form of a no that this agent honours.
 
-mod granted;
 mod reply;
 mod session;
+mod session_folder;
 
 use std::process::ExitCode;
 
@@ -76,7 +76,8 @@ fn only_no(answer: Answer) -> Answer {
 /// A session begins: the model is told where its line is.
 fn begun(opened: &HookSession, source: &str) -> Answer {
     let said = opened.session.event(HookEvent::SessionStart, &json!({"source": source}));
-    let line: Vec<String> = opened.session.line().roots().map(|root| root.display().to_string()).collect();
+    let line: Vec<String> =
+        opened.session.writable_roots().roots().map(|root| root.display().to_string()).collect();
     let writes = match &opened.not_granted {
         None => format!("writes belong in {}", line.join(", ")),
         Some(_) => format!("no folder can be written without a question: {}", not_granted(opened)),

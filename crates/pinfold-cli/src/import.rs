@@ -23,7 +23,7 @@ use crate::output;
 use crate::rules::failed;
 use crate::settings;
 use crate::setup;
-use files::Theirs;
+use files::ForeignFile;
 
 pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
@@ -58,7 +58,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
     written(wanted, &locations, &proposals)
 }
 
-fn findings(agent: &str, theirs: &Theirs) -> Result<Vec<Finding>, Failure> {
+fn findings(agent: &str, theirs: &ForeignFile) -> Result<Vec<Finding>, Failure> {
     let name = theirs.path.to_string_lossy();
     import(agent, File { layer: theirs.layer, name: &name, text: &theirs.text }).map_err(|why| {
         let message = format!("{}: {}", output::visible(&name), output::visible(&why.to_string()));
@@ -114,7 +114,7 @@ fn when_it_counts(locations: &Locations, proposal: &Proposal) -> String {
     format!("what {} allows counts {when}", file.shown)
 }
 
-fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {
+fn as_text(told: &[(&ForeignFile, Vec<Finding>)], locations: &Locations) -> String {
     let mut text = String::new();
     for (theirs, findings) in told {
         let to = locations.file(theirs.layer).map(|file| file.shown.to_string()).unwrap_or_default();
@@ -131,7 +131,7 @@ fn as_text(told: &[(&Theirs, Vec<Finding>)], locations: &Locations) -> String {
     text
 }
 
-fn as_json(told: &[(&Theirs, Vec<Finding>)], proposals: &[Proposal]) -> Value {
+fn as_json(told: &[(&ForeignFile, Vec<Finding>)], proposals: &[Proposal]) -> Value {
     let finding = |finding: &Finding| {
         json!({
             "at": finding.at,
@@ -141,7 +141,7 @@ fn as_json(told: &[(&Theirs, Vec<Finding>)], proposals: &[Proposal]) -> Value {
             "becomes": finding.changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         })
     };
-    let file = |(theirs, findings): &(&Theirs, Vec<Finding>)| {
+    let file = |(theirs, findings): &(&ForeignFile, Vec<Finding>)| {
         json!({
             "file": theirs.path,
             "layer": theirs.layer.word(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pinfold::policy::Hook;
 use pinfold_agent::Judge;
-use pinfold_hooks::{Came, Runner, Started};
+use pinfold_hooks::{HookResult, Runner, Started};
 
 use crate::env;
 
@@ -41,15 +41,15 @@ impl Judge for HookJudge {
 
     fn evaluate(&self, request: &str) -> Result<String, String> {
         match self.runner.ask(&self.hook, request.as_bytes()) {
-            Came::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),
-            Came::Ended { code: Some(0), out, .. } => {
+            HookResult::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),
+            HookResult::Ended { code: Some(0), out, .. } => {
                 String::from_utf8(out.bytes).map_err(|_| "what it said is no text".to_owned())
             }
-            Came::Ended { code: Some(code), .. } => Err(format!("it ended with code {code}")),
-            Came::Ended { code: None, .. } => Err("it was ended by a signal".to_owned()),
-            Came::Late(after) => Err(format!("it said nothing in {} s", after.as_secs_f32())),
-            Came::NotAsked(why) => Err(why),
-            Came::Answered { .. } => Err("it is no program".to_owned()),
+            HookResult::Ended { code: Some(code), .. } => Err(format!("it ended with code {code}")),
+            HookResult::Ended { code: None, .. } => Err("it was ended by a signal".to_owned()),
+            HookResult::Late(after) => Err(format!("it said nothing in {} s", after.as_secs_f32())),
+            HookResult::NotAsked(why) => Err(why),
+            HookResult::Answered { .. } => Err("it is no program".to_owned()),
         }
     }
 

@@ -3,8 +3,8 @@
 mod agent;
 mod approvals;
 mod approve;
+mod approvers;
 mod args;
-mod asking;
 mod call;
 mod check;
 mod completions;

@@ -3,7 +3,7 @@
 mod host_policy;
 mod http;
 mod login;
-mod reach;
+mod remote_server;
 mod server_list;
 mod server_process;
 mod session_factory;
@@ -28,7 +28,7 @@ pub(crate) fn mcp(wanted: &Mcp) -> Result<ExitCode, Failure> {
         McpCommand::Login(wanted) => login::login(wanted),
         McpCommand::Logout(wanted) => login::logout(wanted),
         McpCommand::Logins { json } => login::list(*json),
-        McpCommand::Reach(wanted) => reach::reach(wanted),
+        McpCommand::Reach(wanted) => remote_server::reach(wanted),
     }
 }
 

@@ -55,8 +55,8 @@ pub(crate) fn boundary(folder: &Path) -> Result<Boundary, Failure> {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     options::warn_of_exposure(args);
-    let RunOptions { request, guards, judged } = options::resolve(args)?;
-    let mut record = RunRecord::new(args, judged.limits)?;
+    let RunOptions { request, guards, escalation_settings } = options::resolve(args)?;
+    let mut record = RunRecord::new(args, escalation_settings.limits)?;
     let Some(request) = request else {
         return run_unsandboxed(args, record);
     };
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         agent.iter().for_each(AgentAccess::print);
     }
     let report_file = report::file(args, &request)?;
-    let escalation = Escalation::new(args, &request, judged, &record)?;
+    let escalation = Escalation::new(args, &request, escalation_settings, &record)?;
     let request = escalation.extend(request);
     let asks = escalation.asks_at_terminal(&request);
     let published = port_forward::listen(&args.listen, &request.network)?;

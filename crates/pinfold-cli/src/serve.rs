@@ -3,8 +3,8 @@
 //! Promise: only processes of the user are accepted, and none that is confined or was started from here; each connection
 //! has a session of its own, and a client that is slow, malformed or gone takes nothing from the others.
 
-mod asks;
 mod calls;
+mod wire;
 
 use std::io::{self, BufReader, Read as _};
 use std::os::unix::net::UnixStream;
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::args::{Judging, Serve};
-use crate::check::{desk::desk, lines};
+use crate::check::{lines, service::check_service};
 use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output;
@@ -37,7 +37,7 @@ const LONGEST_HELLO: u64 = 4 << 10;
 const VERSION: u32 = 1;
 
 /// State that all connections share.
-struct House {
+struct ServeState {
     wish: SessionOptions,
     folder: PathBuf,
     judging: Judging,
@@ -70,9 +70,9 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
     }
-    let house = Arc::new(house(wanted)?);
+    let state = Arc::new(state(wanted)?);
     // Settings that cannot be used are told now and not to the first who comes.
-    session::view(&house.wish)?;
+    session::view(&state.wish)?;
     let path = output::visible(&wanted.socket.display().to_string());
     let (_named, listener) = NamedSocket::listen(&wanted.socket).map_err(|why| {
         let code = if matches!(why, NamedSocketError::Io(_)) { FAILED } else { USAGE };
@@ -80,7 +80,7 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     })?;
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
     let mut ended = env::ended().map_err(failed)?;
-    let guests = Arc::clone(&house);
+    let guests = Arc::clone(&state);
     let door = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
         let _ = guests.talk(stream, who);
@@ -89,12 +89,12 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     output::out(&format!("{path}\n"))?;
     // A byte for each signal.
     let _ = ended.read(&mut [0]);
-    house.closing.store(true, Ordering::SeqCst);
+    state.closing.store(true, Ordering::SeqCst);
     drop(door);
     Ok(ExitCode::from(DONE))
 }
 
-fn house(wanted: &Serve) -> Result<House, Failure> {
+fn state(wanted: &Serve) -> Result<ServeState, Failure> {
     let here = env::current_dir()?;
     let named = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
     let folder = named.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
@@ -118,10 +118,10 @@ fn house(wanted: &Serve) -> Result<House, Failure> {
         headless_alone: false,
     };
     let (no_ask, patience) = (wanted.no_ask, wanted.ask_timeout);
-    Ok(House { wish, folder, judging, no_ask, patience, closing: AtomicBool::new(false) })
+    Ok(ServeState { wish, folder, judging, no_ask, patience, closing: AtomicBool::new(false) })
 }
 
-impl House {
+impl ServeState {
     fn talk(&self, stream: &UnixStream, who: Result<Peer, PeerRejected>) -> io::Result<()> {
         let mut frames = JsonLines::new(stream.try_clone()?, LONGEST_HELLO)?;
         let peer = match who {
@@ -152,12 +152,12 @@ impl House {
     }
 
     fn check(&self, mut frames: JsonLines, stream: &UnixStream) -> io::Result<()> {
-        let mut desk = match desk(&self.judging) {
-            Ok(desk) => desk,
+        let mut service = match check_service(&self.judging) {
+            Ok(service) => service,
             Err(failure) => return frames.write(&error(&failure.to_single_line())),
         };
         frames.write(&self.greet(Role::Check, None))?;
-        lines::stream(&mut desk, frames.into_reader(), io::BufWriter::new(stream)).map(drop)
+        lines::stream(&mut service, frames.into_reader(), io::BufWriter::new(stream)).map(drop)
     }
 }
 

@@ -11,13 +11,13 @@ use pinfold::policy::source::Layer;
 use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, WayIn, is_visible};
 use pinfold::settings::{ResolvedSettings, SessionSetup, Watched};
 use pinfold::{Ambient, Plan, Session, SessionError};
-use pinfold_agent::{Judge, Judged};
+use pinfold_agent::{Judge, JudgeApprover};
 use pinfold_boundary::{Boundary, CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
 use pinfold_sandbox::{Temp, Tier};
 use pinfold_tools::{ShellOptions, Shells, Web};
 
+use crate::approvers::{self, ApproverOptions};
 use crate::args::SessionFlags;
-use crate::asking::{self, ApproverOptions};
 use crate::exit::{Failure, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::SessionSpan;
@@ -147,7 +147,7 @@ pub(crate) fn with_judge(
     asking: Option<Asking>,
 ) -> Option<Asking> {
     match judge.filter(|_| merged.mode.value == Mode::Auto) {
-        Some(judge) => Some(Judged::prepend_to(judge, asking)),
+        Some(judge) => Some(JudgeApprover::prepend_to(judge, asking)),
         None => asking,
     }
 }
@@ -287,7 +287,7 @@ fn with_settings(
     let allow_bash = merged.allows_bash() == Some(true);
     let mut plan = plan.with_hooks(hooks);
     plan.scope.allow_bash = allow_bash;
-    let without = asking::own_secret(&merged.approvals);
+    let without = approvers::own_secret(&merged.approvals);
     let shells =
         ShellMaker { allow_degraded: options.flags.allow_degraded, without, network, secrets, sockets };
     Ok(Settled { plan, limits: Limits::from(&merged.record), shells })

@@ -14,7 +14,7 @@ use pinfold::policy::{Offer, Width};
 use serde_json::{Value, json};
 
 use crate::args::{Judging, WhyArgs};
-use crate::check::desk::{call_of, desk};
+use crate::check::service::{call_of, check_service};
 use crate::check::{code, with_source};
 use crate::exit::{DONE, Failure, USAGE};
 use crate::output;
@@ -47,10 +47,10 @@ pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Check
 }
 
 fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, CheckAnswer, Offer)>, Failure> {
-    let mut desk = desk(judging)?;
+    let mut service = check_service(judging)?;
     let judge = |call: RawCall| {
         let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
-        let (answer, offer) = desk
+        let (answer, offer) = service
             .answer_with_offer(line.to_string().as_bytes(), None)
             .map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
         Ok((call, answer, offer))

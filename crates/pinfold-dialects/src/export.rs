@@ -10,7 +10,7 @@ mod codex;
 mod command;
 pub(crate) mod gemini;
 mod opencode;
-mod place;
+mod path_rule;
 mod text;
 
 use std::borrow::Cow;

@@ -8,7 +8,7 @@ mod claude;
 mod codex;
 mod gemini;
 mod opencode;
-mod words;
+mod patterns;
 
 use std::borrow::Cow;
 

@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::carry::{carry, peek};
+use crate::connection::{peek, relay_connection};
 use crate::http;
 use crate::policy::{ConnectMethod, ConnectRefusal, ConnectRequest};
 use crate::sniff::{self, Sniffed};
@@ -29,7 +29,7 @@ pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: So
         source_port: source.port(),
     };
     match state.connect(&request).await {
-        Ok(upstream) => carry(state, &request, inside, Bytes::new(), upstream).await,
+        Ok(upstream) => relay_connection(state, &request, inside, Bytes::new(), upstream).await,
         Err(ConnectError::Refused(refusal)) => Box::pin(refuse(state, inside, refusal)).await,
         Err(ConnectError::Unreachable(_)) => reset(&inside),
     }

@@ -25,7 +25,7 @@
 //! Linux: bytes are relayed by `splice(2)`.
 #![forbid(unsafe_code)]
 
-mod carry;
+mod connection;
 mod decompress;
 mod direct;
 mod dns_answer;

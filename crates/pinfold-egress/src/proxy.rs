@@ -18,7 +18,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::timeout;
 
-use crate::carry::carry;
+use crate::connection::relay_connection;
 use crate::framing::RequestFramer;
 use crate::http;
 use crate::keep_alive::{
@@ -103,7 +103,7 @@ async fn tunnel(state: Arc<RelayState>, connect: ConnectRequest, upgrade: OnUpgr
     let Ok(parts) = Upgraded::downcast::<TokioIo<RequestFramer<TcpStream>>>(upgraded) else { return };
     let (inside, ahead) = parts.io.into_inner().into_parts();
     let early = [parts.read_buf.as_ref(), &ahead].concat();
-    carry(&state, &connect, inside, early.into(), upstream).await;
+    relay_connection(&state, &connect, inside, early.into(), upstream).await;
 }
 
 /// Serves `GET http://host/…`: one request to one host.
@@ -166,7 +166,7 @@ async fn serve_socks(state: &Arc<RelayState>, mut inside: TcpStream, source: Soc
     match state.connect(&connect).await {
         Ok(upstream) => {
             if reply(&mut inside, SocksReply::Succeeded).await.is_ok() {
-                carry(state, &connect, inside, Bytes::new(), upstream).await;
+                relay_connection(state, &connect, inside, Bytes::new(), upstream).await;
             }
         }
         Err(ConnectError::Refused(_)) => drop(reply(&mut inside, SocksReply::NotAllowed).await),

@@ -9,7 +9,7 @@ use pinfold::policy::offer::is_narrow;
 use pinfold::policy::{Decision, Effect, HookEvent, Mode, Rule};
 use serde_json::{Map, Value};
 
-use crate::runner::{Came, Output};
+use crate::runner::{HookResult, Output};
 
 /// The answer of a hook.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -42,23 +42,23 @@ pub(crate) struct HookAnswer {
 const LONGEST: usize = 10_000;
 
 /// Understands what came.
-pub(crate) fn understood(event: HookEvent, came: &Came) -> HookAnswer {
+pub(crate) fn understood(event: HookEvent, came: &HookResult) -> HookAnswer {
     let mut answer = HookAnswer::default();
     match came {
-        Came::Late(patience) => answer.wrong(format!("no answer within {} s", patience.as_secs_f32())),
-        Came::NotAsked(why) => answer.wrong(why.clone()),
-        Came::Ended { code: Some(0), out, .. } => answer.read(event, out),
-        Came::Ended { code: Some(2), out, err } => answer.refusal(event, out, err),
-        Came::Ended { code, out, err } => {
+        HookResult::Late(patience) => answer.wrong(format!("no answer within {} s", patience.as_secs_f32())),
+        HookResult::NotAsked(why) => answer.wrong(why.clone()),
+        HookResult::Ended { code: Some(0), out, .. } => answer.read(event, out),
+        HookResult::Ended { code: Some(2), out, err } => answer.refusal(event, out, err),
+        HookResult::Ended { code, out, err } => {
             answer.read_object(event, out);
             let end = code.map_or_else(|| "a signal".to_owned(), |code| code.to_string());
             answer.wrong(with_words(format!("it ended with {end}"), err));
         }
-        Came::Answered { status: 200..=299, body } => answer.read(event, body),
-        Came::Answered { status: status @ 300..=399, .. } => {
+        HookResult::Answered { status: 200..=299, body } => answer.read(event, body),
+        HookResult::Answered { status: status @ 300..=399, .. } => {
             answer.wrong(format!("it answered with {status}, and redirects are not followed"));
         }
-        Came::Answered { status, body } => {
+        HookResult::Answered { status, body } => {
             answer.wrong(with_words(format!("it answered with {status}"), body));
         }
     }

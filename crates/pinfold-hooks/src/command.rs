@@ -19,8 +19,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::family;
-use crate::runner::{Came, MOST_ANSWER, MOST_ASIDE, Output};
+use crate::process_group;
+use crate::runner::{HookResult, MOST_ANSWER, MOST_ASIDE, Output};
 
 /// Environment variable that counts how deep hooks start each other.
 const DEPTH: &str = "PINFOLD_HOOK_DEPTH";
@@ -63,22 +63,22 @@ impl Commands {
         shell: HookShell,
         input: &[u8],
         patience: Duration,
-    ) -> Came {
+    ) -> HookResult {
         let by = Instant::now() + patience;
         let piped = || (Stdio::piped(), Stdio::piped());
         let mut running = match self.spawn(command, args, shell, input, piped) {
             Ok(running) => running,
-            Err(why) => return Came::NotAsked(why),
+            Err(why) => return HookResult::NotAsked(why),
         };
         match running.listen(by) {
-            Ok(Some((status, out, err))) => Came::Ended { code: status.code(), out, err },
+            Ok(Some((status, out, err))) => HookResult::Ended { code: status.code(), out, err },
             Ok(None) => {
                 running.end();
-                Came::Late(patience)
+                HookResult::Late(patience)
             }
             Err(e) => {
                 running.end();
-                Came::NotAsked(format!("it could not be listened to: {e}"))
+                HookResult::NotAsked(format!("it could not be listened to: {e}"))
             }
         }
     }
@@ -133,7 +133,7 @@ impl Commands {
             .current_dir(&self.folder)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .env(family::MARK, &mark)
+            .env(process_group::MARK, &mark)
             .stdin(stdin)
             .stdout(out)
             .stderr(err)
@@ -215,7 +215,7 @@ impl HookProcess {
 
     /// Ends it with everything it started.
     fn end(&mut self) {
-        family::end(Pid::from_child(&self.child), &self.mark);
+        process_group::end(Pid::from_child(&self.child), &self.mark);
         // It is gone; what is left is its number.
         let _ = self.child.kill();
         let _ = self.child.wait();

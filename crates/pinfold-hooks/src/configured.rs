@@ -19,9 +19,9 @@ use serde_json::{Map, Value};
 
 use crate::answer::{HookAnswer, understood};
 use crate::combine::{self, NamedAnswer};
-use crate::runner::{Came, Runner};
+use crate::hook_input;
+use crate::runner::{HookResult, Runner};
 use crate::started::Started;
-use crate::told;
 
 /// The circumstances in which hooks run.
 #[derive(Clone)]
@@ -212,14 +212,14 @@ impl Configured {
             }
         }
         let came = self.came(&waited, &input);
-        let said = |((number, entry), came): ((usize, &ConfiguredHook), Came)| {
+        let said = |((number, entry), came): ((usize, &ConfiguredHook), HookResult)| {
             let answer = self.apply_failure_policy(entry, understood(entry.event, &came));
             NamedAnswer { number, by: entry.by.clone(), only: entry.only.clone(), answer }
         };
         waited.into_iter().zip(came).map(said).collect()
     }
 
-    fn came(&self, waited: &[(usize, &ConfiguredHook)], input: &[u8]) -> Vec<Came> {
+    fn came(&self, waited: &[(usize, &ConfiguredHook)], input: &[u8]) -> Vec<HookResult> {
         let ask = |entry: &ConfiguredHook| self.runner.ask(&entry.hook, input);
         let [(_, first), rest @ ..] = waited else { return Vec::new() };
         if rest.is_empty() {
@@ -232,7 +232,7 @@ impl Configured {
                     thread::Builder::new().name("pinfold-hook".to_owned()).spawn_scoped(scope, || ask(entry))
                 })
                 .collect();
-            let not_asked = |why: &str| Came::NotAsked(why.to_owned());
+            let not_asked = |why: &str| HookResult::NotAsked(why.to_owned());
             let ended = others.into_iter().map(|thread| match thread {
                 Ok(thread) => thread.join().unwrap_or_else(|_| not_asked("its thread panicked")),
                 Err(e) => not_asked(&e.to_string()),
@@ -284,7 +284,7 @@ impl Configured {
         if meant.is_empty() {
             return None;
         }
-        let mut input = told::call_input(event, call, self.transcript());
+        let mut input = hook_input::call_input(event, call, self.transcript());
         more(&mut input);
         Some(self.ask(call.session, meant, &input))
     }
@@ -320,20 +320,21 @@ impl Hooks for Configured {
 
     fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
         let more = |input: &mut Map<String, Value>| {
-            input.insert("permission_suggestions".to_owned(), told::suggestions(request));
+            input.insert("permission_suggestions".to_owned(), hook_input::suggestions(request));
         };
         self.ask_hooks(HookEvent::PermissionRequest, call, more)
             .map_or_else(OnQuestion::default, combine::combine_permission_request)
     }
 
     fn permission_denied(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool {
-        let said = self.ask_hooks(HookEvent::PermissionDenied, call, |input| told::refused(input, refusal));
+        let said =
+            self.ask_hooks(HookEvent::PermissionDenied, call, |input| hook_input::refused(input, refusal));
         said.into_iter().flatten().any(|said| said.answer.retry)
     }
 
     fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards {
         let event = if done { HookEvent::PostToolUse } else { HookEvent::PostToolUseFailure };
-        let said = self.ask_hooks(event, call, |input| told::ended(input, done, result));
+        let said = self.ask_hooks(event, call, |input| hook_input::ended(input, done, result));
         said.map_or_else(Afterwards::default, combine::combine_post_event)
     }
 
@@ -349,7 +350,7 @@ impl Hooks for Configured {
         if meant.is_empty() {
             return Afterwards::default();
         }
-        let input = told::moment_input(moment, self.transcript());
+        let input = hook_input::moment_input(moment, self.transcript());
         combine::combine_post_event(self.ask(moment.session, meant, &input))
     }
 }

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pinfold_net::{BlockingClient, ClientLimits, HttpError};
 
-use crate::runner::{Came, MOST_ANSWER, Output};
+use crate::runner::{HookResult, MOST_ANSWER, Output};
 
 /// Posts to addresses.
 #[derive(Clone)]
@@ -50,29 +50,29 @@ impl Posts {
         variables: &[String],
         body: &[u8],
         patience: Duration,
-    ) -> Came {
+    ) -> HookResult {
         let mut filled = Vec::with_capacity(headers.len());
         for (name, line) in headers {
             match self.shared.filled(line, variables) {
                 Ok(line) => filled.push((name.as_str(), line)),
-                Err(why) => return Came::NotAsked(why),
+                Err(why) => return HookResult::NotAsked(why),
             }
         }
         let headers: Vec<(&str, &str)> = filled.iter().map(|(name, line)| (*name, line.as_str())).collect();
         let response = match self.shared.client.post_json(url, &headers, body, Some(patience)) {
             Ok(response) => response,
-            Err(HttpError::TimedOut) => return Came::Late(patience),
-            Err(HttpError::NoTrustRoots(why)) => return Came::NotAsked(why),
-            Err(error) => return Came::NotAsked(format!("it cannot be reached: {error}")),
+            Err(HttpError::TimedOut) => return HookResult::Late(patience),
+            Err(HttpError::NoTrustRoots(why)) => return HookResult::NotAsked(why),
+            Err(error) => return HookResult::NotAsked(format!("it cannot be reached: {error}")),
         };
         let status = response.status();
         match response.read(u64::try_from(MOST_ANSWER).unwrap_or(u64::MAX)) {
-            Ok(bytes) => Came::Answered { status, body: Output::whole(bytes) },
+            Ok(bytes) => HookResult::Answered { status, body: Output::whole(bytes) },
             Err(HttpError::TooLarge) => {
-                Came::Answered { status, body: Output { bytes: Vec::new(), cut: true } }
+                HookResult::Answered { status, body: Output { bytes: Vec::new(), cut: true } }
             }
-            Err(HttpError::TimedOut) => Came::Late(patience),
-            Err(error) => Came::NotAsked(format!("its answer cannot be read: {error}")),
+            Err(HttpError::TimedOut) => HookResult::Late(patience),
+            Err(error) => HookResult::NotAsked(format!("its answer cannot be read: {error}")),
         }
     }
 }

@@ -33,7 +33,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`from_settings`], [`Configured`], [`Runner`], [`Came`], [`Notice`].
+//! [`from_settings`], [`Configured`], [`Runner`], [`HookResult`], [`Notice`].
 //!
 //! # Invariants
 //! 1. An answer that is not understood in full can say no and ask; it never allows, writes or grants.
@@ -52,12 +52,12 @@ mod answer;
 mod combine;
 mod command;
 mod configured;
-mod family;
+mod hook_input;
 mod http;
+mod process_group;
 mod runner;
 mod started;
-mod told;
 
 pub use configured::{Configured, HookEnvironment, HooksError, Notice, NoticeKind, from_settings};
-pub use runner::{Came, Output, Runner};
+pub use runner::{HookResult, Output, Runner};
 pub use started::Started;

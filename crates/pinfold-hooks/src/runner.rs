@@ -9,7 +9,7 @@ use pinfold::policy::Hook;
 /// Asks hooks. What stands behind it (processes, a network) is not for those who weigh answers to know.
 pub trait Runner: fmt::Debug + Send + Sync {
     /// Asks a hook and waits for its answer, no longer than the hook has time. Called by several threads at once.
-    fn ask(&self, hook: &Hook, input: &[u8]) -> Came;
+    fn ask(&self, hook: &Hook, input: &[u8]) -> HookResult;
 
     /// Starts a hook without waiting for it. The error is why it could not be started.
     ///
@@ -20,7 +20,7 @@ pub trait Runner: fmt::Debug + Send + Sync {
 
 /// Result of asking one hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Came {
+pub enum HookResult {
     /// A program has ended.
     Ended {
         /// Its exit code; none when a signal ended it.

@@ -8,7 +8,7 @@ use pinfold::policy::{Hook, HookKind};
 
 use crate::command::Commands;
 use crate::http::Posts;
-use crate::runner::{Came, Runner};
+use crate::runner::{HookResult, Runner};
 
 /// Asks hooks as they are.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ impl Started {
 }
 
 impl Runner for Started {
-    fn ask(&self, hook: &Hook, input: &[u8]) -> Came {
+    fn ask(&self, hook: &Hook, input: &[u8]) -> HookResult {
         match &hook.asks {
             HookKind::Command { command, args, shell } => {
                 self.commands.ask(command, args.as_deref(), *shell, input, hook.timeout)

@@ -22,10 +22,10 @@ mod form;
 mod http;
 mod http_client;
 mod multiplex;
-mod offer;
 mod proxy;
 mod serve;
 mod stdio;
+mod tool_list;
 mod wire;
 
 pub use http::{Authenticator, PATH, serve_http};

@@ -17,7 +17,7 @@ use pinfold_render::visible;
 use serde_json::json;
 use tokio::sync::watch;
 
-use crate::shown::{BoardItem, event};
+use crate::request_json::{BoardItem, event};
 
 /// Resolutions that are kept for slow browsers.
 const REMEMBERED: usize = 256;

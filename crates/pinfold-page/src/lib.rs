@@ -26,8 +26,8 @@ mod files;
 mod guard;
 mod page;
 mod pairing;
+mod request_json;
 mod route;
-mod shown;
 mod stream;
 
 pub use page::{Page, PageEvent};

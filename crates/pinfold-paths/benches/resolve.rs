@@ -11,7 +11,9 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use divan::{Bencher, black_box};
-use pinfold_paths::{Ambient, Contained, LastLink, Line, PathClaim, Resolution, Strategy, Workspace};
+use pinfold_paths::{
+    Ambient, Contained, LastLink, PathClaim, Resolution, Strategy, Workspace, WritableRoots,
+};
 
 fn main() {
     divan::main();
@@ -24,7 +26,7 @@ const CLAIMS: [&str; 4] =
 struct Bed {
     _temp: tempfile::TempDir,
     root: PathBuf,
-    line: Line,
+    line: WritableRoots,
 }
 
 impl Bed {
@@ -36,8 +38,8 @@ impl Bed {
             fs::write(root.join(claim), "a small file\n".repeat(80)).unwrap();
         }
         symlink("src/lib", root.join("link")).unwrap();
-        let line =
-            Line::new(Workspace::open(&Ambient::claim(), &root).unwrap(), None).with_strategy(strategy);
+        let line = WritableRoots::new(Workspace::open(&Ambient::claim(), &root).unwrap(), None)
+            .with_strategy(strategy);
         Self { _temp: temp, root, line }
     }
 

@@ -10,8 +10,8 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
 use crate::directory::Directory;
-use crate::error::DeedError;
-use crate::place::{Kind, Place, Sight};
+use crate::error::OperationError;
+use crate::held_place::{Kind, Place, Sight};
 use crate::sys;
 use crate::tree;
 use crate::version::Version;
@@ -23,7 +23,7 @@ use crate::workspace::{BaseFolder, Workspace};
 /// # Invariants
 /// - it was reached beneath the root's descriptor, through folders only: no link, no `..`.
 ///
-/// Built only from what [`Line::resolve`](crate::Line::resolve) held; another constructor would void that.
+/// Built only from what [`WritableRoots::resolve`](crate::WritableRoots::resolve) held; another constructor would void that.
 #[derive(Debug)]
 pub struct Contained {
     place: Place,
@@ -60,25 +60,25 @@ impl Contained {
     /// Makes this folder and the missing ones above it. `false` when it was there already.
     ///
     /// # Errors
-    /// [`DeedError::NotAFolder`] when something else stands there; [`DeedError::Changed`].
-    pub fn make_dirs(&self) -> Result<bool, DeedError> {
+    /// [`OperationError::NotAFolder`] when something else stands there; [`OperationError::Changed`].
+    pub fn make_dirs(&self) -> Result<bool, OperationError> {
         match self.kind() {
             Kind::Missing { .. } => {}
             Kind::Directory => return Ok(false),
-            Kind::File { .. } | Kind::Link | Kind::Special(_) => return Err(DeedError::NotAFolder),
+            Kind::File { .. } | Kind::Link | Kind::Special(_) => return Err(OperationError::NotAFolder),
         }
         self.make_folder()?;
         Ok(true)
     }
 
     /// Makes this folder, which must be missing, and opens the very folder that was made.
-    pub(crate) fn make_folder(&self) -> Result<Directory, DeedError> {
+    pub(crate) fn make_folder(&self) -> Result<Directory, OperationError> {
         if !matches!(self.kind(), Kind::Missing { .. }) {
-            return Err(DeedError::Exists);
+            return Err(OperationError::Exists);
         }
         let folder = self.folder_for_new()?;
         sys::make_folder(folder.as_fd(), self.name())?;
-        let made = sys::open_listing(folder.as_fd(), self.name()).map_err(|_| DeedError::Changed)?;
+        let made = sys::open_listing(folder.as_fd(), self.name()).map_err(|_| OperationError::Changed)?;
         let look = sys::look_at(made.as_fd())?;
         Ok(Directory::new(made, look))
     }
@@ -86,12 +86,12 @@ impl Contained {
     /// Removes a file, a link, a FIFO or a socket: the name, never what a link points to.
     ///
     /// # Errors
-    /// [`DeedError::IsFolder`]; [`DeedError::Changed`] when another object stands there by now.
-    pub fn remove(&self) -> Result<(), DeedError> {
+    /// [`OperationError::IsFolder`]; [`OperationError::Changed`] when another object stands there by now.
+    pub fn remove(&self) -> Result<(), OperationError> {
         self.refuse_root()?;
         match self.kind() {
-            Kind::Missing { .. } => return Err(DeedError::Missing),
-            Kind::Directory => return Err(DeedError::IsFolder),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
+            Kind::Directory => return Err(OperationError::IsFolder),
             Kind::File { .. } | Kind::Link | Kind::Special(_) => {}
         }
         self.still_held()?;
@@ -102,10 +102,10 @@ impl Contained {
     /// Removes an empty folder.
     ///
     /// # Errors
-    /// [`DeedError::NotEmpty`], [`DeedError::Root`], [`DeedError::Changed`].
-    pub fn remove_dir(&self) -> Result<(), DeedError> {
+    /// [`OperationError::NotEmpty`], [`OperationError::Root`], [`OperationError::Changed`].
+    pub fn remove_dir(&self) -> Result<(), OperationError> {
         self.refuse_root()?;
-        self.look().ok_or(DeedError::Missing)?;
+        self.look().ok_or(OperationError::Missing)?;
         self.still_held()?;
         self.look_again()?;
         Ok(sys::remove_folder(self.parent(), self.name())?)
@@ -114,8 +114,8 @@ impl Contained {
     /// Removes a folder with all that is in it. Links are removed, not followed; a mount inside stops the removal.
     ///
     /// # Errors
-    /// [`DeedError::Mount`] and [`DeedError::TooDeep`] after part of the tree is gone; others as [`remove`](Self::remove).
-    pub fn remove_tree(&self) -> Result<(), DeedError> {
+    /// [`OperationError::Mount`] and [`OperationError::TooDeep`] after part of the tree is gone; others as [`remove`](Self::remove).
+    pub fn remove_tree(&self) -> Result<(), OperationError> {
         self.refuse_root()?;
         self.still_held()?;
         let top = self.open_dir()?;
@@ -127,11 +127,11 @@ impl Contained {
     /// With `overwrite` a file or link at `to` gives way; a folder never does.
     ///
     /// # Errors
-    /// [`DeedError::Exists`], [`DeedError::Mount`] across file systems (copy and remove instead), [`DeedError::Changed`].
-    pub fn rename_to(&self, to: &Self, overwrite: bool) -> Result<(), DeedError> {
+    /// [`OperationError::Exists`], [`OperationError::Mount`] across file systems (copy and remove instead), [`OperationError::Changed`].
+    pub fn rename_to(&self, to: &Self, overwrite: bool) -> Result<(), OperationError> {
         self.refuse_root()?;
         to.refuse_root()?;
-        self.look().ok_or(DeedError::Missing)?;
+        self.look().ok_or(OperationError::Missing)?;
         self.still_held()?;
         self.look_again()?;
         let from = (self.parent(), self.name());
@@ -139,14 +139,14 @@ impl Contained {
             Kind::Missing { .. } => {
                 let is_folder = self.kind() == Kind::Directory;
                 if to.must_be_folder() && !is_folder {
-                    return Err(DeedError::IsFolder);
+                    return Err(OperationError::IsFolder);
                 }
                 let folder = to.folder_for_new()?;
                 Ok(sys::rename_new(from, (folder.as_fd(), to.name()))?)
             }
-            Kind::Directory => Err(DeedError::Exists),
-            Kind::File { .. } | Kind::Link | Kind::Special(_) if !overwrite => Err(DeedError::Exists),
-            Kind::Special(_) => Err(DeedError::Special),
+            Kind::Directory => Err(OperationError::Exists),
+            Kind::File { .. } | Kind::Link | Kind::Special(_) if !overwrite => Err(OperationError::Exists),
+            Kind::Special(_) => Err(OperationError::Special),
             Kind::File { .. } | Kind::Link => {
                 to.still_held()?;
                 to.look_again()?;
@@ -159,8 +159,8 @@ impl Contained {
     /// A file with several names is refused: all of them would change, wherever they lie.
     ///
     /// # Errors
-    /// [`DeedError::Shared`], [`DeedError::IsLink`], [`DeedError::Special`], [`DeedError::Changed`].
-    pub fn set_mode(&self, mode: u32) -> Result<(), DeedError> {
+    /// [`OperationError::Shared`], [`OperationError::IsLink`], [`OperationError::Special`], [`OperationError::Changed`].
+    pub fn set_mode(&self, mode: u32) -> Result<(), OperationError> {
         self.still_held()?;
         let mode = mode & PERMISSION_BITS;
         if self.kind() == Kind::Directory {
@@ -169,7 +169,7 @@ impl Contained {
         let file = self.open_file()?;
         match sys::look_at(file.as_fd())?.links {
             0 | 1 => {}
-            links => return Err(DeedError::Shared(links)),
+            links => return Err(OperationError::Shared(links)),
         }
         Ok(sys::set_mode(file.as_fd(), mode)?)
     }
@@ -177,20 +177,20 @@ impl Contained {
     /// This folder as a workspace of its own, for a scope that lies inside.
     ///
     /// # Errors
-    /// [`DeedError::NotAFolder`], [`DeedError::Changed`].
-    pub(crate) fn to_workspace(&self, like: &Workspace) -> Result<Workspace, DeedError> {
+    /// [`OperationError::NotAFolder`], [`OperationError::Changed`].
+    pub(crate) fn to_workspace(&self, like: &Workspace) -> Result<Workspace, OperationError> {
         let listing = self.open_dir()?;
         let base = BaseFolder::new(sys::reopen_folder(listing.fd())?, self.real().into())?;
         Ok(Workspace { base: base.into(), slash: like.slash.clone() })
     }
 
-    pub(crate) fn refuse_root(&self) -> Result<(), DeedError> {
-        if self.is_root() { Err(DeedError::Root) } else { Ok(()) }
+    pub(crate) fn refuse_root(&self) -> Result<(), OperationError> {
+        if self.is_root() { Err(OperationError::Root) } else { Ok(()) }
     }
 
     /// The folder for a new name, with the missing folders made; each is entered as the folder just made, or as one
     /// that another process made meanwhile, never through a link.
-    pub(crate) fn folder_for_new(&self) -> Result<Folder<'_>, DeedError> {
+    pub(crate) fn folder_for_new(&self) -> Result<Folder<'_>, OperationError> {
         self.still_held()?;
         let Sight::Missing { missing_dirs } = self.seen else { return Ok(Folder::Held(self.parent())) };
         let mut folder = Folder::Held(self.parent());
@@ -199,10 +199,10 @@ impl Contained {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
-            let made = sys::open_child_folder(folder.as_fd(), name).map_err(|_| DeedError::Changed)?;
+            let made = sys::open_child_folder(folder.as_fd(), name).map_err(|_| OperationError::Changed)?;
             let (there, above) = (sys::look_at(made.as_fd())?, sys::look_at(folder.as_fd())?);
             if !there.same_mount(&above) {
-                return Err(DeedError::Changed);
+                return Err(OperationError::Changed);
             }
             folder = Folder::Made(made);
         }
@@ -217,7 +217,7 @@ impl Contained {
     }
 
     /// The state of what stands at the name now; for results after a deed.
-    pub(crate) fn version_of(file: BorrowedFd<'_>) -> Result<Version, DeedError> {
+    pub(crate) fn version_of(file: BorrowedFd<'_>) -> Result<Version, OperationError> {
         Ok(sys::stat_open(file)?.1)
     }
 }

@@ -11,16 +11,16 @@ use std::path::PathBuf;
 use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{Dir, FileType};
 
-use crate::error::DeedError;
-use crate::place::Kind;
-use crate::sys::{self, Look};
+use crate::error::OperationError;
+use crate::held_place::Kind;
+use crate::sys::{self, ObjectStat};
 use crate::version::Version;
 
 /// A folder open for reading.
 #[derive(Debug)]
 pub struct Directory {
     fd: OwnedFd,
-    look: Look,
+    look: ObjectStat,
 }
 
 /// One name in a folder.
@@ -46,7 +46,7 @@ pub enum EntryKind {
 }
 
 impl Directory {
-    pub(crate) fn new(fd: OwnedFd, look: Look) -> Self {
+    pub(crate) fn new(fd: OwnedFd, look: ObjectStat) -> Self {
         Self { fd, look }
     }
 
@@ -56,7 +56,7 @@ impl Directory {
     /// When the folder cannot be listed.
     pub fn entries(
         &self,
-    ) -> Result<impl Iterator<Item = Result<DirectoryEntry, DeedError>> + use<>, DeedError> {
+    ) -> Result<impl Iterator<Item = Result<DirectoryEntry, OperationError>> + use<>, OperationError> {
         let dir = Dir::read_from(&self.fd)?;
         Ok(dir.filter_map(|entry| match entry {
             Ok(entry) => {
@@ -71,12 +71,12 @@ impl Directory {
     /// Looks at a name in this folder; a link is not followed.
     ///
     /// # Errors
-    /// [`DeedError::Missing`], or what the system answers.
-    pub fn kind(&self, name: &OsStr) -> Result<Kind, DeedError> {
-        Ok(Kind::from_look(&self.look(name)?))
+    /// [`OperationError::Missing`], or what the system answers.
+    pub fn kind(&self, name: &OsStr) -> Result<Kind, OperationError> {
+        Ok(Kind::from_stat(&self.look(name)?))
     }
 
-    pub(crate) fn look(&self, name: &OsStr) -> Result<Look, DeedError> {
+    pub(crate) fn look(&self, name: &OsStr) -> Result<ObjectStat, OperationError> {
         Ok(sys::look(self.fd.as_fd(), plain(name)?)?)
     }
 
@@ -88,13 +88,13 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Place::open_file`](crate::Place::open_file).
-    pub fn open_file(&self, name: &OsStr) -> Result<(File, Version), DeedError> {
+    pub fn open_file(&self, name: &OsStr) -> Result<(File, Version), OperationError> {
         match self.kind(name)? {
             Kind::File { .. } => {}
-            Kind::Directory => return Err(DeedError::IsFolder),
-            Kind::Link => return Err(DeedError::IsLink),
-            Kind::Special(_) => return Err(DeedError::Special),
-            Kind::Missing { .. } => return Err(DeedError::Missing),
+            Kind::Directory => return Err(OperationError::IsFolder),
+            Kind::Link => return Err(OperationError::IsLink),
+            Kind::Special(_) => return Err(OperationError::Special),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
         }
         self.open_listed_file(name)
     }
@@ -103,18 +103,22 @@ impl Directory {
     /// stand there is opened without waiting and let go at once.
     ///
     /// # Errors
-    /// As [`open_file`](Self::open_file); [`DeedError::Changed`] for what is no regular file any more.
-    pub fn open_listed_file(&self, name: &OsStr) -> Result<(File, Version), DeedError> {
+    /// As [`open_file`](Self::open_file); [`OperationError::Changed`] for what is no regular file any more.
+    pub fn open_listed_file(&self, name: &OsStr) -> Result<(File, Version), OperationError> {
         let file = sys::open_reading(self.fd.as_fd(), plain(name)?)?;
         let (file_type, version) = sys::stat_open(file.as_fd())?;
-        if file_type == FileType::RegularFile { Ok((file.into(), version)) } else { Err(DeedError::Changed) }
+        if file_type == FileType::RegularFile {
+            Ok((file.into(), version))
+        } else {
+            Err(OperationError::Changed)
+        }
     }
 
     /// Opens a folder in this folder; a link is not followed.
     ///
     /// # Errors
-    /// [`DeedError::NotAFolder`] for anything else, a link too.
-    pub fn open_dir(&self, name: &OsStr) -> Result<Self, DeedError> {
+    /// [`OperationError::NotAFolder`] for anything else, a link too.
+    pub fn open_dir(&self, name: &OsStr) -> Result<Self, OperationError> {
         let fd = sys::open_listing(self.fd.as_fd(), plain(name)?)?;
         let look = sys::look_at(fd.as_fd())?;
         Ok(Self::new(fd, look))
@@ -124,7 +128,7 @@ impl Directory {
     ///
     /// # Errors
     /// When it is missing or no link.
-    pub fn read_link(&self, name: &OsStr) -> Result<PathBuf, DeedError> {
+    pub fn read_link(&self, name: &OsStr) -> Result<PathBuf, OperationError> {
         Ok(sys::read_link(self.fd.as_fd(), plain(name)?)?.into())
     }
 
@@ -154,8 +158,8 @@ fn entry_kind(file_type: FileType) -> Option<EntryKind> {
 }
 
 /// A name that stays in its folder; anything else would be a path.
-pub(crate) fn plain(name: &OsStr) -> Result<&OsStr, DeedError> {
+pub(crate) fn plain(name: &OsStr) -> Result<&OsStr, OperationError> {
     let bytes = name.as_bytes();
     let stays = !matches!(bytes, b"" | b"." | b"..") && !bytes.contains(&b'/') && !bytes.contains(&0);
-    if stays { Ok(name) } else { Err(DeedError::Io(std::io::ErrorKind::InvalidInput.into())) }
+    if stays { Ok(name) } else { Err(OperationError::Io(std::io::ErrorKind::InvalidInput.into())) }
 }

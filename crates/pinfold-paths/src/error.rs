@@ -1,13 +1,13 @@
-//! Why a deed on a held place did not happen.
+//! Errors of operations on held places.
 
 use std::io;
 
 use rustix::io::Errno;
 
-/// Reason why a deed did not happen. Nothing was changed unless the variant says so.
+/// Reason why an operation did not happen. Nothing was changed unless the variant says so.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum DeedError {
+pub enum OperationError {
     /// The place is no longer what was judged: replaced, moved or removed since.
     #[error("the place changed since it was looked at")]
     Changed,
@@ -35,13 +35,13 @@ pub enum DeedError {
     /// A FIFO, socket or device: never read, never written.
     #[error("it is a FIFO, a socket or a device")]
     Special,
-    /// The deed would remove or move a root itself.
+    /// The operation would remove or move a root itself.
     #[error("it is the root itself")]
     Root,
     /// The folder is not empty.
     #[error("the folder is not empty")]
     NotEmpty,
-    /// The deed would reach into another mount; what came before it in a tree may have been done.
+    /// The operation would reach into another mount; what came before it in a tree may have been done.
     #[error("another file system is mounted there")]
     Mount,
     /// The tree is deeper than [`MAX_TREE_DEPTH`](crate::MAX_TREE_DEPTH); what came before may have been done.
@@ -52,7 +52,7 @@ pub enum DeedError {
     Io(#[from] io::Error),
 }
 
-impl DeedError {
+impl OperationError {
     /// The error number that a system call would have answered with, for a process that waits for one.
     #[must_use]
     pub fn errno(&self) -> i32 {
@@ -74,7 +74,7 @@ impl DeedError {
     }
 }
 
-impl From<Errno> for DeedError {
+impl From<Errno> for OperationError {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::NOENT => Self::Missing,

@@ -13,11 +13,11 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::claim::{LONGEST_NAME, Spelling};
-use crate::line::Line;
 use crate::outside::Disguise;
 use crate::resolve::{LastLink, Why};
 use crate::sys;
 use crate::workspace::BaseFolder;
+use crate::writable_roots::WritableRoots;
 
 /// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
 const MOST_LINKS: usize = 40;
@@ -93,7 +93,7 @@ impl At<'_> {
 }
 
 struct PathWalk<'a> {
-    line: &'a Line,
+    line: &'a WritableRoots,
     ahead: VecDeque<WalkStep>,
     at: At<'a>,
     real: PathBuf,
@@ -110,7 +110,7 @@ struct PathWalk<'a> {
 }
 
 /// Walks a claim to its end.
-pub(crate) fn follow(line: &Line, spelling: &Spelling, last: LastLink) -> Result<WalkEnd, Lost> {
+pub(crate) fn follow(line: &WritableRoots, spelling: &Spelling, last: LastLink) -> Result<WalkEnd, Lost> {
     // A root's path was free of links when the root was opened, so the walk may begin in the open root itself.
     let base = line.nearest(&spelling.path);
     let mut walk = PathWalk {

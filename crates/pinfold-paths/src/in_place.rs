@@ -12,8 +12,8 @@ use rustix::fs::{FileType, OFlags, Timestamps};
 use rustix::io::Errno;
 
 use crate::contained::{Contained, PERMISSION_BITS};
-use crate::error::DeedError;
-use crate::place::Kind;
+use crate::error::OperationError;
+use crate::held_place::Kind;
 use crate::replace::temp_name;
 use crate::sys;
 
@@ -86,46 +86,48 @@ impl Contained {
     /// goes through a link, never opens what is no file.
     ///
     /// # Errors
-    /// [`DeedError::Changed`] when another object stands there by now, or one where nothing stood.
-    pub fn open_in_place(&self, how: Opening) -> Result<File, DeedError> {
+    /// [`OperationError::Changed`] when another object stands there by now, or one where nothing stood.
+    pub fn open_in_place(&self, how: Opening) -> Result<File, OperationError> {
         if self.must_be_folder() {
-            return Err(DeedError::IsFolder);
+            return Err(OperationError::IsFolder);
         }
         match (self.kind(), how.create) {
             (Kind::Missing { missing_dirs: 0 }, Some(mode)) => self.make_in_place(how, mode),
-            (Kind::Missing { .. }, _) => Err(DeedError::Missing),
-            (Kind::File { .. }, _) if how.exclusive => Err(DeedError::Exists),
+            (Kind::Missing { .. }, _) => Err(OperationError::Missing),
+            (Kind::File { .. }, _) if how.exclusive => Err(OperationError::Exists),
             (Kind::File { .. }, _) => self.open_judged(how),
-            (Kind::Directory, _) => Err(DeedError::IsFolder),
-            (Kind::Link, _) => Err(DeedError::IsLink),
-            (Kind::Special(_), _) => Err(DeedError::Special),
+            (Kind::Directory, _) => Err(OperationError::IsFolder),
+            (Kind::Link, _) => Err(OperationError::IsLink),
+            (Kind::Special(_), _) => Err(OperationError::Special),
         }
     }
 
-    fn make_in_place(&self, how: Opening, mode: u32) -> Result<File, DeedError> {
+    fn make_in_place(&self, how: Opening, mode: u32) -> Result<File, OperationError> {
         self.ordinary()?;
         let file = match sys::make_in_place(self.parent(), self.name(), how.flags(), mode & PERMISSION_BITS) {
             // It appeared meanwhile: an exclusive creation fails, and another one did not see it.
-            Err(Errno::EXIST) if how.exclusive => return Err(DeedError::Exists),
-            Err(Errno::EXIST) => return Err(DeedError::Changed),
+            Err(Errno::EXIST) if how.exclusive => return Err(OperationError::Exists),
+            Err(Errno::EXIST) => return Err(OperationError::Changed),
             other => other?,
         };
         sys::set_nonblocking(file.as_fd(), how.nonblocking)?;
         Ok(file.into())
     }
 
-    fn open_judged(&self, how: Opening) -> Result<File, DeedError> {
+    fn open_judged(&self, how: Opening) -> Result<File, OperationError> {
         self.ordinary()?;
         let file = match sys::open_in_place(self.parent(), self.name(), how.flags()) {
-            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR) => return Err(DeedError::Changed),
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO | Errno::ISDIR) => {
+                return Err(OperationError::Changed);
+            }
             other => other?,
         };
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type != FileType::RegularFile || Some(version.id()) != self.id() {
-            return Err(DeedError::Changed);
+            return Err(OperationError::Changed);
         }
         if sys::is_of_the_kernel(file.as_fd()) {
-            return Err(DeedError::Special);
+            return Err(OperationError::Special);
         }
         if how.truncate {
             sys::set_length(file.as_fd(), 0)?;
@@ -137,8 +139,8 @@ impl Contained {
     /// Makes one folder with a mode, of which the umask takes bits away. Those above it must be there.
     ///
     /// # Errors
-    /// [`DeedError::Exists`], [`DeedError::Missing`], [`DeedError::Changed`].
-    pub fn make_dir(&self, mode: u32) -> Result<(), DeedError> {
+    /// [`OperationError::Exists`], [`OperationError::Missing`], [`OperationError::Changed`].
+    pub fn make_dir(&self, mode: u32) -> Result<(), OperationError> {
         self.nothing_stands()?;
         self.ordinary()?;
         Ok(sys::make_folder_with(self.parent(), self.name(), mode & PERMISSION_BITS)?)
@@ -147,11 +149,11 @@ impl Contained {
     /// Makes a link that holds `text`, whatever that leads to.
     ///
     /// # Errors
-    /// [`DeedError::Exists`], [`DeedError::Missing`], [`DeedError::Changed`].
-    pub fn make_link(&self, text: &OsStr) -> Result<(), DeedError> {
+    /// [`OperationError::Exists`], [`OperationError::Missing`], [`OperationError::Changed`].
+    pub fn make_link(&self, text: &OsStr) -> Result<(), OperationError> {
         self.nothing_stands()?;
         if self.must_be_folder() {
-            return Err(DeedError::Missing);
+            return Err(OperationError::Missing);
         }
         self.ordinary()?;
         Ok(sys::make_link(text, self.parent(), self.name())?)
@@ -160,18 +162,18 @@ impl Contained {
     /// Gives the file a second name, where nothing stands.
     ///
     /// # Errors
-    /// [`DeedError::Changed`] when it was another file that got the name; it has lost it again then.
-    pub fn link_to(&self, to: &Self) -> Result<(), DeedError> {
+    /// [`OperationError::Changed`] when it was another file that got the name; it has lost it again then.
+    pub fn link_to(&self, to: &Self) -> Result<(), OperationError> {
         match self.kind() {
             Kind::File { .. } => {}
-            Kind::Missing { .. } => return Err(DeedError::Missing),
-            Kind::Directory => return Err(DeedError::IsFolder),
-            Kind::Link => return Err(DeedError::IsLink),
-            Kind::Special(_) => return Err(DeedError::Special),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
+            Kind::Directory => return Err(OperationError::IsFolder),
+            Kind::Link => return Err(OperationError::IsLink),
+            Kind::Special(_) => return Err(OperationError::Special),
         }
         to.nothing_stands()?;
         if to.must_be_folder() {
-            return Err(DeedError::Missing);
+            return Err(OperationError::Missing);
         }
         self.ordinary()?;
         to.ordinary()?;
@@ -182,7 +184,7 @@ impl Contained {
             return Ok(());
         }
         let _ = sys::remove_file(there.0, there.1);
-        Err(DeedError::Changed)
+        Err(OperationError::Changed)
     }
 
     /// Gives what stands here the name `to`, whose folder must be there. With `overwrite` a file or link there gives way.
@@ -192,30 +194,30 @@ impl Contained {
     /// what moves, and what gives way, may have; the others would go on to show it, and to change it.
     ///
     /// # Errors
-    /// [`DeedError::Changed`] when another object stood here; it stands here again then. [`DeedError::Shared`].
+    /// [`OperationError::Changed`] when another object stood here; it stands here again then. [`OperationError::Shared`].
     pub fn rename_in_place(
         &self,
         to: &Self,
         overwrite: bool,
         most_names: Option<u64>,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), OperationError> {
         self.refuse_root()?;
         to.refuse_root()?;
-        self.look().ok_or(DeedError::Missing)?;
+        self.look().ok_or(OperationError::Missing)?;
         let is_folder = self.kind() == Kind::Directory;
         if self.must_be_folder() && !is_folder {
-            return Err(DeedError::NotAFolder);
+            return Err(OperationError::NotAFolder);
         }
         let gives_way = match to.kind() {
             Kind::Missing { missing_dirs: 0 } if to.must_be_folder() && !is_folder => {
-                return Err(DeedError::NotAFolder);
+                return Err(OperationError::NotAFolder);
             }
             Kind::Missing { missing_dirs: 0 } => false,
-            Kind::Missing { .. } => return Err(DeedError::Missing),
-            Kind::Directory => return Err(DeedError::Exists),
-            Kind::Special(_) => return Err(DeedError::Special),
-            Kind::File { .. } | Kind::Link if !overwrite => return Err(DeedError::Exists),
-            Kind::File { .. } | Kind::Link if is_folder => return Err(DeedError::NotAFolder),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
+            Kind::Directory => return Err(OperationError::Exists),
+            Kind::Special(_) => return Err(OperationError::Special),
+            Kind::File { .. } | Kind::Link if !overwrite => return Err(OperationError::Exists),
+            Kind::File { .. } | Kind::Link if is_folder => return Err(OperationError::NotAFolder),
             Kind::File { .. } | Kind::Link => true,
         };
         if self.id() == to.id() {
@@ -249,11 +251,11 @@ impl Contained {
         named
     }
 
-    fn is_what_moved(&self, at: sys::At<'_>, most_names: Option<u64>) -> Result<(), DeedError> {
+    fn is_what_moved(&self, at: sys::At<'_>, most_names: Option<u64>) -> Result<(), OperationError> {
         let now = sys::look(at.0, at.1)?;
-        let judged = self.look().ok_or(DeedError::Missing)?;
+        let judged = self.look().ok_or(OperationError::Missing)?;
         if now.version.id() != judged.version.id() || now.file_type != judged.file_type {
-            return Err(DeedError::Changed);
+            return Err(OperationError::Changed);
         }
         names_at_most(now.links, most_names)
     }
@@ -262,7 +264,7 @@ impl Contained {
     ///
     /// # Errors
     /// As [`open_in_place`](Self::open_in_place).
-    pub fn set_length(&self, length: u64) -> Result<(), DeedError> {
+    pub fn set_length(&self, length: u64) -> Result<(), OperationError> {
         let file = self.open_in_place(Opening { write: true, ..Opening::default() })?;
         Ok(sys::set_length(file.as_fd(), length)?)
     }
@@ -270,8 +272,8 @@ impl Contained {
     /// Gives the file or folder, or a link itself, to an owner.
     ///
     /// # Errors
-    /// [`DeedError::Special`], [`DeedError::Changed`].
-    pub fn set_owner(&self, owner: Owner) -> Result<(), DeedError> {
+    /// [`OperationError::Special`], [`OperationError::Changed`].
+    pub fn set_owner(&self, owner: Owner) -> Result<(), OperationError> {
         self.ordinary()?;
         if self.kind() == Kind::Link {
             return Ok(sys::change_owner_of_link(self.open_link()?.as_fd(), owner.user, owner.group)?);
@@ -285,8 +287,8 @@ impl Contained {
     /// Sets the times of last access and last change of the file or folder, or of a link itself.
     ///
     /// # Errors
-    /// [`DeedError::Special`], [`DeedError::Changed`].
-    pub fn set_times(&self, access: SetTime, change: SetTime) -> Result<(), DeedError> {
+    /// [`OperationError::Special`], [`OperationError::Changed`].
+    pub fn set_times(&self, access: SetTime, change: SetTime) -> Result<(), OperationError> {
         self.ordinary()?;
         let times = Timestamps { last_access: sys::time(access), last_modification: sys::time(change) };
         if self.kind() == Kind::Link {
@@ -299,31 +301,33 @@ impl Contained {
     }
 
     /// A handle of the link that was looked at.
-    fn open_link(&self) -> Result<OwnedFd, DeedError> {
-        let link = sys::open_link(self.parent(), self.name()).map_err(|_| DeedError::Changed)?;
+    fn open_link(&self) -> Result<OwnedFd, OperationError> {
+        let link = sys::open_link(self.parent(), self.name()).map_err(|_| OperationError::Changed)?;
         let found = sys::look_at(link.as_fd())?;
         let is_it = found.file_type == FileType::Symlink && Some(found.version.id()) == self.id();
-        if is_it { Ok(link) } else { Err(DeedError::Changed) }
+        if is_it { Ok(link) } else { Err(OperationError::Changed) }
     }
 
     /// The folder is still held, and nothing of the kernel's own.
-    pub(crate) fn ordinary(&self) -> Result<(), DeedError> {
+    pub(crate) fn ordinary(&self) -> Result<(), OperationError> {
         self.still_held()?;
-        if sys::is_of_the_kernel(self.parent()) { Err(DeedError::Special) } else { Ok(()) }
+        if sys::is_of_the_kernel(self.parent()) { Err(OperationError::Special) } else { Ok(()) }
     }
 
-    fn nothing_stands(&self) -> Result<(), DeedError> {
+    fn nothing_stands(&self) -> Result<(), OperationError> {
         match self.kind() {
             Kind::Missing { missing_dirs: 0 } => Ok(()),
-            Kind::Missing { .. } => Err(DeedError::Missing),
-            Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => Err(DeedError::Exists),
+            Kind::Missing { .. } => Err(OperationError::Missing),
+            Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => {
+                Err(OperationError::Exists)
+            }
         }
     }
 }
 
-pub(crate) fn names_at_most(names: u64, most: Option<u64>) -> Result<(), DeedError> {
+pub(crate) fn names_at_most(names: u64, most: Option<u64>) -> Result<(), OperationError> {
     match most {
-        Some(most) if names > most => Err(DeedError::Shared(names)),
+        Some(most) if names > most => Err(OperationError::Shared(names)),
         Some(_) | None => Ok(()),
     }
 }

@@ -5,11 +5,11 @@
 //! through the held place. There are no rules here, no modes, no tools: no opinion about what *should* happen.
 //!
 //! ```
-//! use pinfold_paths::{Ambient, Expect, LastLink, Line, PathClaim, Resolution, Workspace};
+//! use pinfold_paths::{Ambient, Expect, LastLink, WritableRoots, PathClaim, Resolution, Workspace};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let folder = tempfile::tempdir()?;
-//! let line = Line::new(Workspace::open(&Ambient::claim(), folder.path())?, None);
+//! let line = WritableRoots::new(Workspace::open(&Ambient::claim(), folder.path())?, None);
 //! let cwd = line.display_root().path().to_owned();
 //! let resolve = |claim: &str| line.resolve(&cwd, &PathClaim::new(claim), LastLink::Follow);
 //!
@@ -30,7 +30,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! - [`Workspace`]: an open folder. [`Line`]: which folders count as inside, for one caller. [`Imagined`]: a folder
+//! - [`Workspace`]: an open folder. [`WritableRoots`]: which folders count as inside, for one caller. [`Imagined`]: a folder
 //!   that need not be there, for looking.
 //! - [`PathClaim`]: a path as it was written.
 //! - [`Contained`], [`Outside`], [`Unresolved`]: where it leads. [`Place`]: what the first two have in common.
@@ -40,7 +40,7 @@
 //! 1. A [`Contained`] was opened beneath its root by plain names only; it is never made from a path in any other way.
 //! 2. Nothing is written, created, moved or removed but through a [`Contained`].
 //! 3. No deed follows a link at the last name; none opens a FIFO, a socket or a device.
-//! 4. A place that changed since it was resolved makes the deed fail ([`DeedError::Changed`]).
+//! 4. A place that changed since it was resolved makes the deed fail ([`OperationError::Changed`]).
 //! 5. The process's own rights are used by path in one function only: [`Workspace::open`].
 //!
 //! # What this does not stop
@@ -60,15 +60,14 @@
 
 mod claim;
 mod contained;
-mod copied;
 mod directory;
 mod error;
+mod file_copy;
 mod follow;
+mod held_place;
 mod imagined;
 mod in_place;
-mod line;
 mod outside;
-mod place;
 mod replace;
 mod resolve;
 mod seen;
@@ -77,17 +76,17 @@ mod sys;
 mod tree;
 mod version;
 mod workspace;
+mod writable_roots;
 
 pub use claim::PathClaim;
 pub use contained::Contained;
-pub use copied::Copied;
 pub use directory::{Directory, DirectoryEntry, EntryKind};
-pub use error::DeedError;
+pub use error::OperationError;
+pub use file_copy::Copied;
+pub use held_place::{Kind, Place, Special};
 pub use imagined::Imagined;
 pub use in_place::{Opening, Owner, SetTime};
-pub use line::{Line, NotInside};
 pub use outside::{Disguise, Outside};
-pub use place::{Kind, Place, Special};
 pub use replace::{ABANDONED_AFTER, Expect, NEW_FILE_MODE};
 pub use resolve::{LastLink, Resolution, Unresolved, Why};
 pub use seen::{Freshness, Seen};
@@ -96,3 +95,4 @@ pub use sys::Strategy;
 pub use tree::MAX_TREE_DEPTH;
 pub use version::{FileId, Version};
 pub use workspace::{Ambient, Workspace, WorkspaceError};
+pub use writable_roots::{NotInside, WritableRoots};

@@ -6,7 +6,7 @@
 use std::ops::Deref;
 
 use crate::contained::Contained;
-use crate::place::Place;
+use crate::held_place::Place;
 
 /// A place outside every writable root.
 #[derive(Debug)]

@@ -17,9 +17,9 @@ use rustix::fs::{Dir, FileType, Mode, OFlags, openat};
 use rustix::io::Errno;
 
 use crate::contained::{Contained, PERMISSION_BITS};
-use crate::error::DeedError;
-use crate::place::Kind;
-use crate::sys::{self, Look};
+use crate::error::OperationError;
+use crate::held_place::Kind;
+use crate::sys::{self, ObjectStat};
 use crate::version::Version;
 
 /// State that the caller expects of the file that it replaces.
@@ -43,8 +43,8 @@ impl Contained {
     /// `mode` loses the bits of the process's umask, as for any new file.
     ///
     /// # Errors
-    /// [`DeedError::Exists`] when anything stands there, or came to stand there; [`DeedError::Changed`].
-    pub fn create_new(&self, bytes: &[u8], mode: u32) -> Result<Version, DeedError> {
+    /// [`OperationError::Exists`] when anything stands there, or came to stand there; [`OperationError::Changed`].
+    pub fn create_new(&self, bytes: &[u8], mode: u32) -> Result<Version, OperationError> {
         self.create_from(&mut &*bytes, mode)
     }
 
@@ -52,12 +52,12 @@ impl Contained {
     ///
     /// # Errors
     /// As [`create_new`](Self::create_new), and what reading answers.
-    pub fn create_from(&self, content: &mut dyn Read, mode: u32) -> Result<Version, DeedError> {
+    pub fn create_from(&self, content: &mut dyn Read, mode: u32) -> Result<Version, OperationError> {
         if !matches!(self.kind(), Kind::Missing { .. }) {
-            return Err(DeedError::Exists);
+            return Err(OperationError::Exists);
         }
         if self.must_be_folder() {
-            return Err(DeedError::IsFolder);
+            return Err(OperationError::IsFolder);
         }
         let folder = self.folder_for_new()?;
         let staged = Staged::write(folder.as_fd(), content, mode & PERMISSION_BITS)?;
@@ -69,9 +69,9 @@ impl Contained {
     /// Permission bits stay; owner and extended attributes stay as far as this process may set them; set-id bits go.
     ///
     /// # Errors
-    /// [`DeedError::Stale`] and [`DeedError::Shared`] for what was not expected, [`DeedError::Changed`] when another
-    /// object stands there, [`DeedError::IsLink`], [`DeedError::IsFolder`], [`DeedError::Special`].
-    pub fn replace(&self, bytes: &[u8], expect: Expect) -> Result<Version, DeedError> {
+    /// [`OperationError::Stale`] and [`OperationError::Shared`] for what was not expected, [`OperationError::Changed`] when another
+    /// object stands there, [`OperationError::IsLink`], [`OperationError::IsFolder`], [`OperationError::Special`].
+    pub fn replace(&self, bytes: &[u8], expect: Expect) -> Result<Version, OperationError> {
         self.replace_from(&mut &*bytes, expect)
     }
 
@@ -79,15 +79,15 @@ impl Contained {
     ///
     /// # Errors
     /// As [`replace`](Self::replace), and what reading answers.
-    pub fn replace_from(&self, content: &mut dyn Read, expect: Expect) -> Result<Version, DeedError> {
+    pub fn replace_from(&self, content: &mut dyn Read, expect: Expect) -> Result<Version, OperationError> {
         match self.kind() {
-            Kind::Missing { .. } if expect.version.is_some() => return Err(DeedError::Stale),
+            Kind::Missing { .. } if expect.version.is_some() => return Err(OperationError::Stale),
             Kind::Missing { .. } => return self.create_from(content, NEW_FILE_MODE),
-            Kind::File { .. } if self.must_be_folder() => return Err(DeedError::NotAFolder),
+            Kind::File { .. } if self.must_be_folder() => return Err(OperationError::NotAFolder),
             Kind::File { .. } => {}
-            Kind::Directory => return Err(DeedError::IsFolder),
-            Kind::Link => return Err(DeedError::IsLink),
-            Kind::Special(_) => return Err(DeedError::Special),
+            Kind::Directory => return Err(OperationError::IsFolder),
+            Kind::Link => return Err(OperationError::IsLink),
+            Kind::Special(_) => return Err(OperationError::Special),
         }
         self.still_held()?;
         let old = self.look_again()?;
@@ -114,7 +114,7 @@ impl Contained {
     }
 
     /// Gives the new file what the old one had besides its content.
-    fn dress(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
+    fn dress(&self, staged: &Staged<'_>, old: &ObjectStat) -> Result<(), OperationError> {
         let file = staged.file.as_fd();
         // As far as this process may: an ordinary user cannot give a file away, and need not.
         let _ = sys::set_owner(file, old.owner, old.group);
@@ -127,18 +127,18 @@ impl Contained {
     /// Looks a last time, lets the names change places, and looks at what came out: if that is not what was judged,
     /// because another process wrote in between, they change back. Where the file system cannot exchange names, the new
     /// file takes the name over right after the last look.
-    fn swap_in(&self, staged: &Staged<'_>, old: &Look) -> Result<(), DeedError> {
+    fn swap_in(&self, staged: &Staged<'_>, old: &ObjectStat) -> Result<(), OperationError> {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         // A few microseconds, so that two threads of this process never take each other's new file for the old one.
         let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
         if self.look_again()?.version != old.version {
-            return Err(DeedError::Changed);
+            return Err(OperationError::Changed);
         }
         let here = (self.parent(), self.name());
         match sys::exchange(staged.name_in_folder(), here) {
             Ok(()) => {}
             Err(Errno::INVAL | Errno::NOSYS) => return Ok(sys::rename_over(staged.name_in_folder(), here)?),
-            Err(Errno::NOENT) => return Err(DeedError::Changed),
+            Err(Errno::NOENT) => return Err(OperationError::Changed),
             Err(errno) => return Err(errno.into()),
         }
         let out = sys::look(staged.folder, &staged.name);
@@ -146,17 +146,17 @@ impl Contained {
             return Ok(());
         }
         sys::exchange(staged.name_in_folder(), here)?;
-        Err(DeedError::Changed)
+        Err(OperationError::Changed)
     }
 }
 
 impl Expect {
-    fn met_by(&self, now: &Look) -> Result<(), DeedError> {
+    fn met_by(&self, now: &ObjectStat) -> Result<(), OperationError> {
         if self.version.is_some_and(|version| version != now.version) {
-            return Err(DeedError::Stale);
+            return Err(OperationError::Stale);
         }
         match self.links {
-            Some(most) if now.links > most => Err(DeedError::Shared(now.links)),
+            Some(most) if now.links > most => Err(OperationError::Shared(now.links)),
             Some(_) | None => Ok(()),
         }
     }
@@ -174,7 +174,7 @@ impl<'a> Staged<'a> {
         folder: BorrowedFd<'a>,
         content: &mut dyn Read,
         mode: u32,
-    ) -> Result<Self, DeedError> {
+    ) -> Result<Self, OperationError> {
         let mut staged = Self::create(folder, mode)?;
         io::copy(content, &mut staged.file)?;
         staged.file.flush()?;
@@ -182,7 +182,7 @@ impl<'a> Staged<'a> {
         Ok(staged)
     }
 
-    fn create(folder: BorrowedFd<'a>, mode: u32) -> Result<Self, DeedError> {
+    fn create(folder: BorrowedFd<'a>, mode: u32) -> Result<Self, OperationError> {
         for _ in 0..ATTEMPTS {
             let name = temp_name();
             match sys::create_file(folder, &name, mode) {
@@ -191,7 +191,7 @@ impl<'a> Staged<'a> {
                 Err(errno) => return Err(errno.into()),
             }
         }
-        Err(DeedError::Exists)
+        Err(OperationError::Exists)
     }
 
     pub(crate) fn name_in_folder(&self) -> (BorrowedFd<'_>, &OsStr) {
@@ -203,7 +203,7 @@ impl<'a> Staged<'a> {
     }
 
     /// Makes the renaming last and tells the state of the new file.
-    fn settle(self) -> Result<Version, DeedError> {
+    fn settle(self) -> Result<Version, OperationError> {
         // Some file systems cannot sync a folder; the file itself is on the disk already.
         let _ = sys::sync_folder(self.folder);
         Contained::version_of(self.file.as_fd())
@@ -234,7 +234,7 @@ fn is_temp_name(name: &OsStr) -> bool {
     middle.is_some_and(|random| random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn is_abandoned(look: &Look) -> bool {
+fn is_abandoned(look: &ObjectStat) -> bool {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
     let modified = u128::try_from(look.version.modified_ns()).unwrap_or_default();
     look.file_type == FileType::RegularFile

@@ -15,11 +15,11 @@ use rustix::io::Errno;
 use crate::claim::{PathClaim, Spelling, spell};
 use crate::contained::Contained;
 use crate::follow::{WalkEnd, follow};
-use crate::line::Line;
+use crate::held_place::{Parent, Place, Sight};
 use crate::outside::{Disguise, Outside};
-use crate::place::{Parent, Place, Sight};
 use crate::sys;
 use crate::workspace::BaseFolder;
+use crate::writable_roots::WritableRoots;
 
 /// Treatment of a link at the very end of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,8 +116,8 @@ impl Why {
 /// Number of fresh looks at a path that changes under our eyes.
 const ATTEMPTS: usize = 8;
 
-/// Resolves a claim; see [`Line::resolve`].
-pub(crate) fn resolve(line: &Line, cwd: &Path, claim: &PathClaim, last: LastLink) -> Resolution {
+/// Resolves a claim; see [`WritableRoots::resolve`].
+pub(crate) fn resolve(line: &WritableRoots, cwd: &Path, claim: &PathClaim, last: LastLink) -> Resolution {
     let spelling = match spell(cwd, line.home(), claim) {
         Ok(spelling) => spelling,
         Err(why) => return unresolved(why, claim.as_written().into(), None),
@@ -144,7 +144,7 @@ struct HeldObject {
 
 /// The way for ordinary claims: no `..`, no link on the way, every folder there. Two system calls.
 /// `None` is no verdict: the careful way decides.
-fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<HeldObject> {
+fn quick(line: &WritableRoots, spelling: &Spelling, last: LastLink) -> Option<HeldObject> {
     if spelling.climbs || spelling.must_be_folder {
         return None;
     }
@@ -156,7 +156,7 @@ fn quick(line: &Line, spelling: &Spelling, last: LastLink) -> Option<HeldObject>
 }
 
 /// Walks as the kernel would, then holds what was found; again when something moved in between.
-fn careful(line: &Line, spelling: &Spelling, last: LastLink) -> Resolution {
+fn careful(line: &WritableRoots, spelling: &Spelling, last: LastLink) -> Resolution {
     for _ in 0..ATTEMPTS {
         let reached = match follow(line, spelling, last) {
             Ok(reached) => reached,
@@ -186,7 +186,12 @@ impl HeldObject {
 }
 
 /// Opens the folder that holds `real` (plain names only, absolute) beneath the root that covers it, or beneath `/`.
-fn hold(line: &Line, real: &Path, missing_dirs: usize, must_be_folder: bool) -> Result<HeldObject, Errno> {
+fn hold(
+    line: &WritableRoots,
+    real: &Path,
+    missing_dirs: usize,
+    must_be_folder: bool,
+) -> Result<HeldObject, Errno> {
     let root = line.root_of(real);
     let base = root.map_or_else(|| line.slash(), |root| &root.workspace.base);
     let (folder, first) = split(base.relative(real).unwrap_or(Path::new("")), missing_dirs);
@@ -230,7 +235,7 @@ fn split(below: &Path, missing_dirs: usize) -> (&Path, Option<&OsStr>) {
 }
 
 fn sort(
-    line: &Line,
+    line: &WritableRoots,
     held: HeldObject,
     asked: PathBuf,
     real: Option<PathBuf>,

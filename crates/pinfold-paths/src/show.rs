@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 
 /// Shows a path, or any other bytes that were meant as text: every control, invisible or non-UTF-8 character as an
-/// escape (`\n`, `\u{202e}`, `\xff`), a backslash doubled. See also [`Line::display`](crate::Line::display).
+/// escape (`\n`, `\u{202e}`, `\xff`), a backslash doubled. See also [`WritableRoots::display`](crate::WritableRoots::display).
 #[must_use]
 pub fn show(path: &OsStr) -> String {
     let mut shown = String::with_capacity(path.len());

@@ -9,8 +9,8 @@ use rustix::fd::AsFd;
 
 use crate::contained::{Contained, PERMISSION_BITS};
 use crate::directory::Directory;
-use crate::error::DeedError;
-use crate::place::{Kind, Place};
+use crate::error::OperationError;
+use crate::held_place::{Kind, Place};
 use crate::sys;
 use crate::version::Version;
 
@@ -26,23 +26,23 @@ struct Level {
 }
 
 impl Level {
-    fn new(folder: Directory, name: OsString) -> Result<Self, DeedError> {
+    fn new(folder: Directory, name: OsString) -> Result<Self, OperationError> {
         let left = folder.entries()?.map(|entry| entry.map(|entry| entry.name)).collect::<Result<_, _>>()?;
         Ok(Self { folder, name, left })
     }
 }
 
 /// Opens the folder `name` for going down, when it lies on the same mount and not too deep.
-fn descend(above: &Directory, name: &OsStr, depth: usize) -> Result<Directory, DeedError> {
+fn descend(above: &Directory, name: &OsStr, depth: usize) -> Result<Directory, OperationError> {
     if depth >= MAX_TREE_DEPTH {
-        return Err(DeedError::TooDeep);
+        return Err(OperationError::TooDeep);
     }
     let folder = above.open_dir(name)?;
-    if folder.same_mount(above) { Ok(folder) } else { Err(DeedError::Mount) }
+    if folder.same_mount(above) { Ok(folder) } else { Err(OperationError::Mount) }
 }
 
 /// Removes all that is in a folder.
-pub(crate) fn empty(top: Directory) -> Result<(), DeedError> {
+pub(crate) fn empty(top: Directory) -> Result<(), OperationError> {
     let mut levels = vec![Level::new(top, OsString::new())?];
     loop {
         let depth = levels.len();
@@ -68,12 +68,12 @@ impl Place {
     /// FIFOs, sockets and devices are not copied. A copied folder appears bit by bit.
     ///
     /// # Errors
-    /// [`DeedError::Exists`], [`DeedError::Special`], and for folders [`DeedError::Mount`], [`DeedError::TooDeep`]
+    /// [`OperationError::Exists`], [`OperationError::Special`], and for folders [`OperationError::Mount`], [`OperationError::TooDeep`]
     /// with part of the copy left for the caller to see.
-    pub fn copy_to(&self, to: &Contained) -> Result<(), DeedError> {
+    pub fn copy_to(&self, to: &Contained) -> Result<(), OperationError> {
         match self.kind() {
-            Kind::Missing { .. } => Err(DeedError::Missing),
-            Kind::Special(_) => Err(DeedError::Special),
+            Kind::Missing { .. } => Err(OperationError::Missing),
+            Kind::Special(_) => Err(OperationError::Special),
             Kind::File { mode, .. } => {
                 let mut file = self.open_file()?;
                 to.create_from(&mut file, mode).map(|_: Version| ())
@@ -81,7 +81,7 @@ impl Place {
             Kind::Link => {
                 let target = self.read_link()?;
                 if !matches!(to.kind(), Kind::Missing { .. }) {
-                    return Err(DeedError::Exists);
+                    return Err(OperationError::Exists);
                 }
                 let folder = to.folder_for_new()?;
                 Ok(sys::make_link(target.as_os_str(), folder.as_fd(), to.name())?)
@@ -90,9 +90,9 @@ impl Place {
         }
     }
 
-    fn copy_folder(&self, to: &Contained) -> Result<(), DeedError> {
+    fn copy_folder(&self, to: &Contained) -> Result<(), OperationError> {
         if to.real().starts_with(self.real()) {
-            return Err(DeedError::Exists);
+            return Err(OperationError::Exists);
         }
         let from = self.open_dir()?;
         copy(from, to.make_folder()?)
@@ -104,7 +104,7 @@ struct Pair {
     to: Directory,
 }
 
-fn copy(from: Directory, to: Directory) -> Result<(), DeedError> {
+fn copy(from: Directory, to: Directory) -> Result<(), OperationError> {
     let mut pairs = vec![Pair { from: Level::new(from, OsString::new())?, to }];
     loop {
         let depth = pairs.len();
@@ -127,8 +127,8 @@ fn copy(from: Directory, to: Directory) -> Result<(), DeedError> {
                 let mut file = sys::create_file(to.fd(), &name, mode & PERMISSION_BITS)?;
                 std::io::copy(&mut content, &mut file)?;
             }
-            Kind::Special(_) => return Err(DeedError::Special),
-            Kind::Missing { .. } => return Err(DeedError::Changed),
+            Kind::Special(_) => return Err(OperationError::Special),
+            Kind::Missing { .. } => return Err(OperationError::Changed),
         }
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::io::Errno;
 
-use crate::sys::{self, Look};
+use crate::sys::{self, ObjectStat};
 
 /// Says "act with all the rights of this process". Made in `main` and in tests, nowhere else.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub struct Workspace {
 pub(crate) struct BaseFolder {
     fd: OwnedFd,
     path: PathBuf,
-    look: Look,
+    look: ObjectStat,
 }
 
 impl BaseFolder {
@@ -59,7 +59,7 @@ impl BaseFolder {
         &self.path
     }
 
-    pub(crate) fn look(&self) -> &Look {
+    pub(crate) fn look(&self) -> &ObjectStat {
         &self.look
     }
 

@@ -17,8 +17,8 @@ use std::path::Path;
 
 use crate::kit::Bed;
 use pinfold_paths::{
-    Contained, DeedError, Expect, Freshness, Kind, LastLink, MAX_TREE_DEPTH, PathClaim, Resolution, Seen,
-    Strategy, Why,
+    Contained, Expect, Freshness, Kind, LastLink, MAX_TREE_DEPTH, OperationError, PathClaim, Resolution,
+    Seen, Strategy, Why,
 };
 
 fn at(bed: &Bed, claim: &str) -> Contained {
@@ -78,7 +78,7 @@ fn a_new_file_is_private_when_asked_and_never_set_id() {
     assert_eq!(mode(&bed, "root/a/private"), 0o600);
     assert_eq!(mode(&bed, "root/a/wide") & 0o7000, 0);
     assert_eq!(names(&bed, "root/a"), ["private", "wide"]);
-    assert!(matches!(at(&bed, "a/wide").create_new(b"y", 0o600), Err(DeedError::Exists)));
+    assert!(matches!(at(&bed, "a/wide").create_new(b"y", 0o600), Err(OperationError::Exists)));
 }
 
 #[test]
@@ -86,8 +86,8 @@ fn writing_breaks_a_hard_link_and_can_refuse_one() {
     let bed = Bed::build(&["outside/f = shared".into(), "root/h == outside/f".into()]);
     assert!(matches!(at(&bed, "h").kind(), Kind::File { links: 2, .. }));
     let one = Expect { links: Some(1), ..Expect::default() };
-    assert!(matches!(at(&bed, "h").replace(b"new", one), Err(DeedError::Shared(2))));
-    assert!(matches!(at(&bed, "h").set_mode(0o777), Err(DeedError::Shared(2))));
+    assert!(matches!(at(&bed, "h").replace(b"new", one), Err(OperationError::Shared(2))));
+    assert!(matches!(at(&bed, "h").set_mode(0o777), Err(OperationError::Shared(2))));
     at(&bed, "h").replace(b"new", Expect::default()).unwrap();
     assert_eq!(text(&bed, "root/h"), "new");
     assert_eq!(text(&bed, "outside/f"), "shared");
@@ -108,7 +108,7 @@ fn only_the_version_that_was_seen_is_replaced() {
     let version = at(&bed, "f").replace(b"two", expect).unwrap();
     assert_eq!(Some(version), at(&bed, "f").version(), "the version told is the version found");
     assert_eq!(seen.check(at(&bed, "f").real(), version), Freshness::Changed);
-    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(DeedError::Stale)));
+    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(OperationError::Stale)));
     seen.mark(&bed.path("root/f"), version);
 
     let mut appending = fs::OpenOptions::new().append(true).open(bed.path("root/f")).unwrap();
@@ -116,9 +116,9 @@ fn only_the_version_that_was_seen_is_replaced() {
     let now = at(&bed, "f").version().unwrap();
     assert_eq!(seen.check(&bed.path("root/f"), now), Freshness::Changed);
     let expect = Expect { version: Some(version), ..Expect::default() };
-    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(DeedError::Stale)));
+    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(OperationError::Stale)));
     fs::remove_file(bed.path("root/f")).unwrap();
-    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(DeedError::Stale)));
+    assert!(matches!(at(&bed, "f").replace(b"three", expect), Err(OperationError::Stale)));
     assert_eq!(names(&bed, "root"), Vec::<OsString>::new());
 }
 
@@ -135,7 +135,7 @@ fn no_update_is_lost_between_threads() {
         let expect = Expect { version: Some(version), ..Expect::default() };
         match file.replace((number + 1).to_string().as_bytes(), expect) {
             Ok(_) => true,
-            Err(DeedError::Changed | DeedError::Stale) => false,
+            Err(OperationError::Changed | OperationError::Stale) => false,
             Err(error) => panic!("{error}"),
         }
     };
@@ -177,9 +177,9 @@ fn a_tree_is_removed_without_going_through_links() {
         "root/t/p |".into(),
     ]);
     let before = bed.outside();
-    assert!(matches!(at(&bed, "t").remove_dir(), Err(DeedError::NotEmpty)));
-    assert!(matches!(at(&bed, ".").remove_tree(), Err(DeedError::Root)));
-    assert!(matches!(at(&bed, "t/..").remove_dir(), Err(DeedError::Root)));
+    assert!(matches!(at(&bed, "t").remove_dir(), Err(OperationError::NotEmpty)));
+    assert!(matches!(at(&bed, ".").remove_tree(), Err(OperationError::Root)));
+    assert!(matches!(at(&bed, "t/..").remove_dir(), Err(OperationError::Root)));
     at(&bed, "t").remove_tree().unwrap();
     assert_eq!(names(&bed, "root"), Vec::<OsString>::new());
     assert_eq!(bed.outside(), before);
@@ -199,9 +199,12 @@ fn a_tree_is_copied_with_its_links_as_links() {
     assert_eq!(text(&bed, "root/x/t2/a/f"), "deep");
     assert_eq!(mode(&bed, "root/x/t2/a/f"), 0o700);
     assert_eq!(fs::read_link(bed.path("root/x/t2/out")).unwrap(), bed.path("outside"));
-    assert!(matches!(at(&bed, "t").copy_to(&at(&bed, "x/t2")), Err(DeedError::Exists)));
-    assert!(matches!(at(&bed, "t").copy_to(&at(&bed, "t/a/t3")), Err(DeedError::Exists)), "not into itself");
-    assert!(matches!(at(&bed, "special").copy_to(&at(&bed, "y")), Err(DeedError::Special)));
+    assert!(matches!(at(&bed, "t").copy_to(&at(&bed, "x/t2")), Err(OperationError::Exists)));
+    assert!(
+        matches!(at(&bed, "t").copy_to(&at(&bed, "t/a/t3")), Err(OperationError::Exists)),
+        "not into itself"
+    );
+    assert!(matches!(at(&bed, "special").copy_to(&at(&bed, "y")), Err(OperationError::Special)));
     assert_eq!(bed.outside(), before);
 }
 
@@ -219,9 +222,9 @@ fn a_place_outside_is_copied_in_by_reading_it() {
 #[test]
 fn moving_gives_way_only_when_asked_and_never_to_a_folder() {
     let bed = Bed::build(&["root/a = a".into(), "root/b = b".into(), "root/d/f = x".into()]);
-    assert!(matches!(at(&bed, "a").rename_to(&at(&bed, "b"), false), Err(DeedError::Exists)));
-    assert!(matches!(at(&bed, "a").rename_to(&at(&bed, "d"), true), Err(DeedError::Exists)));
-    assert!(matches!(at(&bed, ".").rename_to(&at(&bed, "x"), true), Err(DeedError::Root)));
+    assert!(matches!(at(&bed, "a").rename_to(&at(&bed, "b"), false), Err(OperationError::Exists)));
+    assert!(matches!(at(&bed, "a").rename_to(&at(&bed, "d"), true), Err(OperationError::Exists)));
+    assert!(matches!(at(&bed, ".").rename_to(&at(&bed, "x"), true), Err(OperationError::Root)));
     at(&bed, "a").rename_to(&at(&bed, "b"), true).unwrap();
     assert_eq!(text(&bed, "root/b"), "a");
     at(&bed, "d").rename_to(&at(&bed, "e/d"), false).unwrap();
@@ -229,7 +232,7 @@ fn moving_gives_way_only_when_asked_and_never_to_a_folder() {
     // Somebody was faster: what stands there by now is not taken over.
     let free = at(&bed, "free");
     fs::write(bed.path("root/free"), "theirs").unwrap();
-    assert!(matches!(at(&bed, "b").rename_to(&free, true), Err(DeedError::Exists)));
+    assert!(matches!(at(&bed, "b").rename_to(&free, true), Err(OperationError::Exists)));
     assert_eq!(text(&bed, "root/free"), "theirs");
 }
 
@@ -237,10 +240,10 @@ fn moving_gives_way_only_when_asked_and_never_to_a_folder() {
 fn a_fifo_is_opened_by_nobody() {
     let bed = Bed::build(&["root/p |".into()]);
     // Would wait for a writer for ever if it were opened.
-    assert!(matches!(at(&bed, "p").open_file(), Err(DeedError::Special)));
-    assert!(matches!(at(&bed, "p").replace(b"x", Expect::default()), Err(DeedError::Special)));
+    assert!(matches!(at(&bed, "p").open_file(), Err(OperationError::Special)));
+    assert!(matches!(at(&bed, "p").replace(b"x", Expect::default()), Err(OperationError::Special)));
     let root = at(&bed, ".").open_dir().unwrap();
-    assert!(matches!(root.open_file(OsStr::new("p")), Err(DeedError::Special)));
+    assert!(matches!(root.open_file(OsStr::new("p")), Err(OperationError::Special)));
     at(&bed, "p").remove().unwrap();
 }
 
@@ -249,7 +252,7 @@ fn a_folder_is_walked_by_plain_names_only() {
     let bed = Bed::build(&["root/d/f = x".into(), "root/l => d".into(), "outside/f = x".into()]);
     let root = at(&bed, ".").open_dir().unwrap();
     assert!(root.open_dir(OsStr::new("d")).unwrap().open_file(OsStr::new("f")).is_ok());
-    assert!(matches!(root.open_dir(OsStr::new("l")), Err(DeedError::NotAFolder)));
+    assert!(matches!(root.open_dir(OsStr::new("l")), Err(OperationError::NotAFolder)));
     assert_eq!(root.read_link(OsStr::new("l")).unwrap(), Path::new("d"));
     for name in ["", ".", "..", "d/f", "../outside", "/etc", "d\0"] {
         assert!(root.open_dir(OsStr::new(name)).is_err(), "{name:?}");
@@ -279,8 +282,8 @@ fn paths_beyond_what_the_kernel_takes_in_one_call_are_walked() {
 fn a_tree_too_deep_is_refused_without_a_crash() {
     let bed = Bed::new();
     at(&bed, &"d/".repeat(MAX_TREE_DEPTH + 2)).make_dirs().unwrap();
-    assert!(matches!(at(&bed, "d").copy_to(&at(&bed, "copy")), Err(DeedError::TooDeep)));
-    assert!(matches!(at(&bed, "d").remove_tree(), Err(DeedError::TooDeep)));
+    assert!(matches!(at(&bed, "d").copy_to(&at(&bed, "copy")), Err(OperationError::TooDeep)));
+    assert!(matches!(at(&bed, "d").remove_tree(), Err(OperationError::TooDeep)));
 }
 
 #[test]

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use crate::kit::Bed;
 use crate::kit::race::{exchange, race};
-use pinfold_paths::{Contained, DeedError, LastLink, Opening, Owner, Resolution, SetTime, Strategy};
+use pinfold_paths::{Contained, LastLink, Opening, OperationError, Owner, Resolution, SetTime, Strategy};
 
 const WRITE: Opening = Opening {
     read: false,
@@ -85,9 +85,9 @@ fn a_file_is_made_where_nothing_stood_and_only_there() {
     place.open_in_place(CREATE).unwrap().write_all(b"new").unwrap();
     assert_eq!(text(&bed, "outside/new"), "new");
     // What was judged was that nothing stands there.
-    assert!(matches!(place.open_in_place(CREATE), Err(DeedError::Changed)));
+    assert!(matches!(place.open_in_place(CREATE), Err(OperationError::Changed)));
     let exclusive = Opening { exclusive: true, ..CREATE };
-    assert!(matches!(place.open_in_place(exclusive), Err(DeedError::Exists)));
+    assert!(matches!(place.open_in_place(exclusive), Err(OperationError::Exists)));
     for (name, how, error) in [
         ("outside/f", exclusive, "something stands there already"),
         ("outside/none", WRITE, "no such file or folder"),
@@ -116,9 +116,12 @@ fn the_kernels_own_files_are_not_opened() {
         };
         if matches!(place.kind(), pinfold_paths::Kind::File { .. }) {
             let place = place.consented().unwrap();
-            assert!(matches!(place.open_in_place(WRITE), Err(DeedError::Special)), "{name}");
-            assert!(matches!(place.set_length(0), Err(DeedError::Special)), "{name}");
-            assert!(matches!(place.set_times(SetTime::Now, SetTime::Now), Err(DeedError::Special)), "{name}");
+            assert!(matches!(place.open_in_place(WRITE), Err(OperationError::Special)), "{name}");
+            assert!(matches!(place.set_length(0), Err(OperationError::Special)), "{name}");
+            assert!(
+                matches!(place.set_times(SetTime::Now, SetTime::Now), Err(OperationError::Special)),
+                "{name}"
+            );
         }
     }
 }
@@ -132,18 +135,18 @@ fn what_came_to_stand_there_since_is_not_touched() {
         exchange(&bed, "outside/f", "outside/g");
         let before = bed.outside();
         let cut = Opening { truncate: true, ..WRITE };
-        assert!(matches!(f.open_in_place(cut), Err(DeedError::Changed)));
-        assert!(matches!(f.set_length(0), Err(DeedError::Changed)));
-        assert!(matches!(f.set_times(SetTime::Now, SetTime::Now), Err(DeedError::Changed)));
-        assert!(matches!(f.set_owner(Owner::default()), Err(DeedError::Changed)));
-        assert!(matches!(f.link_to(&new), Err(DeedError::Changed)));
-        assert!(matches!(f.rename_in_place(&new, false, None), Err(DeedError::Changed)));
+        assert!(matches!(f.open_in_place(cut), Err(OperationError::Changed)));
+        assert!(matches!(f.set_length(0), Err(OperationError::Changed)));
+        assert!(matches!(f.set_times(SetTime::Now, SetTime::Now), Err(OperationError::Changed)));
+        assert!(matches!(f.set_owner(Owner::default()), Err(OperationError::Changed)));
+        assert!(matches!(f.link_to(&new), Err(OperationError::Changed)));
+        assert!(matches!(f.rename_in_place(&new, false, None), Err(OperationError::Changed)));
         assert_eq!(bed.outside(), before);
         // A folder that moved away takes its places with it.
         fs::rename(bed.path("outside/d"), bed.path("home/d")).unwrap();
         for done in [new.open_in_place(CREATE).map(drop), new.make_dir(0o777), new.make_link(OsStr::new("x"))]
         {
-            assert!(matches!(done, Err(DeedError::Changed)), "{done:?}");
+            assert!(matches!(done, Err(OperationError::Changed)), "{done:?}");
         }
         assert_eq!(fs::read_dir(bed.path("home/d")).unwrap().count(), 0);
     }
@@ -159,12 +162,15 @@ fn folders_links_and_names_are_made_where_nothing_stands() {
     at(&bed, "outside/f").link_to(&kept(&bed, "outside/second")).unwrap();
     assert_eq!(fs::metadata(bed.path("outside/f")).unwrap().nlink(), 2);
     for name in ["outside/f", "outside/d", "outside/link"] {
-        assert!(matches!(kept(&bed, name).make_dir(0o777), Err(DeedError::Exists)), "{name}");
-        assert!(matches!(kept(&bed, name).make_link(OsStr::new("x")), Err(DeedError::Exists)), "{name}");
-        assert!(matches!(at(&bed, "outside/f").link_to(&kept(&bed, name)), Err(DeedError::Exists)), "{name}");
+        assert!(matches!(kept(&bed, name).make_dir(0o777), Err(OperationError::Exists)), "{name}");
+        assert!(matches!(kept(&bed, name).make_link(OsStr::new("x")), Err(OperationError::Exists)), "{name}");
+        assert!(
+            matches!(at(&bed, "outside/f").link_to(&kept(&bed, name)), Err(OperationError::Exists)),
+            "{name}"
+        );
     }
-    assert!(matches!(at(&bed, "outside/no/ne").make_dir(0o777), Err(DeedError::Missing)));
-    assert!(matches!(at(&bed, "outside/d").link_to(&kept(&bed, "outside/x")), Err(DeedError::IsFolder)));
+    assert!(matches!(at(&bed, "outside/no/ne").make_dir(0o777), Err(OperationError::Missing)));
+    assert!(matches!(at(&bed, "outside/d").link_to(&kept(&bed, "outside/x")), Err(OperationError::IsFolder)));
 }
 
 #[test]
@@ -220,7 +226,7 @@ fn length_owner_and_times_are_set() {
         let own = Owner { user: Some(now.uid()), group: None };
         at(&bed, name).set_owner(own).unwrap();
     }
-    assert!(matches!(at(&bed, "outside/d").set_length(0), Err(DeedError::IsFolder)));
+    assert!(matches!(at(&bed, "outside/d").set_length(0), Err(OperationError::IsFolder)));
 }
 
 #[test]
@@ -239,16 +245,16 @@ fn owner_and_times_of_a_link_are_its_own() {
     let before = judged();
     fs::remove_file(&link).unwrap();
     fs::write(&link, "a file by now").unwrap();
-    assert!(matches!(before.set_times(then, then), Err(DeedError::Changed)));
-    assert!(matches!(before.set_owner(Owner::default()), Err(DeedError::Changed)));
+    assert!(matches!(before.set_times(then, then), Err(OperationError::Changed)));
+    assert!(matches!(before.set_owner(Owner::default()), Err(OperationError::Changed)));
 }
 
-type Deed = (&'static str, &'static str, LastLink, fn(&Contained, &Bed) -> Result<(), DeedError>);
+type Deed = (&'static str, &'static str, LastLink, fn(&Contained, &Bed) -> Result<(), OperationError>);
 
 /// Each at a place below `outside/d`, which is swapped with a link to `home`.
 const DEEDS: &[Deed] = &[
     ("open", "outside/d/f", LastLink::Follow, |at, _| {
-        at.open_in_place(WRITE)?.write_all(b"X").map_err(DeedError::from)
+        at.open_in_place(WRITE)?.write_all(b"X").map_err(OperationError::from)
     }),
     ("cut", "outside/d/f", LastLink::Follow, |at, _| {
         at.open_in_place(Opening { truncate: true, ..CREATE }).map(drop)
@@ -262,16 +268,18 @@ const DEEDS: &[Deed] = &[
     ("times", "outside/d/f", LastLink::Follow, |at, _| at.set_times(SetTime::Now, SetTime::Now)),
     ("mode", "outside/d/f", LastLink::Follow, |at, _| at.set_mode(0o600)),
     ("rename away", "outside/d/f", LastLink::Keep, |at, bed| {
-        let to = yes(bed, Strategy::probed(), "root/taken", LastLink::Keep).ok_or(DeedError::Changed)?;
+        let to = yes(bed, Strategy::probed(), "root/taken", LastLink::Keep).ok_or(OperationError::Changed)?;
         at.rename_in_place(&to, true, None)
     }),
     ("rename to", "outside/d/f", LastLink::Keep, |at, bed| {
         fs::write(bed.path("root/source"), "source")?;
-        let from = yes(bed, Strategy::probed(), "root/source", LastLink::Keep).ok_or(DeedError::Changed)?;
+        let from =
+            yes(bed, Strategy::probed(), "root/source", LastLink::Keep).ok_or(OperationError::Changed)?;
         from.rename_in_place(at, true, Some(1))
     }),
     ("link to", "outside/d/new", LastLink::Keep, |at, bed| {
-        let from = yes(bed, Strategy::probed(), "outside/g", LastLink::Follow).ok_or(DeedError::Changed)?;
+        let from =
+            yes(bed, Strategy::probed(), "outside/g", LastLink::Follow).ok_or(OperationError::Changed)?;
         from.link_to(at)
     }),
 ];

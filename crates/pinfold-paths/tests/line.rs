@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::kit::Bed;
-use pinfold_paths::{Ambient, Disguise, Imagined, LastLink, Line, PathClaim, Resolution, Strategy};
+use pinfold_paths::{Ambient, Disguise, Imagined, LastLink, PathClaim, Resolution, Strategy, WritableRoots};
 
 fn bed() -> Bed {
     Bed::build(&[
@@ -25,12 +25,12 @@ fn bed() -> Bed {
     ])
 }
 
-fn line(bed: &Bed) -> Line {
+fn line(bed: &Bed) -> WritableRoots {
     bed.line(Strategy::probed())
 }
 
 /// `inside`, `outside`, or how it left.
-fn side(bed: &Bed, line: &Line, claim: &str) -> &'static str {
+fn side(bed: &Bed, line: &WritableRoots, claim: &str) -> &'static str {
     let claim = PathClaim::new(bed.put(claim));
     match line.resolve(line.display_root().path(), &claim, LastLink::Follow) {
         Resolution::Contained(_) => "inside",
@@ -157,8 +157,8 @@ fn a_place_keeps_the_name_it_was_asked_by() {
 fn a_folder_that_is_not_there_is_inside_by_its_names_and_by_the_links_that_are() {
     let bed = bed();
     let imagined = |path: &str| Imagined::open(&Ambient::claim(), &bed.path(path)).unwrap();
-    let line = |path: &str| Line::imagined(imagined(path), None, [imagined(path)]);
-    let seen = |line: &Line, claim: &str| {
+    let line = |path: &str| WritableRoots::imagined(imagined(path), None, [imagined(path)]);
+    let seen = |line: &WritableRoots, claim: &str| {
         let claim = PathClaim::new(bed.put(claim));
         match line.resolve(line.display_path(), &claim, LastLink::Follow) {
             Resolution::Contained(place) => format!("inside {}", place.real().display()),

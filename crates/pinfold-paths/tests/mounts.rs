@@ -8,7 +8,7 @@ use std::os::fd::AsFd;
 use std::process::{Command, Stdio};
 
 use crate::kit::Bed;
-use pinfold_paths::{Contained, DeedError, LastLink, PathClaim, Resolution, Strategy};
+use pinfold_paths::{Contained, LastLink, OperationError, PathClaim, Resolution, Strategy};
 
 const INSIDE: &str = "PINFOLD_TEST_IN_OWN_MOUNTS";
 
@@ -100,9 +100,9 @@ fn trees_end_at_mounts() {
         bed.path("root/t/m").to_str().unwrap()
     ]));
     let at = |claim: &str| at(&bed, Strategy::probed(), claim);
-    assert!(matches!(at("t").remove_tree(), Err(DeedError::Mount)));
-    assert!(matches!(at("t").copy_to(&at("copy")), Err(DeedError::Mount)));
-    assert!(matches!(at("f").rename_to(&at("t/m/f2"), false), Err(DeedError::Mount)));
+    assert!(matches!(at("t").remove_tree(), Err(OperationError::Mount)));
+    assert!(matches!(at("t").copy_to(&at("copy")), Err(OperationError::Mount)));
+    assert!(matches!(at("f").rename_to(&at("t/m/f2"), false), Err(OperationError::Mount)));
     assert_eq!(bed.outside(), before);
     // The control: the same tree without a mount goes.
     at("u").remove_tree().unwrap();

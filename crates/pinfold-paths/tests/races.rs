@@ -16,7 +16,7 @@ use std::path::Path;
 use crate::kit::Bed;
 use crate::kit::race::{ROUNDS, exchange, race};
 use pinfold_paths::{
-    Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Resolution, Strategy, Why,
+    Contained, Disguise, Expect, Kind, LastLink, OperationError, PathClaim, Resolution, Strategy, Why,
 };
 
 /// `root/d` is a folder, then a link to outside, then the folder again.
@@ -44,7 +44,7 @@ fn bed() -> Bed {
     ])
 }
 
-type Deed = (&'static str, &'static str, fn(&Contained) -> Result<(), DeedError>);
+type Deed = (&'static str, &'static str, fn(&Contained) -> Result<(), OperationError>);
 
 const DEEDS: &[Deed] = &[
     ("create_new", "d/new", |at| at.create_new(b"new", 0o600).map(drop)),
@@ -151,7 +151,7 @@ fn attempt(
     bed: &Bed,
     strategy: Strategy,
     claim: &str,
-    deed: fn(&Contained) -> Result<(), DeedError>,
+    deed: fn(&Contained) -> Result<(), OperationError>,
 ) -> bool {
     let Resolution::Contained(place) = bed.resolve(strategy, claim, LastLink::Follow) else { return false };
     let done = deed(&place).is_ok();
@@ -213,16 +213,16 @@ fn what_changed_since_it_was_resolved_is_not_touched() {
         // The control: nothing changed, and the deed is done.
         resolve("d/f").replace(b"one", Expect::default()).unwrap();
         // Another file under the same name.
-        assert!(matches!(place.replace(b"two", Expect::default()), Err(DeedError::Changed)));
-        assert!(matches!(place.open_file(), Err(DeedError::Changed)));
-        assert!(matches!(place.remove(), Err(DeedError::Changed)));
+        assert!(matches!(place.replace(b"two", Expect::default()), Err(OperationError::Changed)));
+        assert!(matches!(place.open_file(), Err(OperationError::Changed)));
+        assert!(matches!(place.remove(), Err(OperationError::Changed)));
         assert_eq!(fs::read_to_string(bed.path("root/d/f")).unwrap(), "one");
         // Another folder above it.
         exchange(&bed, "root/d", "root/link");
-        assert!(matches!(new.create_new(b"new", 0o600), Err(DeedError::Changed)));
+        assert!(matches!(new.create_new(b"new", 0o600), Err(OperationError::Changed)));
         assert!(!bed.path("outside/new").exists());
         exchange(&bed, "root/d", "root/link");
         new.create_new(b"new", 0o600).unwrap();
-        assert!(matches!(new.create_new(b"new", 0o600), Err(DeedError::Exists)));
+        assert!(matches!(new.create_new(b"new", 0o600), Err(OperationError::Exists)));
     }
 }

@@ -16,7 +16,8 @@ use std::path::{Path, PathBuf};
 
 use crate::kit::Bed;
 use pinfold_paths::{
-    Contained, DeedError, Disguise, Expect, Kind, LastLink, PathClaim, Place, Resolution, Special, Strategy,
+    Contained, Disguise, Expect, Kind, LastLink, OperationError, PathClaim, Place, Resolution, Special,
+    Strategy,
 };
 
 struct Block {
@@ -155,7 +156,7 @@ fn every_claim_leads_where_the_table_says() {
 }
 
 /// One deed: what it does, and on which kinds of places it has to succeed.
-type Deed = (&'static str, fn(&Contained, &Bed) -> Result<(), DeedError>, fn(&Contained) -> bool);
+type Deed = (&'static str, fn(&Contained, &Bed) -> Result<(), OperationError>, fn(&Contained) -> bool);
 
 const DEEDS: &[Deed] = &[
     ("create_new", |at, _| at.create_new(b"new", 0o644).map(drop), |at| missing(at) && !at.must_be_folder()),

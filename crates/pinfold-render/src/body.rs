@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pinfold::consent::{Act, Asker, Change, Deed, Hunk, Request, WhyAsked};
+use pinfold::consent::{Act, Asker, Change, Hunk, Request, RequestedOperation, WhyAsked};
 
 use crate::block::{Block, LineBreaks, Tone};
 use crate::diff;
@@ -28,7 +28,7 @@ impl<'a> Body<'a> {
         if length > LONGEST {
             return Self::too_long(request, length);
         }
-        let mut blocks = deed(request);
+        let mut blocks = operation(request);
         let asker = &request.asker;
         blocks.extend(request.definition.iter().flat_map(definition));
         blocks.extend(process(asker));
@@ -54,19 +54,19 @@ impl<'a> Body<'a> {
 
 /// Returns the subject of the question, in as few words as there are.
 pub fn title(request: &Request) -> &'static str {
-    match &request.deed {
-        Deed::Command { .. } => "run this command?",
-        Deed::Change { files } if files.len() == 1 => "change this file?",
-        Deed::Change { .. } => "change these files?",
-        Deed::Patch { .. } => "apply this patch?",
-        Deed::Paths { .. } => "allow this?",
-        Deed::Input { .. } => "use this tool?",
+    match &request.operation {
+        RequestedOperation::Command { .. } => "run this command?",
+        RequestedOperation::Change { files } if files.len() == 1 => "change this file?",
+        RequestedOperation::Change { .. } => "change these files?",
+        RequestedOperation::Patch { .. } => "apply this patch?",
+        RequestedOperation::Paths { .. } => "allow this?",
+        RequestedOperation::Input { .. } => "use this tool?",
     }
 }
 
-fn deed(request: &Request) -> Vec<Block<'_>> {
-    match &request.deed {
-        Deed::Command { command, cwd, background, says } => {
+fn operation(request: &Request) -> Vec<Block<'_>> {
+    match &request.operation {
+        RequestedOperation::Command { command, cwd, background, says } => {
             let exact = Block { kind: LineBreaks::Exact, ..Block::lines("runs", command) };
             let mut blocks = vec![exact.tone(Tone::Strong), Block::inline("in", cwd)];
             if *background {
@@ -78,10 +78,10 @@ fn deed(request: &Request) -> Vec<Block<'_>> {
             }
             blocks
         }
-        Deed::Change { files } => files.iter().flat_map(change).collect(),
-        Deed::Patch { patch } => diff::patch(patch),
-        Deed::Paths { acts } => acts.iter().flat_map(act).collect(),
-        Deed::Input { input } => {
+        RequestedOperation::Change { files } => files.iter().flat_map(change).collect(),
+        RequestedOperation::Patch { patch } => diff::patch(patch),
+        RequestedOperation::Paths { acts } => acts.iter().flat_map(act).collect(),
+        RequestedOperation::Input { input } => {
             vec![Block::inline("tool", &request.tool).tone(Tone::Strong), Block::lines("input", input)]
         }
     }
@@ -168,9 +168,12 @@ fn kept(request: &Request) -> Vec<Block<'_>> {
 }
 
 fn acts(request: &Request) -> &[Act] {
-    match &request.deed {
-        Deed::Paths { acts } => acts,
-        Deed::Command { .. } | Deed::Change { .. } | Deed::Patch { .. } | Deed::Input { .. } => &[],
+    match &request.operation {
+        RequestedOperation::Paths { acts } => acts,
+        RequestedOperation::Command { .. }
+        | RequestedOperation::Change { .. }
+        | RequestedOperation::Patch { .. }
+        | RequestedOperation::Input { .. } => &[],
     }
 }
 
@@ -211,7 +214,7 @@ fn reasons(request: &Request) -> Vec<Block<'_>> {
 fn reason<'a>(group: &[&'a WhyAsked], request: &'a Request) -> Vec<Block<'a>> {
     let Some(why) = group.first() else { return Vec::new() };
     let mut blocks = vec![Block::prose("why", format!("{} ({})", why.reason, why.step))];
-    let is_all = |part: &str| matches!(&request.deed, Deed::Command { command, .. } if command == part);
+    let is_all = |part: &str| matches!(&request.operation, RequestedOperation::Command { command, .. } if command == part);
     let is_act = |part: &str| acts(request).iter().any(|act| names(part, &act.path));
     let parts = group.iter().map(|why| why.part.as_str());
     let parts = parts.filter(|part| !part.is_empty() && !is_all(part) && !is_act(part));
@@ -229,17 +232,17 @@ pub fn note(words: &'static str) -> Block<'static> {
 /// The bytes of all that would be shown.
 fn length(request: &Request) -> usize {
     let option = |text: &Option<String>| text.as_ref().map_or(0, String::len);
-    let deed = match &request.deed {
-        Deed::Command { command, cwd, says, .. } => command.len() + cwd.len() + option(says),
-        Deed::Change { files } => files
+    let operation = match &request.operation {
+        RequestedOperation::Command { command, cwd, says, .. } => command.len() + cwd.len() + option(says),
+        RequestedOperation::Change { files } => files
             .iter()
             .map(|file| {
                 let hunks = file.hunks.iter().map(|hunk| hunk.before.len() + hunk.after.len() + 64);
                 file.path.len() + option(&file.real) + hunks.sum::<usize>()
             })
             .sum(),
-        Deed::Patch { patch } => patch.len(),
-        Deed::Paths { acts } => acts
+        RequestedOperation::Patch { patch } => patch.len(),
+        RequestedOperation::Paths { acts } => acts
             .iter()
             .map(|act| {
                 let hunks = act.hunks.iter().map(|hunk| hunk.before.len() + hunk.after.len() + 64);
@@ -248,7 +251,7 @@ fn length(request: &Request) -> usize {
                 told + hunks.sum::<usize>() + names.sum::<usize>() + 64
             })
             .sum(),
-        Deed::Input { input } => input.len(),
+        RequestedOperation::Input { input } => input.len(),
     };
     let why = request
         .why
@@ -259,5 +262,12 @@ fn length(request: &Request) -> usize {
     let asker = request.asker.folder.len() + request.asker.agents.iter().map(String::len).sum::<usize>();
     let kept = request.offer.kept.iter().map(|place| place.len() + 64).sum::<usize>();
     let definition = request.definition.as_ref().map_or(0, |it| it.before.len() + it.after.len() + 64);
-    deed + definition + kept + why.sum::<usize>() + process + asker + request.id.len() + request.tool.len()
+    operation
+        + definition
+        + kept
+        + why.sum::<usize>()
+        + process
+        + asker
+        + request.id.len()
+        + request.tool.len()
 }

@@ -3,9 +3,9 @@
 use serde_json::Value;
 
 use crate::counts::Counts;
+use crate::keywords::{LONGEST, WordSearch};
 use crate::marker;
 use crate::scrubber::Scrubber;
-use crate::words::{LONGEST, WordSearch};
 
 pub(crate) fn scrub(scrubber: Scrubber, value: &mut Value, found: &mut Counts) {
     // By hand, not by calls: the nesting depth of JSON is chosen by its author, and may be hostile.

@@ -2,11 +2,11 @@
 
 use std::sync::OnceLock;
 
+use crate::conditions::When;
 use crate::edge::Edge;
 use crate::engine::Automaton;
 use crate::spelling::spellings;
 use crate::value::KeyedValue;
-use crate::when::When;
 
 /// A kind of secret.
 #[derive(Debug)]

@@ -40,13 +40,15 @@
 //! A secret that is encoded, encrypted, split over lines, coloured in its middle or without any form that tells it from
 //! other words. A process that can run commands can encode; this is for accidents, the sandbox is elsewhere.
 
+mod conditions;
 mod counts;
 mod edge;
 mod engine;
 mod json;
+mod keywords;
 mod kind;
 mod marker;
-mod mend;
+mod marker_writer;
 mod run;
 mod scan;
 mod scrubber;
@@ -54,8 +56,6 @@ mod spelling;
 mod stream;
 mod table;
 mod value;
-mod when;
-mod words;
 
 #[cfg(test)]
 mod tests;

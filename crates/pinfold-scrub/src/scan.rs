@@ -7,11 +7,11 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::edge::BEHIND;
+use crate::keywords::{LONGEST, WordSearch};
 use crate::kind::{Form, SecretKind};
 use crate::marker;
 use crate::run::{MatchStep, Run, ScannedText};
 use crate::table::Table;
-use crate::words::{LONGEST, WordSearch};
 
 /// Bytes that are a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]

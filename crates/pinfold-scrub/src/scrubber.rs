@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::counts::Counts;
 use crate::json;
 use crate::kind::SecretKind;
-use crate::mend::Mend;
+use crate::marker_writer::MarkerWriter;
 use crate::run::ScannedText;
 use crate::scan::Scan;
 use crate::stream::Stream;
@@ -108,7 +108,7 @@ fn replaced(bytes: &[u8]) -> Option<(Vec<u8>, Counts)> {
         return None;
     }
     let mut out = Vec::with_capacity(bytes.len());
-    let mut mend = Mend::default();
+    let mut mend = MarkerWriter::default();
     mend.write(&mut spans, &ScannedText { bytes, base: 0, last: true }, bytes.len(), &mut out);
     Some((out, mend.found))
 }

@@ -1,7 +1,7 @@
 //! Texts that come in chunks.
 
 use crate::counts::Counts;
-use crate::mend::Mend;
+use crate::marker_writer::MarkerWriter;
 use crate::run::ScannedText;
 use crate::scan::Scan;
 
@@ -13,7 +13,7 @@ use crate::scan::Scan;
 #[derive(Debug)]
 pub struct Stream {
     scan: Scan,
-    mend: Mend,
+    mend: MarkerWriter,
     /// Bytes at hand: those not written yet, and those still needed of the ones that were.
     bytes: Vec<u8>,
     base: usize,
@@ -21,7 +21,7 @@ pub struct Stream {
 
 impl Stream {
     pub(crate) fn new() -> Self {
-        Self { scan: Scan::new(), mend: Mend::default(), bytes: Vec::new(), base: 0 }
+        Self { scan: Scan::new(), mend: MarkerWriter::default(), bytes: Vec::new(), base: 0 }
     }
 
     /// Takes the next chunk, and gives what is certain by now.

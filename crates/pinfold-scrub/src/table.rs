@@ -3,10 +3,10 @@
 use std::str::FromStr as _;
 use std::sync::{LazyLock, OnceLock};
 
+use crate::conditions::When;
 use crate::edge::Edge;
+use crate::keywords::LONGEST;
 use crate::kind::{Form, SecretKind};
-use crate::when::When;
-use crate::words::LONGEST;
 
 /// The data: [`SecretKind`]s in the order in which they are preferred where two begin at the same place.
 pub(crate) const DATA: &str = include_str!("kinds.txt");

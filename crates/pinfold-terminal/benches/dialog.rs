@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use divan::Bencher;
-use pinfold::consent::{Change, Deed, Hunk, Request};
+use pinfold::consent::{Change, Hunk, Request, RequestedOperation};
 use pinfold_terminal::dialog::{Dialog, DialogContext};
 use pinfold_terminal::{Key, KeyCode, KeyTiming, Painter, TerminalSize};
 
@@ -20,14 +20,19 @@ fn base() -> Request {
 }
 
 fn command(command: String) -> Request {
-    let deed = Deed::Command { command, cwd: "/home/u/project".to_owned(), background: false, says: None };
-    Request { deed, ..base() }
+    let operation = RequestedOperation::Command {
+        command,
+        cwd: "/home/u/project".to_owned(),
+        background: false,
+        says: None,
+    };
+    Request { operation, ..base() }
 }
 
 fn change(before: String, after: String) -> Request {
     let hunks = vec![Hunk { before, after, all: false }];
     let file = Change { path: "src/lib.rs".to_owned(), real: None, new: false, hunks };
-    Request { deed: Deed::Change { files: vec![file] }, ..base() }
+    Request { operation: RequestedOperation::Change { files: vec![file] }, ..base() }
 }
 
 /// What is asked about, by its name.

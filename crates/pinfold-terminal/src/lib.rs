@@ -19,6 +19,7 @@ mod decoder;
 pub mod dialog;
 mod exclusive_tty;
 mod host_tty;
+mod key_encoding;
 mod key_input;
 mod modes;
 mod output_scanner;
@@ -28,7 +29,6 @@ mod pty_relay;
 mod pty_session;
 mod relay_state;
 mod screen;
-mod sent;
 mod sheet;
 #[cfg(test)]
 mod simulation;

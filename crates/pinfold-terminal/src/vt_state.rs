@@ -1,10 +1,10 @@
 //! Listens to what a command writes, and knows how its terminal looks.
 
 use crate::alt_screen::AltScreen;
+use crate::key_encoding::as_sent;
 use crate::modes::TerminalModes;
 use crate::output_scanner::{OutputPiece, Scanner};
 use crate::screen::{APART, CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, TOGETHER, UNMARK_PASTE};
-use crate::sent::as_sent;
 use crate::surface::TerminalSize;
 
 /// The state of a terminal, as far as it has to be put back after a dialog.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Act, Asker, Change, Choice, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked,
-    WidthShown,
+    Act, Asker, Change, Choice, Hunk, OfferShown, PartShown, ProcessShown, Request, RequestedOperation,
+    WhyAsked, WidthShown,
 };
 use pinfold_render::visible;
 use pinfold_terminal::dialog::{Dialog, DialogContext, DialogOutcome, DialogStyle, ExternalState, show};
@@ -72,12 +72,12 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn operation() -> impl Strategy<Value = RequestedOperation> {
     let end = || END.to_owned();
     let hunk = (text(), text(), any::<bool>()).prop_map(|(before, after, all)| Hunk { before, after, all });
     let hunks = prop::collection::vec(hunk, 0..3);
     prop_oneof![
-        (text(), prop::option::of(text())).prop_map(move |(command, says)| Deed::Command {
+        (text(), prop::option::of(text())).prop_map(move |(command, says)| RequestedOperation::Command {
             command,
             cwd: if says.is_some() { "/".to_owned() } else { end() },
             background: false,
@@ -85,13 +85,13 @@ fn deed() -> impl Strategy<Value = Deed> {
         }),
         (text(), prop::option::of(text()), hunks).prop_map(move |(path, real, mut hunks)| {
             hunks.push(Hunk { before: String::new(), after: format!("{END}\n"), all: false });
-            Deed::Change { files: vec![Change { path, real, new: false, hunks }] }
+            RequestedOperation::Change { files: vec![Change { path, real, new: false, hunks }] }
         }),
-        text().prop_map(|patch| Deed::Patch { patch: patch + END }),
-        (text(), text()).prop_map(move |(operation, path)| Deed::Paths {
+        text().prop_map(|patch| RequestedOperation::Patch { patch: patch + END }),
+        (text(), text()).prop_map(move |(operation, path)| RequestedOperation::Paths {
             acts: vec![Act { operation, path, real: Some(END.to_owned()), ..Act::default() }]
         }),
-        text().prop_map(|input| Deed::Input { input: input + END }),
+        text().prop_map(|input| RequestedOperation::Input { input: input + END }),
     ]
 }
 
@@ -117,7 +117,7 @@ fn offer() -> impl Strategy<Value = OfferShown> {
 
 prop_compose! {
     fn request()(
-        deed in deed(), offer in offer(), immune: bool, destructive: bool,
+        operation in operation(), offer in offer(), immune: bool, destructive: bool,
         whys in prop::collection::vec((text(), text(), prop::option::of(text())), 0..4),
         names in prop::collection::vec(text(), 4), process: bool,
         definition in prop::option::of((text(), text())),
@@ -134,7 +134,7 @@ prop_compose! {
             deadline: "2026-01-05T10:10:00Z".parse().unwrap(),
             asker: Asker { session: String::new(), agents: vec![names[2].clone()], folder: names[3].clone(), process },
             tool: names[0].clone(),
-            deed,
+            operation,
             definition: definition.map(|(before, after)| Hunk { before, after: after + END, all: false }),
             why: whys.into_iter().map(why).collect(),
             immune,
@@ -217,16 +217,16 @@ fn harmless(request: &Request) -> Request {
         *process = ProcessShown { pid: 1, program: plain(), command_line: plain() };
     }
     let acts = vec![Act { operation: plain(), path: plain(), real: None, ..Act::default() }];
-    other.deed = match &request.deed {
-        Deed::Command { .. } => {
-            Deed::Command { command: plain(), cwd: plain(), background: false, says: None }
+    other.operation = match &request.operation {
+        RequestedOperation::Command { .. } => {
+            RequestedOperation::Command { command: plain(), cwd: plain(), background: false, says: None }
         }
-        Deed::Change { .. } => {
-            Deed::Change { files: vec![Change { path: plain(), real: None, new: true, hunks: Vec::new() }] }
-        }
-        Deed::Patch { .. } => Deed::Patch { patch: plain() },
-        Deed::Paths { .. } => Deed::Paths { acts },
-        Deed::Input { .. } => Deed::Input { input: plain() },
+        RequestedOperation::Change { .. } => RequestedOperation::Change {
+            files: vec![Change { path: plain(), real: None, new: true, hunks: Vec::new() }],
+        },
+        RequestedOperation::Patch { .. } => RequestedOperation::Patch { patch: plain() },
+        RequestedOperation::Paths { .. } => RequestedOperation::Paths { acts },
+        RequestedOperation::Input { .. } => RequestedOperation::Input { input: plain() },
     };
     other
 }

@@ -20,7 +20,7 @@ struct Lines;
 impl Approver for Lines {
     fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let why = request.why.first().map_or("", |why| why.reason.as_str());
-        println!("{} wants {:?}: {why}. yes?", request.tool, request.deed);
+        println!("{} wants {:?}: {why}. yes?", request.tool, request.operation);
         let mut line = String::new();
         if let Err(error) = io::stdin().read_line(&mut line) {
             return ApproverResponse::NoApprover(error.to_string());

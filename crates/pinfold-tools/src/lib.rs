@@ -48,6 +48,8 @@
 #[cfg(feature = "shell")]
 mod attestation;
 #[cfg(feature = "shell")]
+mod boundary_plan;
+#[cfg(feature = "shell")]
 mod denial;
 #[cfg(feature = "shell")]
 mod escalations;
@@ -65,8 +67,6 @@ mod tools;
 mod walk;
 #[cfg(feature = "web")]
 mod web;
-#[cfg(feature = "shell")]
-mod within;
 
 use pinfold::consent::Caller;
 use pinfold::{CallRequest, Decided, Failure, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
@@ -82,11 +82,11 @@ pub use web::Web;
 #[cfg(feature = "shell")]
 pub use {
     attestation::Attestation,
+    boundary_plan::restrict_to_boundary,
     denial::{denial, quoted, recorded_hosts},
     escalations::SandboxEscalations,
     shell::{ShellOptions, Shells, ShellsError},
     temporary::{Purpose, TemporaryDirectory},
-    within::restrict_to_boundary,
 };
 
 /// A call for the tools: a request to the gate, and how its reply is prepared.

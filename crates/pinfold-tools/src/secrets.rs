@@ -216,7 +216,7 @@ fn would_destroy(shown: &str, kind: &str) -> Failure {
     );
     let hint = "edit only the lines around the secret and leave its line as it is; to have the same content elsewhere use \
                 CopyFile; a new value is for the person to put in";
-    Failure::at(RefusalCode::Redacted, shown, message, hint)
+    Failure::with_path(RefusalCode::Redacted, shown, message, hint)
 }
 
 fn cannot_match(shown: &str, kind: &str) -> Failure {
@@ -225,5 +225,5 @@ fn cannot_match(shown: &str, kind: &str) -> Failure {
          these words"
     );
     let hint = "choose a text without it: the lines before or behind the secret";
-    Failure::at(RefusalCode::Redacted, shown, message, hint)
+    Failure::with_path(RefusalCode::Redacted, shown, message, hint)
 }

@@ -12,11 +12,11 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::runs::{RunBed, TIERS, no, yes};
-use pinfold::consent::{Act, Choice, Deed, Request};
+use pinfold::consent::{Act, Choice, Request, RequestedOperation};
 
 fn acts(request: &Request) -> &[Act] {
-    match &request.deed {
-        Deed::Paths { acts } => acts,
+    match &request.operation {
+        RequestedOperation::Paths { acts } => acts,
         other => panic!("{other:?}"),
     }
 }

@@ -21,13 +21,13 @@ use std::time::Duration;
 
 use crate::runs::{Ran, RunBed, TIERS, no, yes};
 use pinfold::audit::Ruled;
-use pinfold::consent::{Choice, Deed, Request};
+use pinfold::consent::{Choice, Request, RequestedOperation};
 use pinfold_sandbox::Tier;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The place that a request is about in the end.
 fn about(request: &Request) -> String {
-    let Deed::Paths { acts } = &request.deed else { panic!("{request:?}") };
+    let RequestedOperation::Paths { acts } = &request.operation else { panic!("{request:?}") };
     let act = acts.last().unwrap();
     act.real.clone().unwrap_or_else(|| act.path.clone())
 }

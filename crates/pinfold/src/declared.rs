@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_paths::{
-    Ambient, Kind, LastLink, Line, PathClaim, Place, Resolution, Unresolved, Why, Workspace,
+    Ambient, Kind, LastLink, PathClaim, Place, Resolution, Unresolved, Why, Workspace, WritableRoots,
 };
 use pinfold_policy::declared::terminal::{Audit, WordClaim};
 use pinfold_policy::declared::{
@@ -34,12 +34,12 @@ pub fn draw(
         problem: format!("no path can be resolved: {e}"),
         hint: "make `/` readable".to_owned(),
     })?;
-    let line = Line::new(slash, None);
+    let line = WritableRoots::new(slash, None);
     scopes.draw(source, around, &|path| resolve(&line, path))
 }
 
 /// Resolves an entry. A path that is missing may come to be, so its name stands for itself.
-fn resolve(line: &Line, path: &Path) -> Result<PathBuf, String> {
+fn resolve(line: &WritableRoots, path: &Path) -> Result<PathBuf, String> {
     match follow(line, path) {
         Resolution::Contained(place) => Ok(place.real().to_owned()),
         Resolution::Outside(place) => Ok(place.real().to_owned()),
@@ -69,7 +69,7 @@ pub(crate) fn denial_text(
     declared: &Declared,
     tool: ScopedTool<'_>,
     audit: &Audit,
-    line: &Line,
+    line: &WritableRoots,
 ) -> Option<(DeclaredNo, Option<String>)> {
     if declared.is_silent(tool) {
         return None;
@@ -88,7 +88,7 @@ pub(crate) fn denial_text(
     seen.or_else(|| Some((declared.text_no(tool, &audit.unauditable)?, None)))
 }
 
-fn follow(line: &Line, path: &Path) -> Resolution {
+fn follow(line: &WritableRoots, path: &Path) -> Resolution {
     line.resolve(Path::new("/"), &PathClaim::new(path), LastLink::Follow)
 }
 
@@ -97,7 +97,7 @@ const MOST_NAMES: usize = 4096;
 
 /// The paths that a shell would make of a pattern now. A link among them may lead elsewhere than its folder. What
 /// is not looked at, since there is too much of it, stands at the end as a path that leads nowhere known.
-fn filled_in(line: &Line, folder: &Path, pattern: &str) -> Vec<PathBuf> {
+fn filled_in(line: &WritableRoots, folder: &Path, pattern: &str) -> Vec<PathBuf> {
     let mut reached = vec![folder.to_owned()];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         let mut next = Vec::new();
@@ -120,7 +120,7 @@ fn filled_in(line: &Line, folder: &Path, pattern: &str) -> Vec<PathBuf> {
     reached
 }
 
-fn names_in(line: &Line, folder: &Path) -> Vec<OsString> {
+fn names_in(line: &WritableRoots, folder: &Path) -> Vec<OsString> {
     let entries = match follow(line, folder) {
         Resolution::Contained(place) => {
             place.open_dir().and_then(|folder| Ok(folder.entries()?.collect::<Vec<_>>()))

@@ -27,7 +27,12 @@ pub struct Failure {
 
 impl Failure {
     /// A failure about `path`.
-    pub fn at(code: RefusalCode, path: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub fn with_path(
+        code: RefusalCode,
+        path: &str,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self { code, path: Some(path.to_owned()), message: message.into(), hint: hint.into() }
     }
 

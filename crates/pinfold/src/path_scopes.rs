@@ -10,8 +10,8 @@ use pinfold_policy::{
 };
 
 use crate::declared::{denial_text, path_no};
+use crate::possible_paths::{counts_in_a_scope, expand_own_home};
 use crate::session::Shared;
-use crate::supposed::{counts_in_a_scope, expand_own_home};
 
 /// A call that declared scopes are asked about.
 pub(crate) struct ScopeCheck<'a> {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pinfold_paths::Line;
+use pinfold_paths::WritableRoots;
 use pinfold_policy::Scope;
 
 use crate::audit::kept_text;
@@ -20,7 +20,7 @@ pub(crate) struct RecordedFolders {
 
 impl RecordedFolders {
     /// Put into words once, since every decision says it.
-    pub(crate) fn new(line: &Line, scope: &Scope) -> Self {
+    pub(crate) fn new(line: &WritableRoots, scope: &Scope) -> Self {
         let shown = |path: &Path| kept_text(&path.to_string_lossy());
         Self {
             folder: shown(line.display_path()),

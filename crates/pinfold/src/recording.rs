@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::audit::record::VERSION;
 use crate::audit::{
-    AnswerEvent, AuditEvent, DecisionEvent, Kept, NotWrittenEvent, OutcomeEvent, Record, RecordedApprover,
-    RecordedHook, RecordedPart, RecordedPath, Ruled, Secrets, Word, kept_text,
+    AnswerEvent, AuditEvent, DecisionEvent, NotWrittenEvent, OutcomeEvent, Record, RecordedApprover,
+    RecordedHook, RecordedPart, RecordedPath, Ruled, ScrubbedInput, Secrets, Word, kept_text,
 };
 use crate::consent::answer::{Answer, Choice, Via};
 use crate::consent::answer_grants::AnswerGrants;
@@ -61,7 +61,7 @@ impl Session {
     /// A call that was not understood.
     pub(crate) fn not_understood(&self, id: u64, raw: &RawCall, bad: &BadCall) -> Box<Refusal> {
         let refusal = self.named(id, Refusal::invalid(bad));
-        let Kept { input, cut, secrets } = Kept::new(&raw.input);
+        let ScrubbedInput { input, cut, secrets } = ScrubbedInput::new(&raw.input);
         let event = DecisionEvent {
             input: input.map(Into::into),
             cut,
@@ -197,7 +197,7 @@ fn retry(refusal: &Refusal) -> Retry {
 }
 
 fn shape_text(shape: &Shape) -> Option<Value> {
-    Kept::new(&json!(shape)).input
+    ScrubbedInput::new(&json!(shape)).input
 }
 
 fn path_text(path: &PathText) -> String {
@@ -238,8 +238,8 @@ struct DecisionWriter<'a> {
 impl DecisionWriter<'_> {
     fn event(&self, ruling: Ruled, refusal: Option<&Refusal>) -> DecisionEvent {
         let judged = self.judged;
-        let Kept { input, cut, secrets } =
-            judged.submission.input.as_deref().map_or_else(|| self.not_input(), Kept::new);
+        let ScrubbedInput { input, cut, secrets } =
+            judged.submission.input.as_deref().map_or_else(|| self.not_input(), ScrubbedInput::new);
         let secrets = judged.secrets.get_or_init(|| secrets);
         let deciding = self.judged.verdict.deciding();
         let reason = deciding.map(|entry| &entry.opinion.reason);
@@ -310,10 +310,13 @@ impl DecisionWriter<'_> {
     }
 
     /// The kept parts where there is no input: an embedder or a process made the call.
-    fn not_input(&self) -> Kept {
+    fn not_input(&self) -> ScrubbedInput {
         let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said);
         let said = said.or_else(|| Some(self.judged.submission.process.as_ref()?.command_line.as_str()));
-        Kept { secrets: said.map(Secrets::find_in_text).unwrap_or_default(), ..Kept::default() }
+        ScrubbedInput {
+            secrets: said.map(Secrets::find_in_text).unwrap_or_default(),
+            ..ScrubbedInput::default()
+        }
     }
 
     fn denial(&self, refusal: &Refusal, secrets: &Secrets) -> Denial {

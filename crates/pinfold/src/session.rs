@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
-use pinfold_paths::{Ambient, Line, NotInside, Seen, Workspace, WorkspaceError};
+use pinfold_paths::{Ambient, NotInside, Seen, Workspace, WorkspaceError, WritableRoots};
 use pinfold_policy::rule::Covers;
 use pinfold_policy::{
     Access, Bases, Effect, FolderChoice, Grant, Grants, Guards, Interaction, Mode, NoProject, Policy,
@@ -118,7 +118,7 @@ pub(crate) struct SessionIdentity {
 
 /// The places that a session may touch.
 pub(crate) struct SessionBounds {
-    pub(crate) line: Line,
+    pub(crate) line: WritableRoots,
     pub(crate) folder_choice: FolderChoice,
     pub(crate) scope: Scope,
     pub(crate) access: Access,
@@ -179,7 +179,7 @@ impl Session {
         ambient: &Ambient,
         plan: Plan,
         journal: Arc<dyn Journal>,
-        map: impl FnOnce(Line) -> Line,
+        map: impl FnOnce(WritableRoots) -> WritableRoots,
     ) -> Result<Self, SessionError> {
         let display = Workspace::open(ambient, &plan.scope.display_root)?;
         // Guards compare resolved paths, so home is resolved once; a home that does not exist guards nothing more.
@@ -188,7 +188,7 @@ impl Session {
             Err(_) => home.clone(),
         });
         let choice = plan.folder_choice.clone().with_home(home.as_deref());
-        let mut line = Line::new(display, home);
+        let mut line = WritableRoots::new(display, home);
         if plan.scope.root != plan.scope.display_root {
             line = line.scoped(Workspace::open(ambient, &plan.scope.root)?)?;
         }
@@ -215,11 +215,16 @@ impl Session {
             ExecutedBy::Pinfold => ToolCall::parse,
             ExecutedBy::Agent => ToolCall::parse_for_verdict,
         };
-        Ok(Self::with_line(map(line), plan, journal, parse))
+        Ok(Self::with_writable_roots(map(line), plan, journal, parse))
     }
 
     /// The session of a plan over its line. `parse`: how much of a call has to be there.
-    pub(crate) fn with_line(line: Line, plan: Plan, journal: Arc<dyn Journal>, parse: ParseCall) -> Self {
+    pub(crate) fn with_writable_roots(
+        line: WritableRoots,
+        plan: Plan,
+        journal: Arc<dyn Journal>,
+        parse: ParseCall,
+    ) -> Self {
         let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
         let Plan {
             bases,
@@ -311,7 +316,7 @@ impl Session {
     }
 
     /// The folders that inside and outside are measured against.
-    pub fn line(&self) -> &Line {
+    pub fn writable_roots(&self) -> &WritableRoots {
         &self.shared.bounds.line
     }
 
@@ -435,7 +440,7 @@ impl Session {
 }
 
 /// The folders that may be written, as the caller knows them.
-fn shown(line: &Line) -> String {
+fn shown(line: &WritableRoots) -> String {
     let shown = |root: PathBuf| match line.display(&root) {
         // `.` says nothing to somebody who is told where to stay.
         dot if dot == "." => root.display().to_string(),

@@ -47,7 +47,7 @@ impl AssumedShells {
 
     /// The same shells with [`ShellHost::opens_network`] and [`ShellHost::private`] as given.
     #[must_use]
-    pub fn with(self, open_network: bool, private: Vec<PathBuf>) -> Self {
+    pub fn with_network(self, open_network: bool, private: Vec<PathBuf>) -> Self {
         Self { open_network, private, ..self }
     }
 }

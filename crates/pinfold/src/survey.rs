@@ -18,8 +18,8 @@ use crate::guarded;
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
 use crate::plan::ExecutedBy;
+use crate::possible_paths::{self, Weight};
 use crate::session::Shared;
-use crate::supposed::{self, Weight};
 
 /// The result of one look at the world.
 pub(crate) struct Survey {
@@ -36,7 +36,7 @@ const SHOWN: u64 = 256 * 1024;
 impl Survey {
     /// Leaves out texts that are perhaps paths and about which nothing is said.
     pub(crate) fn leave_out_unspoken(&mut self, policy: &Policy, claims: &mut Arc<Claims>) {
-        self.keep(claims, |_, fact| supposed::is_spoken_of(policy, fact));
+        self.keep(claims, |_, fact| possible_paths::is_spoken_of(policy, fact));
     }
 
     /// Keeps some of the paths, with what was found about each.
@@ -93,8 +93,11 @@ pub(crate) fn survey(
             .line
             .home()
             .filter(|_| matches!(claim.origin, Origin::Foreign | Origin::Supposed(_)));
-        let of_home =
-            claim.path.as_ref().zip(home).and_then(|(path, home)| supposed::expand_own_home(path, home));
+        let of_home = claim
+            .path
+            .as_ref()
+            .zip(home)
+            .and_then(|(path, home)| possible_paths::expand_own_home(path, home));
         let words = of_home.as_ref().or(claim.path.as_ref());
         let words = words.map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
@@ -136,7 +139,7 @@ pub(crate) fn survey(
         }
         let mut weight = Weight::Full;
         if let Origin::Supposed(supposed) = claim.origin {
-            weight = supposed::weigh(supposed, claim, resolution, is_imagined());
+            weight = possible_paths::weigh(supposed, claim, resolution, is_imagined());
             if weight == Weight::RulesAndGuards {
                 fact.standing = Standing::Suspected;
             }

@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold_paths::{
-    Contained, DeedError, Directory, Expect, Kind, LastLink, Outside, PathClaim, Place, Resolution, Version,
+    Contained, Directory, Expect, Kind, LastLink, OperationError, Outside, PathClaim, Place, Resolution,
+    Version,
 };
 use pinfold_policy::{Claims, GuardHit, Operation, Policy};
 
@@ -293,7 +294,7 @@ impl WriteTarget {
         if Some(version) == self.place.version() {
             Ok((file, version))
         } else {
-            Err(self.failure(&DeedError::Stale))
+            Err(self.failure(&OperationError::Stale))
         }
     }
 
@@ -368,7 +369,7 @@ impl WriteTarget {
     pub fn rename_to(&self, to: &Self, overwrite: bool) -> Result<(), Failure> {
         self.place.rename_to(&to.place, overwrite).map_err(|error| match error {
             // These speak of the destination; the others of the source.
-            DeedError::Exists | DeedError::IsFolder | DeedError::Special => to.failure(&error),
+            OperationError::Exists | OperationError::IsFolder | OperationError::Special => to.failure(&error),
             other => self.failure(&other),
         })?;
         self.shared.seen.forget(self.place.real());
@@ -376,32 +377,34 @@ impl WriteTarget {
         Ok(())
     }
 
-    fn failure(&self, error: &DeedError) -> Failure {
+    fn failure(&self, error: &OperationError) -> Failure {
         failure(&self.shown(), error)
     }
 }
 
 /// A deed that did not happen, in words for a model.
-fn failure(shown: &str, error: &DeedError) -> Failure {
+fn failure(shown: &str, error: &OperationError) -> Failure {
     let (code, hint) = match error {
-        DeedError::Changed => (RefusalCode::Changed, "look at it again, then try again"),
-        DeedError::Stale => (RefusalCode::StaleRead, "read it again, then try again"),
-        DeedError::Shared(_) => {
+        OperationError::Changed => (RefusalCode::Changed, "look at it again, then try again"),
+        OperationError::Stale => (RefusalCode::StaleRead, "read it again, then try again"),
+        OperationError::Shared(_) => {
             (RefusalCode::RequiresApproval, "ask, since another name of it may lie outside")
         }
-        DeedError::Missing => (RefusalCode::NotFound, "list the folder to find the right name"),
-        DeedError::Exists => {
+        OperationError::Missing => (RefusalCode::NotFound, "list the folder to find the right name"),
+        OperationError::Exists => {
             (RefusalCode::AlreadyExists, "choose another name, or say that it may be overwritten")
         }
-        DeedError::IsFolder => (RefusalCode::IsAFolder, "name a file, or use LS for the folder"),
-        DeedError::NotAFolder => (RefusalCode::NotAFolder, "name a folder"),
-        DeedError::IsLink => (RefusalCode::Unresolved, "name what the link points to"),
-        DeedError::Special => (RefusalCode::SpecialFile, "leave it alone; use a file"),
-        DeedError::Root => (RefusalCode::Denied, "name the files and folders inside it"),
-        DeedError::NotEmpty => (RefusalCode::NotEmpty, "set recursive to delete it with everything in it"),
-        DeedError::Mount => (RefusalCode::Denied, "stay within one file system: copy, then delete"),
-        DeedError::TooDeep => (RefusalCode::TooLarge, "take the tree in parts"),
+        OperationError::IsFolder => (RefusalCode::IsAFolder, "name a file, or use LS for the folder"),
+        OperationError::NotAFolder => (RefusalCode::NotAFolder, "name a folder"),
+        OperationError::IsLink => (RefusalCode::Unresolved, "name what the link points to"),
+        OperationError::Special => (RefusalCode::SpecialFile, "leave it alone; use a file"),
+        OperationError::Root => (RefusalCode::Denied, "name the files and folders inside it"),
+        OperationError::NotEmpty => {
+            (RefusalCode::NotEmpty, "set recursive to delete it with everything in it")
+        }
+        OperationError::Mount => (RefusalCode::Denied, "stay within one file system: copy, then delete"),
+        OperationError::TooDeep => (RefusalCode::TooLarge, "take the tree in parts"),
         _ => (RefusalCode::Io, "look at the place, then decide"),
     };
-    Failure::at(code, shown, format!("{shown}: {error}"), hint)
+    Failure::with_path(code, shown, format!("{shown}: {error}"), hint)
 }

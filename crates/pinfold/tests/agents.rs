@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold::agents::{Below, Definition, Definitions};
+use pinfold::agents::{ChildOptions, Definition, Definitions};
 use pinfold::audit::Memory;
 use pinfold::policy::rule::Rule;
 use pinfold::policy::{BashMode, Effect, Interaction, Layer, Mode, Policy, Source, SourcedRule, WayIn};
@@ -102,8 +102,8 @@ impl Bed {
     }
 }
 
-fn below<'a>(name: &'a str, folder: &'a str, definition: Option<&'a Definition>) -> Below<'a> {
-    Below { id: "child".into(), name, folder: Path::new(folder), definition, asking: None }
+fn below<'a>(name: &'a str, folder: &'a str, definition: Option<&'a Definition>) -> ChildOptions<'a> {
+    ChildOptions { id: "child".into(), name, folder: Path::new(folder), definition, asking: None }
 }
 
 fn ruled(session: &Session, tool: &str, input: Value) -> String {

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Caller, Choice, Deed, Request, Via};
+use pinfold::consent::{
+    Answer, Approver, ApproverResponse, Asking, By, Caller, Choice, Request, RequestedOperation, Via,
+};
 use pinfold::{Ambient, CallRequest, Decided, Plan, Question, RawCall, Ruling, Session};
 use serde_json::json;
 
@@ -55,7 +57,7 @@ fn a_yes_is_for_one_call_and_no_is_a_refusal_with_the_persons_words() {
     let asked = question(&session, &raw);
     let request = asked.request().clone();
     assert!(
-        matches!(&request.deed, Deed::Change { files } if files[0].new && files[0].hunks[0].after == "new\n")
+        matches!(&request.operation, RequestedOperation::Change { files } if files[0].new && files[0].hunks[0].after == "new\n")
     );
     assert_eq!(request.why[0].step, "scope");
 

@@ -215,7 +215,7 @@ impl Bed {
         let Ok(permit) = decided.outcome else { return };
         let (_, _, mut receipt) = permit.spend();
         receipt.refused(vec![denial(&format!("{}:1", receipt.name()), words)]);
-        let failure = Failure::at(RefusalCode::Denied, words, words, words);
+        let failure = Failure::with_path(RefusalCode::Denied, words, words, words);
         receipt.close(&Outcome::Failed(failure)).unwrap();
     }
 }

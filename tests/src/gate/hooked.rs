@@ -9,7 +9,7 @@ use pinfold::Ambient;
 use pinfold::check::CheckService;
 use pinfold::consent::Hooks;
 use pinfold::policy::Hook;
-use pinfold_hooks::{Came, Configured, HookEnvironment, Output, Runner};
+use pinfold_hooks::{Configured, HookEnvironment, HookResult, Output, Runner};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -82,16 +82,16 @@ struct Spoken {
 #[derive(Debug)]
 struct Said {
     event: String,
-    came: Came,
+    came: HookResult,
 }
 
 impl Runner for Spoken {
-    fn ask(&self, hook: &Hook, _: &[u8]) -> Came {
+    fn ask(&self, hook: &Hook, _: &[u8]) -> HookResult {
         let name = hook.asks.name();
         let said = name.strip_prefix("hook ").and_then(|number| self.said.get(number.parse::<usize>().ok()?));
-        let Some(said) = said else { return Came::NotAsked(format!("nothing is known of `{name}`")) };
+        let Some(said) = said else { return HookResult::NotAsked(format!("nothing is known of `{name}`")) };
         if said.event == "PermissionRequest" && self.silent.load(Ordering::Relaxed) {
-            return Came::Ended { code: Some(0), out: Output::default(), err: Output::default() };
+            return HookResult::Ended { code: Some(0), out: Output::default(), err: Output::default() };
         }
         said.came.clone()
     }
@@ -179,10 +179,10 @@ fn group(event: &str, output: &Value, said: &mut Vec<Said>) -> Result<Value, Str
 }
 
 /// How a program ends that says this.
-fn came(mut output: Map<String, Value>) -> Came {
+fn came(mut output: Map<String, Value>) -> HookResult {
     let late = ["timeout", "sleep", "timed_out"].into_iter().any(|key| output.remove(key).is_some());
     if late {
-        return Came::Late(Duration::from_mins(1));
+        return HookResult::Late(Duration::from_mins(1));
     }
     let mut text = |key: &str| match output.remove(key) {
         Some(Value::String(text)) => Some(text),
@@ -192,5 +192,5 @@ fn came(mut output: Map<String, Value>) -> Came {
     let (out, err) = (text("stdout"), text("stderr").unwrap_or_default());
     let code = output.remove("exit").and_then(|code| i32::try_from(code.as_i64()?).ok()).unwrap_or(0);
     let rest = if output.is_empty() { String::new() } else { Value::Object(output).to_string() };
-    Came::Ended { code: Some(code), out: Output::whole(out.unwrap_or(rest)), err: Output::whole(err) }
+    HookResult::Ended { code: Some(code), out: Output::whole(out.unwrap_or(rest)), err: Output::whole(err) }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod child;
 pub(crate) mod lease;
-pub(crate) mod places;
+pub(crate) mod slots;
 mod spawn;
 pub(crate) mod tools;
 
@@ -22,7 +22,7 @@ use crate::judge::Judge;
 use crate::model::{Message, Models, Offered, Who};
 use crate::parking::Parking;
 use lease::Leases;
-use places::AgentSlots;
+use slots::AgentSlots;
 
 /// A factory for the shells of an agent, implemented by a crate that knows the kernel.
 pub trait MakeShells: Send + Sync {
@@ -243,7 +243,11 @@ impl Team {
 
 /// The folder that a session writes in, relative to the workspace.
 pub(crate) fn shown_folder(session: &Session) -> String {
-    session.line().roots().next().map_or_else(String::new, |root| session.line().display(&root))
+    session
+        .writable_roots()
+        .roots()
+        .next()
+        .map_or_else(String::new, |root| session.writable_roots().display(&root))
 }
 
 impl fmt::Debug for Team {

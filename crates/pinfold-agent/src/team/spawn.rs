@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use pinfold::agents::Below;
+use pinfold::agents::ChildOptions;
 use pinfold::audit::session_name;
 use pinfold::policy::{HookEvent, Level};
 use pinfold::{Failure, RefusalCode, Session};
@@ -21,11 +21,11 @@ use crate::judge::asking_for_child;
 use crate::model::{Message, Who};
 
 /// Result of a tool for agents: text for the model, data for programs.
-type Said = Result<(String, Value), Failure>;
+type ToolOutcome = Result<(String, Value), Failure>;
 
 impl Agent {
     /// Starts an agent in a folder inside this one's.
-    pub(crate) fn start(&mut self, wanted: RunAgent) -> Said {
+    pub(crate) fn start(&mut self, wanted: RunAgent) -> ToolOutcome {
         let RunAgent { name, folder, task } = wanted;
         plain(&name)?;
         let reach = self.team.parts.reach;
@@ -47,9 +47,14 @@ impl Agent {
         let definition = self.team.parts.definitions.get(name);
         let id = session_name("agent").map_err(|e| not_begun(&e.to_string()))?;
         let asking = asking_for_child(&self.session, definition, self.team.parts.judge.as_ref());
-        let below = Below { id, name, folder: Path::new(folder), definition, asking };
+        let below = ChildOptions { id, name, folder: Path::new(folder), definition, asking };
         let narrowed = self.session.new_child(below).map_err(|e| {
-            Failure::at(RefusalCode::OutOfScope, folder, e.to_string(), "name a folder inside your own scope")
+            Failure::with_path(
+                RefusalCode::OutOfScope,
+                folder,
+                e.to_string(),
+                "name a folder inside your own scope",
+            )
         })?;
         let shells = if narrowed.plan().scope.allow_bash {
             self.team.parts.shells.make(narrowed.plan()).map_err(|why| not_begun(&why))?
@@ -84,7 +89,7 @@ impl Agent {
     }
 
     /// Waits for agents that this one started: those that are named, or all.
-    pub(crate) fn wait_for(&mut self, names: &[String]) -> Said {
+    pub(crate) fn wait_for(&mut self, names: &[String]) -> ToolOutcome {
         let known: Vec<&str> = self.children.iter().map(|child| child.who.id.as_str()).collect();
         if let Some(name) = names.iter().find(|name| !known.contains(&name.as_str())) {
             let hint = format!("there are: {}", known.join(", "));
@@ -127,7 +132,7 @@ impl Agent {
     }
 
     /// Says something to an agent that works beside this one.
-    pub(crate) fn send(&self, wanted: &SendMessage) -> Said {
+    pub(crate) fn send(&self, wanted: &SendMessage) -> ToolOutcome {
         let SendMessage { agent, message } = wanted;
         let child = self.children.iter().find(|child| child.who.id == *agent).map(|child| &child.inbox);
         let inbox = child.or_else(|| self.parent.as_ref().filter(|_| agent == PARENT)).ok_or_else(|| {

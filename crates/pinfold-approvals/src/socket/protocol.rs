@@ -1,7 +1,7 @@
 //! The socket protocol: one JSON object per line. `docs/approvals.md` is its manual.
 
 use jiff::Timestamp;
-use pinfold::consent::{By, Choice, Deed, GrantLifetime, Request, Via};
+use pinfold::consent::{By, Choice, GrantLifetime, Request, RequestedOperation, Via};
 use serde::{Deserialize, Serialize};
 
 use crate::resolution::{AnswerError, ApproverNote, ResolvedRequest};
@@ -159,7 +159,7 @@ impl RequestSummary {
             agents: request.asker.agents.clone(),
             folder: request.asker.folder.clone(),
             tool: request.tool.clone(),
-            brief: brief(&request.deed),
+            brief: brief(&request.operation),
             why: request.why.first().map(|why| why.reason.clone()).unwrap_or_default(),
             immune: request.immune,
             destructive: request.destructive,
@@ -167,15 +167,17 @@ impl RequestSummary {
     }
 }
 
-fn brief(deed: &Deed) -> String {
-    let text = match deed {
-        Deed::Command { command, .. } => command.clone(),
-        Deed::Change { files } => files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", "),
-        Deed::Patch { patch } => patch.clone(),
-        Deed::Paths { acts } => {
+fn brief(operation: &RequestedOperation) -> String {
+    let text = match operation {
+        RequestedOperation::Command { command, .. } => command.clone(),
+        RequestedOperation::Change { files } => {
+            files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        RequestedOperation::Patch { patch } => patch.clone(),
+        RequestedOperation::Paths { acts } => {
             acts.iter().map(|act| format!("{} {}", act.operation, act.path)).collect::<Vec<_>>().join(", ")
         }
-        Deed::Input { input } => input.clone(),
+        RequestedOperation::Input { input } => input.clone(),
     };
     if text.chars().nth(MAX_BRIEF).is_none() {
         text

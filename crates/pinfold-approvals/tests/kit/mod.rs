@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use pinfold::consent::{
-    Answer, Asker, By, Choice, Deed, OfferShown, PartShown, Request, Via, WhyAsked, WidthShown,
+    Answer, Asker, By, Choice, OfferShown, PartShown, Request, RequestedOperation, Via, WhyAsked, WidthShown,
 };
 
 /// A request that waits so long, with a digest made of its name.
@@ -26,7 +26,7 @@ pub(crate) fn request(id: &str, patience: Duration) -> Request {
             process: None,
         },
         tool: "Bash".to_owned(),
-        deed: Deed::Command {
+        operation: RequestedOperation::Command {
             command: "npm publish".to_owned(),
             cwd: "/work".to_owned(),
             background: false,

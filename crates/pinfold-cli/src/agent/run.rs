@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use pinfold::agents::{AgentLimits, Below, Definition, Definitions};
+use pinfold::agents::{AgentLimits, ChildOptions, Definition, Definitions};
 use pinfold::consent::Asking;
 use pinfold::consent::approver::PATIENCE;
 use pinfold::policy::{HookEvent, Layer};
@@ -21,8 +21,8 @@ use serde_json::json;
 use super::definitions::{named, usable};
 use super::follow::{AsJson, EventPrinter};
 use super::runs;
+use crate::approvers::{Asker, Tell};
 use crate::args::AgentRun;
-use crate::asking::{Asker, Tell};
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::SessionSpan;
@@ -106,7 +106,7 @@ fn leased(wanted: &AgentRun, name: &str, first: &Session) -> Result<Option<RunLe
     if !may_write(first) {
         return Ok(None);
     }
-    let folders: Vec<_> = first.line().roots().collect();
+    let folders: Vec<_> = first.writable_roots().roots().collect();
     let waits = |holder: &Holder| {
         let (by, pid) = (output::visible(&holder.by), holder.pid);
         let folders = output::visible(&holder.folders.join(", "));
@@ -246,7 +246,7 @@ fn child_session(
     shells: &ShellMaker,
 ) -> Result<Session, Failure> {
     let failed = |why: String| Failure::new(USAGE, format!("the agent cannot begin: {why}"));
-    let child = Below {
+    let child = ChildOptions {
         id: record::session("agent")?,
         name: &definition.name,
         folder: Path::new("."),

@@ -24,25 +24,28 @@ const LOOK: Duration = Duration::from_secs(1);
 
 pub(super) fn show(everywhere: &ProcessAggregator) -> Result<ExitCode, Failure> {
     let failed = |e| Failure::new(FAILED, format!("cannot watch sessions: {e}"));
-    let desk =
-        Desk { everywhere, following: everywhere.follow().map_err(failed)?, known: RefCell::default() };
+    let terminal = ApprovalTerminal {
+        everywhere,
+        following: everywhere.follow().map_err(failed)?,
+        known: RefCell::default(),
+    };
     output::out("waiting for questions; end with Ctrl-C\n")?;
     loop {
-        desk.receive(LOOK);
-        while let Some((name, waiting)) = desk.next() {
-            let asked = desk.ask(&name, &waiting);
-            desk.print_notes();
+        terminal.receive(LOOK);
+        while let Some((name, waiting)) = terminal.next() {
+            let asked = terminal.ask(&name, &waiting);
+            terminal.print_notes();
             match asked {
                 Ok(PromptOutcome::Settled) => {}
                 Ok(PromptOutcome::Busy) => {
-                    desk.known.borrow_mut().open.push((name, waiting));
+                    terminal.known.borrow_mut().open.push((name, waiting));
                     break;
                 }
                 Ok(PromptOutcome::Gone) => return Ok(ExitCode::from(DONE)),
                 Err(why) => output::warn(visible(&why)),
             }
         }
-        desk.print_notes();
+        terminal.print_notes();
     }
 }
 
@@ -96,13 +99,13 @@ impl Known {
     }
 }
 
-struct Desk<'a> {
+struct ApprovalTerminal<'a> {
     everywhere: &'a ProcessAggregator,
     following: ProcessEvents,
     known: RefCell<Known>,
 }
 
-impl Desk<'_> {
+impl ApprovalTerminal<'_> {
     /// Takes in what is new, waiting for it no longer than `most`.
     fn receive(&self, most: Duration) {
         let mut most = most;

@@ -13,10 +13,10 @@ use crate::output;
 const CHUNK: usize = 64 << 10;
 
 /// Answers standard input, line by line.
-pub(super) fn answered(desk: &mut CheckService) -> Result<ExitCode, Failure> {
+pub(super) fn answered(service: &mut CheckService) -> Result<ExitCode, Failure> {
     let input = BufReader::with_capacity(CHUNK, io::stdin().lock());
     let output = BufWriter::with_capacity(CHUNK, io::stdout().lock());
-    match stream(desk, input, output) {
+    match stream(service, input, output) {
         Ok(true) => Ok(ExitCode::from(FAILED)),
         Ok(false) => Ok(ExitCode::from(DONE)),
         // The reader of the answers is gone, which is no failure.
@@ -27,7 +27,7 @@ pub(super) fn answered(desk: &mut CheckService) -> Result<ExitCode, Failure> {
 
 /// Returns whether any line could not be read.
 pub(crate) fn stream(
-    desk: &mut CheckService,
+    service: &mut CheckService,
     mut input: BufReader<impl Read>,
     mut output: impl Write,
 ) -> io::Result<bool> {
@@ -48,7 +48,7 @@ pub(crate) fn stream(
             continue;
         }
         let line = line.trim_ascii();
-        let answer = if waits { desk.answer(line) } else { desk.answer_with_last(line) };
+        let answer = if waits { service.answer(line) } else { service.answer_with_last(line) };
         match answer {
             Ok(answer) => output.write_all(output::json_line(&answer).as_bytes())?,
             Err(bad) => {
@@ -95,9 +95,9 @@ mod tests {
     use super::*;
 
     fn answers(input: &[u8]) -> (bool, Vec<Value>) {
-        let mut desk = CheckService::new(Ambient::claim(), "/no/such/folder".into());
+        let mut service = CheckService::new(Ambient::claim(), "/no/such/folder".into());
         let mut out = Vec::new();
-        let failed = stream(&mut desk, BufReader::with_capacity(16, input), &mut out).unwrap();
+        let failed = stream(&mut service, BufReader::with_capacity(16, input), &mut out).unwrap();
         let lines = String::from_utf8(out).unwrap();
         (failed, lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect())
     }

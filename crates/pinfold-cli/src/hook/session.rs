@@ -15,12 +15,12 @@ use pinfold::{Ambient, ExecutedBy, OWN_PLACES, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
 use pinfold_tools::Attestation;
 
-use super::granted;
+use super::session_folder;
+use crate::approvers::ApproverOptions;
 use crate::args::Hook;
-use crate::asking::ApproverOptions;
 use crate::exit::{Failure, USAGE};
 use crate::record::span;
-use crate::{asking, env, hooks, record, session, settings};
+use crate::{approvers, env, hooks, record, session, settings};
 
 /// A session, and who puts its questions.
 pub(super) struct HookSession {
@@ -124,7 +124,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let (journal, recorded_here) = journal(wanted, inside, Limits::from(&merged.record))?;
     recorded(&*journal, dialect, event, (&plan, &folder))?;
     // The record is there by now, so that it can be guarded.
-    let guards = record::guarded(granted::guarded(own_program(plan.guards.clone())));
+    let guards = record::guarded(session_folder::guarded(own_program(plan.guards.clone())));
     let plan = plan.with_hooks(hooks).with_guards(guards);
     let session = Session::open(&Ambient::claim(), plan, journal)
         .map_err(|e| Failure::new(USAGE, e.to_string()).mend("start the agent in a folder that exists"))?;
@@ -156,7 +156,7 @@ fn remote_approver(
     resolved: &ResolvedSettings,
 ) -> Result<Option<Asking>, Failure> {
     let reach = ApproverOptions { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
-    let asking = asking::remote_approvers(reach)?;
+    let asking = approvers::remote_approvers(reach)?;
     let most = most_patience(wanted);
     Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
 }
@@ -191,8 +191,8 @@ fn folder(
         }
         // Inside a run nothing can be kept, and the line of the run holds.
         (None, Folder::Event | Folder::AtStart) if begins || !keeps => works()?,
-        (None, Folder::AtStart) => granted::kept(name)?,
-        (None, Folder::Event) => granted::kept(name).or_else(|_| works())?,
+        (None, Folder::AtStart) => session_folder::kept(name)?,
+        (None, Folder::Event) => session_folder::kept(name).or_else(|_| works())?,
     };
     let failed = |e| Failure::new(USAGE, format!("the folder {}: {e}", folder.display()));
     let folder = folder.canonicalize().map_err(failed);
@@ -200,10 +200,10 @@ fn folder(
     let is_first = match dialect.folder() {
         Folder::Variables(_) => false,
         Folder::AtStart => begins,
-        Folder::Event => begins || granted::kept(name).is_err(),
+        Folder::Event => begins || session_folder::kept(name).is_err(),
     };
     if is_first && keeps && wanted.folder.is_none() {
-        match granted::keep(name, &folder) {
+        match session_folder::keep(name, &folder) {
             // A run without a watch cannot attest itself, and lets nothing be kept all the same.
             Err(_) if env::is_inside_another() => {}
             kept => kept?,

@@ -12,7 +12,7 @@ use crate::exit::Failure;
 use crate::setup::file;
 
 /// A file of an agent that is there.
-pub(super) struct Theirs {
+pub(super) struct ForeignFile {
     pub(super) layer: Layer,
     pub(super) path: PathBuf,
     pub(super) text: String,
@@ -82,7 +82,11 @@ pub(crate) fn target(agent: &str, locations: &Locations, layer: Layer, name: &st
 }
 
 /// The files that are there, weakest first. `only`: those of one layer.
-pub(super) fn find(agent: &str, locations: &Locations, only: Option<Layer>) -> Result<Vec<Theirs>, Failure> {
+pub(super) fn find(
+    agent: &str,
+    locations: &Locations,
+    only: Option<Layer>,
+) -> Result<Vec<ForeignFile>, Failure> {
     let Some(places) = PLACES.iter().find(|places| places.agent == agent) else { return Ok(Vec::new()) };
     let groups = [(Layer::User, places.user), (Layer::Project, places.project), (Layer::Local, places.local)];
     let mut found = Vec::new();
@@ -93,12 +97,12 @@ pub(super) fn find(agent: &str, locations: &Locations, only: Option<Layer>) -> R
         };
         for path in names.iter().flat_map(|name| all_of(&folder, name)) {
             // A project that is home has the person's own file where another has its.
-            if found.iter().any(|theirs: &Theirs| theirs.path == path) {
+            if found.iter().any(|theirs: &ForeignFile| theirs.path == path) {
                 continue;
             }
             if let Some(text) = file::read(&path)? {
                 let layer = believed(layer, locations, &path, &text);
-                found.push(Theirs { layer, path, text });
+                found.push(ForeignFile { layer, path, text });
             }
         }
     }

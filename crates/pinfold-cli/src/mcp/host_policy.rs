@@ -15,13 +15,13 @@ use crate::exit::{FAILED, Failure, REFUSED, USAGE};
 use crate::{output, settings};
 
 /// Hosts that settings and the command line allow.
-pub(super) struct Way {
+pub(super) struct HostConnector {
     allow_host: Vec<String>,
     settings: SettingsFlags,
     locations: Locations,
 }
 
-impl Way {
+impl HostConnector {
     pub(super) fn from_proxy_args(wanted: &McpProxy) -> Result<Self, Failure> {
         Self::new(&wanted.allow_host, &wanted.settings, wanted.no_settings, wanted.folder.as_deref())
     }
@@ -85,9 +85,9 @@ impl Way {
 }
 
 /// Connects to the authorization server of a login: the user agreed to that when they logged in.
-impl pinfold_login::Connector for Way {
+impl pinfold_login::Connector for HostConnector {
     fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
-        Way::exchange(self, place).map_err(trouble)
+        HostConnector::exchange(self, place).map_err(trouble)
     }
 }
 

@@ -8,7 +8,7 @@ use pinfold_login::{Endpoint, Login, LoginError, LoginOptions, LoginUser, PreReg
 use pinfold_mcp::OriginClient;
 use serde_json::json;
 
-use super::host_policy::{self, Way};
+use super::host_policy::{self, HostConnector};
 use crate::args::{McpLogin, McpLogout};
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{self, warn};
@@ -22,7 +22,7 @@ pub(super) fn logins() -> Result<TokenStore, Failure> {
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
-    let asking = Asking { way: Way::from_login_args(&wanted.going)?, server: server.clone() };
+    let asking = Asking { way: HostConnector::from_login_args(&wanted.going)?, server: server.clone() };
     let client = wanted
         .client_id
         .clone()
@@ -45,7 +45,7 @@ pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
 pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
-    let way = Way::from_login_args(&wanted.going)?;
+    let way = HostConnector::from_login_args(&wanted.going)?;
     let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(host_policy::failure)?;
     if !was {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
@@ -114,7 +114,7 @@ fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
 
 /// Hosts that a server names are asked about, unless they are allowed.
 struct Asking {
-    way: Way,
+    way: HostConnector,
     server: Endpoint,
 }
 

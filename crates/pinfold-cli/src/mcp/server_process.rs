@@ -9,7 +9,7 @@ use clap::ValueEnum as _;
 use pinfold_host::WebUrl;
 use pinfold_mcp::{GRACE, PinLocation, ProxiedServer, ProxyEnd, ServerOptions, SessionOpener as _};
 
-use super::reach;
+use super::remote_server;
 use super::session_factory::SessionFactory;
 use crate::args::{McpProxy, is_server};
 use crate::exit::{DONE, FAILED, Failure, NO_SANDBOX, USAGE};
@@ -22,7 +22,7 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     house.visible().map(drop).map_err(|why| Failure::new(USAGE, why))?;
     let folder = house.folders().first().map(|folder| folder.path.clone()).unwrap_or_default();
     let command = match &wanted.url {
-        Some(url) => reach::command(url, wanted)?,
+        Some(url) => remote_server::command(url, wanted)?,
         None => command(wanted, &folder),
     };
     let behind = ProxiedServer {

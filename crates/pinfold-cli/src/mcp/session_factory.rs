@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use pinfold_mcp::{OpenedSession, SessionOpener, SessionRequest, Visible, Workspace};
 
+use crate::approvers::for_a_client;
 use crate::args::{McpProxy, McpServe, SessionFlags};
-use crate::asking::for_a_client;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::session;

@@ -12,7 +12,7 @@ use pinfold::settings::Locations;
 use serde_json::{Value, json};
 
 use crate::args::{self, Judging};
-use crate::check::desk::desk_by;
+use crate::check::service::check_service_with;
 use crate::check::with_source;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
 use crate::log::filter::LogFilter;
@@ -57,10 +57,10 @@ fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
         deny: rules(Effect::Deny),
         ..Changed::default()
     };
-    let desk = desk_by(&judging, named(wanted)?)?;
+    let service = check_service_with(&judging, named(wanted)?)?;
     // What is wrong in them is told once, and not about each call.
-    desk.settings(project).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
-    Ok(Replay::new(desk, env::home(), changed))
+    service.settings(project).map_err(|bad| Failure::new(USAGE, output::lines(&bad.to_string())))?;
+    Ok(Replay::new(service, env::home(), changed))
 }
 
 /// The file that is named in place of settings. One that is named has to be there.

@@ -6,10 +6,10 @@ use pinfold::{Ambient, Session, WeakSession};
 use pinfold_boundary::{Network, SandboxMode, SandboxRequest};
 use pinfold_terminal::PtySession;
 
-use super::options::Judged;
+use super::options::EscalationSettings;
 use super::run_record::RunRecord;
+use crate::approvers::{ApproverOptions, Asker, Tell};
 use crate::args::RunArgs;
-use crate::asking::{ApproverOptions, Asker, Tell};
 use crate::exit::{Failure, USAGE};
 
 /// The approver of a run, and the session by which its calls are judged.
@@ -22,10 +22,10 @@ impl Escalation {
     pub(super) fn new(
         run: &RunArgs,
         request: &SandboxRequest,
-        judged: Judged,
+        escalation_settings: EscalationSettings,
         record: &RunRecord,
     ) -> Result<Self, Failure> {
-        let Judged { plan, rules_to, approvals, .. } = judged;
+        let EscalationSettings { plan, rules_to, approvals, .. } = escalation_settings;
         let reach = ApproverOptions { settings: &approvals, name: record.session(), rules_to };
         let asker = Asker::new(&run.asking, reach)?;
         let there = |place: &&std::path::PathBuf| place.exists();

@@ -17,8 +17,8 @@ use pinfold_sandbox::Openings;
 use pinfold_tools::{Purpose, TemporaryDirectory};
 
 use super::agent::Choice;
+use crate::approvers;
 use crate::args::{self, Feature, RunArgs, Sandbox};
-use crate::asking;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 use crate::network;
@@ -31,11 +31,11 @@ pub(super) struct RunOptions {
     pub(super) request: Option<SandboxRequest>,
     pub(super) guards: Guards,
     /// Plan by which calls of its processes are judged.
-    pub(super) judged: Judged,
+    pub(super) escalation_settings: EscalationSettings,
 }
 
 /// Plan by which calls of processes are judged, and the approver's settings.
-pub(super) struct Judged {
+pub(super) struct EscalationSettings {
     pub(super) plan: Plan,
     /// Settings files in which rules for good are written.
     pub(super) rules_to: Option<Locations>,
@@ -53,12 +53,13 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     let named = [vec![folder.clone()], from_here(&run.add_dir), from_here(&run.allow_write)].concat();
     let first = Choice::from_args(run, &named);
     let mut resolved = resolve_flags(run, &folder, first)?;
-    let choice = first.and_then(|choice| choice.outside_folder(run, &resolved.judged.plan.also_writable));
+    let choice =
+        first.and_then(|choice| choice.outside_folder(run, &resolved.escalation_settings.plan.also_writable));
     if first.is_some() && choice.is_none() {
         resolved = resolve_flags(run, &folder, None)?;
     }
-    let ResolvedFlags { judged, sandbox, network, secrets, sockets } = resolved;
-    let Judged { plan, .. } = &judged;
+    let ResolvedFlags { escalation_settings, sandbox, network, secrets, sockets } = resolved;
+    let EscalationSettings { plan, .. } = &escalation_settings;
     let declared = &plan.policy.declared;
     if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
         let message = format!("nothing is run here: {} ({}, {})", no.why.clause(), no.list, no.source);
@@ -66,7 +67,7 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     }
     let Some(mode) = mode(run, sandbox) else {
         let held = declared.kernel_lists() != KernelLists::default();
-        let options = RunOptions { request: None, guards: plan.guards.clone(), judged };
+        let options = RunOptions { request: None, guards: plan.guards.clone(), escalation_settings };
         return if held { Err(not_held()) } else { Ok(options) };
     };
     let (files, folders): (Vec<_>, Vec<_>) =
@@ -89,8 +90,10 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     request.caches = caches(&run.cache);
     request.agent = choice.map(Choice::agent);
     request.environment = std::env::vars_os().collect();
-    request.env_overrides =
-        asking::own_secret(&judged.approvals).into_iter().chain(env_overrides(run)?).collect();
+    request.env_overrides = approvers::own_secret(&escalation_settings.approvals)
+        .into_iter()
+        .chain(env_overrides(run)?)
+        .collect();
     request.network = network;
     request.publishes = !run.listen.is_empty();
     request.secrets = secrets;
@@ -99,7 +102,7 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     request.denied = denied(plan, &to_come)?;
     request.openings = openings(&run.allow_feature);
     request.limits = self::limits(&run.limits);
-    Ok(RunOptions { request: Some(request), guards: plan.guards.clone(), judged })
+    Ok(RunOptions { request: Some(request), guards: plan.guards.clone(), escalation_settings })
 }
 
 /// Returns the paths that deny rules close, and those of `--deny-read` that are not there yet.
@@ -120,7 +123,7 @@ fn real_name(place: &Path) -> PathBuf {
 
 /// Flags of a run and settings, resolved together.
 struct ResolvedFlags {
-    judged: Judged,
+    escalation_settings: EscalationSettings,
     sandbox: Option<settings::SandboxMode>,
     network: Network,
     secrets: Secrets,
@@ -149,7 +152,7 @@ fn resolve_flags(run: &RunArgs, folder: &Path, choice: Option<Choice>) -> Result
     let network = network::following(network, (locations, flags), of_run);
     let value = |mode: Located<settings::SandboxMode>| mode.value;
     Ok(ResolvedFlags {
-        judged: Judged {
+        escalation_settings: EscalationSettings {
             limits: Limits::from(&merged.record),
             plan,
             approvals: merged.approvals.clone(),

@@ -13,15 +13,15 @@ use pinfold_tools::HookedSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-use super::asks::{Asks, Wire};
-use super::{House, Role, error};
-use crate::asking::for_a_client;
+use super::wire::{Asks, Wire};
+use super::{Role, ServeState, error};
+use crate::approvers::for_a_client;
 use crate::call::CallLine;
 use crate::exit::Failure;
 use crate::record::span::SessionSpan;
 use crate::session;
 
-impl House {
+impl ServeState {
     /// Makes the calls of a connection until it ends. `asks`: who answers questions about them themselves.
     pub(super) fn calls(
         &self,

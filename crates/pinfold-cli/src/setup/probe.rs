@@ -34,9 +34,9 @@ pub(super) fn check(agent: &Agent) -> Result<ExitCode, Failure> {
 }
 
 /// Result of a check that the hook stands in the agent's file as it would be written today, and that the agent runs hooks.
-type Found = Result<String, String>;
+type ProbeResult = Result<String, String>;
 
-fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
+fn installed(agent: &Agent) -> Result<(ProbeResult, ProbeResult), Failure> {
     let shown = agent.file.display().to_string();
     let again = format!("run `pinfold setup {}`", agent.name);
     let Some(text) = file::read(&agent.file)? else {
@@ -61,7 +61,7 @@ fn installed(agent: &Agent) -> Result<(Found, Found), Failure> {
 }
 
 /// A call that must not be is answered with a no that this agent honours.
-fn refuses(agent: &Agent) -> Found {
+fn refuses(agent: &Agent) -> ProbeResult {
     let cwd = env::current_dir().map_err(|e| e.message)?.display().to_string();
     let probe = agent.dialect.probe(&cwd, NEVER).to_string();
     let event = agent.dialect.parse_event(probe.as_bytes()).map_err(|e| e.to_string())?;
@@ -78,7 +78,7 @@ fn refuses(agent: &Agent) -> Found {
 }
 
 /// Tries that input which cannot be understood is answered by a no too.
-fn closes(agent: &Agent) -> Found {
+fn closes(agent: &Agent) -> ProbeResult {
     let said = asked(agent, "{")?;
     let told = || format!("what cannot be understood was answered so: {}{}", said.stdout, said.stderr);
     let closed = said.is_like(&agent.dialect.closed("no"));

@@ -18,7 +18,7 @@ use super::kernel_denial::{self, Now};
 use super::{describe, widths_as_json};
 use crate::args::{Judging, WhyArgs};
 use crate::check::code;
-use crate::check::desk::desk;
+use crate::check::service::check_service;
 use crate::exit::{ASKED, DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::{env, output, record};
 
@@ -89,7 +89,7 @@ struct Explanation {
 pub(crate) fn replay(judging: &Judging, changed: Changed) -> Result<Replay, Failure> {
     let here = env::current_dir()?;
     let folder = judging.folder.as_ref().map(|folder| here.join(folder));
-    Ok(Replay::new(desk(judging)?, env::home(), changed).in_folder(folder))
+    Ok(Replay::new(check_service(judging)?, env::home(), changed).in_folder(folder))
 }
 
 /// The mode that is said, if one is.

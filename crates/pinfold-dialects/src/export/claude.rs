@@ -10,7 +10,7 @@ use pinfold_policy::{Layer, Merged, Mode, Rule};
 use serde_json::Value;
 
 use super::command::{PatternForm, Unsaid, is_allowed_bare};
-use super::place::{ExportedPathRule, PathOperation, hidden};
+use super::path_rule::{ExportedPathRule, PathOperation, hidden};
 use super::text::{Content, Edit};
 use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 

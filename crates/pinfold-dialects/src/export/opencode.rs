@@ -8,7 +8,7 @@ use pinfold_policy::rule::{Covers, Effect};
 use pinfold_policy::{Merged, Mode, Rule};
 
 use super::command::{PatternForm, Unsaid, is_allowed_bare};
-use super::place::{ExportedPathRule, PathOperation};
+use super::path_rule::{ExportedPathRule, PathOperation};
 use super::text::{Content, Edit, Order};
 use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 

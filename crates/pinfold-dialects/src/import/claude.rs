@@ -7,7 +7,7 @@ use pinfold_policy::rule::Effect;
 use pinfold_policy::settings::{List, SettingsChange, Word};
 use serde_json::Value;
 
-use super::{File, Finding, Findings, NEVER, NotRead, entries, json, rules, shown, words};
+use super::{File, Finding, Findings, NEVER, NotRead, entries, json, patterns, rules, shown};
 
 /// Tools that take paths there.
 const PATHS: [&str; 8] = ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Grep", "Glob", "LS"];
@@ -95,7 +95,7 @@ fn path(
             "there it starts at the file that it stands in, here at a project",
         );
     }
-    let Some(patterns) = words::ignored_paths(effect, pattern) else {
+    let Some(patterns) = patterns::ignored_paths(effect, pattern) else {
         return findings.left_out(at, text, not_a_rule(effect));
     };
     let tools: &[&str] = if tool == "Edit" && effect == Effect::Allow { &EDITS } else { &[tool] };

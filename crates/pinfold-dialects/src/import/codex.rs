@@ -8,7 +8,7 @@ use pinfold_policy::rule::Effect;
 use pinfold_policy::settings::{List, SettingsChange, Word};
 use serde_json::Value;
 
-use super::{File, Finding, Findings, NEVER, NotRead, entries, rules, shown, words};
+use super::{File, Finding, Findings, NEVER, NotRead, entries, patterns, rules, shown};
 
 pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
     let mut findings = Findings::default();
@@ -145,7 +145,7 @@ fn stored(text: &str, findings: &mut Findings) {
             continue;
         };
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        match words::begins_with(&words).and_then(|rule| rules(effect, &[rule])) {
+        match patterns::begins_with(&words).and_then(|rule| rules(effect, &[rule])) {
             Some(changes) => findings.taken(&at, line, changes),
             None if effect == Effect::Allow => findings.left_out(&at, line, "its words could mean more here"),
             None => findings.left_out(&at, line, "NOT HELD HERE: its words have no counterpart"),

@@ -196,7 +196,7 @@ fn takes_back(ours: &str, (pattern, effect): (&str, Option<Effect>)) -> bool {
     }
 }
 
-fn translate_pattern(ours: &str, pattern: &str, effect: Effect) -> Option<Said> {
+fn translate_pattern(ours: &str, pattern: &str, effect: Effect) -> Option<TranslatedPattern> {
     match ours {
         "Bash" => command(pattern, effect),
         "Edit" | "Read" => path(ours, pattern, effect),
@@ -205,10 +205,10 @@ fn translate_pattern(ours: &str, pattern: &str, effect: Effect) -> Option<Said> 
     }
 }
 
-type Said = (Vec<String>, Option<&'static str>);
+type TranslatedPattern = (Vec<String>, Option<&'static str>);
 
 /// `git *` is about `git` alone, too.
-fn command(pattern: &str, effect: Effect) -> Option<Said> {
+fn command(pattern: &str, effect: Effect) -> Option<TranslatedPattern> {
     if pattern.contains(['?', '(', ')', '\n', ':']) {
         return None;
     }
@@ -220,7 +220,7 @@ fn command(pattern: &str, effect: Effect) -> Option<Said> {
 }
 
 /// There a `*` passes over slashes.
-fn path(tool: &str, pattern: &str, effect: Effect) -> Option<Said> {
+fn path(tool: &str, pattern: &str, effect: Effect) -> Option<TranslatedPattern> {
     if pattern.contains(['(', ')', '[', '{', '\\', '\n', '!']) || pattern.starts_with('/') {
         return None;
     }

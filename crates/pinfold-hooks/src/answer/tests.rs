@@ -8,7 +8,7 @@ use super::*;
 /// One line each: what a hook said, and what is understood. `exit` and `status` are missing where a signal ended it.
 const CASES: &str = include_str!("cases.jsonl");
 
-fn came(case: &Value) -> Came {
+fn came(case: &Value) -> HookResult {
     let text = |name: &str| match &case[name] {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -17,9 +17,9 @@ fn came(case: &Value) -> Came {
     let out = Output { bytes: text("stdout").into(), cut: case["cut"] == true };
     let small = |name: &str| case[name].as_i64().map(|number| i32::try_from(number).unwrap());
     match (small("status"), case["late"] == true) {
-        (Some(status), _) => Came::Answered { status: u16::try_from(status).unwrap(), body: out },
-        (None, true) => Came::Late(Duration::from_secs(2)),
-        (None, false) => Came::Ended { code: small("exit"), out, err: Output::whole(text("stderr")) },
+        (Some(status), _) => HookResult::Answered { status: u16::try_from(status).unwrap(), body: out },
+        (None, true) => HookResult::Late(Duration::from_secs(2)),
+        (None, false) => HookResult::Ended { code: small("exit"), out, err: Output::whole(text("stderr")) },
     }
 }
 
@@ -141,7 +141,7 @@ proptest! {
         code in prop::option::of(prop_oneof![-1_i32..4, 0_i32..130]),
     ) {
         let out = Output::whole(said.to_string());
-        let answer = understood(event, &Came::Ended { code, out, err: Output::default() });
+        let answer = understood(event, &HookResult::Ended { code, out, err: Output::default() });
         if answer.trouble.is_some() {
             prop_assert!(answer.decision != Some(Decision::Allow) && answer.input.is_none());
             prop_assert!(answer.updates.is_empty() && !answer.retry);
@@ -160,6 +160,6 @@ proptest! {
 
     #[test]
     fn no_bytes_make_it_panic(event in events(), bytes: Vec<u8>, code in prop::option::of(0_i32..3)) {
-        let _ = understood(event, &Came::Ended { code, out: Output::whole(bytes.clone()), err: Output::whole(bytes) });
+        let _ = understood(event, &HookResult::Ended { code, out: Output::whole(bytes.clone()), err: Output::whole(bytes) });
     }
 }

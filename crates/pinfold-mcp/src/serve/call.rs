@@ -24,7 +24,7 @@ use super::pending_calls::{Parkable, state_context};
 use super::sessions::OpenSession;
 use super::{ServerState, SessionRequest, reply, roots};
 use crate::form::{ElicitationForm, FormResult};
-use crate::offer::WORKSPACE;
+use crate::tool_list::WORKSPACE;
 
 /// The interval of progress notifications: shorter than any client's silence limit.
 const PROGRESS: Duration = Duration::from_secs(10);

@@ -22,7 +22,7 @@ use rmcp::service::{NotificationContext, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::Semaphore;
 
-use crate::offer;
+use crate::tool_list;
 pub(crate) use pending_calls::{Parkable, PendingCalls, state_context};
 use roots::Roots;
 pub(crate) use sessions::{OpenSession, Sessions};
@@ -167,8 +167,8 @@ impl ServerHandler for Server {
         let tools: Vec<Tool> = tools().into_iter().filter(|tool| visible(tool.name)).collect();
         let has_shell = tools.iter().any(|tool| tool.name == "Bash");
         let names: Vec<String> = self.0.opener.folders().iter().map(|f| f.name.clone()).collect();
-        let shown = tools.into_iter().filter(|tool| has_shell || !offer::needs_shell(tool.name));
-        Ok(ListToolsResult::with_all_items(shown.map(|tool| offer::offered(tool, &names)).collect()))
+        let shown = tools.into_iter().filter(|tool| has_shell || !tool_list::needs_shell(tool.name));
+        Ok(ListToolsResult::with_all_items(shown.map(|tool| tool_list::offered(tool, &names)).collect()))
     }
 
     async fn call_tool(

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use pinfold::consent::{
-    Approver, ApproverResponse, Asker, Deed, OfferShown, PartShown, Request, WhyAsked, WidthShown,
+    Approver, ApproverResponse, Asker, OfferShown, PartShown, Request, RequestedOperation, WhyAsked,
+    WidthShown,
 };
 use pinfold_approvals::Broker;
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
@@ -206,7 +207,7 @@ pub(crate) fn request(id: &str, command: &str) -> Request {
             process: None,
         },
         tool: "Bash".to_owned(),
-        deed: Deed::Command {
+        operation: RequestedOperation::Command {
             command: command.to_owned(),
             cwd: "/work".to_owned(),
             background: false,

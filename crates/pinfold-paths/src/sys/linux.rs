@@ -65,7 +65,7 @@ pub(crate) fn open_folder_unheld(path: &Path) -> Result<OwnedFd, Errno> {
 
 /// Result of a look at one name, links not followed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
+pub(crate) struct ObjectStat {
     pub(crate) file_type: FileType,
     /// Permission bits, set-id and sticky bits included.
     pub(crate) mode: u32,
@@ -77,7 +77,7 @@ pub(crate) struct Look {
     pub(crate) mount: Option<u64>,
 }
 
-impl Look {
+impl ObjectStat {
     /// Returns `true` if two places lie on one mount; by device where the kernel does not number mounts.
     pub(crate) fn same_mount(&self, other: &Self) -> bool {
         match (self.mount, other.mount) {
@@ -90,18 +90,18 @@ impl Look {
 /// Looks at `name` in `folder`.
 ///
 /// [statx(2)](https://man7.org/linux/man-pages/man2/statx.2.html)
-pub(crate) fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<Look, Errno> {
+pub(crate) fn look(folder: BorrowedFd<'_>, name: &OsStr) -> Result<ObjectStat, Errno> {
     statx(folder, name, AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT)
 }
 
 /// Looks at what an open descriptor names.
-pub(crate) fn look_at(fd: BorrowedFd<'_>) -> Result<Look, Errno> {
+pub(crate) fn look_at(fd: BorrowedFd<'_>) -> Result<ObjectStat, Errno> {
     statx(fd, OsStr::new(""), AtFlags::EMPTY_PATH)
 }
 
-fn statx(fd: BorrowedFd<'_>, name: &OsStr, flags: AtFlags) -> Result<Look, Errno> {
+fn statx(fd: BorrowedFd<'_>, name: &OsStr, flags: AtFlags) -> Result<ObjectStat, Errno> {
     let x = fs::statx(fd, name, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID)?;
-    Ok(Look {
+    Ok(ObjectStat {
         file_type: FileType::from_raw_mode(u32::from(x.stx_mode)),
         mode: u32::from(x.stx_mode) & 0o7777,
         links: u64::from(x.stx_nlink),

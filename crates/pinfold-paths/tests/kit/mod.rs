@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use pinfold_paths::{Ambient, LastLink, Line, PathClaim, Resolution, Strategy, Workspace};
+use pinfold_paths::{Ambient, LastLink, PathClaim, Resolution, Strategy, Workspace, WritableRoots};
 
 /// Every strategy that this kernel can carry out; a missing one is said, not skipped in silence.
 pub fn strategies() -> Vec<Strategy> {
@@ -87,8 +87,8 @@ impl Bed {
         Workspace::open(&Ambient::claim(), &self.path(name)).unwrap()
     }
 
-    pub fn line(&self, strategy: Strategy) -> Line {
-        Line::new(self.workspace("root"), Some(self.path("home"))).with_strategy(strategy)
+    pub fn line(&self, strategy: Strategy) -> WritableRoots {
+        WritableRoots::new(self.workspace("root"), Some(self.path("home"))).with_strategy(strategy)
     }
 
     pub fn resolve(&self, strategy: Strategy, claim: &str, last: LastLink) -> Resolution {

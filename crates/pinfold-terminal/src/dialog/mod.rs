@@ -10,12 +10,12 @@
 //! - Only what was offered is answered, and a grant only after its text was on the screen.
 
 mod grant;
+mod key_timing;
 mod model;
 mod options;
-mod rhythm;
 mod show;
 mod view;
 
+pub use key_timing::{PAUSE, SEEN, SILENCE};
 pub use model::{Dialog, DialogContext};
-pub use rhythm::{PAUSE, SEEN, SILENCE};
 pub use show::{DialogOutcome, DialogStyle, ExternalState, show};

@@ -6,8 +6,8 @@ use pinfold::consent::{Choice, Request};
 use pinfold_render::{Answerable, Body, default_answer, offered, visible};
 
 use super::grant::GrantPage;
+use super::key_timing::{Pace, Rhythm};
 use super::options::{OptionLine, is_name};
-use super::rhythm::{Pace, Rhythm};
 use crate::sheet::{Field, Scroll, Sheet};
 use crate::surface::{Key, KeyCode, KeyTiming};
 

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use pinfold::paths::{Copied, DeedError, Opening as InPlace, Owner, SetTime};
+use pinfold::paths::{Copied, Opening as InPlace, OperationError, Owner, SetTime};
 use pinfold::policy::Operation;
 use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
 use pinfold_sandbox::{Deed, Opening, PendingSyscall, Sync, Syscall, Time};
@@ -26,7 +26,7 @@ pub(super) fn answer(
             .as_caller(|| perform(&held.call().deed, &places, copied))
             .unwrap_or_else(|error| Err(error.into()))
             .map_err(|error| Undone { errno: error.errno(), why: io_failure(&places, &error) }),
-        Err(failure) => Err(Undone { errno: DeedError::Changed.errno(), why: failure }),
+        Err(failure) => Err(Undone { errno: OperationError::Changed.errno(), why: failure }),
     };
     let outcome = match &done {
         Ok(_) => Outcome::Done,
@@ -51,10 +51,10 @@ struct Undone {
 
 fn gone() -> Undone {
     let why = Failure::plain(RefusalCode::Changed, "the process has ended meanwhile", "nothing was done");
-    Undone { errno: DeedError::Changed.errno(), why }
+    Undone { errno: OperationError::Changed.errno(), why }
 }
 
-fn io_failure(places: &[WriteTarget], error: &DeedError) -> Failure {
+fn io_failure(places: &[WriteTarget], error: &OperationError) -> Failure {
     let named = places.last().map(|place| place.failed(error));
     named.unwrap_or_else(|| {
         Failure::plain(RefusalCode::Io, error.to_string(), "look at the place, then decide")
@@ -93,13 +93,17 @@ fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<
     }
 }
 
-fn perform(deed: &Deed, places: &[WriteTarget], copied: Option<&Copied>) -> Result<Option<File>, DeedError> {
+fn perform(
+    deed: &Deed,
+    places: &[WriteTarget],
+    copied: Option<&Copied>,
+) -> Result<Option<File>, OperationError> {
     let (at, second) = match places {
         [at] => (at, None),
         [at, second] => (at, Some(second)),
-        _ => return Err(DeedError::Changed),
+        _ => return Err(OperationError::Changed),
     };
-    let second = || second.ok_or(DeedError::Changed);
+    let second = || second.ok_or(OperationError::Changed);
     match deed {
         Deed::Open(opening) => return at.open_in_place(in_place(opening)).map(Some),
         Deed::MakeDir { mode, .. } => at.make_dir_in_place(*mode),

@@ -4,20 +4,20 @@ use std::path::Path;
 use std::sync::PoisonError;
 
 use pinfold::consent::{Answer, By, Caller, Choice, Via};
-use pinfold::paths::{Copied, DeedError};
+use pinfold::paths::{Copied, OperationError};
 use pinfold::policy::ProcessCall;
 use pinfold::{CallRequest, Decided, Outcome, Permit, Session, ToolCall};
 use pinfold_sandbox::{Deed, PendingSyscall, Syscall};
 
 use super::answer::answer;
+use super::attempt_queue::{AttemptQueue, Verdict};
 use super::covered::{Earlier, file_behind};
 use super::denied::{DeniedEffect, aim, aims};
+use super::history;
 use super::lineage::ProcessId;
 use super::moved_tree::MovedTree;
+use super::process_call;
 use super::removal::{Removal, TooMany};
-use super::told;
-use super::waiting::{Desk, Verdict};
-use super::words;
 
 /// A larger file is not given a name: the program copies it, as across file systems.
 const LARGEST: u64 = 64 << 20;
@@ -25,7 +25,7 @@ const LARGEST: u64 = 64 << 20;
 /// `EXDEV`: what programs take for another file system, and copy.
 const ELSEWHERE: i32 = 18;
 
-impl Desk {
+impl AttemptQueue {
     /// Asks about a call, and does what comes of it.
     pub(super) fn ask(&self, session: &Session, held: PendingSyscall) -> Verdict {
         let lineage = ProcessId::lineage(held.call().caller.process);
@@ -87,7 +87,7 @@ impl Desk {
                 return Some(Err("it removes more files than can be shown: remove it outside".to_owned()));
             }
         };
-        let call = words::removal_call(&held.call().caller, &removal);
+        let call = process_call::removal_call(&held.call().caller, &removal);
         let by = match self.question(session, held, call) {
             QuestionOutcome::Yes(by) => by,
             QuestionOutcome::No(why) => {
@@ -116,7 +116,7 @@ impl Desk {
                 return Verdict::None;
             }
         };
-        match (self.question(session, &held, words::move_call(held.call(), &tree)), lineage.first()) {
+        match (self.question(session, &held, process_call::move_call(held.call(), &tree)), lineage.first()) {
             (QuestionOutcome::Yes(by), Some(process)) => {
                 // What a rule allows it allows name by name.
                 if by.via != Via::Earlier {
@@ -154,7 +154,7 @@ impl Desk {
         if let Some(why) = self.state().denied.refuses(&file_aim) {
             return Some(Err(why.to_owned()));
         }
-        match self.question(session, held, words::write_call(held.call(), &file)) {
+        match self.question(session, held, process_call::write_call(held.call(), &file)) {
             QuestionOutcome::Yes(by) => {
                 self.state().covered.add_write(process, &file, &by);
                 Some(Ok(()))
@@ -195,7 +195,7 @@ impl Desk {
         let waits = || held.is_waiting();
         let asks = earlier.map(|earlier| earlier as &dyn pinfold::consent::Approver);
         let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
-        let shown = words::process(&held.call().caller);
+        let shown = process_call::process(&held.call().caller);
         let decided = session
             .decide(CallRequest::typed(ToolCall::Process(call)).with_process(shown).with_caller(caller));
         if let Some(Choice::No { process: true, .. }) = denial_choice(decided.answered.as_ref()) {
@@ -210,7 +210,7 @@ impl Desk {
             Ok(Ok(copied)) => copied,
             // It is not shown, and need not be: the file itself may be written.
             Ok(Err(_)) if earlier.is_some() => None,
-            Ok(Err(DeedError::Mount)) => {
+            Ok(Err(OperationError::Mount)) => {
                 self.refuse_as(held, "it cannot be shown whole, so it has to be copied", ELSEWHERE);
                 return Verdict::None;
             }
@@ -224,7 +224,7 @@ impl Desk {
             }
         };
         let shown = copied.as_ref().filter(|_| earlier.is_none());
-        let call = words::process_call(held.call(), shown);
+        let call = process_call::process_call(held.call(), shown);
         let Decided { outcome, answered, .. } = self.decided(session, &held, call, earlier);
         match outcome {
             Err(refusal) => {
@@ -250,7 +250,7 @@ impl Desk {
                             if earlier.is_some() {
                                 state.covered.carried_out(call, &lineage);
                             }
-                            state.told.approved(told::key(call));
+                            state.told.approved(history::key(call));
                         }
                         Err(why) => state.told.refused(call, &why),
                     }
@@ -292,21 +292,21 @@ fn nothing_yet(permit: Permit) {
 
 /// Returns whether a place is the run's own to change.
 fn is_inside(session: &Session, place: &Path) -> bool {
-    session.line().roots().any(|root| place.starts_with(root))
+    session.writable_roots().roots().any(|root| place.starts_with(root))
 }
 
 /// The file that gets a name outside the line by a call: what is shown of it, and what gets the name.
 ///
 /// What comes from inside may be changed for as long as it is there, by whatever has it open. So a file is copied, and all
 /// else has to be made at its place, by calls of its own.
-fn copied(call: &Syscall, session: &Session) -> Result<Option<Copied>, DeedError> {
+fn copied(call: &Syscall, session: &Session) -> Result<Option<Copied>, OperationError> {
     let (Deed::Rename { .. }, [from, to]) = (&call.deed, call.places.as_slice()) else { return Ok(None) };
     if is_inside(session, to) {
         return Ok(None);
     }
     match from.symlink_metadata() {
         Ok(found) if found.is_file() => Copied::read(from, LARGEST).map(Some),
-        Ok(_) if is_inside(session, from) => Err(DeedError::Mount),
+        Ok(_) if is_inside(session, from) => Err(OperationError::Mount),
         Ok(_) | Err(_) => Ok(None),
     }
 }

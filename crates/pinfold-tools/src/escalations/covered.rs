@@ -207,7 +207,7 @@ pub(super) fn file_behind(call: &Syscall) -> Option<PathBuf> {
     if made.symlink_metadata().is_ok() {
         return None;
     }
-    let file = temporary::file_of(made, &super::words::operands(&call.caller))?;
+    let file = temporary::file_of(made, &super::process_call::operands(&call.caller))?;
     // Something else than the file itself would get the name.
     let is_copy = call.places.len() == 1 || call.places.first() == Some(&file);
     let is_plain = file.symlink_metadata().map_or(true, |found| found.is_file());

@@ -7,14 +7,14 @@ use pinfold::policy::ProcessCall;
 use pinfold::{CallRequest, Considered, Decided, Outcome, ToolCall};
 use pinfold_boundary::{HostApprover, HostRequest};
 
+use super::attempt_queue::AttemptQueue;
 use super::denied::ALL_OF_PROCESS;
-use super::waiting::Desk;
-use super::words;
+use super::process_call;
 
 /// Verb of a connection in reports.
 const REACHES: &str = "reach";
 
-impl HostApprover for Desk {
+impl HostApprover for AttemptQueue {
     fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
         let session = self.session().ok_or("the session is over")?;
         let process_id = request.caller.as_ref().map(|caller| caller.process);
@@ -46,7 +46,7 @@ impl HostApprover for Desk {
 }
 
 fn call(request: &HostRequest) -> ToolCall {
-    let command_line = request.caller.as_ref().map(words::command_line).unwrap_or_default();
+    let command_line = request.caller.as_ref().map(process_call::command_line).unwrap_or_default();
     let connects = Some(request.to.clone());
     ToolCall::Process(ProcessCall { program: request.program(), command_line, touches: Vec::new(), connects })
 }
@@ -54,7 +54,7 @@ fn call(request: &HostRequest) -> ToolCall {
 /// Returns the waiting process as it is shown.
 fn process(request: &HostRequest) -> ProcessShown {
     match &request.caller {
-        Some(caller) => words::process(caller),
+        Some(caller) => process_call::process(caller),
         None => ProcessShown { pid: 0, program: request.program(), command_line: String::new() },
     }
 }

@@ -14,18 +14,18 @@
 
 mod answer;
 mod ask;
+mod attempt_queue;
 mod attest;
 mod covered;
 mod denied;
 mod feasible;
+mod history;
 mod hosts;
 mod lineage;
 mod moved_tree;
+mod process_call;
 mod removal;
 mod temporary;
-mod told;
-mod waiting;
-mod words;
 
 use std::ffi::OsStr;
 use std::io;
@@ -35,14 +35,14 @@ use pinfold::WeakSession;
 use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
 use pinfold_sandbox::{Attempt, Done, Limit, LinkedFile, PendingSyscall, Reply, Tier, Turn, Watcher};
 
+use attempt_queue::AttemptQueue;
 use attest::Attester;
-use waiting::Desk;
 
 /// Watches one run; what lies outside and could be let through waits until it is decided.
 #[derive(Debug)]
 pub struct SandboxEscalations<'a> {
     observer: DenialObserver<'a>,
-    desk: Option<Arc<Desk>>,
+    queue: Option<Arc<AttemptQueue>>,
     /// An approver is asked about hosts.
     asks: bool,
     attester: Attester,
@@ -55,9 +55,10 @@ impl<'a> SandboxEscalations<'a> {
         let observer = DenialObserver::new(boundary, tier);
         let negotiable = boundary.profile().negotiable;
         let asks = boundary.asks_about_hosts();
-        let desk = session.filter(|_| negotiable || asks).map(|session| Arc::new(Desk::new(session, tier)));
-        let observer = if negotiable && desk.is_some() { observer.negotiating() } else { observer };
-        Self { observer, desk, asks, attester: Attester::new(boundary, tier) }
+        let queue =
+            session.filter(|_| negotiable || asks).map(|session| Arc::new(AttemptQueue::new(session, tier)));
+        let observer = if negotiable && queue.is_some() { observer.negotiating() } else { observer };
+        Self { observer, queue, asks, attester: Attester::new(boundary, tier) }
     }
 
     /// Returns the constructor of a run's observer, for [`Run::observe`](pinfold_boundary::Run::observe).
@@ -70,8 +71,8 @@ impl<'a> SandboxEscalations<'a> {
     /// Returns the escalations of a finished run, and the changes for [`Boundary::settle`].
     pub fn finish(self) -> (EscalationOutcome, Option<AutorunChanges>) {
         let (mut tried, changed) = Observer::finish(Box::new(self.observer));
-        if let Some(desk) = self.desk {
-            desk.take_history().add_to(&mut tried);
+        if let Some(queue) = self.queue {
+            queue.take_history().add_to(&mut tried);
         }
         (tried, changed)
     }
@@ -79,8 +80,8 @@ impl<'a> SandboxEscalations<'a> {
 
 impl Observer for SandboxEscalations<'_> {
     fn host_approver(&self) -> Option<Arc<dyn HostApprover>> {
-        let desk = self.desk.as_ref().filter(|_| self.asks)?;
-        Some(Arc::clone(desk) as Arc<dyn HostApprover>)
+        let queue = self.queue.as_ref().filter(|_| self.asks)?;
+        Some(Arc::clone(queue) as Arc<dyn HostApprover>)
     }
 
     fn finish(self: Box<Self>) -> (EscalationOutcome, Option<AutorunChanges>) {
@@ -123,8 +124,8 @@ impl Watcher for SandboxEscalations<'_> {
 
     fn hold(&mut self, held: PendingSyscall) {
         let Some(held) = self.attester.answer(held) else { return };
-        match &self.desk {
-            Some(desk) => Desk::take(desk, held),
+        match &self.queue {
+            Some(queue) => AttemptQueue::take(queue, held),
             // The observer held nothing.
             None => drop(held),
         }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use pinfold::paths::show;
 use pinfold_sandbox::{Caller, Syscall};
 
-use super::words;
+use super::process_call;
 
 /// Programs whose arguments are the paths that they remove. Another program by such a name gets the same question.
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"];
@@ -131,7 +131,7 @@ impl Root {
 
 /// The places that go with the first one, which is among them or below one of them.
 fn expected(first: &Path, caller: &Caller) -> Vec<PathBuf> {
-    let operands = words::operands(caller);
+    let operands = process_call::operands(caller);
     let covers = |place: &PathBuf| first.starts_with(place);
     let is_remover = REMOVERS.iter().any(|name| caller.program.as_encoded_bytes() == name.as_bytes());
     if is_remover && operands.iter().any(covers) {

@@ -8,7 +8,7 @@ mod options;
 mod running;
 mod scratch;
 
-pub(crate) mod told;
+pub(crate) mod shell_report;
 
 use std::collections::BTreeMap;
 use std::fmt;

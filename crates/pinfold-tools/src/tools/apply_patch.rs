@@ -111,7 +111,7 @@ fn free(target: &WriteTarget, shown: &str) -> Result<(), Failure> {
         return Ok(());
     }
     let message = format!("{shown} is there already; nothing was changed");
-    Err(Failure::at(RefusalCode::AlreadyExists, shown, message, "update it instead of adding it"))
+    Err(Failure::with_path(RefusalCode::AlreadyExists, shown, message, "update it instead of adding it"))
 }
 
 /// The mode of a file that has to be there.
@@ -123,7 +123,12 @@ fn existing_mode(target: &WriteTarget, shown: &str) -> Result<u32, Failure> {
         Kind::Link => (RefusalCode::Unresolved, "is a link"),
         Kind::Special(_) => (RefusalCode::SpecialFile, "is not a file"),
     };
-    Err(Failure::at(code, shown, format!("{shown} {what}; nothing was changed"), "name the file itself"))
+    Err(Failure::with_path(
+        code,
+        shown,
+        format!("{shown} {what}; nothing was changed"),
+        "name the file itself",
+    ))
 }
 
 fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk], scrubbing: Scrubbing) -> Result<(), Failure> {
@@ -139,7 +144,7 @@ fn deletable(target: &WriteTarget, shown: &str, hunks: &[Hunk], scrubbing: Scrub
         return Ok(());
     }
     let message = format!("{shown} holds more than the patch deletes; nothing was changed");
-    Err(Failure::at(RefusalCode::NoMatch, shown, message, "read it and make the patch afresh"))
+    Err(Failure::with_path(RefusalCode::NoMatch, shown, message, "read it and make the patch afresh"))
 }
 
 fn changed(
@@ -158,7 +163,7 @@ fn changed(
         }
         let message =
             format!("hunk {} of {shown} does not fit: {}; nothing was changed", misfit.hunk, misfit.why);
-        Failure::at(RefusalCode::NoMatch, shown, message, "read the file and make the patch afresh")
+        Failure::with_path(RefusalCode::NoMatch, shown, message, "read the file and make the patch afresh")
     })?;
     scrubbing.may_become(shown, &text.content, &after)?;
     let bytes = bytes_of(&text, &after, shown)?;
@@ -185,7 +190,12 @@ fn each_place_once(changes: &[PlannedChange]) -> Result<(), Failure> {
             if !places.insert(target.real()) {
                 let shown = target.shown();
                 let message = format!("{shown} is named twice by the patch; nothing was changed");
-                return Err(Failure::at(RefusalCode::InvalidInput, &shown, message, "name each file once"));
+                return Err(Failure::with_path(
+                    RefusalCode::InvalidInput,
+                    &shown,
+                    message,
+                    "name each file once",
+                ));
             }
         }
     }

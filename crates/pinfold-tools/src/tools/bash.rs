@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::denial::sandbox_events;
 use crate::reply::Done;
-use crate::shell::{Output, ShellResult, Shells, told};
+use crate::shell::{Output, ShellResult, Shells, shell_report};
 
 /// The tools of this family can be carried out.
 pub(super) const IS_BUILT: bool = true;
@@ -36,9 +36,9 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     let names = targets.call().map(|call| format!("{call}:n"));
     let limit = limit.unwrap_or(USUAL_TIMEOUT);
     let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
-    let mut data = told::output_data(&output);
-    told::ending_data(&mut data, &ending);
-    let done = Done::text(told::text(&output, &ending), data.into()).with_redactions(output.found);
+    let mut data = shell_report::output_data(&output);
+    shell_report::ending_data(&mut data, &ending);
+    let done = Done::text(shell_report::text(&output, &ending), data.into()).with_redactions(output.found);
     Ok(Done { events: sandbox_events(&ending.run), ..done })
 }
 
@@ -95,18 +95,18 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
 
 /// Returns the report on a background shell.
 fn background_report(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
-    let mut data = told::output_data(output);
+    let mut data = shell_report::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };
     data.insert("status".into(), Value::from(status));
     let text = if let Some(ending) = ending {
-        told::ending_data(&mut data, ending);
-        let mut text = told::text(output, ending);
-        told::line(&mut text, &format!("[{id} has ended]"));
+        shell_report::ending_data(&mut data, ending);
+        let mut text = shell_report::text(output, ending);
+        shell_report::line(&mut text, &format!("[{id} has ended]"));
         text
     } else {
-        let mut text = told::output_text(output);
-        told::line(&mut text, &format!("[{id} is running]"));
+        let mut text = shell_report::output_text(output);
+        shell_report::line(&mut text, &format!("[{id} is running]"));
         text
     };
     let done = Done::text(text, data.into());

@@ -29,7 +29,12 @@ fn overwrite(source: &ReadTarget, destination: &WriteTarget) -> Result<(), Failu
     if version.len() > LARGEST_OVER {
         let message =
             format!("{shown} has {} bytes; at most {LARGEST_OVER} are copied over a file", version.len());
-        return Err(Failure::at(RefusalCode::TooLarge, &shown, message, "delete the destination first"));
+        return Err(Failure::with_path(
+            RefusalCode::TooLarge,
+            &shown,
+            message,
+            "delete the destination first",
+        ));
     }
     let bytes = content(file, version.len(), LARGEST_OVER).map_err(|error| io_failure(&shown, &error))?;
     destination.replace(&bytes)

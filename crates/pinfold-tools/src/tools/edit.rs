@@ -59,7 +59,7 @@ fn no_replacement(shown: &str, which: &str, no: &NoReplacement) -> Failure {
         NoReplacement::Ambiguous { .. } => RefusalCode::NotUnique,
     };
     let (message, hint) = no.describe();
-    Failure::at(code, shown, format!("{which}{shown} was not changed: {message}"), hint)
+    Failure::with_path(code, shown, format!("{which}{shown} was not changed: {message}"), hint)
 }
 
 /// A file that was changed.
@@ -99,7 +99,7 @@ pub(super) fn bytes_of(text: &FileText, after: &str, shown: &str) -> Result<Vec<
         let name = text.encoding.name().unwrap_or("UTF-8");
         let message = format!("{shown} was not changed: it is encoded as {name}, which has no `{lost}`");
         let hint = "use other characters, or convert the file to UTF-8 with Write";
-        Failure::at(RefusalCode::NotText, shown, message, hint)
+        Failure::with_path(RefusalCode::NotText, shown, message, hint)
     })
 }
 
@@ -108,7 +108,7 @@ pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<FileText, Fai
     let (file, version) = target.open_file()?;
     if version.len() > LARGEST_EDITED {
         let message = format!("{shown} has {} bytes; at most {LARGEST_EDITED} are edited", version.len());
-        return Err(Failure::at(
+        return Err(Failure::with_path(
             RefusalCode::TooLarge,
             shown,
             message,
@@ -122,6 +122,6 @@ pub(super) fn text_of(target: &WriteTarget, shown: &str) -> Result<FileText, Fai
             NotText::BadUtf16 => "it is marked as UTF-16, but not all of it is",
         };
         let message = format!("{shown} was not changed: {why}");
-        Failure::at(RefusalCode::NotText, shown, message, "write it as a whole if that is meant")
+        Failure::with_path(RefusalCode::NotText, shown, message, "write it as a whole if that is meant")
     })
 }

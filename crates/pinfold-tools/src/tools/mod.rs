@@ -89,7 +89,7 @@ pub(crate) fn perform(
 
 /// The failure for an error of the system while a file was read.
 pub(crate) fn io_failure(shown: &str, error: &std::io::Error) -> Failure {
-    Failure::at(RefusalCode::Io, shown, format!("{shown}: {error}"), "look at the place, then decide")
+    Failure::with_path(RefusalCode::Io, shown, format!("{shown}: {error}"), "look at the place, then decide")
 }
 
 /// The content of a file of about `len` bytes, `most` at most. There is room for one byte more than expected, so that

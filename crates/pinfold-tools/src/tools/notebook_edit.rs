@@ -25,7 +25,12 @@ pub(super) fn perform(
         Ok(after) => Ok((after, 1)),
         Err(why) => {
             let message = format!("{shown} was not changed: {}", why.0);
-            Err(Failure::at(RefusalCode::InvalidInput, shown, message, "read the notebook for its cells"))
+            Err(Failure::with_path(
+                RefusalCode::InvalidInput,
+                shown,
+                message,
+                "read the notebook for its cells",
+            ))
         }
     })?;
     Ok(edited.done(scrubbing))

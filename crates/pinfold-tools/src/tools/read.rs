@@ -64,7 +64,7 @@ pub(super) fn perform(
         let page = if version.len() <= BRIEF {
             page()?
         } else {
-            let instead = Failure::at(RefusalCode::Io, &shown, "the file was not read", "try again");
+            let instead = Failure::with_path(RefusalCode::Io, &shown, "the file was not read", "try again");
             caller.take_time(Err(instead), page)?
         };
         page.done(&shown, version.len(), &wanted, scrubbing)?
@@ -103,7 +103,7 @@ fn picture(
 ) -> Result<Done, Failure> {
     if len > LARGEST_IMAGE {
         let message = format!("{shown} is a picture of {len} bytes; at most {LARGEST_IMAGE} can be shown");
-        return Err(Failure::at(RefusalCode::TooLarge, shown, message, "make it smaller first"));
+        return Err(Failure::with_path(RefusalCode::TooLarge, shown, message, "make it smaller first"));
     }
     rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
     let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
@@ -188,7 +188,12 @@ impl LinePage {
         if self.lines == 0 && bytes > 0 && !self.gave_up {
             let lines = self.total.unwrap_or(0);
             let message = format!("{shown} has {lines} lines, line {} is beyond its end", wanted.first);
-            return Err(Failure::at(RefusalCode::InvalidInput, shown, message, "give a smaller offset"));
+            return Err(Failure::with_path(
+                RefusalCode::InvalidInput,
+                shown,
+                message,
+                "give a smaller offset",
+            ));
         }
         let last = wanted.first + self.lines.saturating_sub(1);
         let complete = self.total.is_some_and(|total| last >= total);
@@ -274,7 +279,7 @@ fn page_of(
 
 fn not_text(shown: &str) -> Failure {
     let message = format!("{shown} is marked as text, but cannot be read as that text");
-    Failure::at(RefusalCode::NotText, shown, message, "treat it as binary")
+    Failure::with_path(RefusalCode::NotText, shown, message, "treat it as binary")
 }
 
 /// A file too large to be read at once. UTF-16 has no bytes to look for, so it is read whole or not at all.
@@ -293,7 +298,12 @@ fn page_of_large(
         (&mut file).take(LARGEST_EDITED + 1).read_to_end(&mut bytes).map_err(io)?;
         if bytes.len() as u64 > LARGEST_EDITED {
             let message = format!("{shown} is UTF-16 of more than {LARGEST_EDITED} bytes");
-            return Err(Failure::at(RefusalCode::TooLarge, shown, message, "convert it to UTF-8 first"));
+            return Err(Failure::with_path(
+                RefusalCode::TooLarge,
+                shown,
+                message,
+                "convert it to UTF-8 first",
+            ));
         }
         return page_of(shown, bytes, wanted, scrubbing);
     }

@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Act, Answer, Approver, ApproverResponse, Asking, By, Choice, Deed, Request, Via};
+use pinfold::consent::{
+    Act, Answer, Approver, ApproverResponse, Asking, By, Choice, Request, RequestedOperation, Via,
+};
 use pinfold::policy::Guards;
 use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
@@ -61,8 +63,8 @@ impl Ran {
     }
 
     fn asked_acts(&self) -> impl Iterator<Item = Act> {
-        self.asked.iter().flat_map(|request| match &request.deed {
-            Deed::Paths { acts } => acts.clone(),
+        self.asked.iter().flat_map(|request| match &request.operation {
+            RequestedOperation::Paths { acts } => acts.clone(),
             other => panic!("{other:?}"),
         })
     }

@@ -7,9 +7,9 @@ use pinfold_policy::tool::nearest_name;
 use pinfold_policy::{BadSetting, BadSettings, Effect, Layer, Mode, Source, SourcedRule};
 use serde_json::Value;
 
-use super::forms::{FORMS, listed};
-use super::front::{File, Front};
+use super::front_matter::{File, FrontMatter};
 use super::limits::AgentLimits;
+use super::tool_lists::{FORMS, listed};
 use crate::yaml::Field;
 
 /// The definition of a kind of agent: read from a file, in full or not at all.
@@ -46,7 +46,7 @@ impl Definition {
     /// # Errors
     /// Each place that cannot be meant, with its line and a mend.
     pub fn parse(bytes: &[u8], layer: Layer, shown: &Arc<str>) -> Result<Self, BadSettings> {
-        let Front { file, fields, body } = Front::parse(bytes, layer, shown)?;
+        let FrontMatter { file, fields, body } = FrontMatter::parse(bytes, layer, shown)?;
         let mut reading = DefinitionReader { file, bad: Vec::new() };
         let mut definition = Self {
             name: String::new(),

@@ -4,19 +4,19 @@
 //! Promise: a session that begins below another may nothing that the one above may not.
 //! Trap: a definition can come with a repository. One that is not trusted takes away and never gives.
 
-mod below;
+mod child;
 mod definition;
+mod discovery;
 mod files;
-mod forms;
-mod found;
-mod front;
+mod front_matter;
 mod limits;
+mod tool_lists;
 
-pub use below::{Below, Narrowed};
+pub use child::{ChildOptions, Narrowed};
 pub use definition::Definition;
-pub use found::{AgentFile, Definitions};
+pub use discovery::{AgentFile, Definitions};
 pub use limits::AgentLimits;
 
-pub(crate) use below::{DefinitionRules, child_mode, judged_for_child};
+pub(crate) use child::{DefinitionRules, child_mode, judged_for_child};
 pub(crate) use files::project_files;
-pub(crate) use forms::{FORMS, listed};
+pub(crate) use tool_lists::{FORMS, listed};

@@ -2,13 +2,13 @@
 
 pub mod event;
 pub mod journal;
-mod keep;
 pub mod ledger;
 mod names;
 pub mod read;
 pub mod record;
 #[cfg(test)]
 mod schema;
+mod scrubbed_input;
 pub mod seal;
 pub mod verify;
 pub(crate) mod word;
@@ -19,13 +19,13 @@ pub use event::{
     Ruled, Seal, StartEvent,
 };
 pub use journal::{Discard, Journal, JsonLines, Memory};
-pub use keep::kept_text;
 pub use ledger::{Ledger, Limits};
 pub use names::{call_number, session_name};
 pub use read::LogReader;
 pub use record::Record;
+pub use scrubbed_input::kept_text;
 pub use seal::Hash;
 pub use verify::{ChainBreak, Misfit, Verified, verify};
 pub use word::Word;
 
-pub(crate) use keep::{Kept, Secrets};
+pub(crate) use scrubbed_input::{ScrubbedInput, Secrets};

@@ -3,7 +3,7 @@
 use pinfold_policy::Mode;
 
 use super::bad_line::BadLine;
-use super::reading::At;
+use super::fields::At;
 use crate::agents::{FORMS, listed};
 
 /// A subagent's definition.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::bad_line::BadLine;
-use super::reading::no_such;
+use super::fields::no_such;
 
 /// The longest line that is read: more than any tool takes for a verdict.
 pub const LONGEST_LINE: usize = 4 << 20;

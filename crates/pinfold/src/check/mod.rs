@@ -2,7 +2,7 @@
 //!
 //! A line says a call and, as far as it likes, who makes it, where, and under which rules. Without settings behind it
 //! the line is all there is. The folders of a line need not exist here: what stands of them is looked at as for a
-//! deed, the rest is names ([`pinfold_paths::Line::imagined`]).
+//! deed, the rest is names ([`pinfold_paths::WritableRoots::imagined`]).
 //!
 //! ```
 //! use pinfold::{Ambient, check::CheckService};
@@ -21,9 +21,9 @@
 mod agent;
 mod answer;
 mod bad_line;
+mod fields;
 mod line;
 mod opened;
-mod reading;
 mod service;
 mod setup;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_paths::{Ambient, Imagined, Line};
+use pinfold_paths::{Ambient, Imagined, WritableRoots};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
@@ -238,7 +238,8 @@ impl SessionParts<'_> {
         };
         let network = self.merged.sandbox.network.as_ref().map(|network| network.value);
         let own = OWN_PLACES.map(PathBuf::from).to_vec();
-        let shells = AssumedShells::in_folder(places.root.path()).with(network == Some(Network::Host), own);
+        let shells =
+            AssumedShells::in_folder(places.root.path()).with_network(network == Some(Network::Host), own);
         let unwatched = subagent || setup.headless;
         let name = || setup.agent.clone().unwrap_or_else(|| "subagent".to_owned());
         let plan = Plan {
@@ -315,8 +316,8 @@ impl SessionParts<'_> {
     fn session(&self, plan: Plan) -> Result<Session, BadLine> {
         let places = self.places;
         let roots = self.roots(plan.scope.enforce_write)?;
-        let line = Line::imagined(places.display_root.clone(), places.home.clone(), roots);
-        Ok(Session::with_line(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
+        let line = WritableRoots::imagined(places.display_root.clone(), places.home.clone(), roots);
+        Ok(Session::with_writable_roots(line, plan, Arc::new(Discard), ToolCall::parse_for_verdict))
     }
 
     /// A shell is off for an agent that no person watches, unless it was switched on.

@@ -196,7 +196,9 @@ impl CheckService {
         line.setup_key(&mut self.key);
         let usable = match self.kept.get(&self.key) {
             Some(kept) if kept.burst == self.burst => true,
-            Some(kept) => kept.session.line().is_current() && self.layers(&kept.project)? == kept.layers,
+            Some(kept) => {
+                kept.session.writable_roots().is_current() && self.layers(&kept.project)? == kept.layers
+            }
             None => false,
         };
         if !usable {

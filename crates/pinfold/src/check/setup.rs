@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::agent::AgentDefinition;
 use super::bad_line::BadLine;
-use super::reading::At;
+use super::fields::At;
 
 /// The setup of a line. A field that it leaves out is `None`, or the usual.
 #[derive(Debug, Clone, Default)]

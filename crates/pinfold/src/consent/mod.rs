@@ -12,9 +12,9 @@ mod external;
 pub(crate) mod grant_lifetime;
 pub(crate) mod hook_decisions;
 pub mod hooks;
+mod redacted_request;
 pub mod request;
 pub(crate) mod request_of_call;
-mod scrubbed;
 pub(crate) mod session_grants;
 
 pub use answer::{Answer, Bound, By, Choice, Via};
@@ -23,7 +23,8 @@ pub use external::{AskedBy, ExternalDecision};
 pub use grant_lifetime::GrantLifetime;
 pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, PermittedCall, Update};
 pub use request::{
-    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, ProcessShown, Request, WhyAsked, WidthShown,
+    Act, Asker, Change, Hunk, OfferShown, PartShown, ProcessShown, Request, RequestedOperation, WhyAsked,
+    WidthShown,
 };
 pub use session_grants::SessionGrant;
 

@@ -28,7 +28,7 @@ pub struct Request {
     /// The tool, as said.
     pub tool: String,
     /// The operation.
-    pub deed: Deed,
+    pub operation: RequestedOperation,
     /// The definition of the tool, where it is another one than was said yes to: what was known of it, and what its
     /// server says now. A yes is for this one too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ pub struct ProcessShown {
 /// The operation that would be carried out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-pub enum Deed {
+pub enum RequestedOperation {
     /// A command line is run.
     Command {
         /// All of it, exactly.

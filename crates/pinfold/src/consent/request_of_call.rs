@@ -10,10 +10,11 @@ use pinfold_policy::{
 };
 use serde_json::Value;
 
+use super::redacted_request::scrubbed;
 use super::request::{
-    Act, Asker, Change, Deed, Hunk, OfferShown, PartShown, Request, VERSION, WhyAsked, WidthShown,
+    Act, Asker, Change, Hunk, OfferShown, PartShown, Request, RequestedOperation, VERSION, WhyAsked,
+    WidthShown,
 };
-use super::scrubbed::scrubbed;
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
 use crate::plan::ExecutedBy;
@@ -51,7 +52,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, off
             process: judged.submission.process.clone(),
         },
         tool: judged.call().name().to_owned(),
-        deed: deed(shared, judged),
+        operation: operation(shared, judged),
         definition: judged.submission.hook_word.as_ref().and_then(HookWord::definition).map(|definition| {
             Hunk { before: definition.before.clone(), after: definition.after.clone(), all: false }
         }),
@@ -139,7 +140,7 @@ fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
 }
 
 /// The operation, as it would be carried out.
-fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
+fn operation(shared: &Shared, judged: &Judgement<'_>) -> RequestedOperation {
     let input = judged.submission.input.as_deref();
     let path = |i: usize| {
         let fact = judged.survey.facts.paths.get(i);
@@ -151,7 +152,7 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
     let change = |hunks: Vec<Hunk>| {
         let (shown, real) = path(0);
         let missing = judged.survey.facts.paths.first().map(|fact| fact.kind);
-        Deed::Change {
+        RequestedOperation::Change {
             files: vec![Change { path: shown, real, new: missing == Some(PathKind::Missing), hunks }],
         }
     };
@@ -163,13 +164,13 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
     let text =
         |name: &str| input.and_then(|input| input.get(name)).and_then(Value::as_str).map(str::to_owned);
     match judged.call() {
-        ToolCall::Bash(input) => Deed::Command {
+        ToolCall::Bash(input) => RequestedOperation::Command {
             command: input.command.as_str().to_owned(),
             cwd: shell_folder(shared).display().to_string(),
             background: input.background.unwrap_or(false),
             says: input.description.clone(),
         },
-        ToolCall::BashInput(input) => Deed::Command {
+        ToolCall::BashInput(input) => RequestedOperation::Command {
             command: input.text.clone(),
             cwd: shell_folder(shared).display().to_string(),
             background: true,
@@ -185,17 +186,19 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
         }
         ToolCall::ApplyPatch(_) => {
             match ["patch", "input", "patch_text", "patchText", "diff"].iter().find_map(|n| text(n)) {
-                Some(text) => Deed::Patch { patch: text },
+                Some(text) => RequestedOperation::Patch { patch: text },
                 None => acts(judged, &path),
             }
         }
         ToolCall::Mcp(_) | ToolCall::Foreign(_) | ToolCall::WebFetch(_) => match input {
-            Some(input) => Deed::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() },
+            Some(input) => {
+                RequestedOperation::Input { input: serde_json::to_string_pretty(input).unwrap_or_default() }
+            }
             None => acts(judged, &path),
         },
         ToolCall::Process(call) => {
             let touches = touches(judged, call, &path);
-            Deed::Paths { acts: touches.chain(call.connects.iter().map(connects)).collect() }
+            RequestedOperation::Paths { acts: touches.chain(call.connects.iter().map(connects)).collect() }
         }
         ToolCall::Read(_)
         | ToolCall::Delete(_)
@@ -210,12 +213,12 @@ fn deed(shared: &Shared, judged: &Judgement<'_>) -> Deed {
     }
 }
 
-fn acts(judged: &Judgement<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> Deed {
+fn acts(judged: &Judgement<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> RequestedOperation {
     let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
         let (shown, real) = path(i);
         Act { operation: fact.operation.word().to_owned(), path: shown, real, ..Act::default() }
     };
-    Deed::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
+    RequestedOperation::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
 }
 
 fn touches(

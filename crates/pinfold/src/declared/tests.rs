@@ -46,8 +46,8 @@ impl Bed {
         draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &self.expand_context())
     }
 
-    fn line(&self) -> Line {
-        Line::new(
+    fn line(&self) -> WritableRoots {
+        WritableRoots::new(
             Workspace::open(&Ambient::claim(), &self.path("home/proj")).unwrap(),
             Some(self.path("home")),
         )

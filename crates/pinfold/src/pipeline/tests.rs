@@ -145,5 +145,5 @@ fn a_command_line_is_parsed_in_one_place_of_this_crate() {
     }
     parsing.sort();
     // The second looks for programs in the hooks of settings, where there is no call.
-    assert_eq!(parsing, ["parsed_call.rs", "settings/hooked.rs"]);
+    assert_eq!(parsing, ["parsed_call.rs", "settings/hook_files.rs"]);
 }

@@ -11,7 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_paths::{
-    Ambient, Contained, DeedError, Expect, Kind, LastLink, Line, PathClaim, Resolution, Workspace,
+    Ambient, Contained, Expect, Kind, LastLink, OperationError, PathClaim, Resolution, Workspace,
+    WritableRoots,
 };
 use pinfold_policy::settings::LONGEST;
 use rustix::fs::{Mode, OFlags};
@@ -93,7 +94,7 @@ fn place_within(ambient: &Ambient, within: &Path, path: &Path) -> Result<Contain
     let below = path.strip_prefix(within).ok().filter(|below| !below.as_os_str().is_empty());
     let below = below.unwrap_or(Path::new(".")).to_owned();
     let cwd = workspace.path().to_owned();
-    match Line::new(workspace, None).resolve(&cwd, &PathClaim::new(below), LastLink::Follow) {
+    match WritableRoots::new(workspace, None).resolve(&cwd, &PathClaim::new(below), LastLink::Follow) {
         Resolution::Contained(place) => Ok(place),
         Resolution::Outside(_) => Err(trouble(
             "a link leads it out of the project",
@@ -201,7 +202,7 @@ impl ReplacedFile {
                     place.remove_abandoned();
                     return Ok(true);
                 }
-                Err(DeedError::Stale | DeedError::Changed | DeedError::Exists) => {}
+                Err(OperationError::Stale | OperationError::Changed | OperationError::Exists) => {}
                 Err(e) => return Err(deed(&e).into()),
             }
         }
@@ -234,7 +235,7 @@ fn busy() -> FileTrouble {
     trouble("others write it all the time", "try again")
 }
 
-fn deed(e: &DeedError) -> FileTrouble {
+fn deed(e: &OperationError) -> FileTrouble {
     trouble(e.to_string(), "make it an ordinary file of one name that you can write")
 }
 

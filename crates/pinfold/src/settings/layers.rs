@@ -12,9 +12,9 @@ use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
 use super::expectations::broken;
 use super::file::{FileTrouble, LayerFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
-use super::own::is_own;
 use super::plan::Situation;
 use super::trust::Trust;
+use super::user_files::is_own;
 use crate::plan::Plan;
 
 /// The settings of a session.

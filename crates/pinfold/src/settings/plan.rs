@@ -11,7 +11,7 @@ use pinfold_policy::merge::Merged;
 use pinfold_policy::settings::{FetchBudget, SandboxMode};
 use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy, Principal, WayIn};
 
-use super::hooked;
+use super::hook_files;
 use crate::declared;
 use crate::plan::Plan;
 use crate::profile::Profile;
@@ -175,7 +175,7 @@ fn access(merged: &Merged, own: Access) -> Access {
 fn guarded(plan: &Plan, merged: &Merged, project: &Path) -> Guards {
     const WHY: &str = "settings guard it";
     const RUN: &str = "a hook or the judge of your settings runs it, outside of every wall";
-    let programs = hooked::programs(merged, &plan.scope.display_root, project);
+    let programs = hook_files::programs(merged, &plan.scope.display_root, project);
     let guards = programs.iter().fold(plan.guards.clone(), |guards, program| guards.with_run(program, RUN));
     let pattern = |own: &Located<String>| match own.value.strip_prefix("./") {
         Some(below) => project.join(below).display().to_string(),

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 
 use super::file::{FileTrouble, ReplacedFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
-use super::own::is_own;
+use super::user_files::is_own;
 use crate::agents::{Definition, project_files};
 
 /// The record of trust, as it was when it was read.

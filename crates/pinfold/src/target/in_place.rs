@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fs::File;
 
-use pinfold_paths::{Copied, DeedError, Kind, Opening, Owner, SetTime};
+use pinfold_paths::{Copied, Kind, Opening, OperationError, Owner, SetTime};
 
 use super::{WriteTarget, failure};
 use crate::outcome::Failure;
@@ -18,7 +18,7 @@ impl WriteTarget {
     }
 
     /// The deed that did not happen, in words for the record.
-    pub fn failed(&self, error: &DeedError) -> Failure {
+    pub fn failed(&self, error: &OperationError) -> Failure {
         failure(&self.shown(), error)
     }
 
@@ -26,7 +26,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn open_in_place(&self, how: Opening) -> Result<File, DeedError> {
+    pub fn open_in_place(&self, how: Opening) -> Result<File, OperationError> {
         self.place.open_in_place(how)
     }
 
@@ -34,7 +34,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn make_dir_in_place(&self, mode: u32) -> Result<(), DeedError> {
+    pub fn make_dir_in_place(&self, mode: u32) -> Result<(), OperationError> {
         self.place.make_dir(mode)
     }
 
@@ -42,7 +42,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn make_link_in_place(&self, text: &OsStr) -> Result<(), DeedError> {
+    pub fn make_link_in_place(&self, text: &OsStr) -> Result<(), OperationError> {
         self.place.make_link(text)
     }
 
@@ -50,9 +50,9 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn remove_in_place(&self) -> Result<(), DeedError> {
+    pub fn remove_in_place(&self) -> Result<(), OperationError> {
         if self.place.must_be_folder() {
-            return Err(DeedError::NotAFolder);
+            return Err(OperationError::NotAFolder);
         }
         self.place.remove()?;
         self.shared.seen.forget(self.place.real());
@@ -63,10 +63,10 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn remove_dir_in_place(&self) -> Result<(), DeedError> {
+    pub fn remove_dir_in_place(&self) -> Result<(), OperationError> {
         match self.place.kind() {
             Kind::Missing { .. } | Kind::Directory => self.place.remove_dir(),
-            Kind::File { .. } | Kind::Link | Kind::Special(_) => Err(DeedError::NotAFolder),
+            Kind::File { .. } | Kind::Link | Kind::Special(_) => Err(OperationError::NotAFolder),
         }
     }
 
@@ -74,12 +74,12 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn rename_in_place(&self, to: &Self, overwrite: bool) -> Result<(), DeedError> {
+    pub fn rename_in_place(&self, to: &Self, overwrite: bool) -> Result<(), OperationError> {
         let across = self.inside != to.inside;
         if across && !matches!(self.place.kind(), Kind::File { .. }) {
             // Whoever works in a folder would take its rights along, or bring in what it holds; a link would lead where
             // nobody was told.
-            return Err(DeedError::Mount);
+            return Err(OperationError::Mount);
         }
         let most_names = if across { ONE_NAME } else { None };
         self.place.rename_in_place(&to.place, overwrite, most_names)?;
@@ -98,7 +98,7 @@ impl WriteTarget {
         to: &Self,
         copied: &Copied,
         overwrite: bool,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), OperationError> {
         let most_names = if self.inside == to.inside { None } else { ONE_NAME };
         self.place.rename_copied(&to.place, copied, overwrite, most_names)?;
         self.shared.seen.forget(self.place.real());
@@ -111,9 +111,9 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn link_in_place(&self, to: &Self) -> Result<(), DeedError> {
+    pub fn link_in_place(&self, to: &Self) -> Result<(), OperationError> {
         if self.inside || to.inside {
-            return Err(DeedError::Mount);
+            return Err(OperationError::Mount);
         }
         self.place.link_to(&to.place)
     }
@@ -122,7 +122,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn set_length_in_place(&self, length: u64) -> Result<(), DeedError> {
+    pub fn set_length_in_place(&self, length: u64) -> Result<(), OperationError> {
         self.place.set_length(length)
     }
 
@@ -130,7 +130,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers; for a file with several names, all of which would change.
-    pub fn set_mode_in_place(&self, mode: u32) -> Result<(), DeedError> {
+    pub fn set_mode_in_place(&self, mode: u32) -> Result<(), OperationError> {
         self.place.set_mode(mode)
     }
 
@@ -138,7 +138,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn set_owner_in_place(&self, owner: Owner) -> Result<(), DeedError> {
+    pub fn set_owner_in_place(&self, owner: Owner) -> Result<(), OperationError> {
         self.place.set_owner(owner)
     }
 
@@ -146,7 +146,7 @@ impl WriteTarget {
     ///
     /// # Errors
     /// As the place answers.
-    pub fn set_times_in_place(&self, access: SetTime, change: SetTime) -> Result<(), DeedError> {
+    pub fn set_times_in_place(&self, access: SetTime, change: SetTime) -> Result<(), OperationError> {
         self.place.set_times(access, change)
     }
 }

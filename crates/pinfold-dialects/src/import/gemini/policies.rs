@@ -7,7 +7,7 @@ use pinfold_policy::rule::Effect;
 use pinfold_policy::settings::SettingsChange;
 use serde_json::Value;
 
-use super::super::{Findings, NotRead, Outcome, rules, words};
+use super::super::{Findings, NotRead, Outcome, patterns, rules};
 use super::{TOOLS, not_held};
 use crate::export::gemini::MORE;
 
@@ -91,7 +91,7 @@ fn commands(entry: &Value, effect: Effect) -> Option<Vec<String>> {
     let said = texts(entry.get("commandPrefix"))?;
     let rule = |prefix: &String| {
         let prefix: Vec<&str> = prefix.split(' ').collect();
-        let begins = words::begins_with(&prefix)?;
+        let begins = patterns::begins_with(&prefix)?;
         // There a quote ends a word, too: what is denied is denied with whatever follows.
         Some(if effect == Effect::Allow { vec![begins] } else { vec![begins.replace(":*", "*")] })
     };

@@ -7,7 +7,7 @@ use std::io::{self, Read as _, Write as _};
 use rustix::fs::OFlags;
 
 use super::super::names::random;
-use super::place::RecordDirectory;
+use super::record_directory::RecordDirectory;
 
 /// The file that holds it.
 pub const NAME: &str = "machine";

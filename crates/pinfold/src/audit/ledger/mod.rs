@@ -13,7 +13,7 @@
 //! the old one.
 
 mod machine;
-mod place;
+mod record_directory;
 mod tail;
 
 #[cfg(test)]
@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
-use self::place::{FileIdentity, RecordDirectory};
+use self::record_directory::{FileIdentity, RecordDirectory};
 use self::tail::{ChainTail, Look, Tail};
 use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
@@ -36,7 +36,7 @@ use super::record::Record;
 use super::seal::{Hash, seal};
 
 pub use self::machine::NAME as MACHINE;
-pub use self::place::{RECORD, files, opened};
+pub use self::record_directory::{RECORD, files, opened};
 
 /// The limits of the record's size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::process::{Command, ExitCode};
 use pinfold_login::{Endpoint, RefreshableLogin, TokenStore};
 use pinfold_mcp::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, is_settable_header};
 
-use super::host_policy::{self, Way};
+use super::host_policy::{self, HostConnector};
 use super::login::logins;
 use crate::args::McpProxy;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
@@ -15,7 +15,7 @@ use crate::{env, output};
 /// may read why not.
 pub(super) fn command(url: &str, wanted: &McpProxy) -> Result<Command, Failure> {
     let server = host_policy::server(url)?;
-    Way::from_proxy_args(wanted)?.hosts(&server)?;
+    HostConnector::from_proxy_args(wanted)?.hosts(&server)?;
     login(&server, wanted, &headers(wanted)?)?;
     let mut command = Command::new(env::OWN_PROGRAM);
     command.args(["mcp", "reach"]).args(env::words_after("proxy"));
@@ -25,7 +25,7 @@ pub(super) fn command(url: &str, wanted: &McpProxy) -> Result<Command, Failure> 
 pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let url = wanted.url.as_deref().ok_or_else(|| Failure::new(USAGE, "it has no address"))?;
     let server = host_policy::server(url)?;
-    let exchange = Way::from_proxy_args(wanted)?.exchange(&server)?;
+    let exchange = HostConnector::from_proxy_args(wanted)?.exchange(&server)?;
     let headers = headers(wanted)?;
     let login = login(&server, wanted, &headers)?;
     pinfold_mcp::run_http_client(exchange, headers, login)
@@ -42,7 +42,7 @@ fn login(
     let is_ours = !headers.contains_key(AUTHORIZATION) && !env::is_inside_another();
     let known = logins().ok().filter(|_| is_ours);
     let of = |logins: TokenStore| {
-        let way = Box::new(Way::from_proxy_args(wanted)?);
+        let way = Box::new(HostConnector::from_proxy_args(wanted)?);
         RefreshableLogin::load(logins, server.clone(), way).map_err(host_policy::failure)
     };
     known.map(of).transpose().map(Option::flatten)

@@ -25,7 +25,7 @@ use crate::output::{self, warn};
 
 /// The approvers of this process.
 pub(crate) struct Asker {
-    desk: Arc<ApprovalChannels>,
+    channels: Arc<ApprovalChannels>,
     asking: Asking,
     at_terminal: bool,
     troubles: Troubles,
@@ -74,29 +74,29 @@ impl Asker {
             return Ok(None);
         }
         let wanted = wanted(&reach);
-        let desk = Arc::new(ApprovalChannels::open(&wanted).map_err(|e| cannot(&e))?);
+        let channels = Arc::new(ApprovalChannels::open(&wanted).map_err(|e| cannot(&e))?);
         let at_terminal = match flags.ask {
-            Ask::Auto => stderr().is_terminal() && desk.asks_at_terminal(),
+            Ask::Auto => stderr().is_terminal() && channels.asks_at_terminal(),
             Ask::Terminal => true,
             Ask::None => false,
         };
-        if !at_terminal && !desk.is_reached_elsewhere() {
+        if !at_terminal && !channels.is_reached_elsewhere() {
             return Ok(None);
         }
-        let asking = desk.asking(reach.rules_to);
+        let asking = channels.asking(reach.rules_to);
         let patience = flags.ask_timeout.unwrap_or(asking.patience);
         let troubles = Troubles::default();
-        Ok(Some(Self { desk, asking: Asking { patience, ..asking }, at_terminal, troubles }))
+        Ok(Some(Self { channels, asking: Asking { patience, ..asking }, at_terminal, troubles }))
     }
 
     /// Opens the approvers elsewhere, for a process that may not use its terminal; `None` where there is none.
     pub(crate) fn open_remote(reach: ApproverOptions<'_>) -> Result<Option<Self>, Failure> {
-        let desk = Arc::new(ApprovalChannels::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
-        if !desk.is_reached_elsewhere() {
+        let channels = Arc::new(ApprovalChannels::open(&wanted(&reach)).map_err(|e| cannot(&e))?);
+        if !channels.is_reached_elsewhere() {
             return Ok(None);
         }
-        let asking = desk.asking(reach.rules_to);
-        Ok(Some(Self { desk, asking, at_terminal: false, troubles: Troubles::default() }))
+        let asking = channels.asking(reach.rules_to);
+        Ok(Some(Self { channels, asking, at_terminal: false, troubles: Troubles::default() }))
     }
 
     /// Returns the approver and its time limit for a session.
@@ -117,9 +117,9 @@ impl Asker {
     /// Shows the grants of this session to other terminals. While something waits, `follow` is called about once a
     /// second: for settings that were written elsewhere.
     pub(crate) fn know(&self, session: &Session, follow: impl Fn(&Session) + Send + Sync + 'static) {
-        self.desk.sessions().add(session);
+        self.channels.sessions().add(session);
         let weak = session.downgrade();
-        self.desk.broker().before_evaluation(move || weak.upgrade().iter().for_each(&follow));
+        self.channels.broker().before_evaluation(move || weak.upgrade().iter().for_each(&follow));
     }
 
     /// Asks at a terminal, on a stage that is opened when there is something to ask.
@@ -138,7 +138,7 @@ impl Asker {
             choice
         });
         let failed = |e| Failure::new(USAGE, format!("cannot ask at this terminal: {e}"));
-        self.desk.broker().add(responder).map(drop).map_err(failed)
+        self.channels.broker().add(responder).map(drop).map_err(failed)
     }
 }
 

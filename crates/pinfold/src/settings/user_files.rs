@@ -12,8 +12,8 @@ use pinfold_policy::Layer;
 
 use super::accounts::{home_of_account, is_private_group};
 use super::file::{FileTrouble, LayerFile, read_within, trouble};
+use super::git_tracked::is_tracked;
 use super::locations::{Locations, SettingsFile};
-use super::tracked::is_tracked;
 
 /// A local file of no other user: named plainly and by one name, written by this person or the superuser alone, as its
 /// folder is. The files of a clone belong to the person who cloned it, so that what a repository may hold is not meant

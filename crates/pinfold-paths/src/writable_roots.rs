@@ -1,6 +1,6 @@
-//! The line: which folders count as inside, and how paths are shown.
+//! The writable roots of a caller: which folders count as inside, and how paths are shown.
 //!
-//! Promise: a line is data; making it narrower needs only the line, making it wider needs an opened folder.
+//! Promise: the roots are data; making them narrower needs only these, making them wider needs an opened folder.
 //! Trap: `/a/core-utils` is not inside `/a/core`: paths are compared by components, and held by descriptors.
 
 use std::ffi::OsStr;
@@ -16,12 +16,12 @@ use crate::workspace::{BaseFolder, Workspace, relative_to};
 
 /// The boundary between inside and outside, for one caller. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Line {
+pub struct WritableRoots {
     display: Root,
     home: Option<PathBuf>,
     roots: Vec<Root>,
     strategy: Strategy,
-    /// Folders that are not there count as if they were: see [`Line::imagined`].
+    /// Folders that are not there count as if they were: see [`WritableRoots::imagined`].
     imagined: bool,
 }
 
@@ -66,18 +66,18 @@ impl From<Imagined> for Root {
     }
 }
 
-/// A folder was to become the line of a narrower scope, and does not lie inside the wider one.
+/// A folder that was to become the root of a narrower scope does not lie inside the wider one.
 #[derive(Debug, thiserror::Error)]
 #[error("`{}` does not lie inside `{}`", .folder.display(), .line.display())]
 pub struct NotInside {
     /// The folder that was named.
     pub folder: PathBuf,
-    /// The display root of the wider line.
+    /// The display root of the wider scope.
     pub line: PathBuf,
 }
 
-impl Line {
-    /// A line around one folder: it is the only writable root, and paths are shown relative to it.
+impl WritableRoots {
+    /// Roots with one folder: it is the only writable root, and paths are shown relative to it.
     /// `home` stands for `~`; `None` when there is none.
     #[must_use]
     pub fn new(display_root: Workspace, home: Option<PathBuf>) -> Self {

@@ -11,9 +11,9 @@ use rustix::fd::AsFd;
 use rustix::fs::{CWD, FileType, Timestamps};
 
 use crate::contained::{Contained, PERMISSION_BITS};
-use crate::error::DeedError;
+use crate::error::OperationError;
+use crate::held_place::Kind;
 use crate::in_place::{SetTime, names_at_most};
-use crate::place::Kind;
 use crate::replace::Staged;
 use crate::sys;
 use crate::version::FileId;
@@ -32,13 +32,13 @@ impl Copied {
     /// only what was read is ever used. Never follows a link in the last place, never waits.
     ///
     /// # Errors
-    /// [`DeedError::Mount`] for a file of more than `most` bytes: as if it lay elsewhere, where a name is not given but
-    /// content is copied. [`DeedError::Special`] for what is no file, and what opening answers.
-    pub fn read(path: &Path, most: u64) -> Result<Self, DeedError> {
+    /// [`OperationError::Mount`] for a file of more than `most` bytes: as if it lay elsewhere, where a name is not given but
+    /// content is copied. [`OperationError::Special`] for what is no file, and what opening answers.
+    pub fn read(path: &Path, most: u64) -> Result<Self, OperationError> {
         let file = sys::open_reading(CWD, path.as_os_str())?;
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type != FileType::RegularFile {
-            return Err(DeedError::Special);
+            return Err(OperationError::Special);
         }
         let look = sys::look_at(file.as_fd())?;
         let times = sys::times_of(file.as_fd())?;
@@ -46,7 +46,7 @@ impl Copied {
         // One more than it may have: it may have grown meanwhile.
         std::fs::File::from(file).take(most.saturating_add(1)).read_to_end(&mut bytes)?;
         if u64::try_from(bytes.len()).unwrap_or(u64::MAX) > most {
-            return Err(DeedError::Mount);
+            return Err(OperationError::Mount);
         }
         Ok(Self { bytes, mode: look.mode & PERMISSION_BITS, times, id: version.id() })
     }
@@ -69,7 +69,7 @@ impl Contained {
     /// `overwrite` a file or link there gives way. `most_names` as for [`rename_in_place`](Self::rename_in_place).
     ///
     /// # Errors
-    /// [`DeedError::Changed`] when it was another file that was read, or another one stands at either place by now; as
+    /// [`OperationError::Changed`] when it was another file that was read, or another one stands at either place by now; as
     /// [`rename_in_place`](Self::rename_in_place).
     pub fn rename_copied(
         &self,
@@ -77,12 +77,12 @@ impl Contained {
         copied: &Copied,
         overwrite: bool,
         most_names: Option<u64>,
-    ) -> Result<(), DeedError> {
+    ) -> Result<(), OperationError> {
         match self.kind() {
             Kind::File { .. } if self.id() == Some(copied.id) => {}
-            Kind::Missing { .. } => return Err(DeedError::Missing),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
             Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => {
-                return Err(DeedError::Changed);
+                return Err(OperationError::Changed);
             }
         }
         let gives_way = to.gives_way(overwrite)?;
@@ -112,18 +112,18 @@ impl Contained {
     }
 
     /// Returns `true` if an existing entry here gives way to a file.
-    fn gives_way(&self, overwrite: bool) -> Result<bool, DeedError> {
+    fn gives_way(&self, overwrite: bool) -> Result<bool, OperationError> {
         self.refuse_root()?;
         if self.must_be_folder() {
-            return Err(DeedError::NotAFolder);
+            return Err(OperationError::NotAFolder);
         }
         match self.kind() {
             Kind::Missing { missing_dirs: 0 } => Ok(false),
-            Kind::Missing { .. } => Err(DeedError::Missing),
-            Kind::Directory => Err(DeedError::IsFolder),
-            Kind::Special(_) => Err(DeedError::Special),
+            Kind::Missing { .. } => Err(OperationError::Missing),
+            Kind::Directory => Err(OperationError::IsFolder),
+            Kind::Special(_) => Err(OperationError::Special),
             Kind::File { .. } | Kind::Link if overwrite => Ok(true),
-            Kind::File { .. } | Kind::Link => Err(DeedError::Exists),
+            Kind::File { .. } | Kind::Link => Err(OperationError::Exists),
         }
     }
 }

@@ -14,8 +14,8 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::directory::Directory;
-use crate::error::DeedError;
-use crate::sys::{self, Look, Strategy};
+use crate::error::OperationError;
+use crate::sys::{self, ObjectStat, Strategy};
 use crate::version::{FileId, Version};
 use crate::workspace::BaseFolder;
 
@@ -60,7 +60,7 @@ pub enum Special {
 }
 
 impl Kind {
-    pub(crate) fn from_look(look: &Look) -> Self {
+    pub(crate) fn from_stat(look: &ObjectStat) -> Self {
         match look.file_type {
             FileType::RegularFile => {
                 Self::File { len: look.version.len(), links: look.links, mode: look.mode }
@@ -98,7 +98,7 @@ pub struct Place {
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Sight {
     Missing { missing_dirs: usize },
-    There(Look),
+    There(ObjectStat),
 }
 
 /// The folder that a place is held by.
@@ -128,7 +128,7 @@ impl Place {
     pub fn kind(&self) -> Kind {
         match &self.seen {
             Sight::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
-            Sight::There(look) => Kind::from_look(look),
+            Sight::There(look) => Kind::from_stat(look),
         }
     }
 
@@ -144,7 +144,7 @@ impl Place {
         self.look().map(|look| look.version)
     }
 
-    pub(crate) fn look(&self) -> Option<&Look> {
+    pub(crate) fn look(&self) -> Option<&ObjectStat> {
         match &self.seen {
             Sight::Missing { .. } => None,
             Sight::There(look) => Some(look),
@@ -225,34 +225,35 @@ impl Place {
 
     /// Opens the folder that holds this place once more from the base and compares: a folder that was moved,
     /// or replaced by a link, since the look makes the deed fail.
-    pub(crate) fn still_held(&self) -> Result<(), DeedError> {
+    pub(crate) fn still_held(&self) -> Result<(), OperationError> {
         let Parent::Opened(held) = &self.parent else { return Ok(()) };
         let path: PathBuf = self.held_folders().iter().collect();
-        let again = sys::open_folder(self.base.fd(), &path, self.strategy).map_err(|_| DeedError::Changed)?;
+        let again =
+            sys::open_folder(self.base.fd(), &path, self.strategy).map_err(|_| OperationError::Changed)?;
         let (again, held) = (sys::look_at(again.as_fd())?, sys::look_at(held.as_fd())?);
         if again.version.id() == held.version.id() && again.same_mount(&held) {
             Ok(())
         } else {
-            Err(DeedError::Changed)
+            Err(OperationError::Changed)
         }
     }
 
     /// Looks again at the name, which must still stand for the same object of the same type.
-    pub(crate) fn look_again(&self) -> Result<Look, DeedError> {
-        let before = self.look().ok_or(DeedError::Missing)?;
+    pub(crate) fn look_again(&self) -> Result<ObjectStat, OperationError> {
+        let before = self.look().ok_or(OperationError::Missing)?;
         let now = match sys::look(self.parent(), self.name()) {
-            Err(Errno::NOENT) => return Err(DeedError::Changed),
+            Err(Errno::NOENT) => return Err(OperationError::Changed),
             other => other?,
         };
         let same = now.version.id() == before.version.id() && now.file_type == before.file_type;
-        if same { Ok(now) } else { Err(DeedError::Changed) }
+        if same { Ok(now) } else { Err(OperationError::Changed) }
     }
 
     /// Opens the file for reading. Never waits, never opens a FIFO, socket or device, never follows a link.
     ///
     /// # Errors
-    /// [`DeedError::Changed`] when the name stands for another object by now.
-    pub fn open_file(&self) -> Result<File, DeedError> {
+    /// [`OperationError::Changed`] when the name stands for another object by now.
+    pub fn open_file(&self) -> Result<File, OperationError> {
         self.open_file_with_version().map(|(file, _)| file)
     }
 
@@ -260,22 +261,22 @@ impl Place {
     ///
     /// # Errors
     /// As [`open_file`](Self::open_file).
-    pub fn open_file_with_version(&self) -> Result<(File, Version), DeedError> {
+    pub fn open_file_with_version(&self) -> Result<(File, Version), OperationError> {
         match self.kind() {
-            Kind::File { .. } if self.must_be_folder => return Err(DeedError::NotAFolder),
+            Kind::File { .. } if self.must_be_folder => return Err(OperationError::NotAFolder),
             Kind::File { .. } => {}
-            Kind::Missing { .. } => return Err(DeedError::Missing),
-            Kind::Directory => return Err(DeedError::IsFolder),
-            Kind::Link => return Err(DeedError::IsLink),
-            Kind::Special(_) => return Err(DeedError::Special),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
+            Kind::Directory => return Err(OperationError::IsFolder),
+            Kind::Link => return Err(OperationError::IsLink),
+            Kind::Special(_) => return Err(OperationError::Special),
         }
         let file = match sys::open_reading(self.parent(), self.name()) {
-            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(DeedError::Changed),
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return Err(OperationError::Changed),
             other => other?,
         };
         let (file_type, version) = sys::stat_open(file.as_fd())?;
         if file_type != FileType::RegularFile || Some(version.id()) != self.id() {
-            return Err(DeedError::Changed);
+            return Err(OperationError::Changed);
         }
         Ok((File::from(file), version))
     }
@@ -283,22 +284,22 @@ impl Place {
     /// Opens the folder for listing and walking.
     ///
     /// # Errors
-    /// [`DeedError::NotAFolder`], or [`DeedError::Changed`] when the name stands for another object by now.
-    pub fn open_dir(&self) -> Result<Directory, DeedError> {
+    /// [`OperationError::NotAFolder`], or [`OperationError::Changed`] when the name stands for another object by now.
+    pub fn open_dir(&self) -> Result<Directory, OperationError> {
         match self.kind() {
             Kind::Directory => {}
-            Kind::Missing { .. } => return Err(DeedError::Missing),
-            Kind::File { .. } | Kind::Link | Kind::Special(_) => return Err(DeedError::NotAFolder),
+            Kind::Missing { .. } => return Err(OperationError::Missing),
+            Kind::File { .. } | Kind::Link | Kind::Special(_) => return Err(OperationError::NotAFolder),
         }
         let folder = match sys::open_listing(self.parent(), self.name()) {
-            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Err(DeedError::Changed),
+            Err(Errno::NOENT | Errno::LOOP | Errno::NOTDIR) => return Err(OperationError::Changed),
             other => other?,
         };
         let look = sys::look_at(folder.as_fd())?;
         if Some(look.version.id()) == self.id() {
             Ok(Directory::new(folder, look))
         } else {
-            Err(DeedError::Changed)
+            Err(OperationError::Changed)
         }
     }
 
@@ -306,9 +307,9 @@ impl Place {
     ///
     /// # Errors
     /// When it is no link, or none any more.
-    pub fn read_link(&self) -> Result<PathBuf, DeedError> {
+    pub fn read_link(&self) -> Result<PathBuf, OperationError> {
         if self.kind() != Kind::Link {
-            return Err(DeedError::Io(std::io::ErrorKind::InvalidInput.into()));
+            return Err(OperationError::Io(std::io::ErrorKind::InvalidInput.into()));
         }
         self.look_again()?;
         Ok(sys::read_link(self.parent(), self.name())?.into())

@@ -20,16 +20,17 @@ const DEEPEST: usize = 128;
 
 /// The input of a call, as it is recorded, and what was left out.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Kept {
+pub(crate) struct ScrubbedInput {
     pub(crate) input: Option<Value>,
     pub(crate) cut: Vec<Cut>,
     /// The secrets in it.
     pub(crate) secrets: Secrets,
 }
 
-impl Kept {
+impl ScrubbedInput {
     pub(crate) fn new(input: &Value) -> Self {
-        let mut keep = Keep { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
+        let mut keep =
+            InputScrubber { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
         let Some(mut kept) = keep.value(input, DEEPEST) else {
             let cut = vec![cut(String::new(), input.to_string().as_bytes())];
             return Self { input: None, cut, secrets: Secrets::find(input) };
@@ -65,7 +66,7 @@ fn scrubbed(text: &str) -> (Cow<'_, str>, bool) {
     (scrubbed.text, !scrubbed.found.is_empty())
 }
 
-struct Keep {
+struct InputScrubber {
     /// The bytes that are left.
     left: usize,
     /// The position in the input, as a JSON Pointer.
@@ -75,7 +76,7 @@ struct Keep {
     found: bool,
 }
 
-impl Keep {
+impl InputScrubber {
     /// `None` when there is no room.
     fn value(&mut self, input: &Value, deeper: usize) -> Option<Value> {
         let deeper = deeper.checked_sub(1)?;
@@ -241,14 +242,17 @@ mod tests {
     #[test]
     fn what_is_short_is_kept_as_it_is() {
         let input = json!({"command": "ls", "deep": [{"a~/b": [1, null, true, "ä"]}]});
-        assert_eq!(Kept::new(&input), Kept { input: Some(input), ..Kept::default() });
+        assert_eq!(
+            ScrubbedInput::new(&input),
+            ScrubbedInput { input: Some(input), ..ScrubbedInput::default() }
+        );
     }
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_told_whole() {
         let text = "ä".repeat(LONGEST_TEXT);
         let input = json!({"edits": [{"x": 1}, {"new/string": text}]});
-        let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
+        let ScrubbedInput { input: kept, cut: cuts, .. } = ScrubbedInput::new(&input);
         let kept = kept.unwrap();
         let kept = kept["edits"][1]["new/string"].as_str().unwrap();
         assert!(kept.len() <= LONGEST_TEXT && kept.len() > LONGEST_TEXT - 8 && kept.ends_with("ä…"));
@@ -268,7 +272,7 @@ mod tests {
             (many(json!([])), false),
             (json!({"k".repeat(LONGEST_INPUT): 1}), false),
         ] {
-            let Kept { input: kept, cut: cuts, .. } = Kept::new(&input);
+            let ScrubbedInput { input: kept, cut: cuts, .. } = ScrubbedInput::new(&input);
             assert_eq!(kept.is_some(), is_kept);
             let size = kept.map_or(0, |kept| kept.to_string().len());
             assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
@@ -298,7 +302,7 @@ mod tests {
             json!(secret),
             json!({ secret.clone(): 1 }),
         ] {
-            let kept = Kept::new(&input).input.unwrap().to_string();
+            let kept = ScrubbedInput::new(&input).input.unwrap().to_string();
             assert!(!kept.contains(&secret[..12]), "{kept}");
         }
         assert!(!kept_text(&format!("no such tool: {secret}")).contains(&secret[..12]));
@@ -319,11 +323,14 @@ mod tests {
                 "MIIEpAIBAAKCAQEA04up8hoqzS1",
             ),
         ] {
-            let secrets = Kept::new(&input).secrets;
+            let secrets = ScrubbedInput::new(&input).secrets;
             let kept = secrets.kept(told);
             assert!(kept.contains("[REDACTED:"), "{input}: {kept}");
             assert_eq!(secrets.kept("plain words"), "plain words");
         }
-        assert_eq!(Kept::new(&json!({"command": "echo hunter2hunter2"})).secrets, Secrets::default());
+        assert_eq!(
+            ScrubbedInput::new(&json!({"command": "echo hunter2hunter2"})).secrets,
+            Secrets::default()
+        );
     }
 }

@@ -12,12 +12,15 @@ use crate::exit::Failure;
 use crate::{env, settings};
 
 /// Opens the service with the settings of the flags. Settings are read for the project that a line names.
-pub(crate) fn desk(wanted: &Judging) -> Result<CheckService, Failure> {
-    desk_by(wanted, None)
+pub(crate) fn check_service(wanted: &Judging) -> Result<CheckService, Failure> {
+    check_service_with(wanted, None)
 }
 
 /// Opens the service, where `instead` is given with that file in place of the user's and the project's settings.
-pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<CheckService, Failure> {
+pub(crate) fn check_service_with(
+    wanted: &Judging,
+    instead: Option<PathBuf>,
+) -> Result<CheckService, Failure> {
     let here = env::current_dir()?;
     let home = env::home();
     let add_dir: Vec<_> = wanted.add_dir.iter().map(|dir| here.join(dir)).collect();
@@ -34,13 +37,13 @@ pub(crate) fn desk_by(wanted: &Judging, instead: Option<PathBuf>) -> Result<Chec
         load(&Ambient::claim(), &locations, &flags).map(|loaded| loaded.layers).map_err(|bad| bad.to_string())
     };
     let folder = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
-    let desk = CheckService::new(Ambient::claim(), folder)
+    let service = CheckService::new(Ambient::claim(), folder)
         .with_home(home)
         .with_variables(env::variables())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
     let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;
     // Nothing behind the lines costs nothing for each of them.
-    Ok(if no_settings && !by_flags { desk } else { desk.backed_by(Box::new(layers)) })
+    Ok(if no_settings && !by_flags { service } else { service.backed_by(Box::new(layers)) })
 }
 
 /// A call with what the command line says about it.

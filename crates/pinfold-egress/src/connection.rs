@@ -21,7 +21,7 @@ use crate::tls_intercept::serve::serve as serve_intercepted;
 
 /// Relays a connection to its allowed host, once its first bytes name that host. `early`: bytes that were read of it
 /// already.
-pub(crate) async fn carry(
+pub(crate) async fn relay_connection(
     state: &Arc<RelayState>,
     request: &ConnectRequest,
     inside: TcpStream,
@@ -30,14 +30,14 @@ pub(crate) async fn carry(
 ) {
     let mut transferred = TransferredBytes::default();
     tokio::select! {
-        () = carry_to_end(state, request, inside, early, upstream, &mut transferred) => {}
+        () = relay_to_end(state, request, inside, early, upstream, &mut transferred) => {}
         () = state.wait_until_denied(request) => {}
         () = state.wait_for_end() => {}
     }
     state.policy.report_closed(request, transferred);
 }
 
-async fn carry_to_end(
+async fn relay_to_end(
     state: &Arc<RelayState>,
     request: &ConnectRequest,
     inside: TcpStream,

@@ -10,14 +10,14 @@ use pinfold_sandbox::{Deed, PendingSyscall, Syscall, Tier};
 use super::covered::Covered;
 use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
 use super::feasible::is_feasible;
-use super::told::{self, EscalationHistory};
+use super::history::{self, EscalationHistory};
 
 /// `EACCES`: permission denied.
 const DENIED: i32 = 13;
 
 /// Queue of held calls that wait for a decision.
 #[derive(Debug)]
-pub(super) struct Desk {
+pub(super) struct AttemptQueue {
     /// Not kept: a shell that runs must not keep the session that ends it.
     session: WeakSession,
     tier: Tier,
@@ -68,16 +68,16 @@ pub(super) enum Verdict {
     No(String),
 }
 
-impl Desk {
+impl AttemptQueue {
     pub(super) fn new(session: WeakSession, tier: Tier) -> Self {
         Self { session, tier, state: Mutex::default(), removals: Mutex::default() }
     }
 
     /// Takes a call over. Comes back at once.
-    pub(super) fn take(desk: &Arc<Self>, held: PendingSyscall) {
+    pub(super) fn take(queue: &Arc<Self>, held: PendingSyscall) {
         let aim = aim(held.call());
         {
-            let mut state = desk.state();
+            let mut state = queue.state();
             if let Some(why) = state.refuses(held.call()) {
                 state.told.refused(held.call(), why);
                 held.refuse(DENIED);
@@ -89,13 +89,16 @@ impl Desk {
             }
             state.waiting.insert(aim.clone(), vec![held]);
         }
-        let here = Arc::clone(desk);
+        let here = Arc::clone(queue);
         let asking = thread::Builder::new().name("pinfold-asks".into());
         let key = aim.clone();
         if asking.spawn(move || here.decide_all(&key)).is_err() {
             // Dropped, they are refused.
-            let refused = desk.state().waiting.remove(&aim);
-            refused.iter().flatten().for_each(|held| desk.refused(held.call(), "no approver could be asked"));
+            let refused = queue.state().waiting.remove(&aim);
+            refused
+                .iter()
+                .flatten()
+                .for_each(|held| queue.refused(held.call(), "no approver could be asked"));
         }
     }
 
@@ -110,7 +113,7 @@ impl Desk {
     }
 
     /// Remembers what was let through.
-    pub(super) fn approved(&self, did: told::Key) {
+    pub(super) fn approved(&self, did: history::Key) {
         self.state().told.approved(did);
     }
 
@@ -126,7 +129,7 @@ impl Desk {
 
     /// Decides the pending system calls on one path until none waits.
     fn decide_all(&self, aim: &Aim) {
-        let _leaving = Leaving { desk: self, aim };
+        let _leaving = Leaving { queue: self, aim };
         let mut verdict = Verdict::None;
         while let Some(held) = self.next(aim) {
             verdict = match verdict {
@@ -212,14 +215,14 @@ impl Desk {
 
 /// Refusal of the pending system calls of a thread that panics.
 struct Leaving<'a> {
-    desk: &'a Desk,
+    queue: &'a AttemptQueue,
     aim: &'a Aim,
 }
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
-            drop(self.desk.state().waiting.remove(self.aim));
+            drop(self.queue.state().waiting.remove(self.aim));
         }
     }
 }

@@ -53,8 +53,8 @@ struct RequestJson<'a> {
     id: &'a str,
     digest: &'a str,
     title: &'static str,
-    tool: Line,
-    brief: Line,
+    tool: VisibleLine,
+    brief: VisibleLine,
     /// In milliseconds since 1970.
     deadline: i64,
     blocks: Vec<BlockJson>,
@@ -71,7 +71,7 @@ struct RequestJson<'a> {
     /// The first scope that is offered: those before it are granted by a plain yes.
     first: usize,
     always: Vec<RuleJson>,
-    files: Vec<Line>,
+    files: Vec<VisibleLine>,
 }
 
 #[derive(Serialize)]
@@ -80,25 +80,25 @@ struct BlockJson {
     sign: char,
     kind: &'static str,
     tone: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<VisibleLine>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ScopeJson {
-    says: Line,
-    also: Vec<Line>,
-    still_asks: Vec<Line>,
+    says: VisibleLine,
+    also: Vec<VisibleLine>,
+    still_asks: Vec<VisibleLine>,
 }
 
 #[derive(Serialize)]
 struct RuleJson {
-    part: Line,
+    part: VisibleLine,
     usual: usize,
     widths: Vec<ScopeJson>,
 }
 
-type Line = Vec<TextRun>;
+type VisibleLine = Vec<TextRun>;
 
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -190,12 +190,12 @@ impl RuleJson {
 }
 
 /// A text on one line.
-fn line(text: &str) -> Line {
+fn line(text: &str) -> VisibleLine {
     lines(&Block::inline("", text)).into_iter().next().unwrap_or_default()
 }
 
 /// The lines of a block. A final line break adds no empty line.
-fn lines(block: &Block<'_>) -> Vec<Line> {
+fn lines(block: &Block<'_>) -> Vec<VisibleLine> {
     let mut lines = Vec::new();
     let mut line = Vec::new();
     for piece in block.pieces() {
@@ -214,7 +214,7 @@ fn lines(block: &Block<'_>) -> Vec<Line> {
 }
 
 /// Appends a piece to a line, to the last run where the style is the same.
-fn push(line: &mut Line, piece: Piece) {
+fn push(line: &mut VisibleLine, piece: Piece) {
     let look = match piece {
         // Nearly all text takes this short path.
         Piece::Plain(c, _) if c.is_ascii() => return push_plain(line, c),
@@ -229,7 +229,7 @@ fn push(line: &mut Line, piece: Piece) {
     }
 }
 
-fn push_plain(line: &mut Line, c: char) {
+fn push_plain(line: &mut VisibleLine, c: char) {
     match line.last_mut() {
         Some(TextRun::Plain(before)) => before.push(c),
         Some(_) | None => line.push(TextRun::Plain(c.to_string())),

@@ -8,7 +8,7 @@ use crate::table::Table;
 
 /// The writing of one text, between two of its pieces.
 #[derive(Debug, Default)]
-pub(crate) struct Mend {
+pub(crate) struct MarkerWriter {
     /// End of the text that was written.
     written: usize,
     /// End of the current secret, as far as it is known.
@@ -16,7 +16,7 @@ pub(crate) struct Mend {
     pub(crate) found: Counts,
 }
 
-impl Mend {
+impl MarkerWriter {
     pub(crate) fn written(&self) -> usize {
         self.written
     }

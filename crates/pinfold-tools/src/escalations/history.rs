@@ -7,7 +7,7 @@ use pinfold::paths::show;
 use pinfold_boundary::{Approved, EscalationOutcome, INSTEAD_OUTSIDE, Refused, TO_ALLOW_OUTSIDE};
 use pinfold_sandbox::Syscall;
 
-use super::words;
+use super::process_call;
 
 /// Most different ones that are remembered; more are only counted.
 const MOST: usize = 1000;
@@ -61,7 +61,7 @@ impl EscalationHistory {
 
 /// Returns the key of a system call in the report.
 pub(super) fn key(call: &Syscall) -> Key {
-    let (word, place) = words::report(call);
+    let (word, place) = process_call::report(call);
     (word, place.to_owned(), show(&call.caller.program))
 }
 

@@ -7,7 +7,7 @@ use pinfold_scrub::Scrubber;
 
 use crate::audit::Secrets;
 
-use super::request::{Asker, Change, Deed, Hunk, OfferShown, Request, WidthShown};
+use super::request::{Asker, Change, Hunk, OfferShown, Request, RequestedOperation, WidthShown};
 
 /// The same request with `[REDACTED:kind]` in place of each secret: of those that a text shows by itself, and of those
 /// that the call is known to hold.
@@ -27,26 +27,26 @@ pub(crate) fn scrubbed(mut request: Request, known: Option<&Secrets>) -> Request
 
 /// Every text that an agent or a process wrote.
 fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
-    let Request { asker, deed, definition, why, offer, .. } = request;
+    let Request { asker, operation, definition, why, offer, .. } = request;
     let Asker { process, .. } = asker;
     if let Some(process) = process {
         scrub(&mut process.command_line);
     }
-    match deed {
-        Deed::Command { command, says, .. } => {
+    match operation {
+        RequestedOperation::Command { command, says, .. } => {
             scrub(command);
             says.iter_mut().for_each(scrub);
         }
-        Deed::Change { files } => {
+        RequestedOperation::Change { files } => {
             let hunks = files.iter_mut().flat_map(|Change { hunks, .. }| hunks);
             hunks.for_each(|Hunk { before, after, .. }| {
                 scrub(before);
                 scrub(after);
             });
         }
-        Deed::Patch { patch } => scrub(patch),
-        Deed::Input { input } => scrub(input),
-        Deed::Paths { acts } => {
+        RequestedOperation::Patch { patch } => scrub(patch),
+        RequestedOperation::Input { input } => scrub(input),
+        RequestedOperation::Paths { acts } => {
             acts.iter_mut().flat_map(|act| &mut act.hunks).for_each(|Hunk { before, after, .. }| {
                 scrub(before);
                 scrub(after);

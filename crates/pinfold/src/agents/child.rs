@@ -7,7 +7,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_paths::{Line, NotInside};
+use pinfold_paths::{NotInside, WritableRoots};
 use pinfold_policy::{
     Bases, BashMode, Effect, Interaction, Mode, Policy, Principal, Scope, SourcedRule, ToolCall,
 };
@@ -20,7 +20,7 @@ use crate::shell::ShellHost;
 
 /// A session that is to begin below another.
 #[derive(Debug, Clone)]
-pub struct Below<'a> {
+pub struct ChildOptions<'a> {
     /// A name for the record.
     pub id: String,
     /// The name of the agent.
@@ -36,7 +36,7 @@ pub struct Below<'a> {
 /// A session that can begin: narrower than the one above.
 #[derive(Debug)]
 pub struct Narrowed {
-    line: Line,
+    line: WritableRoots,
     plan: Plan,
     above: Session,
     definition: Option<Definition>,
@@ -47,9 +47,9 @@ impl Session {
     ///
     /// # Errors
     /// [`NotInside`] when the folder does not lead to a folder that this session may write in.
-    pub fn new_child(&self, child: Below<'_>) -> Result<Narrowed, NotInside> {
+    pub fn new_child(&self, child: ChildOptions<'_>) -> Result<Narrowed, NotInside> {
         let shared = self.shared();
-        let line = self.line().narrow(child.folder)?;
+        let line = self.writable_roots().narrow(child.folder)?;
         let root = line.roots().next().unwrap_or_else(|| child.folder.to_owned());
         let interaction = match child.asking {
             Some(_) => Interaction::Interactive,
@@ -154,7 +154,7 @@ impl Narrowed {
         }
         let Self { line, plan, above, definition } = self;
         let (journal, mode) = (Arc::clone(&above.shared().journal), plan.policy.mode);
-        let session = Session::with_line(line, Plan { shells, ..plan }, journal, ToolCall::parse);
+        let session = Session::with_writable_roots(line, Plan { shells, ..plan }, journal, ToolCall::parse);
         // It is never in a looser mode than the one that it began in.
         above.add_child(&session, move |above| {
             let mut policy = above.child_policy(definition.as_ref());

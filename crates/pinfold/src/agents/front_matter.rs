@@ -10,7 +10,7 @@ use pinfold_policy::{BadSetting, BadSettings, Layer, Source};
 use crate::yaml::{self, Field, YamlError};
 
 /// A text in its two parts.
-pub(super) struct Front<'a> {
+pub(super) struct FrontMatter<'a> {
     pub(super) file: File<'a>,
     pub(super) fields: BTreeMap<String, Field>,
     pub(super) body: &'a str,
@@ -26,7 +26,7 @@ pub(super) struct File<'a> {
 
 const BEGIN: &str = "begin the file with a line `---`, then `name:` and the rest, then a line `---`";
 
-impl<'a> Front<'a> {
+impl<'a> FrontMatter<'a> {
     pub(super) fn parse(bytes: &'a [u8], layer: Layer, shown: &'a Arc<str>) -> Result<Self, BadSettings> {
         let file = File { layer, shown, text: "" };
         if bytes.len() > LONGEST {
