@@ -98,7 +98,7 @@ fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool
     }
     if let Some(digest) = &wanted.digest {
         if digest.len() < SHORTEST_DIGEST {
-            let message = format!("a digest is told by at least {SHORTEST_DIGEST} of its digits");
+            let message = format!("a digest needs at least {SHORTEST_DIGEST} digits");
             return Err(Failure::new(USAGE, message));
         }
         return if request.digest.starts_with(digest.as_str()) {

@@ -1,4 +1,4 @@
-//! A program of the person's own as the judge of the mode `auto`: asked as hooks are, outside of every wall.
+//! A program of the person's own as the judge of the mode `auto`: asked as hooks are, outside the sandbox.
 //!
 //! Promise: only an exit of 0 with the one word is a yes. Whatever else the program does, the question is a person's.
 
@@ -41,13 +41,15 @@ impl Judge for HookJudge {
 
     fn evaluate(&self, request: &str) -> Result<String, String> {
         match self.runner.ask(&self.hook, request.as_bytes()) {
-            HookResult::Ended { code: Some(0), out, .. } if out.cut => Err("it said too much".to_owned()),
+            HookResult::Ended { code: Some(0), out, .. } if out.cut => {
+                Err("its output is too long".to_owned())
+            }
             HookResult::Ended { code: Some(0), out, .. } => {
-                String::from_utf8(out.bytes).map_err(|_| "what it said is no text".to_owned())
+                String::from_utf8(out.bytes).map_err(|_| "its output is not text".to_owned())
             }
             HookResult::Ended { code: Some(code), .. } => Err(format!("it ended with code {code}")),
             HookResult::Ended { code: None, .. } => Err("it was ended by a signal".to_owned()),
-            HookResult::Late(after) => Err(format!("it said nothing in {} s", after.as_secs_f32())),
+            HookResult::Late(after) => Err(format!("no output within {} s", after.as_secs_f32())),
             HookResult::NotAsked(why) => Err(why),
             HookResult::Answered { .. } => Err("it is no program".to_owned()),
         }

@@ -134,7 +134,10 @@ impl ServeState {
             Err(unclear) => return frames.write(&error(&format!("not understood: {unclear}"))),
         };
         if hello.v != VERSION {
-            return frames.write(&error(&format!("version {} is not spoken here, but {VERSION}", hello.v)));
+            return frames.write(&error(&format!(
+                "protocol version {} is not supported: this is version {VERSION}",
+                hello.v
+            )));
         }
         if hello.role == Role::Check && hello.asks {
             return frames.write(&error("a check asks no approver: leave `asks` out"));

@@ -90,7 +90,7 @@ impl fmt::Display for Notice {
         let Self { event, by, kind, text } = self;
         let how = match kind {
             NoticeKind::Failed => "failed and had no say",
-            NoticeKind::FailedClosed => "failed, which is a no",
+            NoticeKind::FailedClosed => "failed, so the call is denied",
             NoticeKind::Says => "says",
         };
         write!(f, "the hook {by} of {} {how}: {text}", event.word())

@@ -42,7 +42,7 @@
 //! 3. Where no hook is meant nothing is made: no process, no thread, no text.
 //!
 //! # What this does not stop
-//! A command hook runs outside of every wall, with all the rights of the person: it is their program. Who may write
+//! A command hook runs outside the sandbox, with all the rights of the person: it is their program. Who may write
 //! hooks into settings is for settings and trust to say.
 //!
 //! # Platforms

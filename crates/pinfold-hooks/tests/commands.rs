@@ -99,7 +99,7 @@ fn what_fails_has_no_say_unless_it_fails_closed() {
             assert_eq!(bed.decide(&session, "make"), expected, "{hook} closed: {closed}");
             let heard = bed.told();
             assert!(heard.len() == 1 && heard[0].contains(told), "{hook}: {heard:?}");
-            let how = if closed { "failed, which is a no" } else { "failed and had no say" };
+            let how = if closed { "failed, so the call is denied" } else { "failed and had no say" };
             assert!(heard[0].contains(how) && heard[0].contains("settings.json:1:"), "{heard:?}");
         }
         // A yes of another hook does not make up for it, and none comes of it.

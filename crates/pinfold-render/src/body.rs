@@ -73,7 +73,7 @@ fn operation(request: &Request) -> Vec<Block<'_>> {
                 blocks.push(note("in the background: it goes on after the answer"));
             }
             if let Some(says) = says {
-                blocks.push(note("what the agent says about it, which proves nothing:"));
+                blocks.push(note("claimed by the agent (unverified):"));
                 blocks.push(Block::inline("claims", says).tone(Tone::Faint));
             }
             blocks
@@ -192,7 +192,7 @@ fn process(asker: &Asker) -> Vec<Block<'_>> {
     vec![
         Block::inline("program", &process.program),
         Block::inline("pid", process.pid.to_string()),
-        note("what the process says of itself, which proves nothing:"),
+        note("claimed by the process (unverified):"),
         Block::inline("claims", &process.command_line).tone(Tone::Faint),
     ]
 }

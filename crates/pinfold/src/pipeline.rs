@@ -363,7 +363,7 @@ impl Session {
 const MOST_QUESTIONS: usize = 8;
 
 /// The reason by which an answer that was not offered is a no.
-const NOT_OFFERED: &str = "what was answered was not offered, which is a no";
+const NOT_OFFERED: &str = "the answer was not offered, so the call is denied";
 
 impl Pipeline<'_> {
     /// Settles one question: `PermissionRequest` hooks, the judge of routine questions, then the approver.
@@ -564,7 +564,7 @@ impl Session {
                 RefusalCode::Denied,
                 &tool,
                 None,
-                "a place outside the line cannot be held for writing",
+                "a place outside the writable roots cannot be held for writing",
                 "choose a place inside",
             ))),
         }

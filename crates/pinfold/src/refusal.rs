@@ -568,7 +568,7 @@ impl Refusal {
     /// not the word of a person.
     pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
         let why = match via {
-            Via::Silence => "no answer in time, which is a no",
+            Via::Silence => "no answer in time: denied",
             Via::Client => "the question was declined at the client, by its person or by itself",
             Via::Judge => "the judge said no",
             Via::Terminal

@@ -38,7 +38,7 @@ fn code(page: &Page) -> Result<(), Failure> {
 fn print_event(news: PageEvent) {
     output::warn(match news {
         PageEvent::Paired => "a browser was paired",
-        PageEvent::CodeDied => "wrong codes were said, and this one is dead now\npress Enter for another",
+        PageEvent::CodeDied => "too many wrong codes: this one is invalid now\npress Enter for another",
     });
 }
 

@@ -29,7 +29,7 @@ pub(super) fn reach(wanted: &McpProxy) -> Result<ExitCode, Failure> {
     let headers = headers(wanted)?;
     let login = login(&server, wanted, &headers)?;
     pinfold_mcp::run_http_client(exchange, headers, login)
-        .map_err(|e| Failure::new(FAILED, format!("the server cannot be spoken to: {e}")))?;
+        .map_err(|e| Failure::new(FAILED, format!("cannot connect to the server: {e}")))?;
     Ok(ExitCode::from(DONE))
 }
 

@@ -35,7 +35,7 @@ fn theirs(tool: &str) -> Option<&'static [&'static str]> {
 
 pub(super) fn export(ours: &Merged) -> Export {
     let mut rows = Rows::default();
-    let around = "its sandbox is a container that has to be set up; `pinfold run -- gemini` is the line";
+    let around = "its sandbox is a container that has to be set up; `pinfold run -- gemini` is the sandbox";
     rows.nothing("the folder, credentials and hosts", around);
     rows.held("commands and edits need a rule or a question", EnforcedBy::Gate, "as it does by itself");
     let mut text = header("gemini");

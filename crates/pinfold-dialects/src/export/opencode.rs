@@ -36,7 +36,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     }
     rows.nothing(
         "the folder, credentials and hosts",
-        "it has no sandbox; `pinfold run -- opencode` is the line",
+        "it has no sandbox; `pinfold run -- opencode` is the sandbox",
     );
     rows.held("commands need a rule or a question", EnforcedBy::Gate, "").needs("/permission/bash/*", "ask");
     match edits {

@@ -165,7 +165,7 @@ fn sandbox(sandbox: &Value, layer: Layer, findings: &mut Findings) {
         findings.narrowed("sandbox.autoAllowBashIfSandboxed", "true", why, vec![change]);
     }
     for (at, text) in listed(sandbox, "/excludedCommands", "sandbox.excludedCommands", findings) {
-        findings.left_out(&at, &text, "no command runs outside of the line");
+        findings.left_out(&at, &text, "no command runs outside the sandbox");
     }
     for (at, text) in listed(sandbox, "/network/allowedDomains", "sandbox.network.allowedDomains", findings) {
         if text.trim() == "*" {

@@ -229,9 +229,9 @@ impl ServerConnection {
         let sent = timeout(HEARD, self.send(&Method::POST, &heads, line.into())).await;
         match sent {
             Ok(Ok(answer)) if answer.status().is_success() => {}
-            Ok(Ok(answer)) => report(&format!("the server did not take a message: {}", answer.status())),
+            Ok(Ok(answer)) => report(&format!("the server rejected a message: {}", answer.status())),
             Ok(Err(why)) => report(&format!("a message was not sent: {why}")),
-            Err(_) => report("the server did not say that it has heard a message"),
+            Err(_) => report("the server did not acknowledge a message"),
         }
     }
 

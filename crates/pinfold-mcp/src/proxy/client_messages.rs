@@ -70,7 +70,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, mut said: ClientLines) {
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                shared.warn(&format!("the client cannot be heard any more: {error}"));
+                shared.warn(&format!("cannot read from the client any more: {error}"));
                 break;
             }
         }

@@ -322,7 +322,7 @@ impl ProxyState {
         if before < MOST_TOLD {
             (self.tell)(what);
         } else if before == MOST_TOLD {
-            (self.tell)("more of that is not told");
+            (self.tell)("further warnings are not shown");
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
             Ok(None) => break,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                shared.warn(&format!("the server cannot be heard any more: {error}"));
+                shared.warn(&format!("cannot read from the server any more: {error}"));
                 break;
             }
         }

@@ -174,7 +174,7 @@ fn access(merged: &Merged, own: Access) -> Access {
 
 fn guarded(plan: &Plan, merged: &Merged, project: &Path) -> Guards {
     const WHY: &str = "settings guard it";
-    const RUN: &str = "a hook or the judge of your settings runs it, outside of every wall";
+    const RUN: &str = "a hook or the judge of your settings runs it, outside the sandbox";
     let programs = hook_files::programs(merged, &plan.scope.display_root, project);
     let guards = programs.iter().fold(plan.guards.clone(), |guards, program| guards.with_run(program, RUN));
     let pattern = |own: &Located<String>| match own.value.strip_prefix("./") {
