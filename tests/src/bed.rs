@@ -2,8 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -118,43 +117,4 @@ impl Drop for Bed {
         let wrong = record::wrong_lines(&self.home().join(".local/state/pinfold/record"));
         assert!(wrong.is_empty() || std::thread::panicking(), "lines of the record: {wrong:#?}");
     }
-}
-
-/// Everything below `tree`, a line each: kind, mode, size or target, path. To compare before and after.
-///
-/// # Panics
-/// When it cannot be listed.
-pub fn snapshot(tree: &Path) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut waiting = vec![tree.to_owned()];
-    while let Some(at) = waiting.pop() {
-        let found = at.symlink_metadata().expect("a listed place");
-        let what = if found.is_dir() {
-            waiting.extend(fs::read_dir(&at).expect("a directory").map(|e| e.expect("an entry").path()));
-            String::new()
-        } else if found.is_symlink() {
-            fs::read_link(&at).expect("a link").to_string_lossy().into_owned()
-        } else if found.is_file() {
-            match fs::read(&at) {
-                Ok(content) => String::from_utf8_lossy(&content).into_owned(),
-                // Such as the file by which supervisors take turns.
-                Err(closed) => closed.kind().to_string(),
-            }
-        } else {
-            "special".into()
-        };
-        lines.push(format!("{} {:o} {what:?}", at.display(), found.permissions().mode()));
-    }
-    lines.sort();
-    lines
-}
-
-/// Output as text, for messages.
-pub fn told(output: &Output) -> String {
-    format!(
-        "{}\n--- stdout\n{}\n--- stderr\n{}",
-        output.status,
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
 }

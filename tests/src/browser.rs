@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 use crate::missing::{SEARCH_PATH, all_there};
 use crate::processes::PATIENCE;
-use crate::who::is_superuser;
+use crate::processes::is_superuser;
 
 /// What stands before the number of an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";

@@ -6,8 +6,8 @@ use std::thread;
 
 use serde_json::Value;
 
-use crate::bed::told;
 use crate::missing::all_there;
+use crate::output::describe;
 use crate::outside::{TOOLS, World, data};
 use crate::{Tier, Who};
 
@@ -92,7 +92,7 @@ pub fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().rev().find(|line| line.starts_with('{'));
     line.and_then(|line| serde_json::from_str(line).ok())
-        .unwrap_or_else(|| panic!("no report: {}", told(output)))
+        .unwrap_or_else(|| panic!("no report: {}", describe(output)))
 }
 
 /// How many worlds attacks are tried in at one time: they spend most of it waiting.
@@ -130,7 +130,7 @@ fn wrong(world: &World, tier: Tier, case: &Case) -> Vec<String> {
     let mut wrong = Vec::new();
     let output = python(world, case, Some(tier));
     if world.arrives(&case.arrives) {
-        wrong.push(format!("{} got out: {}", case.name, told(&output)));
+        wrong.push(format!("{} got out: {}", case.name, describe(&output)));
     }
     let said = report(&output)["refused"].to_string();
     for named in case.named.iter().filter(|named| !said.contains(*named)) {
@@ -145,7 +145,7 @@ fn wrong(world: &World, tier: Tier, case: &Case) -> Vec<String> {
         fs::write(world.bed.outside().join("hits"), "").expect("a file");
         let output = python(world, case, None);
         if !world.arrives(&case.arrives) {
-            wrong.push(format!("{} is harmless even free: {}", case.name, told(&output)));
+            wrong.push(format!("{} is harmless even free: {}", case.name, describe(&output)));
         }
     }
     wrong

@@ -90,7 +90,7 @@ impl GitBed {
         who.give(bed.place.path());
         for script in [REMOTE, &layout.script] {
             let built = bed.free(&format!("set -e; cd {}\n{script}", bed.at("bed").display()));
-            assert!(built.status.success(), "{}: {}", layout.name, crate::bed::told(&built));
+            assert!(built.status.success(), "{}: {}", layout.name, crate::output::describe(&built));
         }
         bed.git_dirs = ["--git-common-dir", "--git-dir"].map(|what| bed.ask(what));
         let kept = Command::new("cp").arg("-a").arg(bed.at("bed")).arg(bed.at("kept")).status();

@@ -1,8 +1,8 @@
 //! The test bed: what the whole-product tests share.
 //!
 //! [`pinfold`](product::pinfold) is the built binary; [`Who`] runs it as the superuser and as an ordinary user;
-//! [`Tier`] takes walls away; [`Bed`] is a folder to do it in; [`left_out`](missing::left_out) says aloud what
-//! could not be tried here.
+//! [`Tier`] takes walls away; [`Bed`] is a folder to do it in. Trees, processes and output come from
+//! `pinfold-testkit`; [`left_out`](missing::left_out) reports what could not be tried here.
 
 pub mod bed;
 pub mod browser;
@@ -11,15 +11,12 @@ pub mod each;
 pub mod expected;
 pub mod gate;
 pub mod git_bed;
-pub mod ground;
 pub mod hostile;
 pub mod mcp;
 pub mod mcp_http;
 pub mod mcp_odd;
-pub mod missing;
 pub mod outside;
 pub mod paths;
-pub mod processes;
 pub mod product;
 pub mod record;
 pub mod terminal;
@@ -30,6 +27,7 @@ pub mod ways_in;
 pub mod who;
 
 pub use bed::Bed;
+pub use pinfold_testkit::{ground, missing, output, processes};
 pub use pinfold_tests_macros::each;
 pub use tier::Tier;
 pub use who::Who;

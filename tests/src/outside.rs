@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::bed::told;
 use crate::missing::all_there;
+use crate::output::describe;
 use crate::{Bed, Tier, Who};
 
 pub(crate) const TOOLS: [&str; 2] = ["python3", "openssl"];
@@ -64,7 +64,7 @@ impl World {
             .args([Path::new("-out"), &certificate, Path::new("-keyout"), &key])
             .output()
             .expect("openssl");
-        assert!(made.status.success(), "{}", told(&made));
+        assert!(made.status.success(), "{}", describe(&made));
         fs::copy(&certificate, bed.folder().join("certificate")).expect("a copy");
         let mut server = Command::new("python3")
             .arg(data("server.py"))

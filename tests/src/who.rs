@@ -4,11 +4,11 @@ use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
 use crate::missing::{SEARCH_PATH, left_out};
+use crate::processes::is_superuser;
 
 /// A number that nobody has: files of it belong to no account, and nothing else of its runs.
 pub const STRANGER: u32 = 60_001;
@@ -80,10 +80,6 @@ impl Who {
             }
         }
     }
-}
-
-pub(crate) fn is_superuser() -> bool {
-    fs::metadata("/proc/self").is_ok_and(|m| m.uid() == 0)
 }
 
 /// Whether the superuser tries only what an ordinary user has not.

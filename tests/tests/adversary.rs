@@ -12,8 +12,9 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_tests::bed::{snapshot, told};
+use pinfold_testkit::tree::snapshot;
 use pinfold_tests::missing::left_out;
+use pinfold_tests::output::describe;
 use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who, each};
@@ -23,7 +24,7 @@ const ATTEMPT: &str = "echo in > made && cat made; echo out > ../outside/bad; tr
 
 /// No panic, no signal, a code that the documentation knows.
 fn is_orderly(output: &Output) {
-    let text = told(output);
+    let text = describe(output);
     assert!(!text.contains("panicked"), "{text}");
     assert!(matches!(output.status.code(), Some(0..=3 | 124..=127)), "{text}");
 }
@@ -34,13 +35,13 @@ fn run(bed: &Bed, tier: Tier, change: impl FnOnce(&mut Command) -> &mut Command)
     change(&mut command);
     let output = command.output().expect("pinfold can be started");
     is_orderly(&output);
-    assert!(!bed.outside().join("bad").exists(), "{tier}: {}", told(&output));
+    assert!(!bed.outside().join("bad").exists(), "{tier}: {}", describe(&output));
     output
 }
 
 fn held(bed: &Bed, tier: Tier, what: &str, change: impl FnOnce(&mut Command) -> &mut Command) {
     let output = run(bed, tier, change);
-    assert_eq!(output.stdout, b"in\n", "{what}, {tier}, {}: {}", bed.who(), told(&output));
+    assert_eq!(output.stdout, b"in\n", "{what}, {tier}, {}: {}", bed.who(), describe(&output));
 }
 
 #[each(user, tier)]
@@ -80,7 +81,7 @@ fn what_is_no_folder_is_refused_with_a_mend(who: Who, tier: Tier) {
         let mut command = bed.free(pinfold());
         command.arg("run").args(tier.options()).args(["--folder", folder, "--", "true"]);
         let output = command.output().expect("pinfold can be started");
-        assert_eq!(output.status.code(), Some(2), "{folder}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(2), "{folder}: {}", describe(&output));
         let text = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(text.lines().count() >= 2 && text.starts_with("pinfold: "), "{text}");
     }
@@ -92,8 +93,8 @@ fn any_home_and_environment_will_do(who: Who, tier: Tier) {
     // Where there is no place for the record a run does not start unless somebody goes without.
     let homeless =
         bed.run(tier, &[]).arg("true").env_remove("HOME").output().expect("pinfold can be started");
-    assert_eq!(homeless.status.code(), Some(2), "{}", told(&homeless));
-    assert!(told(&homeless).contains("--no-record"), "{}", told(&homeless));
+    assert_eq!(homeless.status.code(), Some(2), "{}", describe(&homeless));
+    assert!(describe(&homeless).contains("--no-record"), "{}", describe(&homeless));
     let bed = &Bed::new(bed.who()).with_options(&["--no-record"]);
     let file = bed.home().join("file");
     fs::write(&file, "").expect("a file");
@@ -139,7 +140,7 @@ fn private_directories_of_others_do_not_keep_the_superuser_from_starting() {
     let bed = Bed::new(root);
     for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(root)) {
         let output = bed.sh(tier, &format!("cat {}/record.jsonl || echo held", record.display()));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "held\n", "{tier}: {}", told(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "held\n", "{tier}: {}", describe(&output));
     }
 }
 
@@ -159,7 +160,7 @@ fn a_link_in_place_of_the_report_is_not_followed(who: Who, tier: Tier) {
     is_orderly(&report(&script));
     assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
     let second = report("true");
-    assert_eq!(second.status.code(), Some(2), "{tier}: {}", told(&second));
+    assert_eq!(second.status.code(), Some(2), "{tier}: {}", describe(&second));
     assert_eq!(fs::read(&prize).expect("a file"), b"prize", "{tier}");
     fs::remove_file(bed.folder().join("report.json")).expect("the link");
     // The control: with nothing in the way the report is written.
@@ -237,7 +238,7 @@ fn a_hostile_repository_lends_nothing_and_stops_nothing(who: Who, tier: Tier) {
         command.args(["sh", "-c", script]).current_dir(&folder).stdin(Stdio::null());
         let output = command.output().expect("pinfold can be started");
         is_orderly(&output);
-        assert_eq!(output.stdout, b"in\n", "{what}, {tier}: {}", told(&output));
+        assert_eq!(output.stdout, b"in\n", "{what}, {tier}: {}", describe(&output));
         assert_eq!(snapshot(&bed.outside()), before, "{what}, {tier}");
     }
 }
@@ -265,7 +266,7 @@ fn a_killed_run_leaves_only_what_the_next_one_clears(who: Who, tier: Tier) {
     }
     until("the last of them is gone", || with_word(&mark).is_empty());
     let output = bed.sh(tier, "true");
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     if tier == Tier::Full {
         assert_eq!(snapshot(&bed.folder()), before, "{}", bed.who());
     }
@@ -325,6 +326,6 @@ fn commands_that_cannot_be_started_say_so(who: Who, tier: Tier) {
         [(OsStr::new(""), 127), (OsStr::new("/etc"), 126), (OsStr::new("no-such"), 127), (&long, 126)]
     {
         let output = bed.run(tier, &[]).arg(program).output().expect("pinfold can be started");
-        assert_eq!(output.status.code(), Some(code), "{tier}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(code), "{tier}: {}", describe(&output));
     }
 }

@@ -6,8 +6,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Output};
 
-use pinfold_tests::bed::{snapshot, told};
+use pinfold_testkit::tree::snapshot;
 use pinfold_tests::missing::SEARCH_PATH;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
@@ -65,7 +66,7 @@ fn report(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     let line = said.lines().rev().find(|line| line.starts_with('{'));
     line.and_then(|line| serde_json::from_str(line).ok())
-        .unwrap_or_else(|| panic!("no report: {}", told(output)))
+        .unwrap_or_else(|| panic!("no report: {}", describe(output)))
 }
 
 fn said(output: &Output) -> String {
@@ -95,14 +96,14 @@ fn what_runs_later_is_not_written_and_nothing_reaches_the_state_outside(who: Who
         for script in TRIED {
             let free = self::bed(bed.who());
             let done = free.free("sh").args(["-c", script]).output().expect("a shell");
-            assert!(done.status.success(), "free, it works: {script}: {}", told(&done));
+            assert!(done.status.success(), "free, it works: {script}: {}", describe(&done));
             let held = run(bed, &[], "claude", script);
-            assert!(!held.status.success(), "{script}: {}", told(&held));
+            assert!(!held.status.success(), "{script}: {}", describe(&held));
         }
         // Neither is it there for the next run, whatever the last ones did.
         let script = "cat ~/.claude/settings.json; ls ~/.claude/hooks; cat ~/.claude/settings.local.json";
         let next = run(bed, &[], "claude", script);
-        assert_eq!(said(&next), "{\"of\": \"the person\"}\n{}", "{}", told(&next));
+        assert_eq!(said(&next), "{\"of\": \"the person\"}\n{}", "{}", describe(&next));
         assert_eq!(snapshot(&bed.home().join(".claude")), before);
     });
 }
@@ -113,21 +114,21 @@ fn an_agent_keeps_its_state_from_run_to_run(who: Who) {
         let first =
             "echo inside >> ~/.claude/history.jsonl; mkdir -p ~/.claude/projects/x; echo $CLAUDE_CONFIG_DIR";
         let first = run(bed, &[], "claude", first);
-        assert_eq!(said(&first), bed.home().join(".claude").display().to_string(), "{}", told(&first));
+        assert_eq!(said(&first), bed.home().join(".claude").display().to_string(), "{}", describe(&first));
         let next = run(
             bed,
             &[],
             "claude",
             "cat ~/.claude/history.jsonl; ls ~/.claude/projects; cat ~/.claude/.claude.json",
         );
-        assert_eq!(said(&next), "before\ninside\nx\n{\"brought\": 1}", "{}", told(&next));
+        assert_eq!(said(&next), "before\ninside\nx\n{\"brought\": 1}", "{}", describe(&next));
         assert_eq!(fs::read_to_string(bed.home().join(".claude/history.jsonl")).expect("it"), "before\n");
         // In a run that writes nothing too; and elsewhere there is nothing of it.
         let read_only = run(bed, &["--read-only"], "claude", "echo more >> ~/.claude/history.jsonl");
-        assert!(read_only.status.success(), "{}", told(&read_only));
+        assert!(read_only.status.success(), "{}", describe(&read_only));
         let everywhere =
             run(bed, &["--sandbox", "default-write"], "claude", "echo more >> ~/.claude/history.jsonl");
-        assert!(everywhere.status.success(), "{}", told(&everywhere));
+        assert!(everywhere.status.success(), "{}", describe(&everywhere));
         let outside = bed.outside().display().to_string();
         let elsewhere = run(
             bed,
@@ -135,7 +136,7 @@ fn an_agent_keeps_its_state_from_run_to_run(who: Who) {
             "claude",
             "cat ~/.claude/history.jsonl",
         );
-        assert_eq!(said(&elsewhere), "before", "{}", told(&elsewhere));
+        assert_eq!(said(&elsewhere), "before", "{}", describe(&elsewhere));
         assert_eq!(fs::read_to_string(bed.home().join(".claude/history.jsonl")).expect("it"), "before\n");
     });
 }
@@ -154,7 +155,7 @@ fn logins_and_keys_are_for_the_agent_that_they_belong_to(who: Who) {
             (&["--unset-env", "ANTHROPIC_API_KEY"], "claude", "login-of-claude"),
         ] {
             let output = run(bed, options, program, look);
-            assert_eq!(said(&output), expected, "{options:?} {program}: {}", told(&output));
+            assert_eq!(said(&output), expected, "{options:?} {program}: {}", describe(&output));
         }
     });
 }
@@ -164,7 +165,7 @@ fn what_is_given_is_told_and_settings_have_the_last_word_about_hosts(who: Who) {
     with_bed(who, |bed| {
         let output = run(bed, &[], "claude", "true");
         let given = &report(&output)["agent"];
-        assert_eq!(given["name"], "claude", "{}", told(&output));
+        assert_eq!(given["name"], "claude", "{}", describe(&output));
         assert_eq!(given["hosts"], serde_json::json!(["api.anthropic.com"]));
         assert_eq!(given["keys"], serde_json::json!(["ANTHROPIC_API_KEY"]));
         let line = String::from_utf8_lossy(&output.stderr).lines().next().unwrap_or_default().to_owned();
@@ -186,7 +187,7 @@ fn what_is_given_is_told_and_settings_have_the_last_word_about_hosts(who: Who) {
             bed.give();
             let output = run(bed, options, "claude", "true");
             let given = &report(&output)["agent"]["hosts"];
-            assert_eq!(given.as_array().map(Vec::len), Some(hosts), "{said}: {}", told(&output));
+            assert_eq!(given.as_array().map(Vec::len), Some(hosts), "{said}: {}", describe(&output));
         }
     });
 }
@@ -218,13 +219,13 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name(who: Who) {
             assert!(
                 report(&output)["agent"].is_null() && said(&output).is_empty(),
                 "{word} {path}: {}",
-                told(&output)
+                describe(&output)
             );
             assert!(String::from_utf8_lossy(&output.stderr).contains("is not taken for the agent claude"));
         }
         // Somebody who says so means it.
         let named = run(bed, &["--agent", "claude"], "./claude", "cat ~/.claude/.credentials.json");
-        assert_eq!(said(&named), "login-of-claude", "{}", told(&named));
+        assert_eq!(said(&named), "login-of-claude", "{}", describe(&named));
         // Nor one in another place that can be written.
         let bin = bed.outside().join("bin").display().to_string();
         let other = run(
@@ -233,7 +234,7 @@ fn a_program_that_a_run_could_have_written_is_no_agent_by_its_name(who: Who) {
             "codex",
             "cat ~/.codex/auth.json",
         );
-        assert_eq!(said(&other), "", "{}", told(&other));
+        assert_eq!(said(&other), "", "{}", describe(&other));
     });
 }
 
@@ -243,7 +244,7 @@ fn where_no_layer_can_be_had_the_state_stays_as_it_is_and_it_is_said(who: Who) {
     let mut command = bed.run(Tier::LandlockOnly, &[]);
     let script = "echo x > ~/.claude/history.jsonl";
     let output = with_programs(&bed, &mut command).args(["claude", script]).output().expect("pinfold");
-    assert!(!output.status.success(), "{}", told(&output));
+    assert!(!output.status.success(), "{}", describe(&output));
     let notes = report(&output)["notes"].to_string();
     assert!(notes.contains("claude cannot write its state"), "{notes}");
 }
@@ -253,12 +254,12 @@ fn what_goes_through_a_descriptor_of_its_own_is_told_as_what_it_is(who: Who) {
     with_bed(who, |bed| {
         let script = "exec 5<. && mkdir /proc/self/fd/5/made && echo hi > /proc/self/fd/5/made/file";
         let output = run(bed, &[], "other", script);
-        assert!(output.status.success() && bed.folder().join("made/file").is_file(), "{}", told(&output));
-        assert_eq!(report(&output)["refused"], serde_json::json!([]), "{}", told(&output));
+        assert!(output.status.success() && bed.folder().join("made/file").is_file(), "{}", describe(&output));
+        assert_eq!(report(&output)["refused"], serde_json::json!([]), "{}", describe(&output));
         let outside = bed.outside();
         let script = format!("exec 5<'{}' && mkdir /proc/self/fd/5/made", outside.display());
         let output = run(bed, &[], "other", &script);
-        assert!(!output.status.success() && !outside.join("made").exists(), "{}", told(&output));
+        assert!(!output.status.success() && !outside.join("made").exists(), "{}", describe(&output));
         assert_eq!(report(&output)["refused"][0]["place"], outside.join("made").display().to_string());
     });
 }

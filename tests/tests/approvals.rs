@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who, each};
@@ -53,7 +53,7 @@ impl Asking {
             }
             assert!(Instant::now() < end, "nothing waits");
             let is_over = child.try_wait().expect("a child").is_some();
-            assert!(!is_over, "nothing was asked: {}", told(&child.wait_with_output().expect("an end")));
+            assert!(!is_over, "nothing was asked: {}", describe(&child.wait_with_output().expect("an end")));
             std::thread::sleep(Duration::from_millis(20));
         }
     }
@@ -77,7 +77,7 @@ fn pinfold_there(bed: &Bed, more: &[(&str, &str)], words: &[&str]) -> Output {
 
 fn listed(bed: &Bed, more: &[(&str, &str)]) -> Vec<Value> {
     let output = pinfold_there(bed, more, &["approvals", "--json"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", describe(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
@@ -87,17 +87,17 @@ fn a_question_is_answered_at_another_terminal(who: Who) {
     let bed = waiting(who);
     let asking = Asking::start(&bed, &[]);
     let shown = pinfold_there(&bed, &[], &["approve", &asking.id]);
-    assert_eq!(shown.status.code(), Some(3), "nobody confirmed: {}", told(&shown));
+    assert_eq!(shown.status.code(), Some(3), "nobody confirmed: {}", describe(&shown));
     let text = String::from_utf8(shown.stdout).expect("text");
     assert!(text.contains(&asking.digest) && text.contains("│ x"), "the whole request: {text}");
     let wrong = pinfold_there(&bed, &[], &["approve", &asking.id, "--digest", "00000000"]);
-    assert_eq!(wrong.status.code(), Some(1), "{}", told(&wrong));
+    assert_eq!(wrong.status.code(), Some(1), "{}", describe(&wrong));
     let unknown = pinfold_there(&bed, &[], &["approve", "nothing", "--yes"]);
-    assert_eq!(unknown.status.code(), Some(2), "{}", told(&unknown));
+    assert_eq!(unknown.status.code(), Some(2), "{}", describe(&unknown));
     // The beginning of an ID is enough.
     let (start, _) = asking.id.split_once(':').expect("a session");
     let yes = pinfold_there(&bed, &[], &["approve", start, "--digest", &asking.digest[..8]]);
-    assert!(yes.status.success(), "{}", told(&yes));
+    assert!(yes.status.success(), "{}", describe(&yes));
     let (reply, code) = asking.end();
     assert_eq!((code, &reply["ended"]), (Some(0), &Value::from("done")), "{reply}");
     assert!(bed.outside().join("asked").exists());
@@ -105,7 +105,7 @@ fn a_question_is_answered_at_another_terminal(who: Who) {
     fs::remove_file(bed.outside().join("asked")).expect("a file");
     let asking = Asking::start(&bed, &[]);
     let no = pinfold_there(&bed, &[], &["deny", &asking.id, "-m", "write inside"]);
-    assert!(no.status.success(), "{}", told(&no));
+    assert!(no.status.success(), "{}", describe(&no));
     let (reply, code) = asking.end();
     assert!(code == Some(3) && reply.to_string().contains("write inside"), "{reply}");
     assert!(!bed.outside().join("asked").exists());
@@ -200,21 +200,21 @@ fn nothing_inside_reaches_a_socket_behind_any_wall(who: Who, tier: Tier) {
             let mut attack = bed.run(tier, options);
             attack.arg("python3").args(&arguments).env("NAME", &name).envs(environment.iter().copied());
             let output = attack.args([] as [&str; 0]).output().expect("a run");
-            let text = told(&output);
+            let text = describe(&output);
             assert!(!text.contains("the secret was read"), "{case}: {text}");
             assert!(!text.contains("answered"), "{case}: {text}");
             assert!(asking.is_waiting(), "{case}: it was answered: {text}");
             let mut product = bed.run(tier, options);
             product.arg(pinfold()).args(["approve", &asking.id, "--yes"]).envs(environment.iter().copied());
             let output = product.output().expect("a run");
-            assert_ne!(output.status.code(), Some(0), "{case}: {}", told(&output));
-            assert!(asking.is_waiting(), "{case}: {}", told(&output));
+            assert_ne!(output.status.code(), Some(0), "{case}: {}", describe(&output));
+            assert!(asking.is_waiting(), "{case}: {}", describe(&output));
         }
         // The control: outside, the same attack has it answered.
         let mut free = bed.free("python3");
         free.args(&arguments).env("NAME", &name);
         let output = free.output().expect("python");
-        let text = told(&output);
+        let text = describe(&output);
         assert!(text.contains("the secret was read") && text.contains("answered"), "{text}");
         let (reply, code) = asking.end();
         assert_eq!(code, Some(0), "{reply}");
@@ -241,12 +241,12 @@ fn whoever_is_confined_is_told_so() {
         .arg(&place)
         .args([&secret, &asking.id, &asking.digest])
         .env("NAME", &name);
-    let text = told(&attack.output().expect("a run"));
+    let text = describe(&attack.output().expect("a run"));
     let third = text.contains("not let in") && text.contains("you are confined");
     assert!(third, "it did not come as far as the third wall: {text}");
     assert!(asking.is_waiting(), "{text}");
     let no = pinfold_there(&bed, &[], &["deny", &asking.id]);
-    assert!(no.status.success(), "{}", told(&no));
+    assert!(no.status.success(), "{}", describe(&no));
     asking.end();
 }
 
@@ -276,7 +276,7 @@ fn nothing_that_a_shell_tool_starts_reaches_it(who: Who) {
     let mut call = bed.free(pinfold());
     call.args(["call", "--allow-bash", "--permission-mode", "bypassPermissions", "--ask", "nobody"]);
     let output = call.args(["Bash", &input]).output().expect("a call");
-    let text = told(&output);
+    let text = describe(&output);
     assert!(!text.contains("the secret was read") && !text.contains("approved"), "{who}: {text}");
     assert!(asking.is_waiting(), "{who}: {text}");
     pinfold_there(&bed, &[], &["deny", &asking.id]);
@@ -292,7 +292,7 @@ fn a_call_that_is_killed_leaves_nothing_to_answer() {
     asking.child.wait().expect("an end");
     assert!(listed(&bed, &[]).is_empty());
     let late = pinfold_there(&bed, &[], &["approve", &asking.id, "--yes"]);
-    assert_eq!(late.status.code(), Some(2), "{}", told(&late));
+    assert_eq!(late.status.code(), Some(2), "{}", describe(&late));
     let left = fs::read_dir(bed.home().join(".local/state/pinfold/run")).expect("a folder").count();
     assert_eq!(left, 0);
 }
@@ -313,7 +313,7 @@ fn of_many_answers_one_counts() {
     let outputs: Vec<Output> =
         answers.into_iter().map(|child| child.wait_with_output().expect("an end")).collect();
     let counted: Vec<usize> = (0..8).filter(|i| outputs[*i].status.success()).collect();
-    let all = || outputs.iter().map(told).collect::<String>();
+    let all = || outputs.iter().map(describe).collect::<String>();
     let [first] = counted[..] else { panic!("{counted:?} counted: {}", all()) };
     // Too late is not understood to be a success, nor a fault of the command line where it was still seen to wait.
     let others = outputs.iter().filter(|output| !output.status.success());
@@ -330,7 +330,7 @@ fn silence_is_no_and_an_answer_that_comes_too_late_does_not_count() {
     let (reply, code) = asking.end();
     assert!(code == Some(3) && !bed.outside().join("asked").exists(), "{reply}");
     let late = pinfold_there(&bed, &[], &["approve", &id, "--yes"]);
-    assert!(!late.status.success(), "{}", told(&late));
+    assert!(!late.status.success(), "{}", describe(&late));
     assert!(!bed.outside().join("asked").exists());
 }
 
@@ -340,7 +340,7 @@ fn whoever_watches_is_waited_for_and_hears_what_becomes_of_it() {
     // Nobody is there: refused at once.
     let input = format!(r#"{{"file_path":"{}","content":"x\n"}}"#, bed.outside().join("asked").display());
     let alone = pinfold_there(&bed, &[], &["call", "Write", &input]);
-    assert_eq!(alone.status.code(), Some(3), "{}", told(&alone));
+    assert_eq!(alone.status.code(), Some(3), "{}", describe(&alone));
     let mut watches = watching(&bed);
     let asking = Asking::start(&bed, &[]);
     let mut lines = BufReader::new(watches.stdout.take().expect("a pipe")).lines();
@@ -355,7 +355,7 @@ fn whoever_watches_is_waited_for_and_hears_what_becomes_of_it() {
     watches.wait().expect("an end");
     // And nobody is there any more.
     let alone = pinfold_there(&bed, &[], &["call", "Write", &input.replace("asked", "other")]);
-    assert_eq!(alone.status.code(), Some(3), "{}", told(&alone));
+    assert_eq!(alone.status.code(), Some(3), "{}", describe(&alone));
 }
 
 /// A terminal that watches, once it is known to be there.
@@ -435,7 +435,7 @@ fn a_question_that_cannot_be_asked_here_is_left_to_others() {
                 std::thread::sleep(Duration::from_millis(20));
             };
             let yes = pinfold_there(&bed, &[], &["approve", &id, "--yes"]);
-            assert!(yes.status.success(), "{}", told(&yes));
+            assert!(yes.status.success(), "{}", describe(&yes));
         }
         terminal.expect(if waits { "rc=0" } else { "rc=2" });
         terminal.expect("cannot ask at this terminal: process ");
@@ -483,7 +483,7 @@ fn no_tool_reads_the_secret_or_writes_beside_it(who: Who) {
         let flags = ["call", "--permission-mode", "bypassPermissions", "--ask", "nobody"];
         let output = bed.free(pinfold()).args(flags).args([tool, &input.to_string()]).output();
         let output = output.expect("a call");
-        let text = told(&output);
+        let text = describe(&output);
         let secret = fs::read_to_string(&key).expect("the secret is there");
         assert!(output.status.code() == Some(3) && !text.contains(&secret), "{who}, {tool}: {text}");
         assert!(!beside.exists(), "{who}, {tool}: {text}");
@@ -494,7 +494,7 @@ fn no_tool_reads_the_secret_or_writes_beside_it(who: Who) {
     bed.give();
     let input = serde_json::json!({ "file_path": copy }).to_string();
     let output = pinfold_there(&bed, &[], &["call", "--ask", "nobody", "Read", &input]);
-    assert!(output.status.success(), "{who}: {}", told(&output));
+    assert!(output.status.success(), "{who}: {}", describe(&output));
     assert!(asking.is_waiting());
     pinfold_there(&bed, &[], &["deny", &asking.id]);
     asking.end();
@@ -506,12 +506,12 @@ fn a_run_inside_a_run_starts_although_others_are_to_be_waited_for(who: Who, tier
     let inner = ["run", "--allow-degraded", "--", "echo", "inside"];
     let output =
         bed.run(tier, &["--allow-feature", "landlock"]).arg(pinfold()).args(inner).output().expect("a run");
-    let text = told(&output);
+    let text = describe(&output);
     assert!(output.status.success() && text.contains("inside"), "{who}, {tier}: {text}");
     let input = format!(r#"{{"file_path":"{}","content":""}}"#, bed.outside().join("asked").display());
     let inner = ["call", "--no-record", "Write", &input];
     let output = bed.run(tier, &[]).arg(pinfold()).args(inner).output().expect("a run");
-    assert_eq!(output.status.code(), Some(3), "{who}, {tier}: {}", told(&output));
+    assert_eq!(output.status.code(), Some(3), "{who}, {tier}: {}", describe(&output));
 }
 
 #[test]
@@ -521,11 +521,11 @@ fn no_command_gets_the_secret_of_the_webhook() {
     let with = [("HOUSE", "a secret that nobody guesses"), ("GARDEN", "roses")];
     for tier in Tier::ALL.into_iter().filter(|tier| tier.is_possible_for(bed.who())) {
         let output = bed.run(tier, &[]).arg("env").envs(with).output().expect("a run");
-        let text = told(&output);
+        let text = describe(&output);
         assert!(text.contains("GARDEN=roses") && !text.contains("nobody guesses"), "{tier}: {text}");
     }
     let call = ["call", "--allow-bash", "--allow-degraded", "--permission-mode", "bypassPermissions", "Bash"];
     let output = pinfold_there(&bed, &with, &[&call[..], &[r#"{"command": "env"}"#]].concat());
-    let text = told(&output);
+    let text = describe(&output);
     assert!(text.contains("GARDEN=roses") && !text.contains("nobody guesses"), "{text}");
 }

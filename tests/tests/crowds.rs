@@ -5,9 +5,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, report};
 use pinfold_tests::missing::{all_there, say};
+use pinfold_tests::output::describe;
 use pinfold_tests::outside::{World, data, with_world};
 use pinfold_tests::{Tier, Who, each};
 use rustix::process::{Resource, getrlimit};
@@ -126,7 +126,7 @@ fn ten_thousand_connections_to_an_allowed_host(who: Who) {
         assert_eq!(crowd.hears(), "waited True");
         crowd.goes_on();
         let output = crowd.ends();
-        assert_eq!(said_about_room(&output), no_room(room).filter(|_| many > room), "{}", told(&output));
+        assert_eq!(said_about_room(&output), no_room(room).filter(|_| many > room), "{}", describe(&output));
     });
 }
 
@@ -195,7 +195,7 @@ fn where_descriptors_are_few_the_rest_waits_and_that_is_said(who: Who) {
             assert_eq!(crowd.hears(), "waited True", "{few}");
             crowd.goes_on();
             let output = crowd.ends();
-            assert_eq!(said_about_room(&output), no_room(room), "{few}: {}", told(&output));
+            assert_eq!(said_about_room(&output), no_room(room), "{few}: {}", describe(&output));
         }
     });
 }

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::thread;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -86,7 +86,7 @@ fn what_a_flag_or_settings_declare_is_reached_and_nothing_else(who: Who) {
         let flag = ["--allow-socket", text(&machine.wanted)];
         let output = machine.reach(Tier::Full, &flag, &both);
         let report = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(said(&output), format!("wanted\n{REFUSED}"), "{}", told(&output));
+        assert_eq!(said(&output), format!("wanted\n{REFUSED}"), "{}", describe(&output));
         assert!(report.contains(&format!("connect {}", machine.other.display())), "{report}");
         assert!(report.contains("was not declared"), "{report}");
         assert!(report.contains("acts outside for every client"), "what it means is said: {report}");
@@ -126,7 +126,7 @@ fn the_projects_own_settings_declare_none(who: Who) {
         let trust = machine.bed.free(pinfold_tests::product::pinfold()).args(["trust", "--yes"]).output();
         assert!(trust.is_ok());
         let output = machine.reach(Tier::Full, &[], &[&machine.wanted]);
-        assert_eq!(said(&output), REFUSED, "{}", told(&output));
+        assert_eq!(said(&output), REFUSED, "{}", describe(&output));
     });
 }
 
@@ -139,7 +139,7 @@ fn what_holds_none_says_so(who: Who) {
         assert!(
             String::from_utf8_lossy(&output.stderr).contains("only on the full tier"),
             "{}",
-            told(&output)
+            describe(&output)
         );
         let host = [&flag[..], &["--network", "host"]].concat();
         let output = machine.reach(Tier::Full, &host, &[&machine.wanted]);
@@ -149,7 +149,7 @@ fn what_holds_none_says_so(who: Who) {
         assert!(
             String::from_utf8_lossy(&output.stderr).contains("no socket there is reached"),
             "{}",
-            told(&output)
+            describe(&output)
         );
     });
 }

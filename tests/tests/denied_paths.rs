@@ -7,7 +7,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use pinfold_tests::bed::{Bed, told};
+use pinfold_tests::bed::Bed;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Tier, Who, each};
 use serde_json::json;
@@ -82,7 +83,7 @@ fn harm(bed: &Bed, printed: &str) -> Option<String> {
     }
     // What a case has closed to its user is looked at all the same.
     let opened = bed.free("chmod").args(["-R", "u+rwX", "."]).output().expect("chmod can be started");
-    assert!(opened.status.success(), "{}", told(&opened));
+    assert!(opened.status.success(), "{}", describe(&opened));
     READ.iter().chain(&WRITTEN).find(|name| !kept(name)).map(|name| format!("`{name}` was changed"))
 }
 
@@ -95,7 +96,7 @@ fn each_case_wins_when_nothing_holds_it() {
     for case in cases() {
         let bed = bed_of(Who::present()[0], &case);
         let free = bed.free("sh").args(["-c", &script(&bed, &case)]).output().expect("a shell");
-        assert!(harm(&bed, &told(&free)).is_some(), "{}: harmless: {}", case.name, told(&free));
+        assert!(harm(&bed, &describe(&free)).is_some(), "{}: harmless: {}", case.name, describe(&free));
     }
 }
 
@@ -104,7 +105,7 @@ fn a_process_of_a_run_is_held(who: Who, tier: Tier) {
     for case in cases() {
         let bed = bed_of(who, &case);
         let output = bed.sh(tier, &script(&bed, &case));
-        let printed = told(&output);
+        let printed = describe(&output);
         // The report names what was tried, and a rule is no content.
         let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
         assert_eq!(harm, None, "{}, {who}, {tier}: {printed}", case.name);
@@ -129,7 +130,7 @@ fn the_bash_tool_is_held(who: Who) {
             call.args(["call", "--allow-bash", "Bash", &input]);
             let output = call.output().expect("pinfold can be started");
             let harm = harm(&bed, &String::from_utf8_lossy(&output.stdout));
-            assert_eq!(harm, None, "{}, {who}: {command}: {}", case.name, told(&output));
+            assert_eq!(harm, None, "{}, {who}: {command}: {}", case.name, describe(&output));
         }
     }
 }
@@ -146,7 +147,7 @@ fn what_no_rule_denies_is_read_and_written(who: Who, tier: Tier) {
                   chmod 755 run; $RUN; git init -q r; git -C r status --short; rm -r e fresh";
     let output = bed.sh(tier, &script.replace("$RUN", runs));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(printed, "new\nmore\nmore\nKEEP\nchanged\nran\n", "{who}, {tier}: {}", told(&output));
+    assert_eq!(printed, "new\nmore\nmore\nKEEP\nchanged\nran\n", "{who}, {tier}: {}", describe(&output));
 }
 
 /// Made from outside while the run goes on: nothing could hide it.
@@ -173,7 +174,7 @@ fn what_appears_during_the_run_is_looked_at_when_it_is_read(who: Who, tier: Tier
     fs::rename(folder.join("made"), folder.join("free")).expect("it is there");
     let output = running.wait_with_output().expect("it ends");
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(printed, "there\n", "{who}, {tier}: {}", told(&output));
+    assert_eq!(printed, "there\n", "{who}, {tier}: {}", describe(&output));
 }
 
 /// `--deny-read` of a place that is not there yet: it is not made there, and what outside puts there is not read.
@@ -189,8 +190,8 @@ fn what_the_command_line_denies_is_held_when_it_appears_later(who: Who, tier: Ti
             |options: &[&str]| bed.run(tier, options).args(["sh", "-c", script]).output().expect("a run");
         let output = run(&["--deny-read", made]);
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(!text.contains("TOP-SECRET"), "{who}, {tier}, {made}: {}", told(&output));
+        assert!(!text.contains("TOP-SECRET"), "{who}, {tier}, {made}: {}", describe(&output));
         let free = run(&["--deny-read", "other"]);
-        assert!(String::from_utf8_lossy(&free.stdout).contains("TOP-SECRET"), "control: {}", told(&free));
+        assert!(String::from_utf8_lossy(&free.stdout).contains("TOP-SECRET"), "control: {}", describe(&free));
     }
 }

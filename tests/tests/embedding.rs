@@ -5,8 +5,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, which};
+use pinfold_tests::output::describe;
 use pinfold_tests::product::{example, offered, pinfold};
 use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
@@ -29,7 +29,7 @@ fn run(bed: &Bed, name: &str, args: &[&str], input: &str) -> (bool, String) {
     // Who does not listen is known by what it says.
     let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
     let output = child.wait_with_output().expect("its end");
-    println!("{}", told(&output));
+    println!("{}", describe(&output));
     (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -91,7 +91,7 @@ fn client(who: Who, what: &str, program: &str, script: &str) {
     let mut command: Command = bed.free(which(program).expect("it is there"));
     command.env("PYTHONDONTWRITEBYTECODE", "1").arg(shelf.join(script.file_name().expect("a name")));
     let output = command.arg(pinfold()).arg(bed.folder()).stdin(Stdio::null()).output().expect(program);
-    assert!(output.status.success() && output.stdout == b"ok\n", "{what}: {}", told(&output));
+    assert!(output.status.success() && output.stdout == b"ok\n", "{what}: {}", describe(&output));
 }
 
 #[each(user)]
@@ -133,6 +133,6 @@ fn the_types_of_the_clients_are_sound() {
             .current_dir(beside.path())
             .output()
             .expect(program);
-        assert!(output.status.success(), "{what}: {}", told(&output));
+        assert!(output.status.success(), "{what}: {}", describe(&output));
     }
 }

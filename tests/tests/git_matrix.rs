@@ -5,9 +5,10 @@
 
 use std::process::Output;
 
-use pinfold_tests::bed::{snapshot, told};
+use pinfold_testkit::tree::snapshot;
 use pinfold_tests::git_bed::{GitBed, Section, sections};
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Tier, Who, each};
 
@@ -53,7 +54,7 @@ fn operations() -> String {
 
 fn failed(output: &Output) -> Vec<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(text.contains("ok status"), "{}", told(output));
+    assert!(text.contains("ok status"), "{}", describe(output));
     text.lines().filter(|l| l.starts_with("failed")).map(str::to_owned).collect()
 }
 
@@ -64,7 +65,7 @@ fn every_operation_works_as_it_does_outside(who: Who, name: &str) {
         bed.reset();
         let confined = bed.confined(&operations());
         assert_eq!(failed(&confined), Vec::<String>::new(), "{}", layout.name);
-        assert!(confined.status.success(), "{}: {}", layout.name, told(&confined));
+        assert!(confined.status.success(), "{}: {}", layout.name, describe(&confined));
     });
 }
 
@@ -73,17 +74,17 @@ fn tracking_stored_inside_is_there_outside(who: Who, name: &str) {
         let stored = bed.confined(
             "git checkout -q -b mine origin/other && { git config core.pager ./x || echo refused; }",
         );
-        assert!(stored.status.success(), "{}: {}", layout.name, told(&stored));
+        assert!(stored.status.success(), "{}: {}", layout.name, describe(&stored));
         let outside = bed.free("git rev-parse --abbrev-ref mine@{upstream}; git config --local core.pager");
         assert_eq!(String::from_utf8_lossy(&outside.stdout), "origin/other\n", "{}", layout.name);
         // A private copy is there for the repository that the folder belongs to; in another one nothing else is stored.
         let copied = !["nested", "bare"].contains(&layout.name.as_str());
         let said = if copied { "core.pager" } else { "refused" };
         assert!(
-            told(&stored).contains(said),
+            describe(&stored).contains(said),
             "{}: what was not kept is said: {}",
             layout.name,
-            told(&stored)
+            describe(&stored)
         );
     });
 }
@@ -102,13 +103,13 @@ fn every_attack_wins_outside_and_loses_inside(who: Who, name: &str) {
             if !shown {
                 let free = bed.free(&attack.script);
                 if !took(bed, &attack) {
-                    wrong.push(format!("{}: harmless even outside: {}", attack.name, told(&free)));
+                    wrong.push(format!("{}: harmless even outside: {}", attack.name, describe(&free)));
                 }
                 bed.reset();
             }
             let confined = bed.confined(&attack.script);
             if took(bed, &attack) {
-                wrong.push(format!("{}: {}", attack.name, told(&confined)));
+                wrong.push(format!("{}: {}", attack.name, describe(&confined)));
             }
         }
         assert!(wrong.is_empty(), "{} as {}:\n{}", layout.name, bed.who(), wrong.join("\n"));
@@ -129,7 +130,7 @@ fn a_run_that_writes_nothing_leaves_nothing(who: Who, name: &str) {
     with_layout(who, name, |bed, layout| {
         let before = (snapshot(&bed.folder()), bed.free(status).stdout);
         let inside = bed.confined(status);
-        assert_eq!(inside.stdout, before.1, "{}: status inside: {}", layout.name, told(&inside));
+        assert_eq!(inside.stdout, before.1, "{}: status inside: {}", layout.name, describe(&inside));
         let after = (snapshot(&bed.folder()), bed.free(status).stdout);
         assert_eq!(after, before, "{}", layout.name);
         let whole = snapshot(&bed.tree()).into_iter().filter(|l| l.contains("/.git")).count();
@@ -149,7 +150,7 @@ fn a_run_that_is_killed_leaves_nothing_in_its_folder(who: Who) {
             pinfold().display()
         );
         let killed = bed.free(&script);
-        assert!(told(&killed).contains("137"), "{}", told(&killed));
+        assert!(describe(&killed).contains("137"), "{}", describe(&killed));
         assert_eq!(snapshot(&bed.folder()), before);
     });
 }
@@ -168,16 +169,16 @@ fn a_worktree_made_inside_is_known_and_one_that_lies_is_told(who: Who) {
     ];
     with_layout(who, "plain", |bed, _| {
         let made = bed.confined("git worktree add -q -b more more && git -C more status");
-        assert!(made.status.success(), "{}", told(&made));
-        assert!(made.stderr.is_empty(), "nothing to look at: {}", told(&made));
+        assert!(made.status.success(), "{}", describe(&made));
+        assert!(made.stderr.is_empty(), "nothing to look at: {}", describe(&made));
         for script in lies {
             bed.reset();
             let made = bed.confined(script);
-            assert!(told(&made).contains("/lie/.git\n"), "{script}: {}", told(&made));
+            assert!(describe(&made).contains("/lie/.git\n"), "{script}: {}", describe(&made));
         }
         bed.reset();
         let refused = bed.confined("mkdir lie; echo \"gitdir: $PWD/own/.git\" > lie/.git");
-        assert!(!refused.status.success(), "nobody expects it: {}", told(&refused));
+        assert!(!refused.status.success(), "nobody expects it: {}", describe(&refused));
     });
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::outside::{World, data, with_world_on};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
@@ -47,7 +47,7 @@ fn pinfold_there(world: &World, words: &[&str]) -> Output {
 
 fn listed(world: &World) -> Vec<Value> {
     let output = pinfold_there(world, &["approvals", "--json"]);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", describe(&output));
     let text = String::from_utf8(output.stdout).expect("text");
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
@@ -66,7 +66,7 @@ fn waits(world: &World, about: &str) -> String {
 
 fn answer(world: &World, words: &[&str]) {
     let output = pinfold_there(world, words);
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", describe(&output));
 }
 
 fn said(child: Child) -> (String, Value) {
@@ -76,7 +76,7 @@ fn said(child: Child) -> (String, Value) {
     let report = report.and_then(|line| serde_json::from_str(line).ok());
     (
         String::from_utf8_lossy(&output.stdout).into_owned(),
-        report.unwrap_or_else(|| panic!("{}", told(&output))),
+        report.unwrap_or_else(|| panic!("{}", describe(&output))),
     )
 }
 
@@ -281,7 +281,7 @@ fn shells_of_the_bash_tool_ask_too(who: Who) {
         answer(world, &["approve", &waits(world, &http(world, "other.test")), "--yes"]);
         let output = child.wait_with_output().expect("an end");
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(text.contains("200 OK") && text.contains("reach other.test"), "{}", told(&output));
+        assert!(text.contains("200 OK") && text.contains("reach other.test"), "{}", describe(&output));
     });
 }
 

@@ -14,10 +14,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use std::thread;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::expected::exceptions;
 use pinfold_tests::ground::new_place;
 use pinfold_tests::missing::{all_there, say};
+use pinfold_tests::output::describe;
 use pinfold_tests::product::{pinfold, shelf};
 use pinfold_tests::{Tier, Who, each};
 
@@ -147,7 +147,7 @@ fn corpus() -> &'static Path {
         let mut runner = Command::new(at.join("run.sh"));
         let compiled = runner.arg("compile").env("PROBE_BINS", at.join("bin")).output();
         let compiled = compiled.expect("the runner can be started");
-        assert!(compiled.status.success(), "{}", told(&compiled));
+        assert!(compiled.status.success(), "{}", describe(&compiled));
         let opened = Command::new("chmod").args(["-R", "a+rX"]).arg(&at).status();
         assert!(opened.is_ok_and(|s| s.success()), "the corpus can be read by all");
         at

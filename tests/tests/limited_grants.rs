@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::time::{Duration, Instant};
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ impl Session {
 
     fn pinfold(&self, words: &[&str]) -> String {
         let output = self.bed.free(pinfold()).args(words).output().expect("pinfold can be started");
-        assert!(output.status.success(), "{words:?}: {}", told(&output));
+        assert!(output.status.success(), "{words:?}: {}", describe(&output));
         String::from_utf8(output.stdout).expect("text")
     }
 

@@ -6,8 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Output;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Ways to change a file by the name that it has in the folder: what is said when one is done.
@@ -77,8 +77,8 @@ fn what_has_a_name_outside_is_not_changed_by_the_one_inside(who: Who, tier: Tier
         let linked = Linked::new(who);
         let before = linked.state();
         let output = linked.run(tier, deed);
-        assert_eq!(linked.state(), before, "{name}: {}", told(&output));
-        assert!(!output.status.success(), "{name}: {}", told(&output));
+        assert_eq!(linked.state(), before, "{name}: {}", describe(&output));
+        assert!(!output.status.success(), "{name}: {}", describe(&output));
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("hard links") && said.contains("Operation not permitted"), "{name}: {said}");
 
@@ -86,7 +86,7 @@ fn what_has_a_name_outside_is_not_changed_by_the_one_inside(who: Who, tier: Tier
         let output =
             free.bed.free("python3").args(["-c", &format!("import os\n{deed}")]).output().expect("python3");
         // An attribute is more than some file systems have.
-        assert!(free.state() != before || *name == "attribute", "{name}, the control: {}", told(&output));
+        assert!(free.state() != before || *name == "attribute", "{name}, the control: {}", describe(&output));
     }
 }
 
@@ -104,7 +104,7 @@ fn what_replaces_it_or_leaves_it_as_it_is_goes_on(who: Who, tier: Tier) {
         let linked = Linked::new(who);
         let before = linked.state();
         let output = linked.run(tier, deed);
-        assert!(output.status.success(), "{deed}: {}", told(&output));
+        assert!(output.status.success(), "{deed}: {}", describe(&output));
         assert_eq!(linked.state(), before, "{deed}");
     }
 }
@@ -128,7 +128,7 @@ os.rename('deep/b', 'c'); open('c', 'a').write(' and there'); os.link('c', 'd');
 fd = os.open('a', os.O_RDONLY); os.unlink('a'); os.fchmod(fd, 0o600)
 ";
     let output = bed.run(tier, &["--ask", "nobody"]).args(["python3", "-c", deed]).output().expect("a run");
-    assert!(output.status.success(), "{}", told(&output));
+    assert!(output.status.success(), "{}", describe(&output));
     assert_eq!(fs::read_to_string(at("deep/two")).expect("a text"), "text more");
     assert_eq!(fs::read_to_string(at("d")).expect("a text"), "made");
     for name in ["one", "d"] {
@@ -148,8 +148,8 @@ fn a_name_in_a_held_place_holds_the_file(who: Who, tier: Tier) {
     let before = fs::read(&config).expect("a file");
     let script = "printf '[core]\\n\\tfsmonitor = evil\\n' >> notes";
     let output = bed.sh(tier, script);
-    assert_eq!(fs::read(&config).expect("a file"), before, "{}", told(&output));
-    assert!(!output.status.success(), "{}", told(&output));
+    assert_eq!(fs::read(&config).expect("a file"), before, "{}", describe(&output));
+    assert!(!output.status.success(), "{}", describe(&output));
     assert!(bed.free("sh").args(["-c", script]).status().expect("sh").success());
     assert_ne!(fs::read(&config).expect("a file"), before, "the control");
 }
@@ -166,6 +166,6 @@ fn a_file_that_was_opened_by_name_is_changed(who: Who, tier: Tier) {
         .args(["sh", "-c", "echo more >> linked"])
         .output()
         .expect("a run");
-    assert!(output.status.success(), "{}", told(&output));
-    assert!(linked.state().0.contains("more"), "{}", told(&output));
+    assert!(output.status.success(), "{}", describe(&output));
+    assert!(linked.state().0.contains("more"), "{}", describe(&output));
 }

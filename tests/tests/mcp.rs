@@ -5,7 +5,7 @@ use std::io::Write;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::time::Duration;
 
-use pinfold_tests::bed::snapshot;
+use pinfold_testkit::tree::snapshot;
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
 use pinfold_tests::processes::{signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;

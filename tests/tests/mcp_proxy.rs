@@ -251,7 +251,7 @@ fn what_is_read_as_a_resource_is_judged_recorded_and_scrubbed() {
     // Of what no protocol says that it only reads, nothing is known: without a rule it is a question.
     assert!(!client.request("x/y", json!({}))["error"].is_null());
     assert!(client.close());
-    let record = pinfold_tests::bed::told(
+    let record = pinfold_tests::output::describe(
         &bed.free(pinfold()).args(["log", "--json"]).output().expect("pinfold starts"),
     );
     for part in ["mcp__s__resources/read", "mcp__s__x/y"] {

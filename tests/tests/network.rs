@@ -8,9 +8,9 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, all_lose, cases, python, report};
 use pinfold_tests::missing::{all_there, left_out};
+use pinfold_tests::output::describe;
 use pinfold_tests::outside::with_world;
 use pinfold_tests::{Tier, Who, each};
 use serde_json::{Value, json};
@@ -29,7 +29,13 @@ fn ordinary_uses_work_with_nothing_set(who: Who) {
         for case in cases("uses.txt") {
             let output = python(world, &case, Some(Tier::Full));
             println!("{}", case.name);
-            assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}: {}", case.name, told(&output));
+            assert_eq!(
+                String::from_utf8_lossy(&output.stdout),
+                "done\n",
+                "{}: {}",
+                case.name,
+                describe(&output)
+            );
         }
     });
 }
@@ -76,7 +82,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record(who: Who) {
             let mut log = world.bed.free(pinfold_tests::product::pinfold());
             let log = log.args(["log", "--json"]).output().expect("pinfold");
             let lines = String::from_utf8_lossy(&log.stdout).into_owned();
-            assert!(lines.contains(&format!("\"{id}\"")), "{id} is not in the record: {}", told(&log));
+            assert!(lines.contains(&format!("\"{id}\"")), "{id} is not in the record: {}", describe(&log));
         }
         let denied =
             refused.iter().find(|one| one["place"] == "denied.wide.test").expect("it was there before");
@@ -108,7 +114,7 @@ fn the_log_names_the_hosts_of_a_run_and_what_came_of_them(who: Who) {
         let http = world.port("http");
         let text = log(&[]);
         for line in [format!("reached: allowed.test:{http} (2 times)\n"), "refused: other.test".to_owned()] {
-            assert!(text.contains(&line), "no `{line}` in {text}\n{}", told(&output));
+            assert!(text.contains(&line), "no `{line}` in {text}\n{}", describe(&output));
         }
         let told = ends(&log(&["--all", "--json"])).pop().expect("an end");
         let reached = json!({"host": "allowed.test", "port": http, "outcome": "reached", "times": 2});
@@ -167,7 +173,7 @@ fn datagrams_between_processes_inside_are_no_refusals(who: Who) {
             with socket.socket(udp.family, socket.SOCK_DGRAM) as client:\n            client.sendto(b'late', closed)\n\
             socket.getaddrinfo('allowed.test', HTTP)\n";
         let output = python(world, &Case::new("own", code), Some(Tier::Full));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", told(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", describe(&output));
         let report = report(&output);
         let mut refused = report["refused"].as_array().expect("a list").iter();
         assert!(refused.all(|one| one["tried"] != "send"), "{report:#}");
@@ -182,7 +188,7 @@ fn datagrams_without_end_are_told_in_part(who: Who) {
             time.sleep(0.3)\nudp.sendto(b'x', ('203.0.113.9', 444))\ntime.sleep(0.3)\n\
             assert b' 200 ' in ask(tcp('allowed.test', HTTP), 'allowed.test')\n";
         let output = python(world, &Case::new("flood", code), Some(Tier::Full));
-        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", told(&output));
+        assert_eq!(String::from_utf8_lossy(&output.stdout), "done\n", "{}", describe(&output));
         let report = report(&output);
         let told = report["refused"].as_array().expect("a list").len();
         assert!((64..=1000).contains(&told), "{told}");
@@ -203,7 +209,7 @@ fn sockets_of_other_kinds_are_closed(who: Who) {
     with_world(who, |world| {
         let case = |code: &str| Case::new("kinds", &format!("{CLOSED}{code}"));
         let inside = python(world, &case("assert not list(opened()), list(opened())"), Some(Tier::Full));
-        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
+        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", describe(&inside));
         let said = report(&inside);
         let refused = said["refused"].as_array().expect("a list");
         let named: BTreeSet<&str> = refused.iter().filter_map(|one| one["place"].as_str()).collect();
@@ -225,7 +231,7 @@ fn sockets_of_other_kinds_are_closed(who: Who) {
         assert!(refused.iter().all(|one| one["tried"] == "open socket" && is_the_case(one)), "{said:#}");
         // Some need the superuser, some a module of the kernel.
         let free = python(world, &case("assert len(list(opened())) > 2, list(opened())"), None);
-        assert_eq!(String::from_utf8_lossy(&free.stdout), "done\n", "the control: {}", told(&free));
+        assert_eq!(String::from_utf8_lossy(&free.stdout), "done\n", "the control: {}", describe(&free));
     });
 }
 
@@ -242,7 +248,7 @@ fn routes_inside_can_be_read_and_not_changed(who: Who) {
             answer = said(kind, 5, body)\n    assert answer == (2, -1), (kind, answer)\n\
             assert said(26, 0x301, route[:12])[0] == 24, 'routes are told'\n";
         let inside = python(world, &Case::new("routes", code), Some(Tier::Full));
-        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", told(&inside));
+        assert_eq!(String::from_utf8_lossy(&inside.stdout), "done\n", "{}", describe(&inside));
     });
 }
 
@@ -259,7 +265,7 @@ fn an_inherited_socket_does_not_get_inside(who: Who) {
             let words = around.iter().copied().chain(["bash", "-c", &says]);
             let output =
                 world.bed.free("bash").args(["-c", &script, "bash"]).args(words).output().expect("bash");
-            assert_eq!(world.arrives(word), arrives, "{word}: {}", told(&output));
+            assert_eq!(world.arrives(word), arrives, "{word}: {}", describe(&output));
         }
     });
 }
@@ -282,8 +288,12 @@ fn flags_and_settings_meet(who: Who) {
         assert!(try_it(&["--no-settings", "--allow-host", &named]).status.success(), "a flag allows it");
         for bad in ["https://example.org", "a b", "example.org:53", "10.0.0.0/99"] {
             let output = try_it(&["--allow-host", bad]);
-            assert_eq!(output.status.code(), Some(2), "{bad}: {}", told(&output));
-            assert!(String::from_utf8_lossy(&output.stderr).contains("--allow-host"), "{}", told(&output));
+            assert_eq!(output.status.code(), Some(2), "{bad}: {}", describe(&output));
+            assert!(
+                String::from_utf8_lossy(&output.stderr).contains("--allow-host"),
+                "{}",
+                describe(&output)
+            );
         }
     });
 }
@@ -358,11 +368,11 @@ fn agents_of_ours_reach_the_same_hosts(who: Who) {
         let said = |name: &str| {
             let folder = world.bed.folder().join(if name.starts_with("second") { "below" } else { "." });
             let said = fs::read_to_string(folder.join(name));
-            said.unwrap_or_else(|_| panic!("{name}: {}", told(&output)))
+            said.unwrap_or_else(|_| panic!("{name}: {}", describe(&output)))
         };
         for who in ["first", "second"] {
-            assert!(said(&format!("{who}-allowed.test")).contains("hello"), "{who}: {}", told(&output));
-            assert!(!said(&format!("{who}-other.test")).contains("hello"), "{who}: {}", told(&output));
+            assert!(said(&format!("{who}-allowed.test")).contains("hello"), "{who}: {}", describe(&output));
+            assert!(!said(&format!("{who}-other.test")).contains("hello"), "{who}: {}", describe(&output));
         }
     });
 }
@@ -374,7 +384,7 @@ fn programs_that_people_use_work_as_they_are(who: Who) {
         let sh = |script: &str| {
             let mut command = world.bed.run(Tier::Full, &["--ask", "nobody"]);
             let output = command.args(["sh", "-ec", script]).output().expect("pinfold");
-            (output.status.success(), format!("{script}\n{}", told(&output)))
+            (output.status.success(), format!("{script}\n{}", describe(&output)))
         };
         let direct =
             "env -u http_proxy -u https_proxy -u HTTPS_PROXY -u all_proxy -u ALL_PROXY -u HTTP_PROXY";
@@ -411,7 +421,7 @@ fn programs_that_people_use_work_as_they_are(who: Who) {
                 .current_dir(world.bed.outside())
                 .output()
                 .expect("git");
-            assert!(made.status.success() && bare.exists(), "{}", told(&made));
+            assert!(made.status.success() && bare.exists(), "{}", describe(&made));
             for (name, around) in [("by-proxy", ""), ("direct", direct)] {
                 let (done, said) = sh(&format!(
                     "{around} git clone -q http://allowed.test:{http}/git/repo.git {name} && git -C {name} log --oneline | grep one"
@@ -485,7 +495,7 @@ fn a_run_follows_rules_that_change_while_it_lives(who: Who) {
         write("{ this is no JSON");
         assert_eq!(heard(), "closed", "while the file cannot be read nothing is allowed");
         let output = run.wait_with_output().expect("pinfold");
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", describe(&output));
         let refused = report(&output)["refused"].to_string();
         assert!(refused.contains("a rule denies it"), "{refused}");
         write(&before.to_string());
@@ -554,7 +564,7 @@ fn allowed_names_of_the_hosts_file_are_looked_up_outside(who: Who) {
         let named = format!("listed.test:{}", world.port("http"));
         let output = run(&["--allow-host", &named]);
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(said.starts_with("198.18."), "{}", told(&output));
+        assert!(said.starts_with("198.18."), "{}", describe(&output));
         assert!(
             said.contains("10.9.8.7 other-listed.test") && said.contains("localhost"),
             "the rest: {said}"
@@ -564,6 +574,6 @@ fn allowed_names_of_the_hosts_file_are_looked_up_outside(who: Who) {
         assert!(refused.contains("it leads to 10.9.8.7"), "{refused}");
         // The control: a name that nobody allows stays what it was.
         let output = run(&[]);
-        assert!(String::from_utf8_lossy(&output.stdout).starts_with("10.9.8.7"), "{}", told(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).starts_with("10.9.8.7"), "{}", describe(&output));
     });
 }

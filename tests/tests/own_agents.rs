@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::Duration;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who, each};
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ fn example(who: Who, name: &str) -> (String, String) {
     let mut command = bed.free("sh");
     command.arg(bed.outside().join("agents/try.sh")).arg(name).env("PINFOLD", pinfold());
     let output = command.stdin(Stdio::null()).output().expect("sh can be started");
-    assert!(output.status.success(), "{name}: {}", told(&output));
+    assert!(output.status.success(), "{name}: {}", describe(&output));
     let left: Vec<_> = fs::read_dir(bed.home()).expect("home").flatten().map(|e| e.file_name()).collect();
     let example = |name: &std::ffi::OsString| name.to_string_lossy().starts_with("pinfold-example");
     assert!(!left.iter().any(example), "it takes everything away: {left:?}");
@@ -164,19 +164,19 @@ fn a_run_that_needs_a_person_goes_on_once_one_is_there(who: Who) {
     let calls = [write("in.txt"), write(outside.to_str().expect("plain")), write("after.txt")];
     let runs = Runs::new(who, &[json!({"calls": calls}), json!({"say": "{{results}}"})]);
     let parked = runs.run(&["--park", "--prompt", "go"]);
-    assert_eq!(parked.status.code(), Some(4), "{}", told(&parked));
+    assert_eq!(parked.status.code(), Some(4), "{}", describe(&parked));
     assert!(!runs.bed.folder().join("after.txt").exists() && !outside.exists());
     let err = String::from_utf8_lossy(&parked.stderr).into_owned();
     let token = err.split("--resume ").nth(1).expect("how to go on").trim().to_owned();
 
     // Nobody has come, and nobody is waited for any more.
     let alone = runs.run(&["--resume", &token, "--ask", "nobody"]);
-    assert_eq!(alone.status.code(), Some(0), "{}", told(&alone));
+    assert_eq!(alone.status.code(), Some(0), "{}", describe(&alone));
     assert!(runs.bed.folder().join("after.txt").exists() && !outside.exists());
     let text = String::from_utf8_lossy(&alone.stdout).into_owned();
     assert!(text.contains("a.txt) -> DENIED") && text.contains("Write(in.txt) -> ALLOWED"), "{text}");
     let over = runs.run(&["--resume", &token]);
-    assert_eq!(over.status.code(), Some(2), "it came to its end: {}", told(&over));
+    assert_eq!(over.status.code(), Some(2), "it came to its end: {}", describe(&over));
 }
 
 #[each(user)]
@@ -196,11 +196,11 @@ fn the_shell_of_a_child_is_held_to_its_folder_by_the_kernel(who: Who) {
     }
     runs.bed.give();
     let output = runs.run(&["--allow-bash", "--allowed-tools", "Agent", "--json", "--prompt", "go"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     let at = |below: &str| runs.bed.folder().join(below).exists();
     assert!(at("own"), "the control: the first agent writes in the folder");
-    assert!(at("a/own"), "the child writes in its own: {}", told(&output));
-    assert!(!at("b/stolen"), "and not beside it: {}", told(&output));
+    assert!(at("a/own"), "the child writes in its own: {}", describe(&output));
+    assert!(!at("b/stolen"), "and not beside it: {}", describe(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(!text.contains("{\\\"event\\\""), "what is kept of runs is out of sight: {text}");
 }
@@ -210,14 +210,14 @@ fn a_limit_and_too_many_denials_have_codes_of_their_own() {
     let who = Who::present()[0];
     let many: Vec<Value> = (0..9).map(|n| json!({"calls": [write(&format!("f{n}"))]})).collect();
     let limited = Runs::new(who, &many).run(&["--max-turns", "3", "--prompt", "go"]);
-    assert_eq!(limited.status.code(), Some(5), "{}", told(&limited));
+    assert_eq!(limited.status.code(), Some(5), "{}", describe(&limited));
     let denied: Vec<Value> = (0..9).map(|n| json!({"calls": [write(&format!("/etc/f{n}"))]})).collect();
     let stopped = Runs::new(who, &denied).run(&["--prompt", "go"]);
-    assert_eq!(stopped.status.code(), Some(3), "{}", told(&stopped));
+    assert_eq!(stopped.status.code(), Some(3), "{}", describe(&stopped));
     assert!(
         String::from_utf8_lossy(&stopped.stderr).contains("3 calls in a row were denied"),
         "{}",
-        told(&stopped)
+        describe(&stopped)
     );
 }
 
@@ -260,7 +260,7 @@ fn definitions_are_listed_shown_and_checked() {
     let (code, bad) = text(runs.agent(&["check"]));
     assert!(code == Some(2) && bad.contains("bad.md:3:7") && bad.contains("write `mode: explore`"), "{bad}");
     let refused = runs.run(&["--prompt", "go"]);
-    assert_eq!(refused.status.code(), Some(2), "nothing starts beside it: {}", told(&refused));
+    assert_eq!(refused.status.code(), Some(2), "nothing starts beside it: {}", describe(&refused));
     let unknown = runs.run(&["--type", "nobody", "--prompt", "go"]);
     assert_eq!(unknown.status.code(), Some(2));
 }

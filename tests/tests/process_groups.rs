@@ -3,8 +3,8 @@
 
 use std::process::{Command, Output, Stdio};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who, each};
@@ -65,7 +65,7 @@ fn a_signal_to_the_own_group_stays_inside(who: Who, tier: Tier) {
         for signal in ["SIGUSR1", "SIGKILL"] {
             let program = format!("import os, signal; os.kill(0, signal.{signal})");
             let output = script(bed, &around(bed), &program);
-            assert!(String::from_utf8_lossy(&output.stdout).starts_with("alive"), "{}", told(&output));
+            assert!(String::from_utf8_lossy(&output.stdout).starts_with("alive"), "{}", describe(&output));
             let output = script(bed, &[], &program);
             assert!(!String::from_utf8_lossy(&output.stdout).starts_with("alive"), "the control");
         }
@@ -87,12 +87,12 @@ ctypes.CDLL(None).syscall(number, 2, 0, 3 << 13)";
         for (program, changed) in [(PROCESSOR, "nice 17"), (DISK, "idle")] {
             let output = script(bed, &around(bed), program);
             let said = String::from_utf8_lossy(&output.stdout);
-            assert!(said.starts_with("alive") && !said.contains(changed), "{}", told(&output));
+            assert!(said.starts_with("alive") && !said.contains(changed), "{}", describe(&output));
             let output = script(bed, &[], program);
             assert!(
                 String::from_utf8_lossy(&output.stdout).contains(changed),
                 "the control: {}",
-                told(&output)
+                describe(&output)
             );
         }
     });
@@ -143,7 +143,7 @@ print(os.getpriority(os.PRIO_PROCESS, 0))";
         let around = around(bed);
         let (program, rest) = around.split_first().expect("a program");
         let output = bed.free(program).args(rest).args(["python3", "-c", PROGRAM]).output().expect("pinfold");
-        assert_eq!(output.stdout, b"5\n", "{}", told(&output));
+        assert_eq!(output.stdout, b"5\n", "{}", describe(&output));
     });
 }
 
@@ -168,7 +168,7 @@ print(os.sched_getscheduler(victim) if os.path.exists(f'/proc/{victim}') else 'h
             let output = output.expect("it can be started");
             let policy = Command::new("chrt").args(["-p", &number]).output().expect("chrt");
             victim.kill().and_then(|()| victim.wait()).expect("a child");
-            (String::from_utf8_lossy(&policy.stdout).contains("BATCH"), told(&output))
+            (String::from_utf8_lossy(&policy.stdout).contains("BATCH"), describe(&output))
         };
         let (changed, said) = attempt(&around(bed));
         assert!(!changed, "{said}");

@@ -3,8 +3,8 @@
 
 use std::process::Output;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::cases::{Case, all_lose, cases, python, report};
+use pinfold_tests::output::describe;
 use pinfold_tests::outside::{World, with_world_on};
 use pinfold_tests::{Tier, Who, each};
 
@@ -36,7 +36,7 @@ fn what_asks_the_proxy_reaches_what_is_allowed(who: Who) {
         for name in BY_PROXY {
             let case = all.iter().find(|case| case.name == name).expect("a use");
             let output = python(world, case, Some(TIER));
-            assert!(done(&output), "{name}: {}", told(&output));
+            assert!(done(&output), "{name}: {}", describe(&output));
         }
     });
 }
@@ -71,12 +71,12 @@ fn a_socket_that_was_given_cannot_be_turned_to_another_use(who: Who) {
     with_world(who, |world| {
         let inside = Case::new("uses", &format!("{code}assert not worked, worked\n"));
         let output = python(world, &inside, Some(TIER));
-        assert!(done(&output), "{}", told(&output));
+        assert!(done(&output), "{}", describe(&output));
         // A route needs the superuser on newer kernels, another protocol its module.
         let free = "assert worked >= {'device', 'bind', 'listen', 'datagram'}, worked\n\
                     assert 'route' in worked or os.geteuid(), worked\n";
         let output = python(world, &Case::new("uses", &format!("{code}{free}")), None);
-        assert!(done(&output), "the control: {}", told(&output));
+        assert!(done(&output), "the control: {}", describe(&output));
     });
 }
 
@@ -93,7 +93,7 @@ fn refusals_are_named_and_said_in_words(who: Who) {
              with contextlib.suppress(OSError):\n    ask(tls(connect(f'allowed.test:{HTTPS}'), 'other.test'), 'x')\n",
         );
         let output = python(world, &case, Some(TIER));
-        assert!(done(&output), "{}", told(&output));
+        assert!(done(&output), "{}", describe(&output));
         let said = report(&output);
         let alone = "without a network of its own a run reaches hosts by the proxy alone";
         for (tried, place, why) in [
@@ -124,7 +124,7 @@ fn where_a_socket_could_be_had_unseen_no_host_is_reached(who: Who) {
             let mut command = world.bed.run(TIER, &[&["--ask", "nobody"], options].concat());
             let output = command.args(["sh", "-c", &fetch]).output().expect("pinfold");
             let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.success(), reached, "{options:?}: {}", told(&output));
+            assert_eq!(output.status.success(), reached, "{options:?}: {}", describe(&output));
             assert_eq!(said.contains("no host is reached"), !reached, "{said}");
         }
     });
@@ -138,8 +138,12 @@ fn within_another_run_no_host_is_reached_and_that_is_said(who: Who) {
         let mut command = world.bed.run(TIER, &["--ask", "nobody", "--allow-feature", "landlock"]);
         command.args([inner.as_str(), "run", "--allow-degraded", "--", "curl", "-fsS", "-m", "20", &fetch]);
         let output = command.output().expect("pinfold");
-        assert!(!output.status.success(), "{}", told(&output));
-        assert!(String::from_utf8_lossy(&output.stderr).contains("no host is reached"), "{}", told(&output));
+        assert!(!output.status.success(), "{}", describe(&output));
+        assert!(
+            String::from_utf8_lossy(&output.stderr).contains("no host is reached"),
+            "{}",
+            describe(&output)
+        );
     });
 }
 
@@ -157,6 +161,6 @@ fn many_sockets_hold_nobody_up(who: Who) {
             kept.clear()\n\
             assert b'hello' in ask(tcp('127.0.0.1', PROXY), f'allowed.test:{HTTP}', f'http://allowed.test:{HTTP}/x')\n";
         let output = python(world, &Case::new("many", code), Some(TIER));
-        assert!(done(&output), "{}", told(&output));
+        assert!(done(&output), "{}", describe(&output));
     });
 }

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, Tc
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::outside::data;
 use pinfold_tests::{Bed, Tier, Who, each};
 
@@ -124,7 +124,7 @@ fn it_is_on_loopback_alone_and_goes_with_the_run(who: Who) {
         let mut elsewhere = bed.run(Tier::Full, &["--ask", "nobody"]);
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
         let output = elsewhere.args(["bash", "-c", &script]).output().expect("pinfold");
-        assert!(!output.status.success(), "another run has another loopback: {}", told(&output));
+        assert!(!output.status.success(), "another run has another loopback: {}", describe(&output));
         drop(served);
         TcpListener::bind((V4, port)).expect("it is free again");
     });
@@ -148,7 +148,7 @@ fn what_cannot_be_published_stops_the_start_with_a_way_out(who: Who) {
         let port = taken.local_addr().expect("an address").port();
         let tried = |options: &[&str]| {
             let output = bed.run(Tier::Full, options).args(["touch", "ran"]).output().expect("pinfold");
-            assert!(!bed.folder().join("ran").exists() || output.status.success(), "{}", told(&output));
+            assert!(!bed.folder().join("ran").exists() || output.status.success(), "{}", describe(&output));
             (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
         };
         let (code, said) = tried(&["--listen", &port.to_string()]);

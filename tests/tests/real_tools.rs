@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, left_out, which};
+use pinfold_tests::output::describe;
 use pinfold_tests::toolchain::toolchain;
 use pinfold_tests::{Bed, Tier, Who, each};
 use rustix::process::{Pid, Signal, kill_process};
@@ -70,7 +70,7 @@ fn serve(mut command: Command, port: u16) -> Server {
 /// Runs a command outside that prepares something.
 fn prepare(mut command: Command) {
     let output = command.output().expect("a program");
-    assert!(output.status.success(), "{command:?}: {}", told(&output));
+    assert!(output.status.success(), "{command:?}: {}", describe(&output));
 }
 
 /// The same command by a user who has an account: some programs want to know their own name. `None` where no account
@@ -172,7 +172,7 @@ impl Person {
         };
         let port = host.rsplit_once(':').expect("a port").1;
         let output = run(&format!("other.tools.test:{port}"));
-        assert!(!does(&output, said), "not allowed, and yet: {script}\n{}", told(&output));
+        assert!(!does(&output, said), "not allowed, and yet: {script}\n{}", describe(&output));
         let report = String::from_utf8_lossy(&output.stderr);
         let name = host.split(':').next().expect("a name");
         assert!(
@@ -180,7 +180,7 @@ impl Person {
             "{report}"
         );
         let output = run(host);
-        assert!(does(&output, said), "{}: {script}\n{}", self.bed.who(), told(&output));
+        assert!(does(&output, said), "{}: {script}\n{}", self.bed.who(), describe(&output));
     }
 }
 
@@ -406,7 +406,7 @@ fn git_clones_by_ssh(who: Who) {
     for (host, works) in [(other, false), (allowed, true)] {
         let Some(mut run) = with_account(&person.bed, &person.command(&host, &clone)) else { return };
         let output = run.output().expect("pinfold");
-        assert_eq!(does(&output, "one"), works, "{who}: {host}: {}", told(&output));
+        assert_eq!(does(&output, "one"), works, "{who}: {host}: {}", describe(&output));
     }
 }
 
@@ -523,10 +523,10 @@ fn curl_speaks_http_2_within_tls_and_not_without(who: Who) {
     let mut free = person.bed.free("sh");
     let free_script = script.replace("web.tools.test", "127.0.0.1");
     let free = free.args(["-ec", &free_script]).output().expect("sh");
-    assert!(does(&free, "by stream 2"), "the control: {}", told(&free));
+    assert!(does(&free, "by stream 2"), "the control: {}", describe(&free));
     let output = person.command(&format!("web.tools.test:{plain}"), &script).output().expect("pinfold");
     let report = String::from_utf8_lossy(&output.stderr);
-    assert!(!does(&output, "by stream"), "{}", told(&output));
+    assert!(!does(&output, "by stream"), "{}", describe(&output));
     assert!(report.contains(&format!("reach web.tools.test:{plain}")), "{report}");
 }
 

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use pinfold::audit::{ledger, verify};
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, left_out};
+use pinfold_tests::output::describe;
 use pinfold_tests::processes::until;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who, each};
@@ -62,7 +62,7 @@ fn nobody_inside_reads_what_comes_beside_the_record_later(who: Who, tier: Tier) 
     bed.give();
     fs::write(bed.home().join("begun"), "").expect("a file");
     let output = run.wait_with_output().expect("it ends");
-    assert!(!output.status.success() && output.stdout.is_empty(), "{who:?} {tier:?} {}", told(&output));
+    assert!(!output.status.success() && output.stdout.is_empty(), "{who:?} {tier:?} {}", describe(&output));
 }
 
 #[each(user, tier)]
@@ -85,7 +85,7 @@ fn nobody_inside_reads_or_writes_the_record(who: Who, tier: Tier) {
         };
         sh(&[], "true");
         let output = sh(options, &deeds(&place));
-        let case = format!("{who} {tier} {options:?} {is_named}: {}", told(&output));
+        let case = format!("{who} {tier} {options:?} {is_named}: {}", describe(&output));
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{case}");
         let lines = lines(&place);
         assert_eq!(lines.iter().filter(|line| line["kind"] == "end").count(), 2, "{case}");
@@ -122,10 +122,10 @@ fn no_tool_reads_or_writes_the_record_without_a_person() {
             let writes = !matches!(tool, "Read" | "CopyFile" | "Bash");
             // In bypass a read through a tool is the person's word; a shell's is the kernel's.
             if mode == "default" || writes {
-                assert_eq!(output.status.code(), Some(3), "{tool} {mode}: {}", told(&output));
+                assert_eq!(output.status.code(), Some(3), "{tool} {mode}: {}", describe(&output));
             }
             if tool == "Bash" {
-                assert!(!text.contains("\\\"session\\\""), "{tool} {mode}: {}", told(&output));
+                assert!(!text.contains("\\\"session\\\""), "{tool} {mode}: {}", describe(&output));
             }
         }
     }
@@ -153,7 +153,7 @@ fn a_run_says_what_was_refused_to_it_under_names_that_are_told() {
     let id = denial["id"].as_str().expect("a name");
     let why = pinfold_in(&bed, &["why", id]).output().expect("an explanation");
     let text = String::from_utf8_lossy(&why.stdout);
-    assert_eq!(why.status.code(), Some(3), "{}", told(&why));
+    assert_eq!(why.status.code(), Some(3), "{}", describe(&why));
     for part in ["refused by the kernel: it lies outside", "--allow-write", "is refused it now too"] {
         assert!(text.contains(part), "{part}: {text}");
     }
@@ -203,14 +203,18 @@ fn a_full_disk_means_no_record_and_no_deed_and_says_so() {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     let refused = text.lines().find_map(|line| line.strip_prefix("refused ")).expect("a refusal");
-    let (number, reply) = refused.split_once(" with 3: ").unwrap_or_else(|| panic!("{}", told(&output)));
+    let (number, reply) = refused.split_once(" with 3: ").unwrap_or_else(|| panic!("{}", describe(&output)));
     let why = ["no storage space", "No space left on device"];
     assert!(reply.contains("could not be recorded") && why.iter().any(|why| reply.contains(why)), "{reply}");
     assert!(!bed.folder().join(format!("made-{number}")).exists(), "no record, no deed: {text}");
-    assert!(text.contains("run 125\n") && !bed.folder().join("made-by-a-run").exists(), "{}", told(&output));
+    assert!(
+        text.contains("run 125\n") && !bed.folder().join("made-by-a-run").exists(),
+        "{}",
+        describe(&output)
+    );
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(errors.contains("nothing can be recorded") && errors.contains("set XDG_STATE_HOME"), "{errors}");
-    assert!(text.contains("later 0\n") && bed.folder().join("made-later").exists(), "{}", told(&output));
+    assert!(text.contains("later 0\n") && bed.folder().join("made-later").exists(), "{}", describe(&output));
     assert!(text.contains("the chain holds"), "{text}");
 }
 
@@ -225,7 +229,7 @@ fn a_run_that_cannot_be_recorded_does_not_start() {
         run.args(["sh", "-c", "echo x > made"]).output().expect("a run")
     };
     let output = run(&[]);
-    assert_eq!(output.status.code(), Some(125), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(125), "{}", describe(&output));
     assert!(!bed.folder().join("made").exists());
     assert!(fs::read_dir(bed.outside()).expect("a directory").next().is_none());
     assert!(run(&["--no-record"]).status.success());

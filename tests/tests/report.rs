@@ -7,8 +7,8 @@ use std::os::unix::net::{SocketAddr, UnixListener};
 use std::path::Path;
 use std::process::Output;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who};
 use serde::Deserialize;
 use serde_json::Value;
@@ -120,8 +120,11 @@ impl World {
 
 fn report(output: &Output) -> Value {
     let text = String::from_utf8_lossy(&output.stderr);
-    let line =
-        text.lines().rev().find(|line| line.starts_with('{')).unwrap_or_else(|| panic!("{}", told(output)));
+    let line = text
+        .lines()
+        .rev()
+        .find(|line| line.starts_with('{'))
+        .unwrap_or_else(|| panic!("{}", describe(output)));
     serde_json::from_str(line).expect("JSON")
 }
 
@@ -134,7 +137,7 @@ fn refused(report: &Value) -> Vec<[&str; 3]> {
 
 fn try_case(case: &Case, who: Who, tier: Tier) {
     let world = World::new(who);
-    let context = |output: &Output| format!("{}: {who} {tier}: {}", case.name, told(output));
+    let context = |output: &Output| format!("{}: {who} {tier}: {}", case.name, describe(output));
     if !case.before.is_empty() {
         let before = world.bed.free("sh").args(["-c", &world.fill(&case.before)]).status();
         assert!(before.expect("a shell").success(), "{}", case.name);

@@ -6,8 +6,8 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ impl Drop for World {
 fn openssl(folder: &Path, arguments: &str) {
     let made =
         Command::new("openssl").args(arguments.split(' ')).current_dir(folder).output().expect("openssl");
-    assert!(made.status.success(), "{}", told(&made));
+    assert!(made.status.success(), "{}", describe(&made));
 }
 
 impl World {
@@ -58,7 +58,7 @@ impl World {
         );
         let git = |arguments: &[&str], at: &Path| {
             let done = bed.free("git").args(arguments).current_dir(at).output().expect("git");
-            assert!(done.status.success(), "{}", told(&done));
+            assert!(done.status.success(), "{}", describe(&done));
         };
         bed.give();
         git(&["init", "-q", "--bare", "repo.git"], &outside);
@@ -164,7 +164,7 @@ fn tools_work_with_a_placeholder_and_nothing_set(who: Who) {
         ] {
             world.forget();
             let output = world.run(Tier::Full, script);
-            assert!(output.status.success(), "{script}: {}", told(&output));
+            assert!(output.status.success(), "{script}: {}", describe(&output));
             assert_eq!(header(world.hits().first().expect("a hit"), name), value, "{script}");
         }
     });
@@ -179,7 +179,7 @@ fn git_pushes_over_https(who: Who) {
             git -c credential.helper='!f() { echo username=x-access-token; echo password=$TOKEN; }; f' \\\n\
             push -q https://secret.test:$PORT/repo.git HEAD:refs/heads/main && git rev-parse HEAD";
         let output = world.run(Tier::Full, push);
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", describe(&output));
         let there = world
             .bed
             .free("git")
@@ -188,13 +188,13 @@ fn git_pushes_over_https(who: Who) {
             .args(["rev-parse", "main"])
             .output()
             .expect("git");
-        assert_eq!(said(&there).trim(), said(&output).trim(), "{}", told(&there));
+        assert_eq!(said(&there).trim(), said(&output).trim(), "{}", describe(&there));
         // The control: without the placeholder the server says no.
         let refused = world.run(
             Tier::Full,
             "GIT_TERMINAL_PROMPT=0 git push -q https://secret.test:$PORT/repo.git HEAD:refs/heads/b",
         );
-        assert!(!refused.status.success(), "{}", told(&refused));
+        assert!(!refused.status.success(), "{}", describe(&refused));
     });
 }
 
@@ -245,7 +245,7 @@ fn the_secret_goes_nowhere_else(who: Who) {
         ] {
             world.forget();
             let output = world.run(Tier::Full, script);
-            let all = format!("{:?}{}", world.hits(), told(&output));
+            let all = format!("{:?}{}", world.hits(), describe(&output));
             assert!(!all.contains(TOKEN) && !all.contains(KEY), "{name}: {all}");
         }
         assert!(!world.hits().iter().any(|hit| hit["path"] == "/smuggled"), "{:?}", world.hits());
@@ -260,17 +260,17 @@ fn nothing_inside_has_the_secret(who: Who) {
             ulimit -c unlimited; sh -c 'kill -SEGV $$'; cat core* 2>/dev/null\n\
             grep -rl 's3cret-of-the-[tk]' /tmp $TMPDIR . 2>/dev/null";
         let output = world.run(Tier::Full, looks);
-        let all = told(&output);
+        let all = describe(&output);
         assert!(!all.contains(TOKEN) && !all.contains(KEY), "{all}");
         assert!(all.contains("TOKEN=pinfold_token_"), "the control: a placeholder stands there: {all}");
         let record = world.bed.home().join(".local/state/pinfold/record");
         let record =
             Command::new("grep").args(["-r", "-e", TOKEN, "-e", KEY]).arg(record).output().expect("grep");
-        assert_eq!(record.stdout, b"", "{}", told(&record));
+        assert_eq!(record.stdout, b"", "{}", describe(&record));
         // Where no host is reached there is not even a placeholder, and the sources stay away all the same.
         let mut closed = world.bed.run(Tier::Full, &["--network", "off"]);
         let closed = world.with(&mut closed).args(["sh", "-c", "env; cat $OUTSIDE/key-file"]).output();
-        let all = told(&closed.expect("pinfold"));
+        let all = describe(&closed.expect("pinfold"));
         assert!(!all.contains(TOKEN) && !all.contains(KEY) && !all.contains("pinfold_token_"), "{all}");
     });
 }
@@ -282,13 +282,13 @@ fn on_the_landlock_tier_it_works_the_same_and_nothing_has_the_secret(who: Who) {
         let looks = "env; cat $OUTSIDE/key-file; cat /proc/*/environ; cat ~/.config/pinfold/settings.json\n\
             for p in /proc/[0-9]*; do timeout 5 grep -a -o 's3cret-of-the-[tk]' $p/mem; done\n\
             grep -rl 's3cret-of-the-[tk]' $TMPDIR . 2>/dev/null";
-        let all = told(&world.run(Tier::LandlockOnly, looks));
+        let all = describe(&world.run(Tier::LandlockOnly, looks));
         assert!(!all.contains("s3cret-of-the"), "{all}");
         assert!(all.contains("TOKEN=pinfold_token_"), "the control: a placeholder stands there: {all}");
         world.forget();
         let script = "curl -fsS -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/";
         let output = world.run(Tier::LandlockOnly, script);
-        assert!(output.status.success(), "{}", told(&output));
+        assert!(output.status.success(), "{}", describe(&output));
         assert_eq!(header(&world.hits()[0], "authorization"), format!("Bearer {TOKEN}"));
     });
 }
@@ -307,7 +307,7 @@ fn a_host_that_says_back_what_it_is_told_says_the_placeholder(who: Who) {
                 let hits = format!("{:?}", world.hits());
                 let sent = [TOKEN, KEY].iter().any(|secret| hits.contains(secret)) || hits.contains("Basic ");
                 assert!(sent, "the control: it was told: {hits}");
-                let all = told(&output);
+                let all = describe(&output);
                 assert!(!all.contains(TOKEN) && !all.contains(KEY), "{all}");
                 let answer = said(&output);
                 let basic = answer
@@ -329,7 +329,7 @@ fn a_host_that_says_back_what_it_is_told_says_the_placeholder(who: Who) {
             }
         }
         let packed = "curl -isS -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/echo/packed";
-        let all = told(&world.run(Tier::Full, packed));
+        let all = describe(&world.run(Tier::Full, packed));
         assert!(all.contains(" 502 ") && !all.contains(TOKEN), "{all}");
     });
 }
@@ -339,7 +339,7 @@ fn a_client_that_could_speak_http_2_falls_back(who: Who) {
     with_world(who, |world| {
         let script = "curl -fsS --http2 -o /dev/null -w '%{http_version}' -H \"Authorization: Bearer $TOKEN\" https://secret.test:$PORT/";
         let output = world.run(Tier::Full, script);
-        assert_eq!(said(&output), "1.1", "{}", told(&output));
+        assert_eq!(said(&output), "1.1", "{}", describe(&output));
         assert_eq!(header(&world.hits()[0], "authorization"), format!("Bearer {TOKEN}"));
     });
 }
@@ -353,7 +353,7 @@ fn a_host_that_is_not_itself_gets_nothing(who: Who) {
         let script = "curl -sk -H \"Authorization: $TOKEN\" https://secret.test:$PORT/";
         let output = command.args(["bash", "-c", script]).output().expect("pinfold");
         assert!(world.hits().is_empty(), "{:?}", world.hits());
-        assert!(!told(&output).contains(TOKEN), "{}", told(&output));
+        assert!(!describe(&output).contains(TOKEN), "{}", describe(&output));
     });
 }
 
@@ -373,7 +373,7 @@ fn a_project_declares_no_secrets(who: Who) {
         world.bed.give();
         let output =
             world.run(Tier::Full, "env; curl -sk -H \"Authorization: $TOKEN\" https://secret.test:$PORT/");
-        assert!(!told(&output).contains("pinfold_token_"), "{}", told(&output));
+        assert!(!describe(&output).contains("pinfold_token_"), "{}", describe(&output));
         assert!(!format!("{:?}", world.hits()).contains("s3cret"), "{:?}", world.hits());
     });
 }

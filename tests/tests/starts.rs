@@ -4,8 +4,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::process::{Output, Stdio};
 
-use pinfold_tests::bed::{snapshot, told};
+use pinfold_testkit::tree::snapshot;
 use pinfold_tests::missing::{all_there, left_out};
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Tier, Who, each};
 
@@ -19,8 +20,8 @@ fn confined(tier: Tier, options: &[&str]) -> Vec<String> {
 
 fn says(output: &Output, code: i32, words: &[&str]) {
     let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{}", told(output));
-    assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {}", told(output));
+    assert_eq!(output.status.code(), Some(code), "{}", describe(output));
+    assert!(words.iter().all(|word| said.contains(word)), "{words:?}: {}", describe(output));
 }
 
 #[each(user, tier)]
@@ -49,14 +50,14 @@ fn too_few_open_files_are_what_is_told(who: Who, tier: Tier) {
         command.args(confined(tier, &["--", "true"])).output().expect("sh")
     };
     let output = started("64");
-    assert!(output.status.success(), "the control: {}", told(&output));
+    assert!(output.status.success(), "the control: {}", describe(&output));
     for limit in 4..32 {
         let output = started(&limit.to_string());
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // Below five nothing can be loaded.
-            assert!(limit < 5 || said.contains("open files"), "{limit}: {}", told(&output));
-            assert!(!said.contains("--allow-degraded"), "{limit}: {}", told(&output));
+            assert!(limit < 5 || said.contains("open files"), "{limit}: {}", describe(&output));
+            assert!(!said.contains("--allow-degraded"), "{limit}: {}", describe(&output));
         }
     }
 }
@@ -78,7 +79,7 @@ fn a_folder_that_is_mounted_read_only_can_be_worked_in(who: Who, tier: Tier) {
     if String::from_utf8_lossy(&output.stderr).contains("unshare:") {
         return left_out("read-only mounts", "this machine forbids user namespaces");
     }
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "contentkept\n", "{}", told(&output));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "contentkept\n", "{}", describe(&output));
     assert!(!bed.folder().join("new").exists());
 }
 
@@ -107,13 +108,13 @@ fn many_writable_places_start_or_leave_nothing_behind(who: Who) {
     let left = || snapshot(&bed.outside()).len();
     let before = left();
     let output = started(3 * PLACES, &[]);
-    assert!(output.status.success(), "{who}: {}", told(&output));
+    assert!(output.status.success(), "{who}: {}", describe(&output));
     let output = started(20 * PLACES, &["--allow-feature", "user-namespaces"]);
-    assert!(output.status.success(), "{who}: {}", told(&output));
+    assert!(output.status.success(), "{who}: {}", describe(&output));
     assert_eq!(left(), before);
     let output = started(5 * PLACES, &["--allow-feature", "user-namespaces"]);
     says(&output, 125, &["open files"]);
-    assert_eq!(left(), before, "{who}: {}", told(&output));
+    assert_eq!(left(), before, "{who}: {}", describe(&output));
 }
 
 /// The run has a private copy of git's configuration, which has to be seen there.
@@ -125,13 +126,13 @@ fn a_repository_can_be_worked_in_where_everything_may_be_written(who: Who, tier:
     let bed = &Bed::new(who);
     bed.give();
     let made = bed.free("git").args(["init", "-q"]).output().expect("git");
-    assert!(made.status.success(), "{}", told(&made));
+    assert!(made.status.success(), "{}", describe(&made));
     let script =
         "git config x.inside 1; git status && echo > \"$HOME/made\"; echo exit 1 > .git/hooks/pre-commit";
     let options = ["--quiet", "--ask", "nobody", "--sandbox", "default-write"];
     let output = bed.run(tier, &options).args(["sh", "-c", script]).output().expect("pinfold");
-    assert!(bed.home().join("made").exists(), "{}", told(&output));
-    assert!(!bed.folder().join(".git/hooks/pre-commit").exists(), "{}", told(&output));
+    assert!(bed.home().join("made").exists(), "{}", describe(&output));
+    assert!(!bed.folder().join(".git/hooks/pre-commit").exists(), "{}", describe(&output));
     let kept = fs::read_to_string(bed.folder().join(".git/config")).expect("a configuration");
     assert!(!kept.contains("inside"), "{kept}");
 }
@@ -145,7 +146,7 @@ fn a_lock_of_git_that_a_killed_run_left_goes_with_the_next(who: Who, tier: Tier)
     let bed = &Bed::new(who);
     bed.give();
     let made = bed.free("git").args(["init", "-q"]).output().expect("git");
-    assert!(made.status.success(), "{}", told(&made));
+    assert!(made.status.success(), "{}", describe(&made));
     let lock = |name: &str| bed.folder().join(".git").join(name);
     let options = ["--quiet", "--ask", "nobody"];
     let left_by_a_killed_run = || {
@@ -164,13 +165,13 @@ fn a_lock_of_git_that_a_killed_run_left_goes_with_the_next(who: Who, tier: Tier)
     fs::write(lock("shallow.lock"), "of a git outside").expect("a lock");
     let output =
         next("git -c user.name=x -c user.email=x@y commit -q --allow-empty -m x; git add . && echo added");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("added"), "{}", told(&output));
-    assert!(!lock("index.lock").exists() && lock("shallow.lock").exists(), "{}", told(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("added"), "{}", describe(&output));
+    assert!(!lock("index.lock").exists() && lock("shallow.lock").exists(), "{}", describe(&output));
     // Removed by the person, and made again by a git outside: it is another one.
     left_by_a_killed_run();
     fs::remove_file(lock("index.lock")).expect("a lock");
     std::thread::sleep(std::time::Duration::from_millis(20));
     fs::write(lock("index.lock"), "of a git outside").expect("a lock");
     let output = next("git add .");
-    assert!(!output.status.success() && lock("index.lock").exists(), "{}", told(&output));
+    assert!(!output.status.success() && lock("index.lock").exists(), "{}", describe(&output));
 }

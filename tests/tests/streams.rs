@@ -10,8 +10,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::thread;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::all_there;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Bed, Tier, Who, each};
 
 /// Runs where a supervisor carries file calls out, and one where it only watches.
@@ -71,11 +71,11 @@ fn a_file_as_input_is_read_and_nothing_else(who: Who, tier: Tier) {
         let before = state(&at);
         let input = || File::open(&at).expect("a file");
         let output = python(run(), CHANGES, input());
-        assert!(String::from_utf8_lossy(&output.stdout).contains("plain"), "{}", told(&output));
-        assert_eq!(state(&at), before, "{}", told(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("plain"), "{}", describe(&output));
+        assert_eq!(state(&at), before, "{}", describe(&output));
         let output = python(bed.free("env"), CHANGES, input());
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(["mode", "times", "content"].iter().all(|done| said.contains(done)), "{}", told(&output));
+        assert!(["mode", "times", "content"].iter().all(|done| said.contains(done)), "{}", describe(&output));
         assert_ne!(state(&at).0, before.0, "the control");
     });
 }
@@ -94,8 +94,8 @@ fn a_guarded_file_as_input_is_read_and_nothing_else(who: Who, tier: Tier) {
         let before = state(&config);
         let output = python(run(), CHANGES, File::open(&config).expect("a file"));
         // Where it passes through a pipe, what the process writes there may be read before.
-        assert!(String::from_utf8_lossy(&output.stdout).contains("[core]"), "{}", told(&output));
-        assert_eq!(state(&config), before, "{}", told(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("[core]"), "{}", describe(&output));
+        assert_eq!(state(&config), before, "{}", describe(&output));
     });
 }
 
@@ -134,7 +134,7 @@ fn a_directory_is_no_stream(who: Who, tier: Tier) {
             command.args(["sh", "-c", SCRIPT]).stdin(folder).output().expect("it can be started")
         };
         let output = attempt(run());
-        assert_eq!(output.status.code(), Some(125), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(125), "{}", describe(&output));
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("standard input") && said.contains("a directory"), "{said}");
         assert!(attempt(bed.free("env")).status.success(), "the control");
@@ -204,8 +204,12 @@ fn sockets_that_are_no_connected_stream_are_refused(who: Who, tier: Tier) {
                 command.args(["sh", "-c", "echo started"]).stdin(socket).output().expect("it can be started")
             };
             let output = attempt(run());
-            assert_eq!(output.status.code(), Some(125), "{name}: {}", told(&output));
-            assert!(String::from_utf8_lossy(&output.stderr).contains("socket"), "{name}: {}", told(&output));
+            assert_eq!(output.status.code(), Some(125), "{name}: {}", describe(&output));
+            assert!(
+                String::from_utf8_lossy(&output.stderr).contains("socket"),
+                "{name}: {}",
+                describe(&output)
+            );
             assert!(attempt(bed.free("env")).status.success(), "{name}: the control");
         }
     });
@@ -218,7 +222,7 @@ fn ends_of_a_pair_are_streams_as_pipes_are(who: Who, tier: Tier) {
         ours.write_all(b"by a pair").expect("a peer");
         ours.shutdown(Shutdown::Write).expect("a socket");
         let output = run().arg("cat").stdin(OwnedFd::from(theirs)).output().expect("pinfold");
-        assert_eq!(output.stdout, b"by a pair", "{}", told(&output));
+        assert_eq!(output.stdout, b"by a pair", "{}", describe(&output));
     });
 }
 
@@ -270,7 +274,7 @@ fcntl.fcntl(fd, fcntl.F_GETFL)
         let leases = |mut command: Command| {
             command.env("OTHER", &at);
             let output = python(command, SCRIPT, Stdio::null());
-            assert!(output.status.success(), "{}", told(&output));
+            assert!(output.status.success(), "{}", describe(&output));
             String::from_utf8_lossy(&output.stdout).contains("leased")
         };
         assert!(!leases(run()));

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Child, Command, Stdio};
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::processes::{has_terminal, is_stopped, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::pinfold;
 use pinfold_tests::terminal::Terminal;
@@ -50,7 +50,7 @@ fn exit_codes_come_out(who: Who, tier: Tier) {
                 Some(code),
                 "{tier}, {}: `{script}`: {}",
                 bed.who(),
-                told(&output)
+                describe(&output)
             );
         }
     });
@@ -67,11 +67,11 @@ fn commands_that_cannot_be_started_say_so(who: Who, tier: Tier) {
         {
             let output = bed.run(tier, &[]).arg(program).output().expect("pinfold");
             let said = String::from_utf8_lossy(&output.stderr);
-            assert_eq!(output.status.code(), Some(code), "{tier}: `{program}`: {}", told(&output));
+            assert_eq!(output.status.code(), Some(code), "{tier}: `{program}`: {}", describe(&output));
             assert!(said.contains(program), "the message names the program: {said}");
         }
         let output = bed.run(tier, &["--folder", "/no/such/folder"]).arg("true").output().expect("pinfold");
-        assert!(matches!(output.status.code(), Some(2 | 125)), "{}", told(&output));
+        assert!(matches!(output.status.code(), Some(2 | 125)), "{}", describe(&output));
     });
 }
 
@@ -93,7 +93,7 @@ fn streams_are_clean_to_the_byte(who: Who, tier: Tier) {
         let output = child.wait_with_output().expect("an end");
         writer.join().expect("a thread").expect("all was read");
         assert!(output.stdout == every_byte, "{tier}: {} bytes came out", output.stdout.len());
-        assert!(output.stderr.is_empty(), "{}", told(&output));
+        assert!(output.stderr.is_empty(), "{}", describe(&output));
     });
 }
 
@@ -154,7 +154,7 @@ fn background_processes_end_with_the_run(who: Who, tier: Tier) {
             "setsid sleep {mark} </dev/null >/dev/null 2>&1 & nohup sleep {mark} >/dev/null 2>&1 & exit 5"
         );
         let output = bed.sh(tier, &script);
-        assert_eq!(output.status.code(), Some(5), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(5), "{}", describe(&output));
         assert!(with_word(&mark).is_empty(), "{tier}, {}: something is left", bed.who());
     });
 }
@@ -167,7 +167,7 @@ fn time_that_is_over_ends_the_tree(who: Who, tier: Tier) {
         let script = format!("trap '' TERM; sleep {mark} & sleep {mark}; sleep {mark}");
         let output =
             bed.run(tier, &["--timeout", "1s"]).args(["sh", "-c", &script]).output().expect("pinfold");
-        assert_eq!(output.status.code(), Some(124), "{tier}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(124), "{tier}: {}", describe(&output));
         until("nothing is left", || with_word(&mark).is_empty());
     });
 }
@@ -185,16 +185,25 @@ fn a_run_inside_a_run_holds_and_gives_its_code(who: Who, tier: Tier) {
         let around =
             |options: &[&str]| bed.run(tier, options).args(["sh", "-c", &nested]).output().expect("pinfold");
         let output = around(&["--allow-feature", "landlock"]);
-        assert_eq!(output.status.code(), Some(9), "{tier}, {}: {}", bed.who(), told(&output));
-        assert!(inner.join("in").exists() && !bed.folder().join("out").exists(), "{tier}: {}", told(&output));
+        assert_eq!(output.status.code(), Some(9), "{tier}, {}: {}", bed.who(), describe(&output));
+        assert!(
+            inner.join("in").exists() && !bed.folder().join("out").exists(),
+            "{tier}: {}",
+            describe(&output)
+        );
         // Otherwise the run around would carry out what the inner one forbids, so that there is none.
         fs::remove_file(inner.join("in")).expect("removed");
         let output = around(&[]);
-        assert!(told(&output).contains("inside another run"), "{tier}, {}: {}", bed.who(), told(&output));
+        assert!(
+            describe(&output).contains("inside another run"),
+            "{tier}, {}: {}",
+            bed.who(),
+            describe(&output)
+        );
         assert!(
             !inner.join("in").exists() && !bed.folder().join("out").exists(),
             "{tier}: {}",
-            told(&output)
+            describe(&output)
         );
     });
 }

@@ -6,8 +6,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use pinfold_tests::bed::told;
 use pinfold_tests::missing::{all_there, left_out};
+use pinfold_tests::output::describe;
 use pinfold_tests::toolchain::{cache_crate, toolchain};
 use pinfold_tests::{Bed, Tier, Who, each};
 
@@ -34,7 +34,7 @@ fn confirm(name: &str, bed: &Bed, script: &str, last: &str) {
         bed.run(Tier::Full, &[]).args(["sh", "-ec", script]).output().expect("pinfold can be started");
     let said = String::from_utf8_lossy(&output.stdout);
     let right = output.status.success() && said.lines().last() == Some(last);
-    assert!(right, "{name}, {}: {}", bed.who(), told(&output));
+    assert!(right, "{name}, {}: {}", bed.who(), describe(&output));
 }
 
 fn nothing(_: &Bed) {}
@@ -143,7 +143,7 @@ fn git_clones_a_repository_from_outside(who: Who) {
     let bed = Bed::new(who);
     let script = "git init -q there && cd there && echo x > f && git add f && git -c user.name=a -c user.email=a@b commit -qm from-outside";
     let made = bed.free("sh").args(["-ec", script]).current_dir(bed.outside()).output().expect("git");
-    assert!(made.status.success(), "{}", told(&made));
+    assert!(made.status.success(), "{}", describe(&made));
     let clone =
         format!("git clone -q {} copy\ngit -C copy log --format=%s", bed.outside().join("there").display());
     confirm("git clone from outside", &bed, &clone, "from-outside");

@@ -55,7 +55,7 @@ exec chroot "$root" /.cases/program "$@"
 pub fn enter(test: &str, corpus: &Path) -> Option<ExitStatus> {
     let root = tempfile::tempdir().expect("a folder for the new root");
     let own = std::env::current_exe().expect("own place");
-    let user: &[&str] = if crate::who::is_superuser() { &[] } else { &["--user", "--map-root-user"] };
+    let user: &[&str] = if crate::processes::is_superuser() { &[] } else { &["--user", "--map-root-user"] };
     let unshare = |script: &[&str]| {
         let mut command = Command::new("unshare");
         // The path of an ordinary user has no `chroot`.

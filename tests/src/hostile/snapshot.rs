@@ -200,7 +200,7 @@ fn file(path: &Path, meta: &fs::Metadata) -> Vec<u8> {
 /// Looks at something that its own mode may close.
 fn readable<T>(path: &Path, meta: &fs::Metadata, needed: u32, look: impl FnOnce() -> T) -> T {
     let mode = meta.mode() & 0o7777;
-    let closed = mode & needed != needed && !crate::who::is_superuser();
+    let closed = mode & needed != needed && !crate::processes::is_superuser();
     if closed {
         drop(fs::set_permissions(path, fs::Permissions::from_mode(mode | needed)));
     }

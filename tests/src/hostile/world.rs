@@ -12,9 +12,9 @@ use tempfile::TempDir;
 use super::place::{Place, Root, Roots};
 use super::program::WorldName;
 use crate::Who;
-use crate::bed::told;
 use crate::git_bed::{Section, sections};
 use crate::ground::new_place;
+use crate::output::describe;
 
 const WORLDS: &str = include_str!("../../hostile/worlds.txt");
 
@@ -178,7 +178,7 @@ impl Ground {
                 .env(format!("GIT_CONFIG_VALUE_{number}"), value);
         }
         let done = command.output().expect("a shell can be started");
-        assert!(done.status.success(), "{script}: {}", told(&done));
+        assert!(done.status.success(), "{script}: {}", describe(&done));
         String::from_utf8_lossy(&done.stdout).into_owned()
     }
 }

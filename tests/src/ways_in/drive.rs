@@ -10,8 +10,8 @@ use std::process::{Child, Command, Output, Stdio};
 use serde_json::{Value, json};
 
 use super::Case;
-use crate::bed::told;
 use crate::mcp::{Client, LAST_WITH_HANDSHAKE};
+use crate::output::describe;
 use crate::processes::until;
 use crate::product::pinfold;
 use crate::{Bed, Tier, Who};
@@ -61,7 +61,7 @@ pub struct Seen {
 
 /// The user of the test, whose calls they are: a server lets in no other.
 pub fn person() -> Who {
-    if crate::who::is_superuser() { Who::Superuser } else { Who::Ordinary }
+    if crate::processes::is_superuser() { Who::Superuser } else { Who::Ordinary }
 }
 
 /// A case in a bed of its own.
@@ -140,7 +140,7 @@ impl Driven<'_> {
         let output = command.args(self.flags(true)).arg(&self.case.tool).arg(self.input().to_string());
         let output = output.output().expect("pinfold starts");
         let answer: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|e| panic!("{}: {e}: {}", self.case.name, told(&output)));
+            .unwrap_or_else(|e| panic!("{}: {e}: {}", self.case.name, describe(&output)));
         Seen { decision: text(&answer["decision"]), step: text(&answer["step"]) }
     }
 
@@ -155,7 +155,7 @@ impl Driven<'_> {
     fn judge_spoke(&self, output: &Output) {
         let reply: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
         let done = reply["ended"] == "done";
-        assert!(!self.case.judged || done, "{}: {}", self.case.name, told(output));
+        assert!(!self.case.judged || done, "{}: {}", self.case.name, describe(output));
     }
 
     fn event(&self) -> String {
@@ -187,13 +187,13 @@ impl Driven<'_> {
         command.env("CLAUDE_PROJECT_DIR", self.bed.folder());
         let output = self.heard(command);
         let answer = serde_json::from_slice(&output.stdout).map_or_else(|_| "none".to_owned(), |a| word(&a));
-        (answer, told(&output))
+        (answer, describe(&output))
     }
 
     fn answered(&self, command: Command) -> String {
         let output = self.heard(command);
         let answer: Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|e| panic!("{}: {e}: {}", self.case.name, told(&output)));
+            .unwrap_or_else(|e| panic!("{}: {e}: {}", self.case.name, describe(&output)));
         word(&answer)
     }
 
@@ -226,7 +226,7 @@ impl Driven<'_> {
         let mut command = self.command(&["agent", "run", "--ask", "nobody", "--prompt", "go", "--script"]);
         let output = command.arg(script).args(self.flags(true)).stdin(Stdio::null()).output();
         let output = output.expect("pinfold starts");
-        assert!(output.status.success(), "{}: {}", self.case.name, told(&output));
+        assert!(output.status.success(), "{}: {}", self.case.name, describe(&output));
     }
 
     fn served(&self) {
@@ -254,7 +254,7 @@ impl Driven<'_> {
     pub fn done_in_a_run(&self, script: &str) -> (bool, String) {
         let mut run = self.bed.run(Tier::Full, &["--ask", "nobody"]);
         let output = run.args(["sh", "-c", &self.in_place(script)]).output().expect("pinfold starts");
-        (output.status.success(), told(&output))
+        (output.status.success(), describe(&output))
     }
 
     /// The first decision that is recorded while something is done.

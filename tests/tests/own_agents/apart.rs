@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::Path;
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::record::sessions;
 use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ fn a_hundred_agents_that_try_each_others_folders_write_only_their_own(who: Who) 
     let runs = runs(who);
     let words = ["--allow-bash", "--allowed-tools", "Agent", "--parallel", "16", "--json", "--prompt", "go"];
     let output = runs.run(&words);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     for n in 0..AGENTS {
         let folder = runs.bed.folder().join(name(n));
         let found: BTreeSet<String> = fs::read_dir(&folder)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ fn judged(who: Who, judge: &Value, mode: &str) -> (Runs, String) {
     let runs = Runs::new(who, &turns);
     runs.settings(&json!({"judge": judge, "bash": "ask"}));
     let output = runs.run(&["--allow-bash", "--permission-mode", mode, "--prompt", "go"]);
-    assert_eq!(output.status.code(), Some(0), "{judge}: {}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{judge}: {}", describe(&output));
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let was_run = runs.bed.folder().join("made.txt").exists();
     assert_eq!(was_run, said.contains("ALLOWED"), "{judge}: {said}");
@@ -99,7 +99,7 @@ fn an_agent_cannot_write_its_judge_and_a_project_cannot_name_one() {
     runs.settings(&json!({"judge": {"command": "sh ./judge.sh", "timeout": 5}, "bash": "ask"}));
     let output = runs.run(&["--allow-bash", "--permission-mode", "auto", "--prompt", "go"]);
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert_eq!(said.matches("DENIED").count(), 2, "{}", told(&output));
+    assert_eq!(said.matches("DENIED").count(), 2, "{}", describe(&output));
     assert_eq!(fs::read_to_string(runs.bed.folder().join("judge.sh")).expect("a file"), "echo ASK\n");
 
     let runs =
@@ -111,5 +111,5 @@ fn an_agent_cannot_write_its_judge_and_a_project_cannot_name_one() {
     fs::write(runs.bed.folder().join(".pinfold/settings.local.json"), settings).expect("a file");
     runs.bed.give();
     let output = runs.run(&["--allow-bash", "--permission-mode", "auto", "--prompt", "go"]);
-    assert!(!runs.bed.folder().join("made.txt").exists(), "{}", told(&output));
+    assert!(!runs.bed.folder().join("made.txt").exists(), "{}", describe(&output));
 }

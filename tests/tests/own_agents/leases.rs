@@ -5,7 +5,7 @@ use std::process::{Child, Output};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::processes::signal;
 use pinfold_tests::{Who, each};
 use serde_json::json;
@@ -55,22 +55,22 @@ fn a_second_run_in_a_folder_is_told_who_holds_it_and_comes_after(who: Who) {
     let holder = format!("(process {})", first.id());
     for folder in [".", "below"] {
         let refused = runs.run(&["--folder", folder, "--wait", "0", "--prompt", "go"]);
-        assert_eq!(refused.status.code(), Some(1), "{folder}: {}", told(&refused));
+        assert_eq!(refused.status.code(), Some(1), "{folder}: {}", describe(&refused));
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(said.contains("is held by agent-") && said.contains(&holder), "{folder}: {said}");
     }
     let reads = runs.run(&["--read-only", "--wait", "0", "--prompt", "go"]);
-    assert_eq!(reads.status.code(), Some(0), "one that only reads waits for nobody: {}", told(&reads));
+    assert_eq!(reads.status.code(), Some(0), "one that only reads waits for nobody: {}", describe(&reads));
     let outside = runs.bed.outside();
     let beside = outside.to_str().expect("plain");
     let other = runs.run(&["--folder", beside, "--wait", "0", "--prompt", "go"]);
-    assert_eq!(other.status.code(), Some(0), "nor one in another folder: {}", told(&other));
+    assert_eq!(other.status.code(), Some(0), "nor one in another folder: {}", describe(&other));
 
     let second = runs.spawned(&["--prompt", "go"], "script.jsonl");
     let ended = runs.let_end(first);
-    assert_eq!(ended.status.code(), Some(0), "{}", told(&ended));
+    assert_eq!(ended.status.code(), Some(0), "{}", describe(&ended));
     let second = second.wait_with_output().expect("it ends");
-    assert_eq!(second.status.code(), Some(0), "{}", told(&second));
+    assert_eq!(second.status.code(), Some(0), "{}", describe(&second));
     assert!(runs.bed.folder().join("second.txt").exists());
     assert_eq!(runs.leases(), ["table"], "nothing is left");
 }
@@ -97,7 +97,7 @@ fn a_run_that_is_killed_holds_nothing_any_more(who: Who) {
     signal(&first, "KILL");
     first.wait().expect("it is gone");
     let second = runs.run(&["--wait", "30s", "--prompt", "go"]);
-    assert_eq!(second.status.code(), Some(0), "{}", told(&second));
+    assert_eq!(second.status.code(), Some(0), "{}", describe(&second));
     assert!(runs.bed.folder().join("second.txt").exists() && !runs.bed.folder().join("first.txt").exists());
     assert_eq!(runs.leases(), ["table"], "what it left is taken away");
 }
@@ -118,7 +118,7 @@ fn many_runs_that_are_killed_and_not_never_work_at_one_time() {
     let outputs: Vec<Output> =
         children.into_iter().map(|child| child.wait_with_output().expect("it ends")).collect();
     for output in &outputs {
-        assert_eq!(output.status.code(), Some(0), "{}", told(output));
+        assert_eq!(output.status.code(), Some(0), "{}", describe(output));
     }
     assert!(runs.bed.folder().join("who").exists(), "the control");
     assert!(!runs.bed.folder().join("met").exists(), "two worked at one time");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::{Who, each};
 use serde_json::json;
 
@@ -19,7 +19,7 @@ fn a_limit_ends_a_command_that_runs_with_all_that_it_started(who: Who) {
     let command = format!("({BEATS}) & sh -c '{BEATS}'");
     let runs = Runs::new(who, &[json!({"calls": [bash(&command), write("after.txt")]})]);
     let over = runs.run(&["--allow-bash", "--max-time", "4s", "--prompt", "go"]);
-    assert_eq!(over.status.code(), Some(5), "{}", told(&over));
+    assert_eq!(over.status.code(), Some(5), "{}", describe(&over));
     assert!(!runs.bed.folder().join("after.txt").exists());
     let beat = || fs::read_to_string(runs.bed.folder().join("beat")).expect("it had begun");
     let last = beat();
@@ -42,9 +42,9 @@ fn what_an_agent_below_left_running_ends_with_it(who: Who) {
     fs::write(runs.bed.folder().join("a/beat"), "").expect("a file");
     runs.bed.give();
     let output = runs.run(&["--allow-bash", "--allowed-tools", "Agent,Bash(cd *)", "--prompt", "go"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     let beat = fs::read_to_string(runs.bed.folder().join("a/beat")).expect("a file");
-    assert!(!beat.is_empty() && runs.bed.folder().join("still").exists(), "{}", told(&output));
+    assert!(!beat.is_empty() && runs.bed.folder().join("still").exists(), "{}", describe(&output));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_hook_of_settings_has_an_agent_go_on_until_its_work_is_done() {
     let hook = "test -e tested.txt || { echo 'run the tests first' >&2; exit 2; }";
     runs.settings(&json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": hook}]}]}}));
     let output = runs.run(&["--json", "--prompt", "go"]);
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert_eq!(text.matches("run the tests first").count(), 1, "{text}");
     assert!(

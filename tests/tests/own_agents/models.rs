@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::thread;
 
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Who, each};
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ fn a_key_is_in_one_header_and_in_nothing_that_is_kept_or_told(who: Who) {
     command.args(["agent", "run", "--model", "chat:local", "--allow-bash", "--json", "--prompt", "go"]);
     command.env("OPENAI_API_KEY", KEY).env("OPENAI_BASE_URL", base).stdin(Stdio::null());
     let output = command.output().expect("pinfold can be started");
-    assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     for (head, body) in server.join().expect("two requests") {
         assert_eq!(head.matches(KEY).count(), 1, "{head}");
         assert!(head.contains(&format!("Bearer {KEY}")) && !body.contains(KEY), "{body}");

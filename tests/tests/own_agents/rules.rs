@@ -3,7 +3,7 @@
 use std::fs;
 
 use pinfold_tests::Who;
-use pinfold_tests::bed::told;
+use pinfold_tests::output::describe;
 use serde_json::json;
 
 use super::{Runs, bash, until, write};
@@ -40,10 +40,10 @@ fn a_rule_that_comes_later_holds_for_agents_that_work_already() {
         }
         fs::write(runs.bed.folder().join("a/b/go"), "").expect("a file");
         let output = child.wait_with_output().expect("it ends");
-        assert_eq!(output.status.code(), Some(0), "{}", told(&output));
+        assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
         let there = |below: &str| runs.bed.folder().join(below).exists();
-        assert!(there("a/b/other.txt"), "{}", told(&output));
-        assert_eq!(there("a/b/late.txt"), !denied, "{denied}: {}", told(&output));
-        assert_eq!(there("a/late.txt"), !denied, "{denied}: {}", told(&output));
+        assert!(there("a/b/other.txt"), "{}", describe(&output));
+        assert_eq!(there("a/b/late.txt"), !denied, "{denied}: {}", describe(&output));
+        assert_eq!(there("a/late.txt"), !denied, "{denied}: {}", describe(&output));
     }
 }

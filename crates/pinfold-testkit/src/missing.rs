@@ -1,4 +1,4 @@
-//! What could not be tried on this machine: said aloud, and counted.
+//! Tests that could not be run on this machine: reported, and counted.
 
 use std::env;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
-/// Says on standard error, past the capture of the test runner, that `what` was not tried, and how many were not so
+/// Reports on standard error, past the capture of the test runner, that `what` was not tried, and how many were not so
 /// far in this process.
 pub fn left_out(what: &str, why: &str) {
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
@@ -19,7 +19,7 @@ pub fn say(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Whether all of these programs are there; if not, [`left_out`] has been told.
+/// Returns true if all of these programs are there; if not, [`left_out`] has been told.
 pub fn all_there(what: &str, programs: &[&str]) -> bool {
     let absent: Vec<&str> = programs.iter().copied().filter(|p| which(p).is_none()).collect();
     if !absent.is_empty() {
@@ -28,10 +28,10 @@ pub fn all_there(what: &str, programs: &[&str]) -> bool {
     absent.is_empty()
 }
 
-/// Where a program stands on [`SEARCH_PATH`].
+/// The path of a program on [`SEARCH_PATH`].
 pub fn which(program: &str) -> Option<PathBuf> {
     env::split_paths(SEARCH_PATH).map(|at| at.join(program)).find(|at| at.is_file())
 }
 
-/// Where programs are looked for: places that every user can read, not those of whoever runs the tests.
+/// Directories in which programs are looked for: those that every user can read.
 pub const SEARCH_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";

@@ -1,6 +1,7 @@
 //! Processes as they are seen from outside: found by a word on their command line, waited for, signalled.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::process::Child;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How long anything may take before a test gives up. Never what a passing test waits for.
+/// The longest wait before a test gives up. A passing test never waits so long.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A number of seconds for `sleep` that no other process on the machine sleeps: marks a process of this test.
@@ -56,17 +57,31 @@ pub fn end_about(part: &str) {
     }
 }
 
-/// Whether a process has been stopped.
+/// Returns true if a process has been stopped.
 pub fn is_stopped(pid: u32) -> bool {
-    // The name in front may hold anything, blanks and parentheses too.
-    let state = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    state.rsplit_once(") ").is_some_and(|(_, rest)| rest.starts_with('T'))
+    state(pid).starts_with('T')
 }
 
-/// Whether a process is in the foreground of the terminal that it has.
+/// Returns true if a process is there and has not ended.
+pub fn is_running(pid: u32) -> bool {
+    !state(pid).is_empty() && !state(pid).starts_with(['Z', 'X'])
+}
+
+/// The state of a process and the numbers behind it in `/proc/PID/stat`; empty where there is none.
+fn state(pid: u32) -> String {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    // The name in front may hold anything, blanks and parentheses too.
+    line.rsplit_once(") ").map(|(_, rest)| rest.to_owned()).unwrap_or_default()
+}
+
+/// Returns true if this process is the superuser's.
+pub fn is_superuser() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
+}
+
+/// Returns true if a process is in the foreground of the terminal that it has.
 pub fn has_terminal(pid: u32) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let numbers = stat.rsplit_once(") ").map_or("", |(_, rest)| rest);
+    let numbers = state(pid);
     // State, parent, group, session, terminal, group in its foreground.
     let numbers: Vec<&str> = numbers.split(' ').collect();
     matches!(numbers[..], [_, _, group, _, _, foreground, ..] if group == foreground)
@@ -77,8 +92,19 @@ pub fn has_terminal(pid: u32) -> bool {
 /// # Panics
 /// When it is not in the end.
 pub fn until(what: &str, mut so: impl FnMut() -> bool) {
+    until_some(what, || so().then_some(()));
+}
+
+/// Waits until something is there, and returns it.
+///
+/// # Panics
+/// When it is not in the end.
+pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
-    while !so() {
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
         assert!(Instant::now() < end, "waited in vain until {what}");
         thread::sleep(Duration::from_millis(20));
     }
@@ -92,7 +118,7 @@ pub fn signal(child: &Child, name: &str) {
     send(child.id(), name);
 }
 
-/// The same to a process by its number. Not by the program `kill`: a minimal system has none.
+/// Sends a signal, by its name, to a process by its number. Not by the program `kill`: a minimal system has none.
 ///
 /// # Panics
 /// When there is no such process.

@@ -1,4 +1,4 @@
-//! Where beds are made: not below a temporary directory.
+//! The directory in which trees are made that stay visible inside a run: none for temporary files.
 //!
 //! Inside a run the temporary directories of the host are covered by private ones. A world outside that lies there
 //! would be out of sight, and every attack on it would fail for that reason alone.
@@ -13,13 +13,13 @@ use std::sync::OnceLock;
 use tempfile::TempDir;
 
 use crate::missing::left_out;
-use crate::who::is_superuser;
+use crate::processes::is_superuser;
 
-/// Says where, instead of looking for a place.
+/// Names the directory, instead of looking for one.
 const OVERRIDE: &str = "PINFOLD_TESTS_GROUND";
 
-/// What a run covers.
-const COVERED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
+/// Directories that a run covers with private ones.
+pub(crate) const COVERED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/dev"];
 
 /// A new directory, open to all, that goes when it is dropped.
 ///
@@ -55,7 +55,7 @@ fn candidates() -> Vec<PathBuf> {
     build.into_iter().chain(env::home_dir()).collect()
 }
 
-/// Whether a place belongs to a project: what a test does in a folder there would be done to that project, such as this
+/// Returns true if a place belongs to a project: what a test does in a folder there would be done to that project, such as this
 /// checkout, whose build directory is the first place that comes to mind.
 fn is_in_a_project(at: &Path) -> bool {
     let Ok(at) = at.canonicalize() else { return false };
