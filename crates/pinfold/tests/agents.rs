@@ -8,10 +8,12 @@ use std::sync::Arc;
 
 use pinfold::agents::{ChildOptions, Definition, Definitions};
 use pinfold::audit::Memory;
-use pinfold::policy::rule::Rule;
-use pinfold::policy::{BashMode, Effect, Interaction, Layer, Mode, Policy, Source, SourcedRule, WayIn};
+use pinfold::policy::{BashMode, Effect, Interaction, Layer, Mode, Policy, SourcedRule, WayIn};
 use pinfold::settings::{Locations, Trust, Widening};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
+use pinfold_gate_testkit::rules::policy_with;
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 fn cases(text: &str) -> Vec<Value> {
@@ -58,29 +60,21 @@ fn what_is_wrong_is_told_with_its_line_and_a_mend() {
 }
 
 /// A project and a person, each with definitions.
-struct Bed {
-    top: tempfile::TempDir,
-}
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        let top = tempfile::tempdir().unwrap();
-        for folder in
-            ["project/.pinfold/agents", "project/sub/deep", "project/other", "config/agents", "state"]
-        {
-            fs::create_dir_all(top.path().join(folder)).unwrap();
-        }
-        Self { top }
+        let folders =
+            ["project/.pinfold/agents", "project/sub/deep", "project/other", "config/agents", "state"];
+        Self(TempTree::new().with_dirs(folders))
     }
 
     fn write(&self, below: &str, text: &str) {
-        let path = self.top.path().join(below);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        self.0.write(below, text);
     }
 
     fn locations(&self) -> Locations {
-        let at = |below: &str| self.top.path().join(below);
+        let at = |below: &str| self.0.path(below);
         Locations::usual(&at("project"), None, Some(&at("config")), Some(&at("state")))
     }
 
@@ -90,15 +84,9 @@ impl Bed {
     }
 
     fn session(&self, mode: Mode, texts: &[(Effect, &str)]) -> Session {
-        let plan = Plan::for_folder(self.top.path().join("project"));
-        let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
-            effect: *effect,
-            rule: Rule::parse(text).unwrap(),
-            source: Source::plain(Layer::User),
-        };
-        let mut policy = plan.policy.clone().with_rules(texts.iter().map(sourced), &plan.bases);
-        policy.mode = mode;
-        Session::open(&Ambient::claim(), plan.with_policy(policy), Arc::new(Memory::default())).unwrap()
+        let plan = Plan::for_folder(self.0.path("project"));
+        let policy = policy_with(plan.policy.clone(), mode, texts, &plan.bases);
+        open(plan.with_policy(policy))
     }
 }
 
@@ -143,7 +131,7 @@ fn a_project_is_believed_once_it_is_trusted_as_it_is() {
 #[test]
 fn the_mode_of_a_definition_reaches_commands() {
     let bed = Bed::new();
-    let plan = Plan::for_folder(bed.top.path().join("project"));
+    let plan = Plan::for_folder(bed.0.path("project"));
     let open = |policy| {
         let plan = plan.clone().with_policy(policy);
         Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
@@ -180,8 +168,8 @@ fn nobody_takes_the_name_of_a_persons_own_agent() {
 fn a_definition_that_leads_out_of_the_project_is_not_read() {
     let bed = Bed::new();
     bed.write("secret.md", "---\nname: outside\n---\n");
-    let link = bed.top.path().join("project/.pinfold/agents/link.md");
-    std::os::unix::fs::symlink(bed.top.path().join("secret.md"), link).unwrap();
+    let link = bed.0.path("project/.pinfold/agents/link.md");
+    std::os::unix::fs::symlink(bed.0.path("secret.md"), link).unwrap();
     let found = bed.find();
     assert!(found.get("outside").is_none());
     assert!(found.bad().any(|bad| bad.to_string().contains("leads it out of the project")));
@@ -211,9 +199,9 @@ fn a_folder_that_became_a_link_is_no_folder_inside() {
     let bed = Bed::new();
     let main = bed.session(Mode::AcceptEdits, &[]);
     let child = main.new_child(below("worker", "sub", None)).unwrap();
-    let sub = bed.top.path().join("project/sub");
-    fs::rename(&sub, bed.top.path().join("project/moved")).unwrap();
-    std::os::unix::fs::symlink(bed.top.path().join("config"), &sub).unwrap();
+    let sub = bed.0.path("project/sub");
+    fs::rename(&sub, bed.0.path("project/moved")).unwrap();
+    std::os::unix::fs::symlink(bed.0.path("config"), &sub).unwrap();
     assert!(main.new_child(below("worker", "sub", None)).is_err());
     // The folder that was looked at is held: what is written goes there, wherever it is now.
     let child = child.begin(None).unwrap();
@@ -222,9 +210,9 @@ fn a_folder_that_became_a_link_is_no_folder_inside() {
         let (_, mut targets, receipt) = permit.spend();
         targets.next_write().unwrap().create_new(b"x").unwrap();
         receipt.close(&pinfold::Outcome::Done).unwrap();
-        assert!(bed.top.path().join("project/moved/a.txt").exists());
+        assert!(bed.0.path("project/moved/a.txt").exists());
     }
-    assert!(!bed.top.path().join("config/a.txt").exists());
+    assert!(!bed.0.path("config/a.txt").exists());
 }
 
 #[test]

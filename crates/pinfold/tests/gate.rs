@@ -1,7 +1,5 @@
 //! The gate over real folders: what comes out, in which words, and what is recorded.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test stops where it fails")]
-
 use std::fs;
 use std::io;
 use std::path::PathBuf;
@@ -10,10 +8,12 @@ use std::sync::Arc;
 use pinfold::audit::{AuditEvent, Journal, Memory, Record};
 use pinfold::policy::{Access, Interaction, Principal};
 use pinfold::{Ambient, Outcome, Plan, RawCall, Refusal, RefusalCode, Ruling, Session};
+use pinfold_gate_testkit::session::{kind, open_recorded, question, refusal};
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 struct Bed {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     root: PathBuf,
     outside: PathBuf,
     journal: Arc<Memory>,
@@ -21,13 +21,9 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let top = temp.path().canonicalize().unwrap();
-        let (root, outside) = (top.join("root"), top.join("outside"));
-        fs::create_dir_all(root.join("packages/adapters")).unwrap();
-        fs::create_dir_all(root.join("packages/core")).unwrap();
-        fs::create_dir(&outside).unwrap();
-        Self { _temp: temp, root, outside, journal: Arc::default() }
+        let tree = TempTree::new().with_dirs(["root/packages/adapters", "root/packages/core"]);
+        let (root, outside) = (tree.path("root"), tree.make_dir("outside"));
+        Self { _tree: tree, root, outside, journal: Arc::default() }
     }
 
     fn plan(&self) -> Plan {
@@ -35,7 +31,7 @@ impl Bed {
     }
 
     fn session(&self, plan: Plan) -> Session {
-        Session::open(&Ambient::claim(), plan, Arc::clone(&self.journal) as Arc<dyn Journal>).unwrap()
+        open_recorded(plan, self.journal.clone())
     }
 
     fn subagent(&self) -> Session {
@@ -52,46 +48,28 @@ fn write(path: &str) -> RawCall {
     RawCall::new("Write", json!({"file_path": path, "content": "x"}))
 }
 
-fn word(ruling: &Ruling) -> &'static str {
-    match ruling {
-        Ruling::Permit(_) => "permit",
-        Ruling::Question(_) => "question",
-        Ruling::Refusal(_) => "refusal",
-    }
-}
-
-fn refusal(ruling: Ruling) -> Refusal {
-    match ruling {
-        Ruling::Refusal(refusal) => *refusal,
-        other => panic!("a {} instead of a refusal", word(&other)),
-    }
-}
-
 fn asked(ruling: Ruling) -> Refusal {
-    match ruling {
-        Ruling::Question(question) => question.into_refusal(),
-        other => panic!("a {} instead of a question", word(&other)),
-    }
+    question(ruling).into_refusal()
 }
 
 #[test]
 fn inside_is_permitted_outside_is_asked_about_and_reads_range_anywhere() {
     let bed = Bed::new();
     let session = bed.session(bed.plan());
-    assert_eq!(word(&session.submit(&write("a/b.txt"))), "permit");
+    assert_eq!(kind(&session.submit(&write("a/b.txt"))), "permit");
     let no = asked(session.submit(&write(bed.outside.join("x").to_str().unwrap())));
     assert_eq!(no.code, RefusalCode::RequiresApproval);
     assert!(no.approvable);
     assert_eq!(no.allowed_paths, [bed.root.display().to_string()]);
     let read = RawCall::new("Read", json!({"file_path": bed.outside.join("x").to_str().unwrap()}));
-    assert_eq!(word(&session.submit(&read)), "permit");
+    assert_eq!(kind(&session.submit(&read)), "permit");
 }
 
 #[test]
 fn a_subagent_is_told_where_its_scope_ends_in_exactly_these_words() {
     let bed = Bed::new();
     let session = bed.subagent();
-    assert_eq!(word(&session.submit(&write("packages/adapters/x.ts"))), "permit");
+    assert_eq!(kind(&session.submit(&write("packages/adapters/x.ts"))), "permit");
     let no = serde_json::to_value(refusal(session.submit(&write("packages/core/src/x.ts")))).unwrap();
     assert_eq!(no["error"], "OutOfScope");
     assert_eq!(
@@ -139,7 +117,7 @@ fn a_session_that_only_reads_changes_nothing() {
     plan.access = Access::ReadOnly;
     let session = bed.session(plan);
     assert_eq!(refusal(session.submit(&write("x"))).code, RefusalCode::ReadOnly);
-    assert_eq!(word(&session.submit(&RawCall::new("LS", json!({})))), "permit");
+    assert_eq!(kind(&session.submit(&RawCall::new("LS", json!({})))), "permit");
 }
 
 #[test]
@@ -189,7 +167,7 @@ fn guarded_places_are_asked_about_under_every_name() {
     // Through the guarded name the plain file behind it is asked about as well.
     let edit = RawCall::new("Delete", json!({"path": ".bashrc"}));
     asked(session.submit(&edit));
-    assert_eq!(word(&session.submit(&write(".gitattributes"))), "permit");
+    assert_eq!(kind(&session.submit(&write(".gitattributes"))), "permit");
 }
 
 #[test]
@@ -203,7 +181,7 @@ fn a_folder_taken_as_a_whole_answers_for_what_is_in_it() {
     let delete =
         |path: &str| session.submit(&RawCall::new("Delete", json!({"path": path, "recursive": true})));
     asked(delete("vendor"));
-    assert_eq!(word(&delete("plain")), "permit");
+    assert_eq!(kind(&delete("plain")), "permit");
     let kit = bed.outside.join("kit");
     let copy = RawCall::new("CopyFile", json!({"source": kit.to_str().unwrap(), "destination": "kit"}));
     asked(session.submit(&copy));
@@ -218,7 +196,7 @@ fn a_file_with_another_name_is_asked_about_and_a_mere_name_may_go() {
     let session = bed.session(bed.plan());
     let copy = RawCall::new("CopyFile", json!({"source": "in", "destination": "h", "overwrite": true}));
     assert!(asked(session.submit(&copy)).message.contains("2 names"));
-    assert_eq!(word(&session.submit(&RawCall::new("Delete", json!({"path": "h"})))), "permit");
+    assert_eq!(kind(&session.submit(&RawCall::new("Delete", json!({"path": "h"})))), "permit");
 }
 
 #[test]
@@ -246,7 +224,7 @@ fn overwriting_needs_a_read_and_a_read_that_is_still_true() {
         receipt.close(&Outcome::Done).unwrap();
     };
     read(&session);
-    assert_eq!(word(&session.submit(&write("f"))), "permit");
+    assert_eq!(kind(&session.submit(&write("f"))), "permit");
     fs::write(bed.root.join("f"), "other").unwrap();
     assert_eq!(refusal(session.submit(&write("f"))).code, RefusalCode::StaleRead);
     read(&session);

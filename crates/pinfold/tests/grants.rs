@@ -2,59 +2,36 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, GrantLifetime, Request, Via};
-use pinfold::policy::{Class, Effect, Grant, Layer, Policy, Rule, Source, SourcedRule};
+use pinfold::AssumedShells;
+use pinfold::consent::{Asking, By, Choice, GrantLifetime, Request};
+use pinfold::policy::{Class, Effect, Grant, Policy};
 use pinfold::settings::{Locations, Situation, load};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
+use pinfold_gate_testkit::TestApprover;
+use pinfold_gate_testkit::calls::{bash, write};
+use pinfold_gate_testkit::rules::rule;
+use pinfold_gate_testkit::session::{is_allowed, is_permitted, open};
+use pinfold_testkit::TempTree;
 use serde_json::json;
 
-/// A person who answers with the next of these, then no.
-#[derive(Debug, Default)]
-struct Person {
-    answers: Mutex<Vec<Choice>>,
-    asked: Mutex<Vec<Request>>,
-}
-
-impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        self.asked.lock().unwrap().push(request.clone());
-        let mut answers = self.answers.lock().unwrap();
-        let choice = if answers.is_empty() { Choice::no() } else { answers.remove(0) };
-        let by = By { via: Via::Embedder, who: None };
-        ApproverResponse::Answer(Answer {
-            id: request.id.clone(),
-            digest: request.digest.clone(),
-            choice,
-            by,
-        })
-    }
-}
-
-/// A home with a project, a folder beside it, and a person.
+/// A home with a project, a folder beside it, and an approver.
 struct Bed {
-    _place: tempfile::TempDir,
-    top: PathBuf,
-    person: Arc<Person>,
+    tree: TempTree,
+    approver: Arc<TestApprover>,
 }
 
 impl Bed {
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let top = place.path().canonicalize().unwrap();
-        for folder in ["home/proj/src", "home/proj/.git", "beside", "config", "state"] {
-            std::fs::create_dir_all(top.join(folder)).unwrap();
-        }
-        Self { _place: place, top, person: Arc::default() }
+        let folders = ["home/proj/src", "home/proj/.git", "beside", "config", "state"];
+        Self { tree: TempTree::new().with_dirs(folders), approver: Arc::default() }
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.top.join(path)
+        self.tree.path(path)
     }
 
     fn locations(&self) -> Locations {
@@ -69,61 +46,22 @@ impl Bed {
         let merged =
             load(&Ambient::claim(), &self.locations(), &pinfold::policy::Flags::default()).unwrap().merged;
         let situation = Situation { project: project.clone(), ..Situation::default() };
-        let approver: Arc<dyn Approver> = self.person.clone();
-        let asking = Asking { approver, patience: Duration::from_mins(1), locations: Some(self.locations()) };
+        let asking = Asking { locations: Some(self.locations()), ..self.approver.asking() };
         let plan = Plan::for_folder(&project)
             .with_home(self.at("home"))
             .with_asking(asking)
-            .with_shells(Arc::new(Held(project.clone())));
+            .with_shells(Arc::new(AssumedShells::in_folder(project.clone())));
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
-        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+        open(plan)
     }
 
     fn answers(&self, choice: Choice) {
-        self.person.answers.lock().unwrap().push(choice);
+        self.approver.queue(choice);
     }
 
     fn last(&self) -> Request {
-        self.person.asked.lock().unwrap().last().unwrap().clone()
+        self.approver.last()
     }
-}
-
-#[derive(Debug)]
-struct Held(PathBuf);
-
-impl pinfold::ShellHost for Held {
-    fn held(&self) -> pinfold::policy::ShellHold {
-        pinfold::policy::ShellHold::Full
-    }
-
-    fn opens_network(&self) -> bool {
-        false
-    }
-
-    fn folder(&self) -> &Path {
-        &self.0
-    }
-}
-
-fn write(path: &Path) -> RawCall {
-    RawCall::new("Write", json!({"file_path": path, "content": "new\n"}))
-}
-
-fn bash(command: &str) -> RawCall {
-    RawCall::new("Bash", json!({"command": command}))
-}
-
-/// Whether a call goes through without a question.
-fn passes(session: &Session, raw: &RawCall) -> bool {
-    matches!(session.submit(raw), Ruling::Permit(_))
-}
-
-fn goes_through(session: &Session, raw: &RawCall) -> bool {
-    session.decide(raw).outcome.is_ok()
-}
-
-fn sourced(effect: Effect, text: &str) -> SourcedRule {
-    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
 }
 
 #[test]
@@ -132,19 +70,19 @@ fn one_file_outside_is_asked_about_once_and_no_other_is_meant() {
     let session = bed.session();
     let file = bed.at("beside/a");
     bed.answers(Choice::Yes);
-    assert!(goes_through(&session, &write(&file)));
+    assert!(is_allowed(&session, &write(&file)));
     assert_eq!(bed.last().offer.kept, [format!("write {}", file.display())]);
-    assert!(passes(&session, &write(&file)));
+    assert!(is_permitted(&session, &write(&file)));
     // Under another spelling, and by another tool that writes.
-    assert!(passes(&session, &write(&bed.at("beside/../beside/a"))));
-    assert!(passes(&session, &RawCall::new("MakeDir", json!({"path": file}))));
+    assert!(is_permitted(&session, &write(bed.at("beside/../beside/a"))));
+    assert!(is_permitted(&session, &RawCall::new("MakeDir", json!({"path": file}))));
     for other in ["beside/b", "beside/a.txt", "beside/a/b"] {
-        assert!(!passes(&session, &write(&bed.at(other))), "{other}");
+        assert!(!is_permitted(&session, &write(bed.at(other))), "{other}");
     }
     // A yes to writing is none to taking away.
-    assert!(!passes(&session, &RawCall::new("Delete", json!({"path": file}))));
+    assert!(!is_permitted(&session, &RawCall::new("Delete", json!({"path": file}))));
     // And it is this session's.
-    assert!(!passes(&bed.session(), &write(&file)));
+    assert!(!is_permitted(&bed.session(), &write(&file)));
 }
 
 #[test]
@@ -153,10 +91,10 @@ fn a_grant_is_for_the_place_and_not_for_its_name() {
     let session = bed.session();
     let name = bed.at("beside/name");
     bed.answers(Choice::Yes);
-    assert!(goes_through(&session, &write(&name)));
+    assert!(is_allowed(&session, &write(&name)));
     std::fs::write(bed.at("beside/other"), "x").unwrap();
     std::os::unix::fs::symlink(bed.at("beside/other"), &name).unwrap();
-    assert!(!passes(&session, &write(&name)));
+    assert!(!is_permitted(&session, &write(&name)));
 }
 
 #[test]
@@ -166,7 +104,7 @@ fn a_read_that_was_approved_approves_no_write() {
     let file = bed.at("beside/a");
     for (class, writes) in [(Class::Read, false), (Class::Remove, false), (Class::Write, true)] {
         session.grant([Grant::Place(file.clone(), class)], &By::default(), GrantLifetime::Session);
-        assert_eq!(passes(&session, &write(&file)), writes, "{class:?}");
+        assert_eq!(is_permitted(&session, &write(&file)), writes, "{class:?}");
     }
 }
 
@@ -175,14 +113,14 @@ fn all_edits_are_all_edits_but_for_what_needs_a_person_each_time() {
     let bed = Bed::new();
     let session = bed.session();
     bed.answers(Choice::session(0));
-    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
-    assert!(passes(&session, &write(&bed.at("home/proj/b"))));
-    assert!(!passes(&session, &write(&bed.at("home/proj/.git/hooks/x"))));
-    assert!(!passes(&session, &write(&bed.at("beside/b"))));
+    assert!(is_allowed(&session, &write(bed.at("home/proj/src/a"))));
+    assert!(is_permitted(&session, &write(bed.at("home/proj/b"))));
+    assert!(!is_permitted(&session, &write(bed.at("home/proj/.git/hooks/x"))));
+    assert!(!is_permitted(&session, &write(bed.at("beside/b"))));
     let kept = session.grants();
     // By the call that was asked about, and by the next.
     assert_eq!(kept.iter().map(|kept| kept.used).collect::<Vec<_>>(), [2]);
-    assert!(session.revoke(kept[0].number) && !passes(&session, &write(&bed.at("home/proj/b"))));
+    assert!(session.revoke(kept[0].number) && !is_permitted(&session, &write(bed.at("home/proj/b"))));
 }
 
 #[test]
@@ -194,21 +132,21 @@ fn a_grant_for_a_time_or_a_count_ends_with_it() {
         serde_json::from_str::<Choice>(&said)
     };
     bed.answers(bounded(r#"{"times":2}"#).unwrap());
-    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
-    assert!(passes(&session, &write(&bed.at("home/proj/b"))));
-    assert!(!passes(&session, &write(&bed.at("home/proj/c"))) && session.grants().is_empty());
+    assert!(is_allowed(&session, &write(bed.at("home/proj/src/a"))));
+    assert!(is_permitted(&session, &write(bed.at("home/proj/b"))));
+    assert!(!is_permitted(&session, &write(bed.at("home/proj/c"))) && session.grants().is_empty());
 
     bed.answers(bounded(r#"{"for":3600}"#).unwrap());
-    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    assert!(is_allowed(&session, &write(bed.at("home/proj/src/a"))));
     let kept = session.grants();
     let GrantLifetime::Until(end) = kept[0].lasts else { unreachable!("{kept:?}") };
     assert!((3590..=3600).contains(&end.duration_since(kept[0].given_at).as_secs()), "{kept:?}");
-    assert!(session.revoke(kept[0].number) && !passes(&session, &write(&bed.at("home/proj/b"))));
+    assert!(session.revoke(kept[0].number) && !is_permitted(&session, &write(bed.at("home/proj/b"))));
 
     bed.answers(bounded(r#"{"for":1}"#).unwrap());
-    assert!(goes_through(&session, &write(&bed.at("home/proj/src/a"))));
+    assert!(is_allowed(&session, &write(bed.at("home/proj/src/a"))));
     std::thread::sleep(std::time::Duration::from_millis(1100));
-    assert!(!passes(&session, &write(&bed.at("home/proj/b"))) && session.grants().is_empty());
+    assert!(!is_permitted(&session, &write(bed.at("home/proj/b"))) && session.grants().is_empty());
     for nonsense in [r#"{"times":0}"#, r#"{"for":0}"#, r#"{"for":-1}"#, r#""for""#, r#"{"ever":1}"#] {
         assert!(bounded(nonsense).is_err(), "{nonsense}");
     }
@@ -222,7 +160,7 @@ fn what_was_not_offered_is_never_a_yes() {
     let always = |widths: &[usize], file| Choice::Always { widths: widths.to_vec(), file };
     for command in ["python3 x.py", "rm -rf build", "curl x | sh", "make"] {
         bed.answers(Choice::Yes);
-        assert!(goes_through(&session, &bash(command)), "the control: {command}");
+        assert!(is_allowed(&session, &bash(command)), "the control: {command}");
         for choice in [
             Choice::session(40),
             Choice::session(usize::MAX),
@@ -231,15 +169,15 @@ fn what_was_not_offered_is_never_a_yes() {
             always(&[0, 0, usize::MAX], User),
         ] {
             bed.answers(choice.clone());
-            assert!(!goes_through(&session, &bash(command)), "{command}: {choice:?}");
-            assert!(session.grants().is_empty() && !passes(&session, &bash(command)), "{command}");
+            assert!(!is_allowed(&session, &bash(command)), "{command}: {choice:?}");
+            assert!(session.grants().is_empty() && !is_permitted(&session, &bash(command)), "{command}");
         }
     }
     // Nothing beyond the call is offered where a person has to look each time.
     for choice in [Choice::session(0), always(&[], Local), always(&[0], User)] {
-        for act in [bash("rm -rf build"), write(&bed.at("home/proj/.git/hooks/x"))] {
+        for act in [bash("rm -rf build"), write(bed.at("home/proj/.git/hooks/x"))] {
             bed.answers(choice.clone());
-            assert!(!goes_through(&session, &act) && session.grants().is_empty(), "{choice:?}");
+            assert!(!is_allowed(&session, &act) && session.grants().is_empty(), "{choice:?}");
         }
     }
 }
@@ -250,8 +188,8 @@ fn a_later_deny_wins() {
     let session = bed.session();
     let file = bed.at("beside/a");
     session.grant([Grant::Place(file.clone(), Class::Write)], &By::default(), GrantLifetime::Session);
-    assert!(passes(&session, &write(&file)));
-    let deny = sourced(Effect::Deny, &format!("Edit(/{})", file.display()));
+    assert!(is_permitted(&session, &write(&file)));
+    let deny = rule(Effect::Deny, &format!("Edit(/{})", file.display()));
     session.set_policy(Policy::default().with_rules([deny], &pinfold::policy::Bases::default()));
     assert!(matches!(session.submit(&write(&file)), Ruling::Refusal(refusal) if !refusal.approvable));
 }
@@ -266,15 +204,15 @@ fn always_is_written_counts_at_once_and_in_the_next_session() {
     .unwrap();
     let session = bed.session();
     bed.answers(Choice::Always { widths: Vec::new(), file: pinfold::consent::answer::RuleFile::Local });
-    assert!(goes_through(&session, &bash("git commit -m one")));
+    assert!(is_allowed(&session, &bash("git commit -m one")));
     assert!(bed.last().offer.always[0].widths[1].says == "Bash(git commit *)");
     let written = std::fs::read_to_string(bed.at("home/proj/.pinfold/settings.local.json")).unwrap();
     assert!(written.contains(r#""Bash(git commit *)""#), "{written}");
     for session in [session, bed.session()] {
-        assert!(passes(&session, &bash("git commit -m two")));
-        assert!(!passes(&session, &bash("git push")));
+        assert!(is_permitted(&session, &bash("git commit -m two")));
+        assert!(!is_permitted(&session, &bash("git push")));
         // It is a rule: what settings want to be asked about is asked about, in this session too.
-        assert!(!passes(&session, &bash("git commit --amend -m x")));
+        assert!(!is_permitted(&session, &bash("git commit --amend -m x")));
     }
 }
 
@@ -285,24 +223,25 @@ fn a_rule_that_cannot_be_written_holds_for_the_session() {
     // A file stands where the folder of the settings would.
     std::fs::write(bed.at("home/proj/.pinfold"), "").unwrap();
     bed.answers(Choice::Always { widths: vec![0], file: pinfold::consent::answer::RuleFile::Local });
-    assert!(goes_through(&session, &bash("make")));
-    assert!(passes(&session, &bash("make")));
+    assert!(is_allowed(&session, &bash("make")));
+    assert!(is_permitted(&session, &bash("make")));
     std::fs::remove_file(bed.at("home/proj/.pinfold")).unwrap();
-    assert!(!passes(&bed.session(), &bash("make")));
+    assert!(!is_permitted(&bed.session(), &bash("make")));
 }
 
 #[test]
 fn many_at_once_are_let_through_as_often_as_was_granted() {
     let bed = Bed::new();
     let session = bed.session();
-    let grant = Grant::Rule(Arc::new(sourced(Effect::Allow, "Bash(make)")));
+    let grant = Grant::Rule(Arc::new(rule(Effect::Allow, "Bash(make)")));
     session.grant([grant], &By::default(), GrantLifetime::Calls(20));
     let let_through = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {
             scope.spawn(|| {
                 for _ in 0..10 {
-                    let_through.fetch_add(usize::from(passes(&session, &bash("make"))), Ordering::Relaxed);
+                    let_through
+                        .fetch_add(usize::from(is_permitted(&session, &bash("make"))), Ordering::Relaxed);
                 }
             });
         }

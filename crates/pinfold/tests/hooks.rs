@@ -2,20 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use pinfold::audit::Memory;
-use pinfold::consent::{
-    Afterwards, Answer, Approver, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
-    OnQuestion, Request, Update, Via,
-};
+use pinfold::consent::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Request, Update, Via};
 use pinfold::policy::{
-    Bases, Decision, Effect, HookEvent, HookWord, Interaction, Layer, Mode, Policy, Principal, Rule, RuleSet,
-    Source, SourcedRule, WordOrigin,
+    Bases, Decision, Effect, HookEvent, HookWord, Interaction, Mode, Policy, Principal, RuleSet, WordOrigin,
 };
-use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Refusal, Session};
+use pinfold::{AssumedShells, Decided, Plan, RawCall, Refusal, Session};
+use pinfold_gate_testkit::TestApprover;
+use pinfold_gate_testkit::calls::bash;
+use pinfold_gate_testkit::rules::{bases, rule};
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 /// Hooks that say what they were told to say, and remember what they were asked.
@@ -95,45 +93,26 @@ fn yes() -> OnQuestion {
     OnQuestion { yes: Some(true), by: "hook.sh".into(), ..OnQuestion::default() }
 }
 
-/// A person who says no and counts.
-#[derive(Debug, Default)]
-struct Person(AtomicUsize);
-
-impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        let by = By { via: Via::Embedder, who: None };
-        let (id, digest) = (request.id.clone(), request.digest.clone());
-        ApproverResponse::Answer(Answer { id, digest, choice: Choice::no(), by })
-    }
-}
-
 /// A session in which commands are asked about, with hooks and a person behind them.
 struct Bed {
-    _folder: tempfile::TempDir,
+    _tree: TempTree,
     session: Session,
     hooks: Arc<Says>,
-    person: Arc<Person>,
-}
-
-fn rule(effect: Effect, text: &str) -> SourcedRule {
-    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
+    approver: Arc<TestApprover>,
 }
 
 fn bed(hooks: Says, change: impl FnOnce(&mut Plan)) -> Bed {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().canonicalize().unwrap();
-    let (hooks, person) = (Arc::new(hooks), Arc::new(Person::default()));
-    let asking = Asking { approver: person.clone(), patience: Duration::from_mins(1), locations: None };
-    let mut plan = Plan::for_folder(&path)
+    let tree = TempTree::new();
+    let path = tree.top();
+    let (hooks, approver) = (Arc::new(hooks), Arc::new(TestApprover::default()));
+    let mut plan = Plan::for_folder(path)
         .with_policy(Policy::default())
-        .with_shells(Arc::new(AssumedShells::in_folder(path.clone())))
+        .with_shells(Arc::new(AssumedShells::in_folder(path)))
         .with_hooks(hooks.clone() as Arc<dyn Hooks>)
-        .with_asking(asking)
-        .with_bases(Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() });
+        .with_asking(approver.asking())
+        .with_bases(bases(path));
     change(&mut plan);
-    let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-    Bed { _folder: folder, session, hooks, person }
+    Bed { session: open(plan), _tree: tree, hooks, approver }
 }
 
 fn with_rules(plan: &mut Plan, rules: &[(Effect, &str)]) {
@@ -141,18 +120,14 @@ fn with_rules(plan: &mut Plan, rules: &[(Effect, &str)]) {
     plan.policy = std::mem::take(&mut plan.policy).with_rules(rules, &plan.bases);
 }
 
-fn bash(command: &str) -> RawCall {
-    RawCall::new("Bash", json!({"command": command}))
-}
-
 impl Bed {
     /// What comes of a call, in a word: whether a person was asked tells more than their no.
     fn decide(&self, raw: &RawCall) -> &'static str {
-        let before = self.person.0.load(Ordering::Relaxed);
+        let before = self.approver.count();
         let Decided { outcome, .. } = self.session.decide(raw);
         match outcome {
             Ok(_) => "allow",
-            Err(_) if self.person.0.load(Ordering::Relaxed) > before => "ask",
+            Err(_) if self.approver.count() > before => "ask",
             Err(_) => "deny",
         }
     }
@@ -275,7 +250,7 @@ fn a_no_to_a_question_ends_it_and_can_stop_the_agent() {
         assert!(refusal.message.contains("not today"), "{}", refusal.message);
         assert_eq!((stop.as_deref(), retry, permitted.is_none()), (Some("not today"), true, true));
     }
-    assert_eq!(bed.person.0.load(Ordering::Relaxed), 0);
+    assert_eq!(bed.approver.count(), 0);
     assert_eq!(bed.hooks.asked()[..3], ["before make", "question make", "refused make"]);
 }
 
@@ -306,7 +281,7 @@ fn nobody_answers_for_subagents_and_unwatched_agents_unless_settings_say_so() {
         });
         assert_eq!(bed.decide(&bash("make")), expected, "subagent {subagent}, allowed {allowed}");
         assert_eq!(bed.decide(&bash("rm -rf x")), "deny", "what needs a person is nobody's to answer");
-        assert_eq!(bed.person.0.load(Ordering::Relaxed), 0);
+        assert_eq!(bed.approver.count(), 0);
         // A subagent is never freer than who started it.
         let set = bed.session.policy().mode == Mode::AcceptEdits;
         assert_eq!(set, allowed && !subagent, "subagent {subagent}, allowed {allowed}");
@@ -427,11 +402,9 @@ impl Hooks for Condition {
 
 #[test]
 fn a_condition_is_asked_of_the_policy_itself() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().canonicalize().unwrap();
-    std::fs::create_dir(path.join("src")).unwrap();
-    std::os::unix::fs::symlink("src", path.join("alias")).unwrap();
-    let bases = Bases { cwd: path.clone(), project: path.clone(), home: Vec::new() };
+    let tree = TempTree::new().with_dirs(["src"]);
+    tree.link("alias", "src");
+    let bases = bases(tree.top());
     for (text, raw, expected) in [
         ("Bash(git *)", bash("git status"), true),
         ("Bash(git *)", bash("make && sudo git push"), true),
@@ -445,9 +418,8 @@ fn a_condition_is_asked_of_the_policy_itself() {
     ] {
         let set = RuleSet::compile([Arc::new(rule(Effect::Allow, text))], &bases);
         let hooks = Arc::new(Condition(set, Mutex::default()));
-        let plan = Plan::for_folder(&path).with_hooks(hooks.clone() as Arc<dyn Hooks>);
-        let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-        let _ = session.decide(&raw);
+        let plan = Plan::for_folder(tree.top()).with_hooks(hooks.clone() as Arc<dyn Hooks>);
+        let _ = open(plan).decide(&raw);
         assert_eq!(*hooks.1.lock().unwrap(), [expected], "{text}: {} {}", raw.tool, raw.input);
     }
 }

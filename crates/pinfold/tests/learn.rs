@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold::audit::Discard;
@@ -11,36 +11,32 @@ use pinfold::policy::offer::may_be_learnt;
 use pinfold::policy::{Decision, Effect, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::Situation;
 use pinfold::{Ambient, AssumedShells, Plan, RawCall, Session};
+use pinfold_gate_testkit::session::open_recorded;
+use pinfold_testkit::TempTree;
 use proptest::prelude::*;
 use serde_json::json;
 
 /// A project with a session in it, and the same where the folder is granted.
-struct Bed {
-    _place: tempfile::TempDir,
-    project: PathBuf,
-    beside: PathBuf,
-}
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let top = place.path().canonicalize().unwrap();
-        let (project, beside) = (top.join("home/proj"), top.join("beside"));
-        for folder in [&project.join("src"), &project.join(".git"), &beside] {
-            std::fs::create_dir_all(folder).unwrap();
-        }
-        Self { _place: place, project, beside }
+        Self(TempTree::new().with_dirs(["home/proj/src", "home/proj/.git", "beside"]))
+    }
+
+    fn project(&self) -> PathBuf {
+        self.0.path("home/proj")
     }
 
     fn session(&self, rules: &[Rule]) -> Session {
         let merged = pinfold::policy::merge(&[]);
-        let situation = Situation { project: self.project.clone(), ..Situation::default() };
-        let plan = Plan::for_folder(&self.project)
-            .with_home(self.project.parent().map(Path::to_owned))
-            .with_shells(Arc::new(AssumedShells::in_folder(self.project.clone())));
+        let situation = Situation { project: self.project(), ..Situation::default() };
+        let plan = Plan::for_folder(self.project())
+            .with_home(self.0.path("home"))
+            .with_shells(Arc::new(AssumedShells::in_folder(self.project())));
         let plan = plan.with_settings(&Ambient::claim(), &merged, &situation).unwrap();
         let bases = plan.bases.clone();
-        let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
+        let session = open_recorded(plan, Arc::new(Discard));
         let local = |rule: &Rule| SourcedRule {
             effect: Effect::Allow,
             rule: rule.clone(),
@@ -63,7 +59,7 @@ impl Bed {
     }
 
     fn call(&self, text: &str) -> RawCall {
-        let at = |path: &str| path.replace("BESIDE", &self.beside.display().to_string());
+        let at = |path: &str| path.replace("BESIDE", &self.0.path("beside").display().to_string());
         match text.split_once(' ') {
             Some(("write", path)) => RawCall::new("Write", json!({"file_path": at(path), "content": ""})),
             Some(("delete", path)) => RawCall::new("Delete", json!({"path": at(path)})),

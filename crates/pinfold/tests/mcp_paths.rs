@@ -1,21 +1,19 @@
 //! Arguments of tools of other servers: whichever way a server takes a text for a path, rules hold for the place.
 
-#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
-
-use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use pinfold::audit::Memory;
-use pinfold::policy::{Bases, Decision, Effect, Layer, Policy, Rule, Source, SourcedRule};
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::policy::{Bases, Decision, Effect, Policy};
+use pinfold::{Plan, RawCall, Session};
+use pinfold_gate_testkit::rules::{bases, rule};
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// A home with a folder in it, and a session that allows the server and denies some places.
 struct World {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     home: PathBuf,
     root: PathBuf,
     session: Session,
@@ -26,36 +24,33 @@ const DENIED: [&str; 3] = ["Read(./secrets/**)", "Edit(./secrets/**)", "Edit(./l
 
 impl World {
     fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let home = temp.path().canonicalize().unwrap().join("home");
-        let root = home.join("root");
-        for folder in ["secrets", "src", "a/b", ".git/hooks"] {
-            fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        fs::create_dir_all(home.join(".ssh")).unwrap();
-        fs::create_dir_all(home.join("other/place")).unwrap();
-        for file in ["secrets/key", "src/a.rs", "locked.txt", ".env"] {
-            fs::write(root.join(file), "text\n").unwrap();
-        }
-        for file in [".ssh/id_rsa", ".bashrc"] {
-            fs::write(home.join(file), "text\n").unwrap();
-        }
+        let tree = TempTree::new()
+            .with_dirs(
+                ["root/src", "root/a/b", "root/.git/hooks", "other/place"].map(|dir| format!("home/{dir}")),
+            )
+            .with_files(
+                [
+                    "root/secrets/key",
+                    "root/src/a.rs",
+                    "root/locked.txt",
+                    "root/.env",
+                    ".ssh/id_rsa",
+                    ".bashrc",
+                ]
+                .map(|file| format!("home/{file}")),
+                "text\n",
+            );
+        let (home, root) = (tree.path("home"), tree.path("home/root"));
         // For the kernel `far/..` is another folder than for a program that takes `..` as text.
-        symlink(home.join("other/place"), root.join("far")).unwrap();
-        symlink("secrets/not-there", root.join("dangling")).unwrap();
-        symlink("secrets", root.join("~")).unwrap();
-        let bases = Bases { cwd: root.clone(), project: root.clone(), home: vec![home.clone()] };
-        let deny = DENIED.map(|rule| (Effect::Deny, rule));
-        let rules = [(Effect::Allow, ALLOWED)].into_iter().chain(deny).map(|(effect, text)| SourcedRule {
-            effect,
-            rule: Rule::parse(text).unwrap(),
-            source: Source::plain(Layer::User),
-        });
+        tree.link("home/root/far", home.join("other/place"));
+        tree.link("home/root/dangling", "secrets/not-there");
+        tree.link("home/root/~", "secrets");
+        let bases = Bases { home: vec![home.clone()], ..bases(&root) };
+        let rules = [(Effect::Allow, ALLOWED)].into_iter().chain(DENIED.map(|rule| (Effect::Deny, rule)));
         let mut plan = Plan::for_folder(&root);
-        plan.policy = Policy::default().with_rules(rules, &bases);
+        plan.policy = Policy::default().with_rules(rules.map(|(effect, text)| rule(effect, text)), &bases);
         plan.home = Some(home.clone());
-        let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-        Self { _temp: temp, home, root, session }
+        Self { _tree: tree, home, root, session: open(plan) }
     }
 
     fn decides(&self, tool: &str, input: Value) -> Decision {

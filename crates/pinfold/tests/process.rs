@@ -6,21 +6,22 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use pinfold::audit::Memory;
-use pinfold::consent::{Answer, By, Choice, RequestedOperation, Via};
+use pinfold::consent::{Choice, RequestedOperation};
 use pinfold::paths::Opening;
 use pinfold::policy::{
-    Access, Bases, Connection, Effect, Interaction, Layer, Mode, Operation, PathText, Policy, Preview,
-    ProcessCall, Rule, Source, SourcedRule, Touch,
+    Access, Connection, Effect, Interaction, Mode, Operation, PathText, Policy, Preview, ProcessCall, Touch,
 };
-use pinfold::{Ambient, Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
+use pinfold::{Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
+use pinfold_gate_testkit::answer;
+use pinfold_gate_testkit::rules::{bases, policy_with};
+use pinfold_gate_testkit::session::{open, question};
 use pinfold_host::Host;
+use pinfold_testkit::TempTree;
 use serde_json::json;
 
 struct Bed {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     inside: PathBuf,
     outside: PathBuf,
     home: PathBuf,
@@ -28,13 +29,9 @@ struct Bed {
 
 impl Bed {
     fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let top = temp.path().canonicalize().unwrap();
-        let [inside, outside, home] = ["inside", "outside", "home"].map(|name| top.join(name));
-        for folder in [&inside, &outside, &home] {
-            std::fs::create_dir(folder).unwrap();
-        }
-        Self { _temp: temp, inside, outside, home }
+        let tree = TempTree::new();
+        let [inside, outside, home] = ["inside", "outside", "home"].map(|name| tree.make_dir(name));
+        Self { _tree: tree, inside, outside, home }
     }
 
     fn session(&self, mode: Mode, rules: &[(Effect, &str)]) -> Session {
@@ -42,17 +39,16 @@ impl Bed {
     }
 
     fn session_of(&self, mode: Mode, rules: &[(Effect, &str)], change: impl FnOnce(Plan) -> Plan) -> Session {
-        let bases = Bases { project: self.inside.clone(), cwd: self.inside.clone(), ..Bases::default() };
-        let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
-            effect: *effect,
-            rule: Rule::parse(&text.replace("$OUT", self.outside.to_str().unwrap())).unwrap(),
-            source: Source::plain(Layer::User),
-        };
-        let mut policy = Policy::folder_is_granted().with_rules(rules.iter().map(sourced), &bases);
-        policy.mode = mode;
-        let plan =
-            Plan::for_folder(&self.inside).with_policy(policy).with_home(self.home.clone()).with_bases(bases);
-        Session::open(&Ambient::claim(), change(plan), Arc::new(Memory::default())).unwrap()
+        let bases = bases(&self.inside);
+        let texts: Vec<String> =
+            rules.iter().map(|(_, text)| text.replace("$OUT", self.outside.to_str().unwrap())).collect();
+        let rules: Vec<_> =
+            rules.iter().zip(&texts).map(|((effect, _), text)| (*effect, text.as_str())).collect();
+        let plan = Plan::for_folder(&self.inside)
+            .with_policy(policy_with(Policy::folder_is_granted(), mode, &rules, &bases))
+            .with_home(self.home.clone())
+            .with_bases(bases);
+        open(change(plan))
     }
 }
 
@@ -235,10 +231,8 @@ fn a_question_tells_the_deed_and_a_yes_is_kept_for_the_place_alone() {
     let session = bed.session(Mode::Default, &[]);
     let odd = bed.outside.join(OsStr::from_bytes(b"new\nline \xff\x1b[2J"));
     let call = process([Touch { says: "cut to 0 bytes".to_owned(), ..touch(Operation::Write, &odd) }]);
-    let asked = question(&session, call.clone());
-    let RequestedOperation::Paths { acts } = &asked.request().operation else {
-        panic!("{:?}", asked.request())
-    };
+    let asked = asked_about(&session, call.clone());
+    let RequestedOperation::Paths { acts } = &asked.request().operation else { panic!("{:?}", asked.request()) };
     assert_eq!(acts[0].operation, "cut to 0 bytes");
     assert!(acts[0].path.ends_with(r"/outside/new\nline \xff\u{1b}[2J"), "{}", acts[0].path);
     let mut targets = yes(&session, asked).spend().1;
@@ -266,13 +260,13 @@ fn both_ends_of_a_move_are_judged_and_held() {
             touch(Operation::MoveTo, &bed.outside.join(to)),
         ])
     };
-    let mut targets = yes(&session, question(&session, moved("f", "g"))).spend().1;
+    let mut targets = yes(&session, asked_about(&session, moved("f", "g"))).spend().1;
     let (from, to) = (targets.next_write().unwrap(), targets.next_write().unwrap());
     assert!(from.is_inside() && !to.is_inside());
     from.rename_in_place(&to, true).unwrap();
     assert_eq!(std::fs::read_to_string(bed.outside.join("g")).unwrap(), "f");
     // Across the line no folder goes, and no second name.
-    let mut targets = yes(&session, question(&session, moved("folder", "folder"))).spend().1;
+    let mut targets = yes(&session, asked_about(&session, moved("folder", "folder"))).spend().1;
     let (from, to) = (targets.next_write().unwrap(), targets.next_write().unwrap());
     assert!(from.rename_in_place(&to, true).is_err() && bed.inside.join("folder").exists());
     std::fs::write(bed.inside.join("l"), "l").unwrap();
@@ -280,7 +274,7 @@ fn both_ends_of_a_move_are_judged_and_held() {
         touch(Operation::Edit, &bed.inside.join("l")),
         touch(Operation::MoveTo, &bed.outside.join("l")),
     ]);
-    let mut targets = yes(&session, question(&session, linked)).spend().1;
+    let mut targets = yes(&session, asked_about(&session, linked)).spend().1;
     let (from, to) = (targets.next_write().unwrap(), targets.next_write().unwrap());
     assert!(from.link_in_place(&to).is_err() && !bed.outside.join("l").exists());
     // The wall decides about the whole.
@@ -298,23 +292,13 @@ fn it_cannot_be_said() {
     assert!(refusal.message.contains("there is no tool `Process`"), "{}", refusal.message);
 }
 
-fn question(session: &Session, call: ToolCall) -> Question {
-    match session.submit(call) {
-        Ruling::Question(question) => *question,
-        Ruling::Permit(_) => panic!("it needs a question"),
-        Ruling::Refusal(refusal) => panic!("{}", refusal.message),
-    }
+fn asked_about(session: &Session, call: ToolCall) -> Question {
+    question(session.submit(call))
 }
 
 fn yes(session: &Session, question: Question) -> Permit {
-    let request = question.request();
-    let answer = Answer {
-        id: request.id.clone(),
-        digest: request.digest.clone(),
-        choice: Choice::Yes,
-        by: By { via: Via::Embedder, who: None },
-    };
-    match session.answer(question, &answer) {
+    let yes = answer(question.request(), Choice::Yes);
+    match session.answer(question, &yes) {
         Ruling::Permit(permit) => *permit,
         Ruling::Question(_) => panic!("the same question again"),
         Ruling::Refusal(refusal) => {

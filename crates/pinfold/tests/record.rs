@@ -23,6 +23,8 @@ use pinfold::{
     Ambient, AssumedShells, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode,
     Retry, Session, ToolCall,
 };
+use pinfold_gate_testkit::answer;
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 /// Somebody whose every word is this.
@@ -32,12 +34,7 @@ struct Says(String);
 impl Says {
     fn answer(&self, request: &Request, choice: Choice) -> ApproverResponse {
         let by = By { via: Via::Embedder, who: Some(self.0.clone()) };
-        ApproverResponse::Answer(Answer {
-            id: request.id.clone(),
-            digest: request.digest.clone(),
-            choice,
-            by,
-        })
+        ApproverResponse::Answer(Answer { by, ..answer(request, choice) })
     }
 }
 
@@ -99,24 +96,21 @@ impl Journal for Both {
 
 /// A folder, its record, and sessions whose words are all the same.
 struct Bed {
-    temp: tempfile::TempDir,
+    tree: TempTree,
     memory: Arc<Memory>,
 }
 
 impl Bed {
     fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        std::fs::create_dir(temp.path().join("inside")).unwrap();
-        std::fs::write(temp.path().join("inside/a.txt"), "a").unwrap();
-        Self { temp, memory: Arc::default() }
+        Self { tree: TempTree::new().with_files(["inside/a.txt"], "a"), memory: Arc::default() }
     }
 
     fn inside(&self) -> PathBuf {
-        self.temp.path().canonicalize().unwrap().join("inside")
+        self.tree.path("inside")
     }
 
     fn directory(&self) -> PathBuf {
-        self.temp.path().join("record")
+        self.tree.path("record")
     }
 
     fn session(&self, words: &str, rules: &[(Effect, String)], change: impl FnOnce(Plan) -> Plan) -> Session {

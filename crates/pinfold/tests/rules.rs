@@ -2,51 +2,42 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use pinfold::audit::Memory;
-use pinfold::policy::{Bases, Decision, Effect, Grant, Layer, Mode, Policy, Rule, Source, SourcedRule};
-use pinfold::{Ambient, AssumedShells, Plan, RawCall, Ruling, Session};
+use pinfold::policy::{Bases, Decision, Effect, Grant, Layer, Mode, Policy, Source, SourcedRule};
+use pinfold::{AssumedShells, Plan, RawCall, Ruling, Session};
+use pinfold_gate_testkit::calls::{bash, read};
+use pinfold_gate_testkit::rules::{bases, policy_with, rule};
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 struct Bed {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     root: PathBuf,
 }
 
 impl Bed {
     fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path().canonicalize().unwrap().join("root");
-        for folder in ["src", "docs", "secrets"] {
-            fs::create_dir_all(root.join(folder)).unwrap();
-        }
-        for file in ["src/a.rs", "docs/x.md", "secrets/key", ".env"] {
-            fs::write(root.join(file), "text\n").unwrap();
-        }
-        Self { _temp: temp, root }
+        let tree = TempTree::new().with_files(
+            ["src/a.rs", "docs/x.md", "secrets/key", ".env"].map(|file| format!("root/{file}")),
+            "text\n",
+        );
+        Self { root: tree.path("root"), _tree: tree }
     }
 
     fn session(&self, mode: Mode, rules: &[(Effect, &str)]) -> Session {
         let mut plan = Plan::for_folder(&self.root);
         plan.policy = self.policy(mode, rules);
         plan.shells = Some(Arc::new(AssumedShells::in_folder(self.root.clone())));
-        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+        open(plan)
     }
 
     fn policy(&self, mode: Mode, rules: &[(Effect, &str)]) -> Policy {
-        let bases = Bases { cwd: self.root.clone(), project: self.root.clone(), home: Vec::new() };
-        let mut policy = Policy::default().with_rules(rules.iter().map(|(e, r)| sourced(*e, r)), &bases);
-        policy.mode = mode;
-        policy
+        policy_with(Policy::default(), mode, rules, &bases(&self.root))
     }
-}
-
-fn sourced(effect: Effect, text: &str) -> SourcedRule {
-    SourcedRule { effect, rule: Rule::parse(text).unwrap(), source: Source::plain(Layer::User) }
 }
 
 fn call(tool: &str, input: Value) -> RawCall {
@@ -55,14 +46,6 @@ fn call(tool: &str, input: Value) -> RawCall {
 
 fn edit(path: &str) -> RawCall {
     call("Edit", json!({"file_path": path, "old_string": "text", "new_string": "other"}))
-}
-
-fn read(path: &str) -> RawCall {
-    call("Read", json!({"file_path": path}))
-}
-
-fn bash(command: &str) -> RawCall {
-    call("Bash", json!({"command": command}))
 }
 
 fn decide(session: &Session, raw: &RawCall) -> (Decision, &'static str) {
@@ -92,7 +75,7 @@ fn a_refusal_names_the_rule_and_where_it_stands() {
     let file: Arc<str> = ".pinfold/settings.json".into();
     let rule = SourcedRule {
         source: Source::in_file(Layer::Project, file, 7, 5),
-        ..sourced(Effect::Deny, "Bash(curl *)")
+        ..rule(Effect::Deny, "Bash(curl *)")
     };
     let mut policy = Policy::default().with_rules([rule], &Bases::default());
     policy.mode = Mode::BypassPermissions;
@@ -139,7 +122,7 @@ fn a_policy_that_changes_counts_from_the_next_call_on() {
 fn a_grant_answers_for_its_class_and_for_nothing_that_needs_a_person() {
     let bed = Bed::new();
     let session = bed.session(Mode::Default, &[]);
-    let grants = ["Edit", "Bash(npm test)"].map(|text| Grant::Rule(Arc::new(sourced(Effect::Allow, text))));
+    let grants = ["Edit", "Bash(npm test)"].map(|text| Grant::Rule(Arc::new(rule(Effect::Allow, text))));
     session.set_grants(grants);
     let write = |path: &str| call("Write", json!({"file_path": path, "content": "x"}));
     assert_eq!(decide(&session, &write("docs/new.md")), (Decision::Allow, "session-grant"));

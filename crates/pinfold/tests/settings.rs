@@ -18,10 +18,11 @@ use pinfold::settings::{
     ChangeError, Loaded, Locations, SettingsError, Trust, TrustedFolder, Watched, Widening, change, load,
     project_root,
 };
+use pinfold_testkit::TempTree;
 
 /// A machine: a project, a person, an organisation.
 struct Bed {
-    _folder: tempfile::TempDir,
+    _tree: TempTree,
     top: PathBuf,
     locations: Locations,
 }
@@ -31,10 +32,8 @@ const LOCAL: &str = ".pinfold/settings.local.json";
 
 impl Bed {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        fs::create_dir_all(top.join("proj/.pinfold")).unwrap();
-        fs::create_dir_all(top.join("etc")).unwrap();
+        let tree = TempTree::new().with_dirs(["proj/.pinfold", "etc"]);
+        let top = tree.top().to_owned();
         set_mode(&top.join("etc"), 0o755);
         let locations = Locations {
             managed: Some(top.join("etc/managed-settings.json")),
@@ -44,7 +43,7 @@ impl Bed {
             trust: Some(top.join("home/.local/state/pinfold/trust.json")),
             home: Some(top.join("home")),
         };
-        Self { _folder: folder, top, locations }
+        Self { _tree: tree, top, locations }
     }
 
     fn project(&self, name: &str, text: &str) -> &Self {

@@ -1,36 +1,31 @@
-use std::os::unix::fs::symlink;
-
 use pinfold_policy::Layer;
 use pinfold_policy::declared::{DeclaredWhy, terminal};
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 use super::*;
 
 /// `home/proj` with links out of it and into it, and `home/.ssh` with a key.
-struct Bed {
-    folder: tempfile::TempDir,
-}
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |path: &str| folder.path().join(path);
-        for dir in ["home/proj/sub", "home/proj/secret", "home/.ssh", "real/tmp"] {
-            std::fs::create_dir_all(at(dir)).unwrap();
+        let files = ["home/.ssh/id_rsa", "home/proj/a", "home/proj/secret/key", "home/notes"];
+        let tree = TempTree::new().with_dirs(["home/proj/sub", "real/tmp"]).with_files(files, "x");
+        for (name, target) in [
+            ("home/proj/link", "home/.ssh/id_rsa"),
+            ("home/proj/keys", "home/.ssh"),
+            ("home/proj/dangling", "home/.ssh/new"),
+            ("home/proj/loop", "home/proj/loop"),
+            ("tmp", "real/tmp"),
+        ] {
+            tree.link(name, tree.path(target));
         }
-        for file in ["home/.ssh/id_rsa", "home/proj/a", "home/proj/secret/key", "home/notes"] {
-            std::fs::write(at(file), "x").unwrap();
-        }
-        symlink(at("home/.ssh/id_rsa"), at("home/proj/link")).unwrap();
-        symlink(at("home/.ssh"), at("home/proj/keys")).unwrap();
-        symlink(at("home/.ssh/new"), at("home/proj/dangling")).unwrap();
-        symlink(at("home/proj/loop"), at("home/proj/loop")).unwrap();
-        symlink(at("real/tmp"), at("tmp")).unwrap();
-        Self { folder }
+        Self(tree)
     }
 
     fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join(path)
+        self.0.path(path)
     }
 
     fn expand_context(&self) -> ExpandContext {

@@ -1,19 +1,21 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 
+use pinfold_testkit::TempTree;
+
 use super::super::event::{AuditEvent, OutcomeEvent};
 use super::super::verify::{Verified, verify};
 use super::*;
 
-struct Bed(tempfile::TempDir);
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self(TempTree::new())
     }
 
     fn directory(&self) -> PathBuf {
-        self.0.path().join("state/pinfold")
+        self.0.path("state/pinfold")
     }
 
     fn current(&self) -> PathBuf {
@@ -104,19 +106,19 @@ fn what_is_a_link_or_has_another_name_is_not_written() {
     type Spoil = fn(&Bed);
     let cases: [(&str, Spoil); 5] = [
         ("the directory is a link", |bed| {
-            let other = bed.0.path().join("other");
+            let other = bed.0.path("other");
             fs::create_dir_all(&other).unwrap();
-            fs::create_dir_all(bed.0.path().join("state")).unwrap();
+            fs::create_dir_all(bed.0.path("state")).unwrap();
             symlink(&other, bed.directory()).unwrap();
         }),
         ("the file is a link", |bed| {
             fs::create_dir_all(bed.directory()).unwrap();
-            symlink(bed.0.path().join("other"), bed.current()).unwrap();
+            symlink(bed.0.path("other"), bed.current()).unwrap();
         }),
         ("the file has another name", |bed| {
             fs::create_dir_all(bed.directory()).unwrap();
-            fs::write(bed.0.path().join("other"), "").unwrap();
-            fs::hard_link(bed.0.path().join("other"), bed.current()).unwrap();
+            fs::write(bed.0.path("other"), "").unwrap();
+            fs::hard_link(bed.0.path("other"), bed.current()).unwrap();
         }),
         ("the file is a pipe", |bed| {
             fs::create_dir_all(bed.directory()).unwrap();
@@ -130,7 +132,7 @@ fn what_is_a_link_or_has_another_name_is_not_written() {
             .unwrap();
         }),
         ("the directory is a file", |bed| {
-            fs::create_dir_all(bed.0.path().join("state")).unwrap();
+            fs::create_dir_all(bed.0.path("state")).unwrap();
             fs::write(bed.directory(), "").unwrap();
         }),
     ];
@@ -140,7 +142,7 @@ fn what_is_a_link_or_has_another_name_is_not_written() {
         assert!(Ledger::open(&Ambient::claim(), bed.directory(), SMALL).is_err(), "{name}");
         let lazy = Ledger::with_limits(&Ambient::claim(), bed.directory(), SMALL);
         assert!(lazy.append(&record(1)).is_err(), "{name}");
-        let other = bed.0.path().join("other");
+        let other = bed.0.path("other");
         assert!(!other.is_file() || fs::read(&other).unwrap().is_empty(), "{name}");
     }
 }
