@@ -9,73 +9,52 @@
 
 use std::fs;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use pinfold_testkit::TempTree;
+use pinfold_testkit::output::run_with_input;
 use serde_json::{Value, json};
 
-/// A home, a folder to work in and one beside it.
-struct Bed {
-    dir: tempfile::TempDir,
+use crate::kit::Bed;
+
+/// A home, a folder to work in and one beside it. The whole is a project.
+fn bed() -> Bed {
+    let tree = TempTree::visible_inside().with_dirs([".pinfold", "ws/sub", "out"]);
+    Bed::in_tree(tree, "home", "ws")
 }
 
 impl Bed {
-    /// Not below /tmp, which is a place of its own for shells.
-    fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        // A project of its own: not this checkout, in whose build directory it lies.
-        for name in [".pinfold", "home/.config/pinfold", "ws/sub", "out"] {
-            fs::create_dir_all(dir.path().join(name)).unwrap();
-        }
-        Self { dir }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
     fn filled(&self, text: &str) -> String {
-        let place = |name: &str| self.at(name).display().to_string();
+        let place = |name: &str| self.tree.path(name).display().to_string();
         text.replace("${WS}", &place("ws")).replace("${OUT}", &place("out"))
     }
 
-    fn settings(&self, text: &str) {
-        fs::write(self.at("home/.config/pinfold/settings.json"), text).unwrap();
-    }
-
-    fn pinfold(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(self.at("ws")).env_clear().env("HOME", self.at("home"));
-        command.env("PATH", "/usr/bin:/bin");
+    /// Pinfold, as an agent starts it.
+    fn started_by_agent(&self, args: &[&str]) -> Command {
+        let mut command = self.command();
+        command.args(args);
         // What agents tell their hooks.
         for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"]
         {
-            command.env(name, self.at("ws"));
+            command.env(name, &self.project);
         }
         command
     }
 
     fn hook(&self, agent: &str, args: &[&str], payload: &str) -> Output {
         if agent == "codex" {
-            let begins = json!({"session_id": "s", "cwd": self.at("ws"), "hook_event_name": "SessionStart"});
-            said(self.pinfold(&["hook", "codex"]), &begins.to_string());
+            let begins = json!({"session_id": "s", "cwd": self.project, "hook_event_name": "SessionStart"});
+            run_with_input(&mut self.started_by_agent(&["hook", "codex"]), &begins.to_string());
         }
-        said(self.pinfold(&[&["hook", agent], args].concat()), payload)
+        run_with_input(&mut self.started_by_agent(&[&["hook", agent], args].concat()), payload)
     }
 
-    fn record(&self) -> Vec<Value> {
-        let text = fs::read_to_string(self.at("home/.local/state/pinfold/record/record.jsonl")).unwrap();
+    fn recorded(&self) -> Vec<Value> {
+        let text = fs::read_to_string(self.record().join("record.jsonl")).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
-}
-
-fn said(mut command: Command, payload: &str) -> Output {
-    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = pipes.spawn().unwrap();
-    // One that ends early need not read all.
-    let _ = child.stdin.take().unwrap().write_all(payload.as_bytes());
-    child.wait_with_output().unwrap()
 }
 
 /// Whether an answer is what was expected; `~` before a text means that it is somewhere in it.
@@ -101,11 +80,11 @@ fn each_agent_is_answered_in_the_words_that_it_honours() {
         include_str!("agents/cases.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let mut wrong = Vec::new();
     for case in &cases {
-        let bed = Bed::new();
+        let bed = bed();
         match &case["settings"] {
             Value::Null => {}
-            Value::String(text) => bed.settings(text),
-            settings => bed.settings(&settings.to_string()),
+            Value::String(text) => bed.put_settings(text),
+            settings => bed.put_settings(&settings.to_string()),
         }
         let args = case["args"].as_array().cloned().unwrap_or_default();
         let args: Vec<String> = args.iter().map(|arg| bed.filled(arg.as_str().unwrap())).collect();
@@ -131,16 +110,16 @@ fn claude(event: &str, tool: &str, input: &Value) -> Value {
 
 #[test]
 fn a_call_is_recorded_before_and_after_under_one_number() {
-    let bed = Bed::new();
+    let bed = bed();
     let input = json!({"file_path": "a.txt", "content": "x"});
     let before = claude("PreToolUse", "Write", &input).to_string();
     let mut after = claude("PostToolUse", "Write", &input);
     (after["tool_response"], after["duration_ms"]) = (json!({"type": "create"}), json!(23));
     assert_eq!(bed.hook("claude", &[], &bed.filled(&before)).status.code(), Some(0));
-    let one = bed.record();
+    let one = bed.recorded();
     assert_eq!(one.len(), 1, "nothing is abandoned: {one:?}");
     assert_eq!(bed.hook("claude", &[], &bed.filled(&after.to_string())).status.code(), Some(0));
-    let both = bed.record();
+    let both = bed.recorded();
     assert_eq!(both.len(), 2);
     assert_eq!((&both[0]["session"], &both[0]["id"]), (&both[1]["session"], &both[1]["id"]));
     assert_eq!((&both[0]["session"], &both[0]["kind"]), (&json!("claude-abc"), &json!("decision")));
@@ -178,34 +157,36 @@ fn a_session_is_recorded_from_its_beginning_to_its_end() {
             json!({"conversation_id": "s", "workspace_roots": ["${WS}"], "hook_event_name": "sessionEnd", "reason": "why"}),
         ),
     ] {
-        let bed = Bed::new();
-        let output = said(bed.pinfold(&["hook", agent]), &bed.filled(&event.to_string()));
+        let bed = bed();
+        let output =
+            run_with_input(&mut bed.started_by_agent(&["hook", agent]), &bed.filled(&event.to_string()));
         assert_eq!(output.status.code(), Some(0), "{agent}: {}", String::from_utf8_lossy(&output.stderr));
-        let log = bed.record();
+        let log = bed.recorded();
         assert_eq!(log.len(), 1, "{agent}: {log:?}");
         let told =
             ["kind", "session", "program", "tier"].map(|field| log[0][field].as_str().unwrap().to_owned());
         assert_eq!(told, ["start", &format!("{agent}-s"), agent, "none"]);
-        assert_eq!(log[0]["folder"], json!(bed.at("ws")));
-        let listed = bed.pinfold(&["log", "--all"]).output().unwrap();
+        assert_eq!(log[0]["folder"], json!(bed.tree.path("ws")));
+        let listed = bed.started_by_agent(&["log", "--all"]).output().unwrap();
         assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("start    {agent}")));
-        let output = said(bed.pinfold(&["hook", agent]), &bed.filled(&end.to_string()));
+        let output =
+            run_with_input(&mut bed.started_by_agent(&["hook", agent]), &bed.filled(&end.to_string()));
         assert_eq!((output.status.code(), &*output.stdout), (Some(0), &b"{}\n"[..]), "{agent}: {output:?}");
-        let log = bed.record();
+        let log = bed.recorded();
         assert_eq!(log.len(), 2, "{agent}: {log:?}");
         let told =
             ["kind", "session", "end", "reason"].map(|field| log[1][field].as_str().unwrap().to_owned());
         assert_eq!(told, ["end", &format!("{agent}-s"), "closed", "why"]);
-        let listed = bed.pinfold(&["log", "--all"]).output().unwrap();
+        let listed = bed.started_by_agent(&["log", "--all"]).output().unwrap();
         assert!(String::from_utf8_lossy(&listed.stdout).contains("end      closed: why"));
-        assert!(bed.pinfold(&["log", "verify"]).output().unwrap().status.success());
+        assert!(bed.started_by_agent(&["log", "verify"]).output().unwrap().status.success());
     }
 }
 
 /// Many agents, or one with many calls at once: each is answered, and the record is whole.
 #[test]
 fn a_flood_is_answered_and_the_record_holds() {
-    let bed = Bed::new();
+    let bed = bed();
     std::thread::scope(|scope| {
         let threads: Vec<_> = (0..8)
             .map(|n| {
@@ -227,8 +208,8 @@ fn a_flood_is_answered_and_the_record_holds() {
             .collect();
         assert!(threads.into_iter().all(|thread| thread.join().unwrap()));
     });
-    assert_eq!(bed.record().len(), 64);
-    let verified = bed.pinfold(&["log", "verify"]).output().unwrap();
+    assert_eq!(bed.recorded().len(), 64);
+    let verified = bed.started_by_agent(&["log", "verify"]).output().unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
@@ -236,13 +217,13 @@ fn a_flood_is_answered_and_the_record_holds() {
 #[test]
 fn what_ends_half_way_is_a_no() {
     for (agent, on_stdout) in CLOSED {
-        let bed = Bed::new();
+        let bed = bed();
         let whole = payload(&bed, agent);
         for cut in [0, 1, whole.len() / 2, whole.len() - 1] {
             let output = bed.hook(agent, &[], &whole[..cut]);
             is_closed(agent, *on_stdout, &output, "nothing is allowed");
         }
-        let mut hook = bed.pinfold(&["hook", agent, "--timeout", "1s"]);
+        let mut hook = bed.started_by_agent(&["hook", agent, "--timeout", "1s"]);
         let mut child =
             hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut open = child.stdin.take().unwrap();
@@ -255,21 +236,22 @@ fn what_ends_half_way_is_a_no() {
 
 #[test]
 fn a_call_that_failed_is_recorded_as_failed() {
-    let bed = Bed::new();
+    let bed = bed();
     let mut failed = claude("PostToolUseFailure", "Bash", &json!({"command": "false"}));
     failed["error"] = json!("exit 1");
     assert_eq!(bed.hook("claude", &[], &bed.filled(&failed.to_string())).status.code(), Some(0));
-    let log = bed.record();
+    let log = bed.recorded();
     assert_eq!((&log[0]["end"], &log[0]["reason"]), (&json!("failed"), &json!("exit 1")));
 }
 
 /// Nothing is touched: the deed is the agent's.
 #[test]
 fn nothing_is_done_here() {
-    let bed = Bed::new();
+    let bed = bed();
     let write = claude("PreToolUse", "Write", &json!({"file_path": "new/a.txt", "content": "x"}));
     bed.hook("claude", &[], &bed.filled(&write.to_string()));
-    let names: Vec<_> = fs::read_dir(bed.at("ws")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    let names: Vec<_> =
+        fs::read_dir(bed.tree.path("ws")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["sub"]);
 }
 
@@ -302,10 +284,10 @@ fn is_closed(agent: &str, on_stdout: bool, output: &Output, says: &str) {
 #[test]
 fn without_a_record_nothing_is_allowed() {
     for (agent, on_stdout) in CLOSED {
-        let bed = Bed::new();
-        fs::write(bed.at("home/.local"), "no folder").unwrap();
+        let bed = bed();
+        fs::write(bed.tree.path("home/.local"), "no folder").unwrap();
         let payload = payload(&bed, agent);
-        let folder = bed.at("ws").display().to_string();
+        let folder = bed.tree.path("ws").display().to_string();
         let output = bed.hook(agent, &["--folder", &folder], &payload);
         is_closed(agent, *on_stdout, &output, "nothing can be recorded");
     }
@@ -314,8 +296,8 @@ fn without_a_record_nothing_is_allowed() {
 #[test]
 fn what_takes_too_long_is_a_no_in_time() {
     for (agent, on_stdout) in CLOSED {
-        let bed = Bed::new();
-        bed.settings(
+        let bed = bed();
+        bed.put_settings(
             &json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "sleep 20"}]}]}})
                 .to_string(),
         );
@@ -327,8 +309,8 @@ fn what_takes_too_long_is_a_no_in_time() {
 }
 
 fn payload(bed: &Bed, agent: &str) -> String {
-    let path = bed.at("ws/a").display().to_string();
-    let cwd = bed.at("ws");
+    let path = bed.tree.path("ws/a").display().to_string();
+    let cwd = bed.tree.path("ws");
     let event = match agent {
         "copilot" => {
             let call = json!({"sessionId": "s", "cwd": cwd, "toolName": "view", "toolArgs": {"path": path}});
@@ -346,10 +328,10 @@ fn payload(bed: &Bed, agent: &str) -> String {
 /// A hook of ours that writes another input cannot be obeyed: the agent would carry out its own.
 #[test]
 fn a_hook_that_rewrites_is_a_no() {
-    let bed = Bed::new();
+    let bed = bed();
     let answer = json!({"hookSpecificOutput": {"hookEventName": "PreToolUse", "updatedInput": {"file_path": "b", "content": "x"}}});
     let command = format!("echo '{answer}'");
-    bed.settings(
+    bed.put_settings(
         &json!({"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]}}).to_string(),
     );
     let write = claude("PreToolUse", "Write", &json!({"file_path": "a", "content": "x"}));
@@ -363,8 +345,8 @@ fn a_hook_that_rewrites_is_a_no() {
 
 #[test]
 fn an_answer_that_nobody_can_read_is_a_no() {
-    let bed = Bed::new();
-    let mut command = bed.pinfold(&["hook", "claude"]);
+    let bed = bed();
+    let mut command = bed.started_by_agent(&["hook", "claude"]);
     let full = fs::OpenOptions::new().write(true).open(Path::new("/dev/full")).unwrap();
     let mut child = command.stdin(Stdio::piped()).stdout(full).stderr(Stdio::piped()).spawn().unwrap();
     let write = claude("PreToolUse", "Write", &json!({"file_path": "a", "content": "x"}));
@@ -377,19 +359,19 @@ fn an_answer_that_nobody_can_read_is_a_no() {
 /// Whoever is reached at another terminal answers for an agent that cannot ask.
 #[test]
 fn an_agent_that_cannot_ask_is_answered_from_elsewhere() {
-    let bed = Bed::new();
-    bed.settings(&json!({"approvals": {"socket": true}}).to_string());
+    let bed = bed();
+    bed.put_settings(&json!({"approvals": {"socket": true}}).to_string());
     let call = json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make"}, "tool_use_id": "t"});
     let payload = bed.filled(&call.to_string());
-    let begins = json!({"session_id": "s", "cwd": bed.at("ws"), "hook_event_name": "SessionStart"});
-    said(bed.pinfold(&["hook", "codex"]), &begins.to_string());
-    let mut hook = bed.pinfold(&["hook", "codex", "--timeout", "60s"]);
+    let begins = json!({"session_id": "s", "cwd": bed.tree.path("ws"), "hook_event_name": "SessionStart"});
+    run_with_input(&mut bed.started_by_agent(&["hook", "codex"]), &begins.to_string());
+    let mut hook = bed.started_by_agent(&["hook", "codex", "--timeout", "60s"]);
     let pipes = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut asking = pipes.spawn().unwrap();
     asking.stdin.take().unwrap().write_all(payload.as_bytes()).unwrap();
     let id = waiting(&bed);
-    let approved = bed.pinfold(&["approve", &id, "--yes"]).stdin(Stdio::null()).output().unwrap();
+    let approved = bed.started_by_agent(&["approve", &id, "--yes"]).stdin(Stdio::null()).output().unwrap();
     assert!(approved.status.success(), "{}", String::from_utf8_lossy(&approved.stderr));
     let output = asking.wait_with_output().unwrap();
     assert_eq!(
@@ -398,13 +380,13 @@ fn an_agent_that_cannot_ask_is_answered_from_elsewhere() {
         "{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    assert!(bed.record().iter().any(|line| line["kind"] == "answer" && line["choice"] == "yes"));
+    assert!(bed.recorded().iter().any(|line| line["kind"] == "answer" && line["choice"] == "yes"));
 }
 
 /// The name of the question that waits.
 fn waiting(bed: &Bed) -> String {
     for _ in 0..200 {
-        let list = bed.pinfold(&["approvals", "--list", "--json"]).output().unwrap();
+        let list = bed.started_by_agent(&["approvals", "--list", "--json"]).output().unwrap();
         let text = String::from_utf8(list.stdout).unwrap();
         if let Some(at) = text.find("codex-s:") {
             return text[at..].split('"').next().unwrap().to_owned();
@@ -417,7 +399,7 @@ fn waiting(bed: &Bed) -> String {
 /// A model can name the folder that a command starts in; it does not become the one that was granted.
 #[test]
 fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
-    let bed = Bed::new();
+    let bed = bed();
     for agent in ["claude", "codex", "gemini", "qwen", "copilot", "cursor"] {
         let (event, tool) = match agent {
             "gemini" => ("BeforeTool", "write_file"),
@@ -432,7 +414,7 @@ fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
             "copilot" => ("create", json!({"path": "a", "file_text": "x"})),
             _ => (tool, json!({"file_path": "a", "content": "x"})),
         };
-        let call = json!({"session_id": "s", "cwd": bed.at("out"), "hook_event_name": event, "tool_name": tool,
+        let call = json!({"session_id": "s", "cwd": bed.tree.path("out"), "hook_event_name": event, "tool_name": tool,
             "tool_input": input, "tool_use_id": "t"});
         let output = bed.hook(agent, &["--headless"], &call.to_string());
         let said = String::from_utf8(output.stdout).unwrap();
@@ -443,14 +425,14 @@ fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
 /// Where it is not known which folder was granted, nothing is.
 #[test]
 fn without_a_folder_nothing_is_allowed() {
-    let bed = Bed::new();
+    let bed = bed();
     for agent in ["claude", "codex", "gemini", "qwen", "copilot", "cursor"] {
-        let mut command = bed.pinfold(&["hook", agent]);
+        let mut command = bed.started_by_agent(&["hook", agent]);
         for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"]
         {
             command.env_remove(name);
         }
-        let output = said(command, &payload(&bed, agent));
+        let output = run_with_input(&mut command, &payload(&bed, agent));
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(output.status.code() == Some(2) && err.contains("folder"), "{agent}: {err}");
     }
@@ -459,8 +441,8 @@ fn without_a_folder_nothing_is_allowed() {
 /// One list, by either name.
 #[test]
 fn profiles_are_what_agents_are_given() {
-    let bed = Bed::new();
-    let listed = |word: &str| bed.pinfold(&[word, "--json"]).output().unwrap().stdout;
+    let bed = bed();
+    let listed = |word: &str| bed.started_by_agent(&[word, "--json"]).output().unwrap().stdout;
     let profiles: Value = serde_json::from_slice(&listed("profiles")).unwrap();
     assert_eq!(listed("profiles"), listed("agents"));
     assert!(profiles.as_array().unwrap().iter().any(|profile| profile["name"] == "claude"));

@@ -4,28 +4,11 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-fn pinfold(home: &Path, args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-    command.args(args).current_dir(home.join("proj")).env("HOME", home);
-    command.env_remove("XDG_CONFIG_HOME").env_remove("XDG_STATE_HOME");
-    command
-}
-
-fn home() -> tempfile::TempDir {
-    let home = tempfile::tempdir().unwrap();
-    fs::create_dir_all(home.path().join("proj")).unwrap();
-    fs::create_dir_all(home.path().join(".config/pinfold")).unwrap();
-    home
-}
-
-fn rules(home: &Path, text: &str) {
-    fs::write(home.join(".config/pinfold/settings.json"), text).unwrap();
-}
+use crate::kit::Bed;
 
 /// A stream of calls: one in, one reply out.
 struct Stream {
@@ -34,8 +17,10 @@ struct Stream {
 }
 
 impl Stream {
-    fn open(home: &Path) -> Self {
-        let mut child = pinfold(home, &["call", "--lines"])
+    fn open(bed: &Bed) -> Self {
+        let mut child = bed
+            .command()
+            .args(["call", "--lines"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -56,17 +41,17 @@ impl Stream {
 
 #[test]
 fn a_stream_of_calls_follows_its_settings_and_closes_when_they_break() {
-    let home = home();
-    let mut stream = Stream::open(home.path());
+    let bed = Bed::new();
+    let mut stream = Stream::open(&bed);
     assert_eq!(stream.write("a")["ended"], "done");
-    rules(home.path(), r#"{"permissions": {"deny": ["Write(./b*)"]}}"#);
+    bed.put_settings(r#"{"permissions": {"deny": ["Write(./b*)"]}}"#);
     let denied = stream.write("b");
     assert_eq!((&denied["ended"], &denied["structured"]["rule"]), (&json!("refused"), &json!("Write(./b*)")));
     assert_eq!(stream.write("c")["ended"], "done");
-    rules(home.path(), "{ broken");
+    bed.put_settings("{ broken");
     assert_eq!(stream.write("b2")["ended"], "refused", "what was denied stays denied");
     assert_eq!(stream.write("c2")["ended"], "refused", "and nobody grants the folder meanwhile");
-    rules(home.path(), "{}");
+    bed.put_settings("{}");
     assert_eq!(stream.write("b3")["ended"], "done");
     drop(stream.child.stdin.take());
     stream.child.wait().unwrap();
@@ -74,19 +59,19 @@ fn a_stream_of_calls_follows_its_settings_and_closes_when_they_break() {
 
 #[test]
 fn a_mode_that_is_chosen_holds_and_none_grants_the_folder() {
-    let home = home();
+    let bed = Bed::new();
     let write = |flags: &[&str]| {
         let input = json!({"file_path": "new", "content": "x"}).to_string();
         let args = [&["call", "--no-record"], flags, &["Write", &input]].concat();
-        let output = pinfold(home.path(), &args).output().unwrap();
-        fs::remove_file(home.path().join("proj/new")).ok();
+        let output = bed.pinfold(&args);
+        fs::remove_file(bed.project.join("new")).ok();
         serde_json::from_slice::<Value>(&output.stdout).unwrap()["ended"].clone()
     };
     assert_eq!(write(&[]), "done");
     assert_eq!(write(&["--permission-mode", "default"]), "refused");
     assert_eq!(write(&["--permission-mode", "default", "--allowedTools", "Write(./new)"]), "done");
     assert_eq!(write(&["--disallowedTools", "Edit"]), "refused");
-    rules(home.path(), r#"{"permissions": {"defaultMode": "dontAsk"}}"#);
+    bed.put_settings(r#"{"permissions": {"defaultMode": "dontAsk"}}"#);
     assert_eq!(write(&[]), "refused");
     assert_eq!(write(&["--no-settings"]), "done");
 }

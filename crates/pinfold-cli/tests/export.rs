@@ -5,9 +5,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
+use pinfold_testkit::output::both;
 use serde_json::Value;
 
-use crate::kit::{Bed, text};
+use crate::kit::Bed;
 
 const OURS: &str = ".config/pinfold/settings.json";
 
@@ -18,20 +19,20 @@ fn it_is_shown_and_written_only_when_that_is_said() {
     let before = "{\n  // mine\n  \"model\": \"opus\"\n}\n";
     bed.put(".claude/settings.json", before);
     let shown = bed.pinfold(&["export", "claude"]);
-    assert!(shown.status.success(), "{}", text(&shown));
+    assert!(shown.status.success(), "{}", both(&shown));
     for word in ["gate          deny Bash(rm:*)", "kernel", "not there", "+++", "--write does it"] {
-        assert!(text(&shown).contains(word), "{word}: {}", text(&shown));
+        assert!(both(&shown).contains(word), "{word}: {}", both(&shown));
     }
     assert_eq!(bed.read(".claude/settings.json").as_deref(), Some(before));
     assert_eq!(bed.pinfold(&["export", "claude", "--write"]).status.code(), Some(2), "nobody can be asked");
     assert_eq!(bed.read(".claude/settings.json").as_deref(), Some(before));
     assert_eq!(bed.pinfold(&["export", "claude", "--yes"]).status.code(), Some(2), "nothing to say yes to");
     let written = bed.pinfold(&["export", "claude", "--write", "--yes"]);
-    assert!(written.status.success(), "{}", text(&written));
+    assert!(written.status.success(), "{}", both(&written));
     let after = bed.read(".claude/settings.json").unwrap();
     assert!(after.contains("// mine") && after.contains("Bash(rm *)"), "{after}");
     let again = bed.pinfold(&["export", "claude"]);
-    assert!(text(&again).contains("nothing is to be written"), "{}", text(&again));
+    assert!(both(&again).contains("nothing is to be written"), "{}", both(&again));
 }
 
 /// What a project says does not reach the person's own file, and what nobody trusted allows nothing.
@@ -81,9 +82,9 @@ fn each_agent_has_its_files() {
         // What we wrote is not taken over again.
         let back = bed.pinfold(&["import", agent, "--user", "--json"]);
         assert!(
-            !text(&back).contains("pinfold.rules") && !text(&back).contains("pinfold.toml"),
+            !both(&back).contains("pinfold.rules") && !both(&back).contains("pinfold.toml"),
             "{}",
-            text(&back)
+            both(&back)
         );
     }
 }
@@ -93,8 +94,8 @@ fn what_switches_the_line_off_there_is_told() {
     let bed = Bed::new();
     bed.put(".claude/settings.json", r#"{"permissions": {"defaultMode": "bypassPermissions"}}"#);
     let shown = bed.pinfold(&["export", "claude"]);
-    assert!(text(&shown).contains("NOTHING HOLDS there"), "{}", text(&shown));
-    assert!(text(&shown).contains("bypassPermissions"));
+    assert!(both(&shown).contains("NOTHING HOLDS there"), "{}", both(&shown));
+    assert!(both(&shown).contains("bypassPermissions"));
 }
 
 #[test]

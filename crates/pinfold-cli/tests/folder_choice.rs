@@ -8,60 +8,34 @@
 )]
 
 use std::fs;
-use std::io::Write as _;
-use std::os::unix::fs::symlink;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use pinfold_testkit::TempTree;
+use pinfold_testkit::output::{both, run_with_input};
 use serde_json::{Value, json};
 
+use crate::kit::Bed;
+
 /// A home with a project, a place for programs and a link to itself in it.
-struct Bed {
-    dir: tempfile::TempDir,
+fn bed() -> Bed {
+    let tree =
+        TempTree::visible_inside().with_dirs(["p/.git", "tools/bin"].map(|dir| format!("homes/ana/{dir}")));
+    tree.make_dir("homes/ana/.config/pinfold");
+    tree.make_dir("homes/ana/p/.venv/bin");
+    tree.write("homes/ana/p/.venv/pyvenv.cfg", "");
+    tree.link("homes/ana/p/up", "..");
+    tree.link("homes/ana/p/root", "/");
+    Bed::in_tree(tree, "homes/ana", "homes/ana/p")
 }
 
 impl Bed {
-    /// Not below /tmp, which is a place of its own for shells.
-    fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let bed = Self { dir };
-        for name in
-            ["homes/ana/p/.git", "homes/ana/tools/bin", "homes/ana/p/.venv/bin", "homes/ana/.config/pinfold"]
-        {
-            fs::create_dir_all(bed.at(name)).unwrap();
-        }
-        fs::write(bed.at("homes/ana/p/.venv/pyvenv.cfg"), "").unwrap();
-        symlink("..", bed.at("homes/ana/p/up")).unwrap();
-        symlink("/", bed.at("homes/ana/p/root")).unwrap();
-        bed
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
-    }
-
-    fn pinfold(&self, here: &str, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        let here = if here.starts_with('/') { PathBuf::from(here) } else { self.at(here) };
-        let path = format!(
-            "/usr/bin:/bin:{}:{}",
-            self.at("homes/ana/tools/bin").display(),
-            self.at("homes/ana/p/.venv/bin").display()
-        );
-        command.args(args).current_dir(here).env_clear().env("HOME", self.at("homes/ana")).env("PATH", path);
+    fn command_in(&self, here: &str, args: &[&str]) -> Command {
+        let mut command = self.command();
+        let programs = [self.at("tools/bin"), self.at("p/.venv/bin")].map(|at| at.display().to_string());
+        let path = format!("/usr/bin:/bin:{}", programs.join(":"));
+        command.args(args).current_dir(self.tree.path(here)).env("PATH", path);
         command
     }
-}
-
-fn said(command: &mut Command, input: &str) -> Output {
-    let mut child =
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
-}
-
-fn both(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 /// Where a command is started, and the options with which it names another folder.
@@ -103,33 +77,34 @@ fn no_way_in_grants_a_folder_that_is_no_project() {
         ),
     ];
     for (way, rest, input) in ways {
-        let bed = Bed::new();
+        let bed = bed();
         for (here, options) in NO_PROJECTS {
-            let output = said(&mut bed.pinfold(here, &[way, options, rest].concat()), input);
+            let output = run_with_input(&mut bed.command_in(here, &[way, options, rest].concat()), input);
             let told = both(&output);
             assert!(told.contains("is not a folder to work in"), "{way:?} {here} {options:?}\n{told}");
             let made =
                 ["homes/ana/made.txt", "homes/made.txt", "homes/ana/tools/made.txt", "homes/ana/p/made.txt"];
-            assert!(made.iter().all(|made| !bed.at(made).exists()), "{way:?} {here} {options:?}");
+            assert!(made.iter().all(|made| !bed.tree.path(made).exists()), "{way:?} {here} {options:?}");
         }
         // The control: a project, with its own programs on the PATH.
-        let output = said(&mut bed.pinfold("homes/ana/p", &[way, rest].concat()), input);
+        let output = run_with_input(&mut bed.command_in("homes/ana/p", &[way, rest].concat()), input);
         assert!(!both(&output).contains("is not a folder"), "{way:?}\n{}", both(&output));
     }
 }
 
 #[test]
 fn a_home_is_granted_once_it_is_said_twice_and_the_root_never() {
-    let bed = Bed::new();
+    let bed = bed();
     let call = |options: &[&str]| {
         let input = r#"{"file_path":"made.txt","content":"x"}"#;
-        said(
-            &mut bed.pinfold("homes/ana", &[&["call", "--no-record"], options, &["Write", input]].concat()),
+        run_with_input(
+            &mut bed
+                .command_in("homes/ana", &[&["call", "--no-record"], options, &["Write", input]].concat()),
             "",
         )
     };
     assert_eq!(call(&["--folder", ".", "--allow-home"]).status.code(), Some(0));
-    assert!(bed.at("homes/ana/made.txt").exists());
+    assert!(bed.tree.path("homes/ana/made.txt").exists());
     for options in [&["--folder", "."][..], &["--allow-home"], &["--folder", "/", "--allow-home"]] {
         assert_eq!(call(options).status.code(), Some(2), "{options:?}");
     }
@@ -150,7 +125,7 @@ fn decision(agent: &str, output: &Output) -> String {
 }
 
 fn asked(bed: &Bed, agent: &str, here: &str, tool: &str, input: &Value, args: &[&str]) -> Output {
-    let at = if here.starts_with('/') { PathBuf::from(here) } else { bed.at(here) };
+    let at = bed.tree.path(here);
     // A session of its own for each place.
     let session = format!("s{}{}", here.replace('/', "-"), args.len());
     let event = |name: &str| {
@@ -158,12 +133,12 @@ fn asked(bed: &Bed, agent: &str, here: &str, tool: &str, input: &Value, args: &[
                "tool_input": input, "tool_use_id": "t"})
     };
     let hook = |payload: &Value| {
-        let mut command = bed.pinfold(here, &[&["hook", agent, "--no-record"], args].concat());
+        let mut command = bed.command_in(here, &[&["hook", agent, "--no-record"], args].concat());
         for name in ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "COPILOT_PROJECT_DIR", "CURSOR_PROJECT_DIR"]
         {
             command.env(name, &at);
         }
-        said(&mut command, &payload.to_string())
+        run_with_input(&mut command, &payload.to_string())
     };
     if agent == "codex" {
         hook(&event("SessionStart"));
@@ -189,15 +164,15 @@ fn a_hook_never_allows_where_its_agent_was_started_in_no_project() {
         ("pi", "write", "read", "path", "deny", "allow"),
         ("cursor", "Write", "Read", "file_path", "deny", "silence"),
     ] {
-        let bed = Bed::new();
-        fs::write(bed.at("homes/ana/notes.txt"), "x").unwrap();
+        let bed = bed();
+        fs::write(bed.tree.path("homes/ana/notes.txt"), "x").unwrap();
         for (here, inside) in [
             ("homes/ana", "homes/ana"),
             ("/", "homes/ana"),
             ("homes", "homes/ana"),
             ("homes/ana/tools", "homes/ana/tools"),
         ] {
-            let place = bed.at(inside).join("made.txt");
+            let place = bed.tree.path(inside).join("made.txt");
             let input = if agent == "codex" {
                 json!({"command": format!("*** Begin Patch\n*** Add File: {}\n+x\n*** End Patch\n", place.display())})
             } else {
@@ -207,7 +182,7 @@ fn a_hook_never_allows_where_its_agent_was_started_in_no_project() {
             assert_eq!(decision(agent, &output), wants, "{agent} {here} {}", both(&output));
             assert!(both(&output).contains("is not a folder to work in"), "{agent} {here} {}", both(&output));
             if agent != "cursor" {
-                let input = json!({path: bed.at("homes/ana/notes.txt")});
+                let input = json!({path: bed.tree.path("homes/ana/notes.txt")});
                 let output = asked(&bed, agent, here, read, &input, &[]);
                 assert_eq!(decision(agent, &output), reads, "{agent} {here} {}", both(&output));
             }
@@ -221,7 +196,7 @@ fn a_hook_never_allows_where_its_agent_was_started_in_no_project() {
         let said = decision(agent, &asked(&bed, agent, "homes/ana/p", write, &input, &[]));
         assert!(matches!(said.as_str(), "allow" | "silence"), "{agent} {said}");
         // And a home that was said twice.
-        let home = bed.at("homes/ana").display().to_string();
+        let home = bed.tree.path("homes/ana").display().to_string();
         let twice = asked(&bed, agent, "homes/ana", write, &input, &["--folder", &home, "--allow-home"]);
         assert!(matches!(decision(agent, &twice).as_str(), "allow" | "silence"), "{agent} {}", both(&twice));
     }
@@ -229,8 +204,8 @@ fn a_hook_never_allows_where_its_agent_was_started_in_no_project() {
 
 #[test]
 fn where_the_agent_works_later_does_not_move_the_folder_of_its_session() {
-    let bed = Bed::new();
-    fs::create_dir_all(bed.at("homes/ana/other")).unwrap();
+    let bed = bed();
+    fs::create_dir_all(bed.tree.path("homes/ana/other")).unwrap();
     for (agent, tool, path, no) in [
         ("hermes", "write_file", "path", "block"),
         ("opencode", "write", "filePath", "deny"),
@@ -238,10 +213,12 @@ fn where_the_agent_works_later_does_not_move_the_folder_of_its_session() {
     ] {
         let name = if agent == "hermes" { "pre_tool_call" } else { "PreToolUse" };
         let write = |cwd: &str, session: &str| {
-            let event = json!({"session_id": session, "cwd": bed.at(cwd), "hook_event_name": name, "tool_name": tool,
-                               "tool_input": {path: bed.at("homes/ana/other/made.txt"), "content": "x"}, "tool_use_id": "t"});
-            let output =
-                said(&mut bed.pinfold("homes/ana/p", &["hook", agent, "--no-record"]), &event.to_string());
+            let event = json!({"session_id": session, "cwd": bed.tree.path(cwd), "hook_event_name": name, "tool_name": tool,
+                               "tool_input": {path: bed.tree.path("homes/ana/other/made.txt"), "content": "x"}, "tool_use_id": "t"});
+            let output = run_with_input(
+                &mut bed.command_in("homes/ana/p", &["hook", agent, "--no-record"]),
+                &event.to_string(),
+            );
             decision(agent, &output)
         };
         assert_eq!(write("homes/ana/p", "one"), no, "{agent}: outside");

@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
-use crate::kit;
 use std::fs;
 use std::process::{Command, Output, Stdio};
 
 use pinfold_dialects::DIALECTS;
+use pinfold_testkit::output::both;
 
 use crate::kit::Bed;
 
@@ -43,10 +43,10 @@ fn an_answer_that_cannot_be_read_is_a_no() {
                 hook(&bed, agent, &begins, "");
             }
             let heard = hook(&bed, agent, &event, "");
-            assert!(!heard.stdout.is_empty(), "{agent} {path}: {}", kit::text(&heard));
+            assert!(!heard.stdout.is_empty(), "{agent} {path}: {}", both(&heard));
             for way in UNREADABLE {
                 let output = hook(&bed, agent, &event, way);
-                let told = kit::text(&output);
+                let told = both(&output);
                 assert_eq!(output.status.code(), Some(2), "{agent} {path} {way}: {told}");
                 assert!(told.contains("nothing is allowed"), "{agent} {path} {way}: {told}");
             }

@@ -1,60 +1,25 @@
 //! `pinfold call` with hooks in settings: they are asked around every call, and only those that somebody stands behind.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test stops where it fails")]
+#![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
+use pinfold_testkit::output::run_with_input;
 use serde_json::{Value, json};
 
-struct Bed {
-    _folder: tempfile::TempDir,
-    project: PathBuf,
-    home: PathBuf,
-}
+use crate::kit::Bed;
 
 impl Bed {
-    fn new() -> Self {
-        Self::in_folder(tempfile::tempdir().unwrap())
-    }
-
-    /// Where shells of a call see the same files: their own `/tmp` is another one.
-    fn seen_by_shells() -> Self {
-        let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let private =
-            |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|own| at.starts_with(own));
-        let grounds =
-            [build].into_iter().chain(std::env::home_dir()).chain(["/home", "/srv"].map(PathBuf::from));
-        let mut made = grounds.filter(|at| !private(at)).filter_map(|at| tempfile::tempdir_in(at).ok());
-        Self::in_folder(made.next().expect("a place to write"))
-    }
-
-    fn in_folder(folder: tempfile::TempDir) -> Self {
-        let top = folder.path().canonicalize().unwrap();
-        let (project, home) = (top.join("proj"), top.join("home"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        fs::create_dir_all(home.join(".config/pinfold")).unwrap();
-        Self { _folder: folder, project, home }
-    }
-
-    /// The person's own settings.
-    fn user_says(&self, settings: &Value) {
-        fs::write(self.home.join(".config/pinfold/settings.json"), settings.to_string()).unwrap();
-    }
-
-    fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(args).current_dir(&self.project).env_clear().env("HOME", &self.home);
-        command
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("PINFOLD_BIN", env!("CARGO_BIN_EXE_pinfold"));
+    fn hooked_command(&self, args: &[&str]) -> Command {
+        let mut command = self.command();
+        command.args(args).env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("PINFOLD_BIN", env!("CARGO_BIN_EXE_pinfold"));
         command
     }
 
     fn call(&self, tool: &str, input: &Value) -> (Value, String) {
-        let output = self.command(&["call", tool, &input.to_string()]).stdin(Stdio::null()).output().unwrap();
+        let output = self.hooked_command(&["call", tool, &input.to_string()]).output().unwrap();
         (
             serde_json::from_slice(&output.stdout).unwrap_or_default(),
             String::from_utf8(output.stderr).unwrap(),
@@ -62,19 +27,13 @@ impl Bed {
     }
 
     fn lines(&self, calls: &[Value]) -> Vec<Value> {
-        let mut child =
-            self.command(&["call", "--lines"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        let mut input = child.stdin.take().unwrap();
-        for call in calls {
-            writeln!(input, "{call}").unwrap();
-        }
-        drop(input);
-        let Output { stdout, .. } = child.wait_with_output().unwrap();
+        let input: String = calls.iter().map(|call| format!("{call}\n")).collect();
+        let Output { stdout, .. } = run_with_input(&mut self.hooked_command(&["call", "--lines"]), &input);
         String::from_utf8(stdout).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.project.join(name)).unwrap_or_default()
+    fn in_project(&self, name: &str) -> String {
+        self.tree.read_if_there(self.project.join(name)).unwrap_or_default()
     }
 }
 
@@ -89,7 +48,7 @@ fn write(name: &str) -> Value {
 #[test]
 fn hooks_of_the_person_are_asked_around_each_call() {
     let bed = Bed::new();
-    bed.user_says(&json!({"hooks": {
+    bed.put_settings(&json!({"hooks": {
         "SessionStart": [{"matcher": "startup", "hooks": [{"type": "command", "command": "echo the build is broken"}]}],
         "PreToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "grep -q secret && { echo 'no secrets' >&2; exit 2; }; exit 0"}]}],
         "PostToolUse": [{"matcher": "Write", "hooks": [{"type": "command", "command": "cat > /dev/null; pwd > where; echo 'line 1 is too long' >&2; exit 2"}]}],
@@ -100,10 +59,10 @@ fn hooks_of_the_person_are_asked_around_each_call() {
     let text = reply["content"].to_string();
     assert!(text.contains("the build is broken") && text.contains("line 1 is too long"), "{text}");
     assert_eq!(
-        (bed.read("a.txt"), bed.read("where").trim()),
+        (bed.in_project("a.txt"), bed.in_project("where").trim()),
         ("x\n".to_owned(), bed.project.to_str().unwrap())
     );
-    let end: Value = serde_json::from_str(&bed.read("end.json")).unwrap();
+    let end: Value = serde_json::from_str(&bed.in_project("end.json")).unwrap();
     assert_eq!(
         (end["hook_event_name"].as_str(), end["reason"].as_str()),
         (Some("SessionEnd"), Some("other"))
@@ -125,7 +84,7 @@ fn hooks_of_the_person_are_asked_around_each_call() {
 #[test]
 fn what_goes_wrong_is_told_to_the_person_and_cannot_draw() {
     let bed = Bed::new();
-    bed.user_says(&hook("PreToolUse", "printf 'a\\033[2Jb' >&2; exit 1"));
+    bed.put_settings(&hook("PreToolUse", "printf 'a\\033[2Jb' >&2; exit 1"));
     let (reply, said) = bed.call("Write", &write("a.txt"));
     assert_eq!(reply["ended"], "done");
     assert!(said.contains("failed and had no say: it ended with 1: a‹ESC›[2Jb"), "{said}");
@@ -145,7 +104,7 @@ fn hooks_of_a_repository_do_not_run_before_it_is_trusted() {
         "{said}"
     );
     // What would run is shown before it is trusted.
-    let trusted = bed.command(&["trust", "--yes"]).output().unwrap();
+    let trusted = bed.hooked_command(&["trust", "--yes"]).output().unwrap();
     assert!(String::from_utf8(trusted.stdout).unwrap().contains("the hook `touch ran` of `SessionStart`"));
     bed.call("Write", &write("b.txt"));
     assert!(bed.project.join("ran").exists());
@@ -154,7 +113,7 @@ fn hooks_of_a_repository_do_not_run_before_it_is_trusted() {
 #[test]
 fn settings_that_name_a_hook_which_cannot_be_meant_start_nothing() {
     let bed = Bed::new();
-    bed.user_says(&json!({"hooks": {"PreTooluse": []}}));
+    bed.put_settings(&json!({"hooks": {"PreTooluse": []}}));
     let (reply, said) = bed.call("Write", &write("a.txt"));
     assert_eq!(reply, Value::Null);
     assert!(said.contains("`PreTooluse` is no setting here; did you mean `PreToolUse`?"), "{said}");
@@ -166,21 +125,21 @@ fn settings_that_name_a_hook_which_cannot_be_meant_start_nothing() {
 fn hooks_that_make_calls_come_to_an_end() {
     let bed = Bed::new();
     let line = "echo x >> count; \"$PINFOLD_BIN\" call --no-record Glob '{\"pattern\":\"*\"}' > /dev/null 2>&1; exit 0";
-    bed.user_says(&hook("PreToolUse", line));
+    bed.put_settings(&hook("PreToolUse", line));
     let (reply, _) = bed.call("Write", &write("a.txt"));
     assert_eq!(reply["ended"], "done");
-    assert_eq!(bed.read("count").lines().count(), 3);
+    assert_eq!(bed.in_project("count").lines().count(), 3);
 }
 
 /// What a hook runs, it runs outside of every wall: an agent does not write it, neither by a tool nor by a shell.
 #[test]
 fn an_agent_does_not_write_what_a_hook_runs() {
-    let bed = Bed::seen_by_shells();
+    let bed = Bed::new();
     for name in ["check.sh", "other.sh"] {
         fs::write(bed.project.join(name), "exit 0\n").unwrap();
     }
     let hooks = json!([{"hooks": [{"type": "command", "command": "sh \"$CLAUDE_PROJECT_DIR\"/check.sh"}]}]);
-    bed.user_says(&json!({"allowBash": true, "hooks": {"PreToolUse": hooks}}));
+    bed.put_settings(&json!({"allowBash": true, "hooks": {"PreToolUse": hooks}}));
     for (name, ended) in [("check.sh", "refused"), ("other.sh", "done")] {
         let write = json!({"tool": "Write", "input": {"file_path": name, "content": "touch /evil\n"}});
         let read = json!({"tool": "Read", "input": {"file_path": name}});
@@ -190,9 +149,9 @@ fn an_agent_does_not_write_what_a_hook_runs() {
     let said = bed.lines(&[line("other"), line("check")]);
     let whole = serde_json::to_string(&said).unwrap();
     if said[0]["ended"] == "done" {
-        assert_eq!(bed.read("other.sh"), "evil\n", "the control: {whole}");
+        assert_eq!(bed.in_project("other.sh"), "evil\n", "the control: {whole}");
     }
-    assert_eq!(bed.read("check.sh"), "exit 0\n", "{whole}");
+    assert_eq!(bed.in_project("check.sh"), "exit 0\n", "{whole}");
     let own = bed.lines(&[json!({"tool": "Bash", "input": {"command": "echo evil > check.sh"}})]);
     assert_eq!(own[0]["ended"], "refused", "{own:?}");
 }

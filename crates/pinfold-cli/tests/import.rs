@@ -11,9 +11,10 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::process::Command;
 
+use pinfold_testkit::output::both;
 use serde_json::Value;
 
-use crate::kit::{Bed, text};
+use crate::kit::Bed;
 
 const CLAUDE: &str = r#"{
   "permissions": {
@@ -28,7 +29,7 @@ impl Bed {
         let input = format!("{{\"command\":\"{command}\"}}");
         let output = self.pinfold(&["check", "--json", "Bash", &input]);
         let answer: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", text(&output)));
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {}", both(&output)));
         answer["decision"].as_str().unwrap().to_owned()
     }
 }
@@ -42,13 +43,13 @@ fn it_is_shown_first_and_written_on_a_yes() {
     let before = "{\n  // mine\n  \"permissions\": {\"ask\": [\"Bash(make install)\"]}\n}\n";
     bed.put(OURS, before);
     let shown = bed.pinfold(&["import", "claude"]);
-    assert_eq!(shown.status.code(), Some(2), "nobody can be asked: {}", text(&shown));
+    assert_eq!(shown.status.code(), Some(2), "nobody can be asked: {}", both(&shown));
     for word in ["taken", "narrowed", "left out", "bypassPermissions", "+++", "say --yes"] {
-        assert!(text(&shown).contains(word), "{word}: {}", text(&shown));
+        assert!(both(&shown).contains(word), "{word}: {}", both(&shown));
     }
     assert_eq!(bed.read(OURS).as_deref(), Some(before));
     let written = bed.pinfold(&["import", "claude", "--yes"]);
-    assert_eq!(written.status.code(), Some(0), "{}", text(&written));
+    assert_eq!(written.status.code(), Some(0), "{}", both(&written));
     let after = bed.read(OURS).unwrap();
     assert!(after.contains("// mine") && !after.contains("bypassPermissions"), "{after}");
     for (command, decision) in
@@ -57,7 +58,7 @@ fn it_is_shown_first_and_written_on_a_yes() {
         assert_eq!(bed.decided(command), decision, "{command}: {after}");
     }
     let again = bed.pinfold(&["import", "claude"]);
-    assert!(again.status.success() && text(&again).contains("nothing is to be written"), "{}", text(&again));
+    assert!(again.status.success() && both(&again).contains("nothing is to be written"), "{}", both(&again));
     assert_eq!(bed.read(OURS).unwrap(), after);
     assert_eq!(bed.read(".claude/settings.json").as_deref(), Some(CLAUDE), "theirs stays");
 }
@@ -67,7 +68,7 @@ fn what_a_project_brings_along_allows_nothing_until_it_is_trusted() {
     let bed = Bed::new();
     bed.put("proj/.claude/settings.json", CLAUDE);
     let written = bed.pinfold(&["import", "claude", "--yes"]);
-    assert!(written.status.success() && text(&written).contains("pinfold trust"), "{}", text(&written));
+    assert!(written.status.success() && both(&written).contains("pinfold trust"), "{}", both(&written));
     assert!(bed.read("proj/.pinfold/settings.json").is_some() && bed.read(OURS).is_none());
     assert_eq!((bed.decided("make").as_str(), bed.decided("make deploy").as_str()), ("ask", "deny"));
     assert!(bed.pinfold(&["trust", "--yes"]).status.success());
@@ -81,7 +82,7 @@ fn what_a_project_brings_along_allows_nothing_until_it_is_trusted() {
 impl Bed {
     fn git(&self, args: &[&str]) {
         let git = Command::new("git").args(args).current_dir(&self.project).output().unwrap();
-        assert!(git.status.success(), "{}", text(&git));
+        assert!(git.status.success(), "{}", both(&git));
     }
 }
 
@@ -116,8 +117,8 @@ fn what_may_have_come_with_the_project_is_the_project_s_whatever_its_name() {
         bed.put(LOCAL, CLAUDE);
         comes(&bed);
         let written = bed.pinfold(&["import", "claude", "--yes"]);
-        assert!(written.status.success(), "{way}: {}", text(&written));
-        assert_eq!(text(&written).contains("counts at once"), is_own, "{way}: {}", text(&written));
+        assert!(written.status.success(), "{way}: {}", both(&written));
+        assert_eq!(both(&written).contains("counts at once"), is_own, "{way}: {}", both(&written));
         assert_eq!(bed.decided("make"), if is_own { "allow" } else { "ask" }, "{way}");
         assert_eq!(bed.decided("make deploy"), "deny", "{way}");
     }
@@ -130,7 +131,7 @@ fn a_variable_that_leads_into_the_project_makes_nothing_the_person_s() {
     let import = |folder: &str| {
         let output =
             bed.command().env("CLAUDE_CONFIG_DIR", folder).args(["import", "claude", "--yes"]).output();
-        text(&output.unwrap())
+        both(&output.unwrap())
     };
     assert!(import("/proc/self/cwd/theirs").contains("once you said `pinfold trust`"));
     assert_eq!((bed.decided("make").as_str(), bed.read(OURS)), ("ask", None));
@@ -147,7 +148,7 @@ fn a_variable_that_leads_into_the_project_makes_nothing_the_person_s() {
         "{\"command\":\"npm x\"}",
     ]);
     let output = command.output().unwrap();
-    assert!(!output.status.success() && text(&output).contains("in the project"), "{}", text(&output));
+    assert!(!output.status.success() && both(&output).contains("in the project"), "{}", both(&output));
 }
 
 #[test]
@@ -156,7 +157,7 @@ fn a_word_that_somebody_said_stays() {
     bed.put(".codex/config.toml", "sandbox_mode = \"workspace-write\"\napproval_policy = \"on-request\"\n");
     bed.put(OURS, "{\"sandbox\": {\"mode\": \"read-only\"}, \"bash\": \"ask\"}");
     let done = bed.pinfold(&["import", "codex", "--yes"]);
-    assert!(done.status.success(), "{}", text(&done));
+    assert!(done.status.success(), "{}", both(&done));
     assert_eq!(bed.read(OURS).unwrap(), "{\"sandbox\": {\"mode\": \"read-only\"}, \"bash\": \"ask\"}");
 }
 
@@ -178,7 +179,7 @@ fn one_layer_alone_and_data_for_programs() {
 fn what_cannot_be_read_changes_nothing() {
     let bed = Bed::new();
     let none = bed.pinfold(&["import", "gemini"]);
-    assert!(none.status.success() && text(&none).contains("no settings of gemini"), "{}", text(&none));
+    assert!(none.status.success() && both(&none).contains("no settings of gemini"), "{}", both(&none));
     bed.put(".gemini/settings.json", "{");
     assert_eq!(bed.pinfold(&["import", "gemini", "--yes"]).status.code(), Some(2));
     bed.put(".gemini/settings.json", "{\"tools\": {\"exclude\": [\"replace\"]}}");

@@ -5,15 +5,16 @@
 use std::fs;
 use std::process::Output;
 use std::sync::Arc;
-use std::time::Duration;
 
 use pinfold::audit::{Ledger, Limits};
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::Choice;
 use pinfold::policy::Policy;
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::{Ambient, Plan, RawCall};
 use serde_json::{Value, json};
 
 use crate::kit::Bed;
+use pinfold_gate_testkit::TestApprover;
+use pinfold_gate_testkit::session::open_recorded;
 
 const RECORD: &str = "record.jsonl";
 
@@ -103,18 +104,6 @@ fn nothing_is_written_where_nobody_can_confirm_it() {
     assert!(!bed.project.join(".pinfold/settings.local.json").exists());
 }
 
-/// A person who says yes to everything.
-#[derive(Debug)]
-struct Yes;
-
-impl Approver for Yes {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        let by = By { via: Via::Embedder, who: None };
-        let (id, digest) = (request.id.clone(), request.digest.clone());
-        ApproverResponse::Answer(Answer { id, digest, choice: Choice::Yes, by })
-    }
-}
-
 /// The record of the machine, as sessions write it.
 #[test]
 fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
@@ -123,11 +112,10 @@ fn what_sessions_recorded_is_learnt_from_unless_somebody_changed_it() {
     let output = bed.run_plainly(&[]);
     assert!(String::from_utf8_lossy(&output.stdout).contains("0 answers in this folder speak for no rule"));
 
-    let approver: Arc<dyn Approver> = Arc::new(Yes);
-    let asking = Asking { approver, patience: Duration::from_mins(1), locations: None };
+    let asking = TestApprover::with_answer(Choice::Yes).asking();
     let plan = Plan::for_folder(&bed.project).with_asking(asking).with_policy(Policy::default());
     let ledger = Ledger::open(&Ambient::claim(), &state, Limits::default()).unwrap();
-    let session = Session::open(&Ambient::claim(), plan, Arc::new(ledger)).unwrap();
+    let session = open_recorded(plan, Arc::new(ledger));
     for _ in 0..2 {
         let raw = RawCall::new("Write", json!({"file_path": "notes.txt", "content": "x"}));
         assert!(session.decide(&raw).outcome.is_ok());

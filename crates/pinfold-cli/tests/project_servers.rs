@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
 
-use crate::kit;
 use std::fs;
 use std::io::Write as _;
 use std::process::Stdio;
 
+use pinfold_testkit::output::both;
 use serde_json::{Value, json};
 
 use crate::kit::Bed;
@@ -87,7 +87,7 @@ fn runs(bed: &Bed, row: &Row, args: &[&str]) -> bool {
         said(&json!({"session_id": "s", "cwd": "CWD", "hook_event_name": "SessionStart"}));
     }
     let output = said(&row.call);
-    let told = kit::text(&output);
+    let told = both(&output);
     output.status.success() && !["deny", "ask", "block"].iter().any(|no| told.contains(&format!("\"{no}\"")))
 }
 

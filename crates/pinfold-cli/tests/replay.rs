@@ -6,14 +6,15 @@ use std::fmt::Write as _;
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use pinfold_testkit::output::both;
 use serde_json::{Value, json};
 
-use crate::kit::{Bed, text};
+use crate::kit::Bed;
 
 impl Bed {
     fn ends(&self, args: &[&str]) -> (Option<i32>, String) {
         let output = self.pinfold(args);
-        (output.status.code(), text(&output))
+        (output.status.code(), both(&output))
     }
 
     /// What pinfold itself recorded about some calls.

@@ -16,25 +16,25 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use pinfold_testkit::TempTree;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::kit::Bed;
+
 /// A home, a folder, a place outside, and a server.
-struct Bed {
-    dir: tempfile::TempDir,
+struct Served {
+    bed: Bed,
     server: Option<Child>,
 }
 
-impl Bed {
+impl Served {
     fn new() -> Self {
-        let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for name in ["home", "ws/.git", "out", "private"] {
-            fs::create_dir_all(dir.path().join(name)).unwrap();
-        }
-        Self { dir, server: None }
+        let tree = TempTree::visible_inside().with_dirs(["ws/.git", "out", "private"]);
+        Self { bed: Bed::in_tree(tree, "home", "ws"), server: None }
     }
 
-    fn serving(args: &[&str]) -> Self {
+    fn start(args: &[&str]) -> Self {
         let mut bed = Self::new();
         bed.serve(args);
         bed
@@ -49,9 +49,8 @@ impl Bed {
     }
 
     fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
-        command.args(["serve", "--socket", &self.socket()]).args(args).current_dir(self.at("ws"));
-        command.env_clear().env("HOME", self.at("home")).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
+        let mut command = self.bed.command();
+        command.args(["serve", "--socket", &self.socket()]).args(args);
         command
     }
 
@@ -60,13 +59,13 @@ impl Bed {
     }
 
     fn at(&self, name: &str) -> PathBuf {
-        self.dir.path().canonicalize().unwrap().join(name)
+        self.bed.tree.path(name)
     }
 
     /// Short enough for a name of a socket, wherever the tests lie.
     fn socket(&self) -> String {
         let here = std::env::temp_dir();
-        let name = self.dir.path().file_name().unwrap().to_string_lossy().into_owned();
+        let name = self.bed.tree.top().file_name().unwrap().to_string_lossy().into_owned();
         let place = here.join(format!("pf{name}"));
         let _ = fs::create_dir(&place);
         fs::set_permissions(&place, fs::Permissions::from_mode(0o700)).unwrap();
@@ -92,7 +91,7 @@ impl Bed {
     }
 }
 
-impl Drop for Bed {
+impl Drop for Served {
     fn drop(&mut self) {
         if let Some(mut server) = self.server.take() {
             let _ = server.kill();
@@ -136,7 +135,7 @@ impl Guest {
 
 #[test]
 fn calls_are_made_and_checked_as_on_the_command_line() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     let mut calls = bed.guest("call");
     assert_eq!(calls.write("a.txt")["ended"], "done");
     let edit = json!({"tool": "Edit", "input": {"file_path": "a.txt", "old_string": "x", "new_string": "y"}});
@@ -170,7 +169,7 @@ fn calls_are_made_and_checked_as_on_the_command_line() {
 /// Each has a session of its own: what one has read another has not.
 #[test]
 fn many_are_served_at_once() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     let mut first = bed.guest("call");
     fs::write(bed.at("ws/read.txt"), "x\n").unwrap();
     assert_eq!(first.ask(&json!({"tool": "Read", "input": {"file_path": "read.txt"}}))["ended"], "done");
@@ -190,7 +189,7 @@ fn many_are_served_at_once() {
 
 #[test]
 fn who_is_too_many_is_told_and_the_next_has_a_place() {
-    let bed = Bed::serving(&["--no-record"]);
+    let bed = Served::start(&["--no-record"]);
     let silent: Vec<Guest> = (0..64).map(|_| bed.guest("check")).collect();
     let told = bed.connected().ask(&json!({"v": 1, "as": "call"}));
     assert!(told["error"].as_str().unwrap().contains("too many"), "{told}");
@@ -208,7 +207,7 @@ fn who_is_too_many_is_told_and_the_next_has_a_place() {
 /// A line that is not understood is told, and the next one is answered.
 #[test]
 fn malformed_and_giant_lines() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     for role in ["call", "check"] {
         let mut guest = bed.guest(role);
         for bad in [
@@ -256,7 +255,7 @@ fn malformed_and_giant_lines() {
 
 #[test]
 fn who_goes_without_a_word_takes_nothing_along() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     for cut in ["", "{\"v\":1,", "{\"v\":1,\"as\":\"call\"}\n", "{\"v\":1,\"as\":\"call\"}\n{\"tool\":\"Wri"]
     {
         let mut guest = bed.connected();
@@ -276,7 +275,7 @@ fn who_goes_without_a_word_takes_nothing_along() {
 /// A program that answers questions itself is asked on its own connection, in the words of the approvals' socket.
 #[test]
 fn questions_are_asked_where_the_call_was_made() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     let mut guest = bed.connected();
     assert!(guest.ask(&json!({"v": 1, "as": "call", "asks": true})).get("hello").is_some());
     let answer = |asked: &Value, choice: Value| json!({"do": "answer", "id": asked["id"], "digest": asked["digest"], "answer": choice});
@@ -309,7 +308,7 @@ fn questions_are_asked_where_the_call_was_made() {
 
 #[test]
 fn it_is_for_one_person_and_ends_tidily() {
-    let mut bed = Bed::serving(&[]);
+    let mut bed = Served::start(&[]);
     let mode = fs::symlink_metadata(bed.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
     let second = bed.refused(&[]);
@@ -330,9 +329,8 @@ fn it_is_for_one_person_and_ends_tidily() {
 
 #[test]
 fn what_cannot_be_served_is_said_at_once() {
-    let bed = Bed::new();
-    fs::create_dir_all(bed.at("home/.config/pinfold")).unwrap();
-    fs::write(bed.at("home/.config/pinfold/settings.json"), "{\"permissions\": []}").unwrap();
+    let bed = Served::new();
+    bed.bed.put_settings("{\"permissions\": []}");
     assert_eq!(bed.refused(&[]).status.code(), Some(2), "settings");
     fs::remove_file(bed.at("home/.config/pinfold/settings.json")).unwrap();
     assert_eq!(bed.refused(&["--folder", "/no/such"]).status.code(), Some(2), "a folder");
@@ -341,7 +339,7 @@ fn what_cannot_be_served_is_said_at_once() {
 /// Whoever is confined, or was started from here, is nobody's person: what a shell of a session could reach is not served.
 #[test]
 fn who_is_confined_is_turned_away() {
-    let bed = Bed::serving(&[]);
+    let bed = Served::start(&[]);
     let script = "import socket,sys\ns=socket.socket(socket.AF_UNIX)\ns.connect(sys.argv[1])\ntry: s.sendall(b'{\"v\":1,\"as\":\"call\"}\\n')\nexcept OSError: pass\nprint(s.makefile().readline())\n";
     let free = Command::new("python3").args(["-c", script, &bed.socket()]).output();
     let Ok(free) = free else { return println!("NOT TRIED: python3 is missing") };

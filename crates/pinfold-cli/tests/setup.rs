@@ -8,10 +8,14 @@
 )]
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
+use pinfold_testkit::TempTree;
+use pinfold_testkit::output::both;
 use serde_json::{Value, json};
+
+use crate::kit::Bed;
 
 /// Each agent, the file that its hooks stand in, and what stands there before; none where it is a file of ours.
 const AGENTS: &[(&str, &str, Option<&str>)] = &[
@@ -32,59 +36,32 @@ const AGENTS: &[(&str, &str, Option<&str>)] = &[
     ("pi", ".pi/agent/extensions/pinfold.ts", None),
 ];
 
-struct Bed {
-    home: tempfile::TempDir,
+/// A home with a project.
+fn bed() -> Bed {
+    Bed::in_tree(TempTree::visible_inside(), "", "ws")
 }
 
 impl Bed {
-    fn new() -> Self {
-        let home = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        fs::create_dir_all(home.path().join("ws")).unwrap();
-        Self { home }
-    }
-
-    fn at(&self, name: &str) -> PathBuf {
-        self.home.path().canonicalize().unwrap().join(name)
-    }
-
-    fn put(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.at(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
     fn setup(&self, args: &[&str]) -> Output {
-        self.setup_by(Path::new(env!("CARGO_BIN_EXE_pinfold")), args)
+        self.command().arg("setup").args(args).output().unwrap()
     }
-
-    fn setup_by(&self, pinfold: &Path, args: &[&str]) -> Output {
-        let mut command = Command::new(pinfold);
-        command.arg("setup").args(args).current_dir(self.at("ws")).env_clear();
-        command.env("HOME", self.at("")).env("PATH", "/usr/bin:/bin").stdin(Stdio::null());
-        command.output().unwrap()
-    }
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]
 fn what_is_set_up_holds_and_goes_without_a_trace() {
     for (agent, file, before) in AGENTS {
-        let bed = Bed::new();
+        let bed = bed();
         if let Some(text) = before {
             bed.put(file, text);
         }
         let missing = bed.setup(&[agent, "--check"]);
-        assert_eq!(missing.status.code(), Some(1), "{agent}: {}", text(&missing));
+        assert_eq!(missing.status.code(), Some(1), "{agent}: {}", both(&missing));
 
         let done = bed.setup(&[agent, "--yes"]);
-        assert_eq!(done.status.code(), Some(0), "{agent}: {}", text(&done));
+        assert_eq!(done.status.code(), Some(0), "{agent}: {}", both(&done));
         if *agent == "codex" {
             let untrusted = bed.setup(&[agent, "--check"]);
-            assert!(text(&untrusted).contains("NO   switched on"), "{}", text(&untrusted));
+            assert!(both(&untrusted).contains("NO   switched on"), "{}", both(&untrusted));
             let hooks = bed.at(file);
             bed.put(
                 ".codex/config.toml",
@@ -92,28 +69,28 @@ fn what_is_set_up_holds_and_goes_without_a_trace() {
             );
         }
         let check = bed.setup(&[agent, "--check"]);
-        assert_eq!(check.status.code(), Some(0), "{agent}: {}", text(&check));
-        assert_eq!(text(&bed.setup(&[agent, "--yes"])), "it is set up already\n");
+        assert_eq!(check.status.code(), Some(0), "{agent}: {}", both(&check));
+        assert_eq!(both(&bed.setup(&[agent, "--yes"])), "it is set up already\n");
 
         let undone = bed.setup(&[agent, "--undo", "--yes"]);
-        assert_eq!(undone.status.code(), Some(0), "{agent}: {}", text(&undone));
+        assert_eq!(undone.status.code(), Some(0), "{agent}: {}", both(&undone));
         let after = fs::read_to_string(bed.at(file)).ok();
         assert_eq!(after.as_deref(), *before, "{agent}");
-        assert_eq!(text(&bed.setup(&[agent, "--undo", "--yes"])), "nothing of pinfold is there\n");
+        assert_eq!(both(&bed.setup(&[agent, "--undo", "--yes"])), "nothing of pinfold is there\n");
     }
 }
 
 /// Nothing is written that nobody said yes to, and the change is shown.
 #[test]
 fn without_a_yes_nothing_is_written() {
-    let bed = Bed::new();
+    let bed = bed();
     let file = bed.put(".claude/settings.json", "{}\n");
     let output = bed.setup(&["claude"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        text(&output).contains("+    \"PreToolUse\": [") && text(&output).contains("say --yes"),
+        both(&output).contains("+    \"PreToolUse\": [") && both(&output).contains("say --yes"),
         "{}",
-        text(&output)
+        both(&output)
     );
     assert_eq!(fs::read_to_string(file).unwrap(), "{}\n");
 }
@@ -127,11 +104,11 @@ fn a_file_that_is_not_understood_stays_as_it_is() {
         ("hermes", ".hermes/config.yaml", "hooks:\n  pre_tool_call: []\n"),
         ("pi", ".pi/agent/extensions/pinfold.ts", "// somebody else's\n"),
     ] {
-        let bed = Bed::new();
+        let bed = bed();
         let path = bed.put(file, before);
         let output = bed.setup(&[agent, "--yes"]);
-        assert_eq!(output.status.code(), Some(2), "{agent}: {}", text(&output));
-        assert!(text(&output).contains("was not changed"), "{agent}: {}", text(&output));
+        assert_eq!(output.status.code(), Some(2), "{agent}: {}", both(&output));
+        assert!(both(&output).contains("was not changed"), "{agent}: {}", both(&output));
         assert_eq!(fs::read_to_string(path).unwrap(), before);
     }
 }
@@ -140,7 +117,7 @@ fn a_file_that_is_not_understood_stays_as_it_is() {
 #[test]
 fn a_link_is_followed_and_modes_are_kept() {
     use std::os::unix::fs::PermissionsExt as _;
-    let bed = Bed::new();
+    let bed = bed();
     let real = bed.put("dotfiles/claude.json", "{\n  \"a\": 1\n}\n");
     fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).unwrap();
     fs::create_dir_all(bed.at(".claude")).unwrap();
@@ -161,14 +138,15 @@ fn without_pinfold_the_installed_command_is_a_no() {
         ("qwen", ".qwen/settings.json"),
         ("copilot", ".copilot/hooks/pinfold.json"),
     ] {
-        let bed = Bed::new();
+        let bed = bed();
         let own = bed.at("it's a bin/pinfold");
         fs::create_dir_all(own.parent().unwrap()).unwrap();
         // Copied by another program: what this process writes may be held open for writing by a child of another test.
         let copied =
             Command::new("cp").args([Path::new(env!("CARGO_BIN_EXE_pinfold")), &own]).status().unwrap();
         assert!(copied.success());
-        assert_eq!(bed.setup_by(&own, &[agent, "--yes"]).status.code(), Some(0));
+        let done = bed.command_of(&own).args(["setup", agent, "--yes"]).status().unwrap();
+        assert!(done.success(), "{agent}");
         let settings: Value = serde_json::from_str(&fs::read_to_string(bed.at(file)).unwrap()).unwrap();
         let line = gate(&settings);
         for crash in [None, Some("#!/bin/sh\nkill -ABRT $$\n"), Some("#!/bin/sh\nexit 1\n")] {
@@ -178,11 +156,11 @@ fn without_pinfold_the_installed_command_is_a_no() {
                 fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
             }
             let output = Command::new("/bin/sh").args(["-c", &line]).stdin(Stdio::null()).output().unwrap();
-            assert_eq!(output.status.code(), Some(2), "{agent}: {}", text(&output));
+            assert_eq!(output.status.code(), Some(2), "{agent}: {}", both(&output));
             assert!(
-                output.stdout.is_empty() && text(&output).contains("nothing is allowed"),
+                output.stdout.is_empty() && both(&output).contains("nothing is allowed"),
                 "{}",
-                text(&output)
+                both(&output)
             );
             fs::write(&own, "").unwrap();
         }
@@ -202,7 +180,7 @@ fn gate(settings: &Value) -> String {
 /// Where the agent knows a setting that makes a failing hook a no, it stands there.
 #[test]
 fn claude_is_told_to_block_when_the_hook_fails() {
-    let bed = Bed::new();
+    let bed = bed();
     assert_eq!(bed.setup(&["claude", "--yes", "--timeout", "30s"]).status.code(), Some(0));
     let settings: Value =
         serde_json::from_str(&fs::read_to_string(bed.at(".claude/settings.json")).unwrap()).unwrap();
@@ -216,6 +194,6 @@ fn claude_is_told_to_block_when_the_hook_fails() {
         off.to_string()
     });
     let check = bed.setup(&["claude", "--check"]);
-    assert!(off.exists() && check.status.code() == Some(1), "{}", text(&check));
-    assert!(text(&check).contains("`disableAllHooks` is set"));
+    assert!(off.exists() && check.status.code() == Some(1), "{}", both(&check));
+    assert!(both(&check).contains("`disableAllHooks` is set"));
 }

@@ -5,9 +5,10 @@
 use std::fs;
 use std::path::PathBuf;
 
+use pinfold_testkit::output::both;
 use serde_json::{Value, json};
 
-use crate::kit::{Bed, text};
+use crate::kit::Bed;
 
 impl Bed {
     fn with_record() -> Self {
@@ -88,7 +89,7 @@ impl Bed {
 
     fn why(&self, args: &[&str]) -> (Option<i32>, String) {
         let output = self.command().arg("why").args(args).current_dir("/").output().unwrap();
-        (output.status.code(), text(&output))
+        (output.status.code(), both(&output))
     }
 
     fn told(&self, name: &str) -> Value {

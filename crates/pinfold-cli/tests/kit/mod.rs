@@ -2,73 +2,80 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use std::fs;
+use std::ffi::OsStr;
+use std::fmt::Display;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-/// A home with a project in it, `proj`: gone at the end.
+use pinfold_testkit::TempTree;
+use pinfold_testkit::output::both;
+
+/// A home and a project, gone at the end.
 pub(crate) struct Bed {
-    _top: tempfile::TempDir,
+    pub(crate) tree: TempTree,
     pub(crate) home: PathBuf,
     pub(crate) project: PathBuf,
 }
 
-#[allow(dead_code, reason = "each test uses a part of it")]
 impl Bed {
-    /// Both empty, but for what makes the project one.
+    /// A home with a project in it, `proj`: both empty, but for what makes the project one.
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        let (home, project) = (top.join("home"), top.join("home/proj"));
-        fs::create_dir_all(project.join(".pinfold")).unwrap();
-        Self { _top: folder, home, project }
+        Self::in_tree(TempTree::visible_inside().with_dirs(["home/proj/.pinfold"]), "home", "home/proj")
     }
 
-    /// Where the record of this person stands.
+    /// A home and a project at these places of a tree.
+    pub(crate) fn in_tree(tree: TempTree, home: &str, project: &str) -> Self {
+        let (home, project) = (tree.make_dir(home), tree.make_dir(project));
+        Self { tree, home, project }
+    }
+
+    /// The directory of this person's audit log.
     pub(crate) fn record(&self) -> PathBuf {
         self.home.join(".local/state/pinfold/record")
     }
 
-    /// A file of their home.
+    /// The path of a file of their home.
     pub(crate) fn at(&self, name: &str) -> PathBuf {
         self.home.join(name)
     }
 
     /// Writes a file of their home.
-    pub(crate) fn put(&self, name: &str, text: &str) {
-        let path = self.at(name);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
+    pub(crate) fn put(&self, name: &str, text: &str) -> PathBuf {
+        self.tree.write(self.at(name), text)
     }
 
-    /// What stands in a file of their home, if it is there.
+    /// Writes their settings.
+    pub(crate) fn put_settings(&self, text: &(impl Display + ?Sized)) {
+        self.put(".config/pinfold/settings.json", &text.to_string());
+    }
+
+    /// The content of a file of their home, if it is there.
     pub(crate) fn read(&self, name: &str) -> Option<String> {
-        fs::read_to_string(self.at(name)).ok()
+        self.tree.read_if_there(self.at(name))
     }
 
-    /// Calls pinfold in the project, where nobody sits.
+    /// Calls pinfold in the project, without a terminal.
     pub(crate) fn pinfold(&self, args: &[&str]) -> Output {
         self.command().args(args).output().unwrap()
     }
 
-    /// The same, before it is started.
+    /// The same call before it is started.
     pub(crate) fn command(&self) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_pinfold"));
+        self.command_of(env!("CARGO_BIN_EXE_pinfold"))
+    }
+
+    /// A call of another program in the same environment.
+    pub(crate) fn command_of(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
         command.current_dir(&self.project).env_clear().stdin(Stdio::null());
         command.env("HOME", &self.home).env("PATH", "/usr/bin:/bin");
         command
     }
 
-    /// What pinfold says, when it ends well.
+    /// The standard output of pinfold, which has to succeed.
     pub(crate) fn said(&self, args: &[&str]) -> String {
         let output = self.pinfold(args);
-        assert!(output.status.success(), "{args:?}: {}", text(&output));
+        assert!(output.status.success(), "{args:?}: {}", both(&output));
         String::from_utf8(output.stdout).unwrap()
     }
-}
-
-/// All that was said.
-#[allow(dead_code, reason = "each test uses a part of it")]
-pub(crate) fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
