@@ -12,11 +12,13 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use pinfold_gate_testkit::calls::bash;
+use pinfold_testkit::processes::until;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-use crate::kit::{Bed, bash, eventually, with};
+use crate::kit::{Bed, with};
 
 /// Answers every post, and remembers what came in.
 struct Server {
@@ -209,7 +211,7 @@ fn in_the_background_an_address_is_told_and_not_waited_for() {
     let from = Instant::now();
     assert_eq!(bed.decide(&session, "make"), "ask");
     assert!(from.elapsed() < Duration::from_millis(900), "{:?}", from.elapsed());
-    eventually("it was told", || server.heard().iter().any(|said| said.contains("make")));
+    until("it was told", || server.heard().iter().any(|said| said.contains("make")));
 }
 
 /// An address behind TLS, with a certificate of a CA of its own; returns that CA as PEM.

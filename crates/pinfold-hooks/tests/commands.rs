@@ -11,9 +11,11 @@ use std::time::{Duration, Instant};
 
 use pinfold::policy::{HookEvent, Interaction, Mode, Principal};
 use pinfold::{Decided, RawCall};
+use pinfold_gate_testkit::calls::bash;
+use pinfold_testkit::processes::until;
 use serde_json::{Value, json};
 
-use crate::kit::{Bed, bash, command, eventually, runs, with};
+use crate::kit::{Bed, command, runs, with};
 
 fn says(answer: &Value) -> Value {
     command(&format!("cat <<'END'\n{answer}\nEND"))
@@ -138,7 +140,7 @@ fn when_its_time_is_over_a_hook_is_gone_with_everything_it_started() {
     assert!(from.elapsed() < Duration::from_secs(6), "{:?}", from.elapsed());
     let pids = bed.read("pids");
     assert_eq!(pids.lines().count(), 8, "the control: all of them ran: {pids}");
-    eventually("all of them are gone", || !pids.lines().any(runs));
+    until("all of them are gone", || !pids.lines().any(runs));
 }
 
 #[test]
@@ -352,12 +354,12 @@ fn in_the_background_a_hook_has_no_say_and_is_not_waited_for() {
     let from = Instant::now();
     assert_eq!(bed.decide(&session, "make"), "ask");
     assert!(from.elapsed() < Duration::from_millis(900), "{:?}", from.elapsed());
-    eventually("it was told and ended", || bed.read("done") == "done\n");
+    until("it was told and ended", || bed.read("done") == "done\n");
     assert!(bed.read("told").contains("make"));
     let slow = with(with(command("echo $$ > pid; sleep 60"), "async", true), "timeout", 0.5);
     assert_eq!(bed.decide(&bed.before(&slow), "make"), "ask");
-    eventually("it was started", || !bed.read("pid").is_empty());
-    eventually("its time is over", || !runs(&bed.read("pid")));
+    until("it was started", || !bed.read("pid").is_empty());
+    until("its time is over", || !runs(&bed.read("pid")));
     let missing = with(json!({"type": "command", "command": "./missing", "args": []}), "async", true);
     assert_eq!(bed.decide(&bed.before(&missing), "make"), "ask");
     assert!(bed.told()[0].contains("it cannot be started"));

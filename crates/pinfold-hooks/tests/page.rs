@@ -7,9 +7,10 @@ use std::path::Path;
 use pinfold::RawCall;
 use pinfold::policy::settings::hooks::{CommandHook, HttpHook};
 use pinfold::policy::{HookEvent, Layer, Settings};
+use pinfold_gate_testkit::calls::bash;
 use serde_json::{Value, json};
 
-use crate::kit::{Bed, bash, command};
+use crate::kit::{Bed, command};
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hooks.md")).unwrap()

@@ -5,61 +5,44 @@
 #![allow(clippy::indexing_slicing, reason = "a test stops where it fails")]
 
 use std::ffi::OsString;
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
-use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Layer, Policy, Settings};
-use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Session};
+use pinfold::{AssumedShells, Decided, Plan, Session};
+use pinfold_gate_testkit::TestApprover;
+use pinfold_gate_testkit::calls::bash;
+use pinfold_gate_testkit::session::open;
 use pinfold_hooks::{HookEnvironment, Notice, from_settings};
+use pinfold_testkit::TempTree;
+use pinfold_testkit::processes::is_running;
 use serde_json::{Value, json};
 
 pub(crate) struct Bed {
     pub(crate) folder: PathBuf,
     pub(crate) environment: Vec<(OsString, OsString)>,
-    person: Arc<Person>,
+    approver: Arc<TestApprover>,
     told: Arc<Mutex<Vec<Notice>>>,
-    _folder: tempfile::TempDir,
-}
-
-/// Says no, and remembers what was asked.
-#[derive(Debug, Default)]
-pub(crate) struct Person(AtomicUsize);
-
-impl Approver for Person {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        let by = By { via: Via::Embedder, who: None };
-        let (id, digest) = (request.id.clone(), request.digest.clone());
-        ApproverResponse::Answer(Answer { id, digest, choice: Choice::no(), by })
-    }
+    tree: TempTree,
 }
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        let tree = TempTree::new();
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
         Self {
             environment: vec![("PATH".into(), path)],
-            folder: folder.path().canonicalize().unwrap(),
-            person: Arc::default(),
+            folder: tree.top().to_owned(),
+            approver: Arc::default(),
             told: Arc::default(),
-            _folder: folder,
+            tree,
         }
     }
 
     /// A program in the folder.
     pub(crate) fn script(&self, name: &str, text: &str) -> PathBuf {
-        let path = self.folder.join(name);
-        fs::write(&path, text).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-        path
+        self.tree.write_program(name, text)
     }
 
     /// A session with these hooks.
@@ -79,15 +62,13 @@ impl Bed {
             ..HookEnvironment::new(&self.folder)
         };
         let hooks = from_settings(&merged, around).unwrap();
-        let asking =
-            Asking { approver: self.person.clone(), patience: Duration::from_mins(1), locations: None };
         let mut plan = Plan::for_folder(&self.folder)
             .with_policy(Policy::default())
-            .with_shells(Arc::new(AssumedShells::in_folder(self.folder.clone())))
+            .with_shells(Arc::new(AssumedShells::in_folder(&self.folder)))
             .with_hooks(hooks)
-            .with_asking(asking);
+            .with_asking(self.approver.asking());
         change(&mut plan);
-        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+        open(plan)
     }
 
     /// A session with one hook before each call.
@@ -101,7 +82,7 @@ impl Bed {
     }
 
     pub(crate) fn outcome(&self, decided: &Decided) -> &'static str {
-        let asked = self.person.0.swap(0, Ordering::Relaxed) > 0;
+        let asked = !self.approver.take_asked().is_empty();
         match decided.outcome {
             Ok(_) => "allow",
             Err(_) if asked => "ask",
@@ -115,7 +96,7 @@ impl Bed {
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+        self.tree.read_if_there(name).unwrap_or_default()
     }
 }
 
@@ -128,21 +109,7 @@ pub(crate) fn with(mut hook: Value, key: &str, value: impl Into<Value>) -> Value
     hook
 }
 
-pub(crate) fn bash(command: &str) -> RawCall {
-    RawCall::new("Bash", json!({"command": command}))
-}
-
-/// Waits until something holds, for as long as a busy machine may take.
-pub(crate) fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
-    let from = Instant::now();
-    while !holds() {
-        assert!(from.elapsed() < Duration::from_secs(20), "not in time: {what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Whether a process runs.
+/// Returns true if the process with this number runs.
 pub(crate) fn runs(pid: &str) -> bool {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    pid.trim().parse().is_ok_and(is_running)
 }
