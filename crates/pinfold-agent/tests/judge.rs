@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use pinfold::audit::{AuditEvent, Memory};
 use pinfold::consent::Asking;
-use pinfold::policy::rule::Rule;
-use pinfold::policy::{Effect, Layer, Mode, Source, SourcedRule};
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::policy::{Effect, Mode};
+use pinfold::{Plan, RawCall, Session};
 use pinfold_agent::{Judge, JudgeApprover};
+use pinfold_gate_testkit::rules::policy_with;
+use pinfold_gate_testkit::session::open_recorded;
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 /// Says the same to everything, and keeps what it was shown.
@@ -47,13 +49,13 @@ impl Judge for Says {
 }
 
 struct Bed {
-    top: tempfile::TempDir,
+    tree: TempTree,
     record: Arc<Memory>,
 }
 
 impl Bed {
     fn new() -> Self {
-        Self { top: tempfile::tempdir().unwrap(), record: Arc::default() }
+        Self { tree: TempTree::new(), record: Arc::default() }
     }
 
     /// A session in `auto`, which asks about every agent that is to be started.
@@ -64,16 +66,10 @@ impl Bed {
     fn session_in(&self, mode: Mode, judge: Arc<Says>, rules: &[(Effect, &str)]) -> Session {
         let approver = JudgeApprover::new(judge, None);
         let (patience, approver) = (Duration::from_secs(5), Arc::new(approver));
-        let plan = Plan::for_folder(self.top.path());
-        let sourced = |(effect, text): &(Effect, &str)| SourcedRule {
-            effect: *effect,
-            rule: Rule::parse(text).unwrap(),
-            source: Source::plain(Layer::User),
-        };
-        let mut policy = plan.policy.clone().with_rules(rules.iter().map(sourced), &plan.bases);
-        policy.mode = mode;
+        let plan = Plan::for_folder(self.tree.top());
+        let policy = policy_with(plan.policy.clone(), mode, rules, &plan.bases);
         let plan = plan.with_policy(policy).with_asking(Asking { approver, patience, locations: None });
-        Session::open(&Ambient::claim(), plan, Arc::clone(&self.record) as _).unwrap()
+        open_recorded(plan, self.record.clone())
     }
 }
 

@@ -8,18 +8,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::agents::{AgentLimits, Definitions};
-use pinfold::audit::Memory;
 use pinfold::consent::{Afterwards, Asking, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
 use pinfold::policy::hosts::Hosts;
-use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::NetworkSettings;
-use pinfold::policy::{Effect, HookEvent, Interaction, Layer, Mode, Source, SourcedRule};
+use pinfold::policy::{Effect, HookEvent, Interaction, Mode};
 use pinfold::settings::Locations;
 use pinfold::{Ambient, Plan, Refusal, Session};
 use pinfold_agent::{
     End, Ending, Event, First, Listener, Model, ModelError, ModelRequest, Models, NoShells, Parking, Parts,
     Script, SpawnLimits, Store, Task, Team, Turn, Who, events, resumed, tree,
 };
+use pinfold_gate_testkit::rules::{policy_with, rule};
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use serde_json::json;
 
 /// Keeps what happened.
@@ -34,7 +35,7 @@ impl Listener for Seen {
 
 /// A workspace, and runs in it.
 struct Bed {
-    top: tempfile::TempDir,
+    tree: TempTree,
     limits: AgentLimits,
     reach: SpawnLimits,
     parking: Option<Arc<Parking>>,
@@ -44,30 +45,24 @@ struct Bed {
 
 impl Bed {
     fn new(folders: &[&str]) -> Self {
-        let top = tempfile::tempdir().unwrap();
+        let tree = TempTree::new().with_dirs(["ws"]);
         for folder in folders {
-            fs::create_dir_all(top.path().join("ws").join(folder)).unwrap();
+            tree.make_dir(format!("ws/{folder}"));
         }
-        fs::create_dir_all(top.path().join("ws")).unwrap();
         let (limits, reach) = (AgentLimits::default(), SpawnLimits::default());
-        Self { top, limits, reach, parking: None, hooks: None, seen: Arc::default() }
+        Self { tree, limits, reach, parking: None, hooks: None, seen: Arc::default() }
     }
 
     fn at(&self, below: &str) -> PathBuf {
-        self.top.path().join("ws").join(below)
+        self.tree.path("ws").join(below)
     }
 
     fn session(&self, allow: &[&str]) -> Session {
         let plan = Plan::for_folder(self.at(""));
-        let sourced = |text: &&str| SourcedRule {
-            effect: Effect::Allow,
-            rule: Rule::parse(text).unwrap(),
-            source: Source::plain(Layer::User),
-        };
-        let mut policy = plan.policy.clone().with_rules(allow.iter().map(sourced), &plan.bases);
-        policy.mode = Mode::AcceptEdits;
+        let texts: Vec<_> = allow.iter().map(|text| (Effect::Allow, *text)).collect();
+        let mut policy = policy_with(plan.policy.clone(), Mode::AcceptEdits, &texts, &plan.bases);
         // Hosts are one list for an agent and those below it.
-        let rules: Vec<SourcedRule> = allow.iter().map(sourced).collect();
+        let rules: Vec<_> = allow.iter().map(|text| rule(Effect::Allow, text)).collect();
         policy.hosts = Arc::new(Hosts::new(&NetworkSettings::default(), &rules).unwrap());
         let asking = self.parking.clone().map(|approver| Asking {
             approver,
@@ -80,7 +75,7 @@ impl Bed {
             .with_asking(asking)
             .with_interaction(interaction)
             .with_hooks(self.hooks.clone());
-        Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+        open(plan)
     }
 
     fn run_with(&self, models: Arc<dyn Models>, task: Task, more: Option<Arc<dyn Listener>>) -> Ending {
@@ -342,7 +337,7 @@ fn a_run_goes_on_from_wherever_it_broke_off() {
     let mut whole = 0;
     for kept in 1.. {
         let bed = Bed::new(&[]);
-        let file = bed.top.path().join("run.jsonl");
+        let file = bed.tree.path("run.jsonl");
         let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(kept) };
         bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
         // Half a line, as a crash leaves it.
@@ -371,7 +366,7 @@ fn a_call_that_had_begun_is_not_made_twice() {
     let script = line(json!({"calls": [write("one"), write("two")]})) + &line(json!({"say": "{{results}}"}));
     let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
     let bed = Bed::new(&[]);
-    let file = bed.top.path().join("run.jsonl");
+    let file = bed.tree.path("run.jsonl");
     // Begun, told, the turn; then it broke off in the first call.
     let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(3) };
     bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
@@ -391,11 +386,11 @@ fn a_call_that_had_begun_is_not_made_twice() {
 fn a_question_is_parked_and_asked_again_when_the_run_goes_on() {
     let parking = Arc::new(Parking::default());
     let bed = Bed { parking: Some(parking), ..Bed::new(&[]) };
-    let outside = bed.top.path().join("outside.txt");
+    let outside = bed.tree.path("outside.txt");
     let script = line(json!({"calls": [write("in"), write(outside.to_str().unwrap()), write("after")]}))
         + &line(json!({"say": "done"}));
     let models: Arc<dyn Models> = Arc::new(Script::parse(&script).unwrap());
-    let file = bed.top.path().join("run.jsonl");
+    let file = bed.tree.path("run.jsonl");
     let store = Arc::new(Store::open(&file).unwrap());
     let ending = bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(store));
     assert_eq!(ending.how, End::NeedsHuman, "{ending:?}");
@@ -411,7 +406,7 @@ fn a_question_is_parked_and_asked_again_when_the_run_goes_on() {
 fn what_is_kept_of_a_run_has_no_secrets_and_no_other_readers() {
     use std::os::unix::fs::PermissionsExt;
     let bed = Bed::new(&[]);
-    let file = bed.top.path().join("kept/run.jsonl");
+    let file = bed.tree.path("kept/run.jsonl");
     let store = Arc::new(Store::open(&file).unwrap());
     let secret = format!("ghp_{}", "16C7e42F292c6912E7710c838347Ae178B4a");
     let script = line(json!({"say": format!("the token is {secret}"), "calls": [
@@ -652,7 +647,7 @@ fn an_agent_that_was_at_work_when_a_run_broke_off_is_told_of_and_not_started_aga
     let (mut at_work, mut ended) = (0, 0);
     for kept in 3.. {
         let bed = Bed::new(&["a"]);
-        let file = bed.top.path().join("run.jsonl");
+        let file = bed.tree.path("run.jsonl");
         let until = Until { store: Store::open(&file).unwrap(), left: Mutex::new(kept) };
         bed.run_with(Arc::clone(&models), Task::New("go".into()), Some(Arc::new(until)));
         let known = events(&file).unwrap();
