@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Approver, ApproverResponse, By, Choice, GrantLifetime, Request, Via};
+use pinfold::consent::{Approver as _, ApproverResponse, By, Choice, GrantLifetime, Request, Via};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::policy::{Grant, Located};
@@ -25,11 +25,13 @@ use pinfold_approvals::socket::{
 use pinfold_approvals::{ApprovalChannels, Broker, ChannelError, ChannelOptions};
 
 use crate::kit::{no, request};
+use pinfold_testkit::TempTree;
+use pinfold_testkit::processes::until_some;
 
 const LONG: Duration = Duration::from_mins(1);
 
 struct House {
-    _bed: tempfile::TempDir,
+    _tree: TempTree,
     place: SocketDir,
     broker: Arc<Broker>,
     listening: ApprovalSocket,
@@ -41,11 +43,11 @@ fn place(bed: &Path) -> SocketDir {
 }
 
 fn house() -> House {
-    let bed = tempfile::tempdir().unwrap();
-    let place = place(bed.path());
+    let tree = TempTree::new();
+    let place = place(tree.top());
     let (broker, sessions) = (Arc::new(Broker::default()), SessionRegistry::default());
     let listening = broker.listen(&place, "test", &sessions).unwrap();
-    House { _bed: bed, place, broker, listening, sessions }
+    House { _tree: tree, place, broker, listening, sessions }
 }
 
 impl House {
@@ -67,17 +69,6 @@ impl House {
     }
 }
 
-fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + LONG;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < end, "it does not happen");
-        thread::sleep(Duration::from_millis(2));
-    }
-}
-
 fn trouble(error: ApprovalClientError) -> ProtocolErrorCode {
     match error {
         ApprovalClientError::Rejected(trouble) => trouble.code,
@@ -92,7 +83,7 @@ fn what_waits_is_shown_whole_and_answered_by_its_digest() {
     let asked = request("s:1", LONG);
     let asking = house.ask(&asked);
     let mut client = house.client().with_name(Some("u on pts/3\u{1b}[2J".to_owned()));
-    let waiting = until(|| client.list().unwrap().pop());
+    let waiting = until_some("a request is listed", || client.list().unwrap().pop());
     assert_eq!((&*waiting.id, &*waiting.brief), ("s:1", "npm publish"));
     assert_eq!(client.show("s:1").unwrap(), asked);
     assert_eq!(trouble(client.show("s:2").unwrap_err()), ProtocolErrorCode::NotFound);
@@ -186,10 +177,10 @@ fn nonsense_is_told_and_costs_nobody_anything() {
 fn a_crowd_is_sent_away_and_does_not_stay() {
     let house = house();
     let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
-    let busy = until(|| ApprovalClient::connect(&house.place, "test").err());
+    let busy = until_some("a client is sent away", || ApprovalClient::connect(&house.place, "test").err());
     assert_eq!(trouble(busy), ProtocolErrorCode::Busy);
     // Whoever says nothing is sent away after a while.
-    until(|| ApprovalClient::connect(&house.place, "test").ok());
+    until_some("a client is let in", || ApprovalClient::connect(&house.place, "test").ok());
     drop(crowd);
 }
 
@@ -199,7 +190,7 @@ fn whoever_is_sent_away_reads_why_also_when_they_write_first() {
     let house = house();
     let crowd: Vec<UnixStream> = (0..32).map(|_| house.raw()).collect();
     // They are all in.
-    until(|| ApprovalClient::connect(&house.place, "test").err());
+    until_some("a client is sent away", || ApprovalClient::connect(&house.place, "test").err());
     for pause in [0, 1, 20, 200] {
         let mut stream = house.raw();
         thread::sleep(Duration::from_millis(pause));
@@ -269,7 +260,7 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
         let granted = Arc::new(AtomicBool::new(false));
         let (broker, look, copy) = (Arc::clone(&house.broker), Arc::clone(&granted), asked.clone());
         let asking = thread::spawn(move || broker.ask(&copy, &|| !look.load(Ordering::SeqCst)));
-        until(|| house.broker.waiting().pop());
+        until_some("a request is pending", || house.broker.waiting().pop());
         let mut client = house.client();
         let broker = Arc::clone(&house.broker);
         let withdraws = thread::spawn(move || {
@@ -289,8 +280,8 @@ fn a_question_that_is_withdrawn_while_it_is_answered_has_one_end() {
 #[test]
 fn what_was_granted_is_listed_and_taken_back() {
     let house = house();
-    let folder = tempfile::tempdir().unwrap();
-    let plan = Plan::for_folder(folder.path()).with_id("s");
+    let folder = TempTree::new();
+    let plan = Plan::for_folder(folder.top()).with_id("s");
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     house.sessions.add(&session);
     session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
@@ -308,9 +299,9 @@ fn what_was_granted_is_listed_and_taken_back() {
 
 #[test]
 fn the_directory_is_ours_alone_or_it_is_not_used() {
-    let bed = tempfile::tempdir().unwrap();
-    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
-    let path = bed.path().join("pinfold");
+    let tree = TempTree::new();
+    let homes = SocketHomes { runtime: Some(tree.top().to_owned()), state: None };
+    let path = tree.top().join("pinfold");
     let place = SocketDir::open(&homes).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     let broker = Broker::default();
@@ -325,23 +316,23 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
     fs::set_permissions(&path, fs::Permissions::from_mode(0o750)).unwrap();
     assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::NotPrivate { .. })));
     fs::remove_dir(&path).unwrap();
-    std::os::unix::fs::symlink(bed.path().join("elsewhere"), &path).unwrap();
-    fs::create_dir(bed.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(tree.top().join("elsewhere"), &path).unwrap();
+    fs::create_dir(tree.top().join("elsewhere")).unwrap();
     assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "a link is not followed");
     // A runtime directory in which others can make names is none, nor is that of somebody else.
     fs::remove_file(&path).unwrap();
-    fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+    fs::set_permissions(tree.top(), fs::Permissions::from_mode(0o1777)).unwrap();
     assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "others can write there");
-    fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o700)).unwrap();
-    if std::os::unix::fs::chown(bed.path(), Some(12_345), None).is_ok() {
+    fs::set_permissions(tree.top(), fs::Permissions::from_mode(0o700)).unwrap();
+    if std::os::unix::fs::chown(tree.top(), Some(12_345), None).is_ok() {
         assert!(matches!(SocketDir::open(&homes), Err(SocketDirError::Io { .. })), "it is somebody else's");
     } else {
         println!("not tried: a directory of somebody else, since only root can give one away");
-        fs::set_permissions(bed.path(), fs::Permissions::from_mode(0o1777)).unwrap();
+        fs::set_permissions(tree.top(), fs::Permissions::from_mode(0o1777)).unwrap();
     }
     assert!(!path.exists(), "nothing is made there");
     // The other home is used instead.
-    let state = bed.path().join("state/pinfold");
+    let state = tree.top().join("state/pinfold");
     let place = SocketDir::open(&SocketHomes { state: Some(state.clone()), ..homes }).unwrap();
     assert_eq!(place.path(), state.join("run"));
     assert!(matches!(SocketDir::open(&SocketHomes::default()), Err(SocketDirError::NoHome)));
@@ -349,8 +340,8 @@ fn the_directory_is_ours_alone_or_it_is_not_used() {
 
 #[test]
 fn a_name_that_is_taken_makes_another_and_long_paths_do() {
-    let bed = tempfile::tempdir().unwrap();
-    let deep = bed.path().join("d".repeat(120));
+    let tree = TempTree::new();
+    let deep = tree.top().join("d".repeat(120));
     fs::create_dir(&deep).unwrap();
     let place = place(&deep);
     let broker = Broker::default();
@@ -366,8 +357,8 @@ fn a_name_that_is_taken_makes_another_and_long_paths_do() {
 
 #[test]
 fn that_somebody_is_here_is_known_until_they_go() {
-    let bed = tempfile::tempdir().unwrap();
-    let place = place(bed.path());
+    let tree = TempTree::new();
+    let place = place(tree.top());
     assert!(!place.has_approver());
     let (one, two) = (place.register_approver().unwrap(), place.register_approver().unwrap());
     assert!(place.has_approver());
@@ -385,8 +376,8 @@ fn that_somebody_is_here_is_known_until_they_go() {
 /// Whoever looks does so all the time: neither do two of them take each other for a person, nor is one who comes missed.
 #[test]
 fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
-    let bed = tempfile::tempdir().unwrap();
-    let place = place(bed.path());
+    let tree = TempTree::new();
+    let place = place(tree.top());
     let stop = AtomicBool::new(false);
     let look = || {
         while !stop.load(Ordering::Relaxed) {
@@ -409,15 +400,15 @@ fn that_somebody_is_here_is_known_from_the_moment_that_it_is_said() {
 
 #[test]
 fn nobody_is_waited_for_who_cannot_come() {
-    let bed = tempfile::tempdir().unwrap();
-    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
+    let tree = TempTree::new();
+    let homes = SocketHomes { runtime: Some(tree.top().to_owned()), state: None };
     let here = || Located { value: true, source: Source::plain(Layer::User) };
     let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
     let wanted = ChannelOptions { settings, name: "s".to_owned(), homes, ..ChannelOptions::default() };
     let desk = ApprovalChannels::open(&wanted).unwrap();
     assert!(desk.is_reached_elsewhere());
     // The directory goes before the first question.
-    fs::remove_dir(bed.path().join("pinfold")).unwrap();
+    fs::remove_dir(tree.top().join("pinfold")).unwrap();
     let ApproverResponse::NoApprover(why) = desk.ask(&request("s:1", LONG), &|| true) else {
         panic!("an approver answered")
     };
@@ -431,8 +422,8 @@ fn nobody_is_waited_for_who_cannot_come() {
 /// Whoever answered hears that it counted, however soon the process ends that asked: its end waits for them.
 #[test]
 fn what_a_desk_has_opened_ends_with_it() {
-    let bed = tempfile::tempdir().unwrap();
-    let homes = SocketHomes { runtime: Some(bed.path().to_owned()), state: None };
+    let tree = TempTree::new();
+    let homes = SocketHomes { runtime: Some(tree.top().to_owned()), state: None };
     let here = || Located { value: true, source: Source::plain(Layer::User) };
     let settings = ApprovalSettings { socket: Some(here()), ..ApprovalSettings::default() };
     let desk = ApprovalChannels::open(&ChannelOptions {
@@ -442,16 +433,16 @@ fn what_a_desk_has_opened_ends_with_it() {
         ..ChannelOptions::default()
     })
     .unwrap();
-    let place = place(bed.path());
+    let place = place(tree.top());
     let answers = thread::spawn(move || {
-        let mut client = until(|| ApprovalClient::connect(&place, "s").ok());
-        let waiting = until(|| client.list().unwrap().pop());
+        let mut client = until_some("a client is let in", || ApprovalClient::connect(&place, "s").ok());
+        let waiting = until_some("a request is listed", || client.list().unwrap().pop());
         client.answer(&waiting.id, &waiting.digest, no())
     });
     assert!(matches!(desk.ask(&request("s:1", LONG), &|| true), ApproverResponse::Answer(_)));
     let name = desk.name().map(str::to_owned);
     drop(desk);
-    let left: Vec<_> = fs::read_dir(bed.path().join("pinfold")).unwrap().flatten().collect();
+    let left: Vec<_> = fs::read_dir(tree.top().join("pinfold")).unwrap().flatten().collect();
     assert_eq!((name.as_deref(), left.len()), (Some("s"), 0), "{left:?}");
     answers.join().unwrap().unwrap();
 }
@@ -512,10 +503,10 @@ fn output(mut command: Command) -> String {
 
 #[test]
 fn whoever_is_confined_or_started_by_who_asks_is_not_let_in() {
-    let bed = tempfile::tempdir().unwrap();
-    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    let tree = TempTree::new();
+    let mut asks = another("asks", tree.top(), "s").spawn().unwrap();
     read_line(&mut asks, "ready");
-    let free = output(another("pings", bed.path(), "s"));
+    let free = output(another("pings", tree.top(), "s"));
     assert!(free.contains("let in: true"), "the control: {free}");
     let mut tried = 0;
     for (through, why) in [
@@ -527,24 +518,24 @@ fn whoever_is_confined_or_started_by_who_asks_is_not_let_in() {
             println!("not tried: {through:?} does not work here");
             continue;
         }
-        let confined = output(wrapped(through, "pings", bed.path(), "s"));
+        let confined = output(wrapped(through, "pings", tree.top(), "s"));
         assert!(confined.contains("not let in") && confined.contains(why), "{through:?}: {confined}");
         tried += 1;
     }
     assert!(tried > 0, "nothing could be tried");
     asks.kill().unwrap();
     asks.wait().unwrap();
-    let child = output(another("asks-its-child", bed.path(), "t"));
+    let child = output(another("asks-its-child", tree.top(), "t"));
     assert!(child.contains("not let in") && child.contains("a descendant of the asking session"), "{child}");
 }
 
 #[test]
 fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
-    let bed = tempfile::tempdir().unwrap();
-    let place = place(bed.path());
+    let tree = TempTree::new();
+    let place = place(tree.top());
     let following = ProcessAggregator::from_dirs(vec![place.clone()]).follow().unwrap();
     let next = || following.next(LONG).unwrap();
-    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    let mut asks = another("asks", tree.top(), "s").spawn().unwrap();
     assert!(matches!(next().what, ProcessEventKind::Started));
     let ProcessEventKind::Changes(heard) = next().what else { panic!("it asks") };
     assert_eq!(heard.asked[0].id, "s:1");
@@ -554,7 +545,7 @@ fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
     assert!(place.names().unwrap().is_empty());
     assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
     // The name is free again.
-    let mut asks = another("asks", bed.path(), "s").spawn().unwrap();
+    let mut asks = another("asks", tree.top(), "s").spawn().unwrap();
     read_line(&mut asks, "ready");
     assert_eq!(place.names().unwrap(), ["s"]);
     asks.kill().unwrap();
@@ -563,10 +554,10 @@ fn a_process_that_is_killed_is_seen_to_be_gone_and_leaves_nothing_behind() {
 
 #[test]
 fn a_hundred_processes_ask_at_once_and_none_is_lost() {
-    let bed = tempfile::tempdir().unwrap();
-    let everywhere = ProcessAggregator::from_dirs(vec![place(bed.path())]);
+    let tree = TempTree::new();
+    let everywhere = ProcessAggregator::from_dirs(vec![place(tree.top())]);
     let following = everywhere.follow().unwrap();
-    let start = |i: usize| another("asks", bed.path(), &format!("p{i}")).spawn().unwrap();
+    let start = |i: usize| another("asks", tree.top(), &format!("p{i}")).spawn().unwrap();
     let mut processes: Vec<Child> = (0..100).map(start).collect();
     let mut answered = 0;
     while answered < 100 {
