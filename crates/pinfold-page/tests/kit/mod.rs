@@ -8,20 +8,18 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-use pinfold::consent::{
-    Approver, ApproverResponse, Asker, OfferShown, PartShown, Request, RequestedOperation, WhyAsked,
-    WidthShown,
-};
+use pinfold::consent::{Approver as _, ApproverResponse, Request};
 use pinfold_approvals::Broker;
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
+use pinfold_gate_testkit::request::about_command;
 use pinfold_page::{Page, PageEvent};
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 pub(crate) const LONG: Duration = Duration::from_mins(1);
 
 pub(crate) struct House {
-    _bed: tempfile::TempDir,
+    _tree: TempTree,
     pub(crate) broker: Arc<Broker>,
     pub(crate) listening: ApprovalSocket,
     pub(crate) page: Page,
@@ -29,8 +27,8 @@ pub(crate) struct House {
 }
 
 pub(crate) fn house() -> House {
-    let bed = tempfile::tempdir().unwrap();
-    let place = SocketDir::open(&SocketHomes { runtime: Some(bed.path().to_owned()), state: None }).unwrap();
+    let tree = TempTree::new();
+    let place = SocketDir::open(&SocketHomes { runtime: Some(tree.top().to_owned()), state: None }).unwrap();
     let broker = Arc::new(Broker::default());
     let listening = broker.listen(&place, "test", &SessionRegistry::default()).unwrap();
     let news = Arc::new(Mutex::new(Vec::new()));
@@ -39,7 +37,7 @@ pub(crate) fn house() -> House {
         Page::open(ProcessAggregator::from_dirs(vec![place]), None, Some("ana".to_owned()), move |new| {
             told.lock().unwrap().push(new);
         });
-    House { _bed: bed, broker, listening, page: page.unwrap(), news }
+    House { _tree: tree, broker, listening, page: page.unwrap(), news }
 }
 
 impl House {
@@ -191,51 +189,7 @@ impl Events {
     }
 }
 
-/// A request that waits so long.
+/// A request that waits for five minutes.
 pub(crate) fn request(id: &str, command: &str) -> Request {
-    let now = Timestamp::now();
-    Request {
-        v: 1,
-        id: id.to_owned(),
-        digest: format!("digest of {id}"),
-        asked_at: now,
-        deadline: now.checked_add(Duration::from_mins(5)).unwrap(),
-        asker: Asker {
-            session: id.split(':').next().unwrap_or_default().to_owned(),
-            agents: vec!["main".to_owned()],
-            folder: "/work".to_owned(),
-            process: None,
-        },
-        tool: "Bash".to_owned(),
-        operation: RequestedOperation::Command {
-            command: command.to_owned(),
-            cwd: "/work".to_owned(),
-            background: false,
-            says: None,
-        },
-        definition: None,
-        why: vec![WhyAsked {
-            part: command.to_owned(),
-            step: "mode-default".to_owned(),
-            reason: "a command that nobody allowed".to_owned(),
-            rule: None,
-            source: None,
-        }],
-        immune: false,
-        destructive: false,
-        offer: OfferShown {
-            kept: Vec::new(),
-            session: vec![width("npm publish"), width("npm *")],
-            always: vec![PartShown {
-                part: "npm publish".to_owned(),
-                widths: vec![width("Bash(npm publish)"), width("Bash(npm publish:*)")],
-                usual: 0,
-            }],
-            files: vec![".pinfold/settings.local.json".to_owned()],
-        },
-    }
-}
-
-fn width(says: &str) -> WidthShown {
-    WidthShown { says: says.to_owned(), also: vec![format!("{says} -x")], still_asks: Vec::new() }
+    about_command(id, command, Duration::from_mins(5))
 }
