@@ -14,6 +14,7 @@ use pinfold::consent::Caller;
 use pinfold::policy::{ExpandContext as DeclaredSurroundings, Layer, Source, ToolScopes};
 use pinfold::{Ambient, CallRequest, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
+use pinfold_testkit::TempTree;
 use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde::Deserialize;
 use serde_json::json;
@@ -208,12 +209,12 @@ fn session_that_is_killed() {
 
 #[test]
 fn a_killed_session_leaves_no_shell() {
-    let temp = tempfile::tempdir().unwrap();
-    let ready = temp.path().join("ready");
+    let temp = TempTree::new();
+    let ready = temp.top().join("ready");
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "bash::session_that_is_killed"])
         .env("PINFOLD_TEST_READY", &ready)
-        .env("TMPDIR", temp.path())
+        .env("TMPDIR", temp.top())
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();

@@ -8,8 +8,9 @@ use std::path::Path;
 use crate::kit::Bed;
 use ignore::WalkBuilder;
 use pinfold::policy::rule::Effect;
-use pinfold::policy::{Bases, ExpandContext, Layer, Policy, Rule, Source, SourcedRule, ToolScopes};
+use pinfold::policy::{ExpandContext, Layer, Policy, Source, ToolScopes};
 use pinfold::{Ambient, draw};
+use pinfold_gate_testkit::rules::{bases, rule};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -74,14 +75,9 @@ fn a_walk_passes_over_what_is_denied() {
     let glob = || found("Glob", json!({"pattern": "**"}));
     assert_eq!((grep().len(), glob().len()), (6, 6), "the control: all of them are found");
 
-    let bases = Bases { cwd: bed.root.clone(), project: bed.root.clone(), home: Vec::new() };
-    let deny = |text: &str| SourcedRule {
-        rule: Rule::parse(text).unwrap(),
-        effect: Effect::Deny,
-        source: Source::plain(Layer::User),
-    };
-    let mut policy =
-        Policy::folder_is_granted().with_rules([deny("Read(.env)"), deny("Read(/a/secret/**)")], &bases);
+    let bases = bases(&bed.root);
+    let denied = ["Read(.env)", "Read(/a/secret/**)"].map(|text| rule(Effect::Deny, text));
+    let mut policy = Policy::folder_is_granted().with_rules(denied, &bases);
     let scopes = ToolScopes::parse(&json!({"file": {"denied_paths": ["vault"]}})).unwrap();
     let around = ExpandContext { folder: bed.root.clone(), ..ExpandContext::default() };
     policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();

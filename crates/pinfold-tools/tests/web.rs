@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::Caller;
 use pinfold::{CallRequest, RawCall, RefusalCode};
+use pinfold_testkit::TempTree;
 use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
 use surfing::{Authority, Setup, text};
@@ -419,9 +420,8 @@ fn a_budget_that_is_spent_is_refused() {
 fn a_server_has_to_prove_who_it_is() {
     let authority = Authority::new();
     let trusted = authority.serve("a.test", "within TLS");
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("roots.pem");
-    std::fs::write(&file, authority.pem()).unwrap();
+    let folder = TempTree::new();
+    let file = folder.write("roots.pem", authority.pem());
     let mut setup = Setup { roots: Some(file), ..Setup::default() };
     setup.allow(&format!("*.test:{trusted}"));
     setup.allow(&format!("127.0.0.1:{trusted}"));

@@ -1,30 +1,28 @@
 //! A folder, a session in it, and calls.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use pinfold::audit::Memory;
 use pinfold::policy::FolderChoice;
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::{Plan, RawCall, Session};
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
 
 pub(crate) struct Bed {
-    _temp: tempfile::TempDir,
+    tree: TempTree,
     pub(crate) root: PathBuf,
     pub(crate) session: Session,
 }
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let root = temp.path().canonicalize().unwrap().join("root");
-        std::fs::create_dir(&root).unwrap();
+        let tree = TempTree::new();
+        let root = tree.make_dir("root");
         let session = session(&root);
-        Self { _temp: temp, root, session }
+        Self { tree, root, session }
     }
 
     pub(crate) fn call(&self, tool: &str, input: Value) -> Reply {
@@ -38,13 +36,11 @@ impl Bed {
     }
 
     pub(crate) fn put(&self, path: &str, content: impl AsRef<[u8]>) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(path, content).unwrap();
+        self.tree.write(self.root.join(path), content);
     }
 
     pub(crate) fn get(&self, path: &str) -> String {
-        std::fs::read_to_string(self.root.join(path)).unwrap()
+        self.tree.read(self.root.join(path))
     }
 
     pub(crate) fn read(&self, path: &str) {
@@ -56,5 +52,5 @@ pub(crate) fn session(root: &Path) -> Session {
     // The home lies in the folder here.
     let folder_choice = FolderChoice { said_twice: true, ..FolderChoice::default() };
     let plan = Plan::for_folder(root).with_home(root.join("home")).with_folder_choice(folder_choice);
-    Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap()
+    open(plan)
 }

@@ -1,43 +1,35 @@
 //! Runs whose processes try things outside, and somebody who is asked.
 
-#![expect(clippy::expect_used, clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::panic, clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use pinfold::Plan;
 use pinfold::audit::Memory;
-use pinfold::consent::{
-    Act, Answer, Approver, ApproverResponse, Asking, By, Choice, Request, RequestedOperation, Via,
-};
+use pinfold::consent::{Act, Asking, Choice, RequestedOperation, Request};
 use pinfold::policy::Guards;
-use pinfold::{Ambient, Plan, Session};
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
+use pinfold_gate_testkit::TestApprover;
+use pinfold_gate_testkit::session::open_recorded;
 use pinfold_sandbox::{Command, Signalling, Tier, start};
+use pinfold_testkit::TempTree;
 use pinfold_tools::{SandboxEscalations, restrict_to_boundary};
 
 pub(crate) const TIERS: [Tier; 2] = [Tier::Full, Tier::Landlock];
 
-/// Places to write that a run does not cover with private ones: there the outside would be out of sight.
-fn ground() -> Vec<PathBuf> {
-    let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let others = ["/home", "/srv", "/var/lib"].map(PathBuf::from);
-    let covered = |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|c| at.starts_with(c));
-    [build].into_iter().chain(std::env::home_dir()).chain(others).filter(|at| !covered(at)).collect()
-}
-
 /// A folder, an outside and a home side by side.
 pub(crate) struct RunBed {
-    _all: tempfile::TempDir,
+    _tree: TempTree,
     pub(crate) folder: PathBuf,
     pub(crate) outside: PathBuf,
     pub(crate) home: PathBuf,
-    private: tempfile::TempDir,
+    private: TempTree,
     pub(crate) journal: Arc<Memory>,
     /// Nobody answers; what is asked is waited for as long as it is asked.
     pub(crate) waits: bool,
@@ -72,18 +64,14 @@ impl Ran {
 
 impl RunBed {
     pub(crate) fn new() -> Self {
-        let all = ground().iter().find_map(|at| tempfile::tempdir_in(at).ok()).expect("a place to write");
-        let top = all.path().canonicalize().unwrap();
-        let [folder, outside, home] = ["folder", "outside", "home"].map(|name| top.join(name));
-        for place in [&folder, &outside, &home] {
-            fs::create_dir(place).unwrap();
-        }
+        let tree = TempTree::visible_inside();
+        let [folder, outside, home] = ["folder", "outside", "home"].map(|name| tree.make_dir(name));
         Self {
-            _all: all,
+            _tree: tree,
             folder,
             outside,
             home,
-            private: tempfile::tempdir().unwrap(),
+            private: TempTree::new(),
             journal: Arc::default(),
             waits: false,
         }
@@ -110,13 +98,14 @@ impl RunBed {
         script: &str,
         person: impl Fn(&Request) -> Choice + Send + Sync + 'static,
     ) -> Ran {
-        let person =
-            Arc::new(Person { answers: Box::new(person), waits: self.waits, asked: Mutex::default() });
-        let asking = Asking { approver: person.clone(), patience: Duration::from_mins(5), locations: None };
+        let approver =
+            if self.waits { TestApprover::without_answer() } else { TestApprover::with_choice(person) };
+        let approver = Arc::new(approver);
+        let asking = Asking { patience: Duration::from_mins(5), ..approver.asking() };
         let plan = plan.with_asking(asking);
         let mut request = SandboxRequest::new(self.folder.clone());
         request.home.clone_from(&plan.home);
-        request.private = pinfold_boundary::Private::existing(self.private.path());
+        request.private = pinfold_boundary::Private::existing(self.private.top());
         request.environment = vec![
             ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
             ("OUT".into(), self.outside.clone().into()),
@@ -127,9 +116,7 @@ impl RunBed {
         ];
         request.negotiable = true;
         let boundary = Boundary::compile(&request, &Guards::default(), tier).unwrap();
-        let session =
-            Session::open(&Ambient::claim(), restrict_to_boundary(plan, &boundary), self.journal.clone())
-                .unwrap();
+        let session = open_recorded(restrict_to_boundary(plan, &boundary), self.journal.clone());
         assert!(session.may_let_processes_out());
         let (mut read, write) = std::io::pipe().unwrap();
         let error: OwnedFd = write.try_clone().unwrap().into();
@@ -144,43 +131,7 @@ impl RunBed {
         });
         confined.supervise(&mut attempts).unwrap();
         let (tried, _) = attempts.finish();
-        let asked = person.asked.lock().unwrap().clone();
-        Ran { said: reader.join().unwrap(), tried, asked }
-    }
-}
-
-type Answers = dyn Fn(&Request) -> Choice + Send + Sync;
-
-struct Person {
-    answers: Box<Answers>,
-    /// Never answers, and sees whether it is still asked.
-    waits: bool,
-    asked: Mutex<Vec<Request>>,
-}
-
-impl std::fmt::Debug for Person {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Person")
-    }
-}
-
-impl Approver for Person {
-    fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        self.asked.lock().unwrap().push(request.clone());
-        if self.waits {
-            while still_asked() {
-                std::thread::sleep(Duration::from_millis(10));
-            }
-            return ApproverResponse::NotAsked;
-        }
-        let choice = (self.answers)(request);
-        let by = By { via: Via::Embedder, who: None };
-        ApproverResponse::Answer(Answer {
-            id: request.id.clone(),
-            digest: request.digest.clone(),
-            choice,
-            by,
-        })
+        Ran { said: reader.join().unwrap(), tried, asked: approver.asked() }
     }
 }
 

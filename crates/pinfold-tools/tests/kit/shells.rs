@@ -10,14 +10,16 @@ use std::sync::Arc;
 
 use pinfold::audit::Memory;
 use pinfold::policy::{Access, Principal, Scope};
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::{Plan, RawCall, Session};
 use pinfold_boundary::Network;
+use pinfold_gate_testkit::session::open_recorded;
 use pinfold_sandbox::Tier;
+use pinfold_testkit::TempTree;
 use pinfold_tools::{Ended, Reply, ShellOptions, Shells, call};
 use serde_json::{Value, json};
 
 pub(crate) struct ShellBed {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     /// What the session reads relative to; nothing in it but the folder is writable.
     pub(crate) workspace: PathBuf,
     /// The folder.
@@ -29,20 +31,10 @@ pub(crate) struct ShellBed {
 
 impl ShellBed {
     pub(crate) fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let base = temp.path().canonicalize().unwrap();
-        let (workspace, private) = (base.join("ws"), base.join("private"));
-        let root = workspace.join("root");
-        fs::create_dir_all(&root).unwrap();
-        fs::create_dir(&private).unwrap();
-        fs::create_dir(workspace.join("other")).unwrap();
-        fs::write(workspace.join("other/read-me"), "read\n").unwrap();
-        for part in ["hooks", "objects", "refs"] {
-            fs::create_dir_all(root.join(".git").join(part)).unwrap();
-        }
-        fs::write(root.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
-        fs::write(root.join(".git/config"), "[core]\n\tbare = false\n").unwrap();
-        Self { _temp: temp, workspace, root, private, journal: Arc::default() }
+        let tree = TempTree::new().with_files(["ws/other/read-me"], "read\n");
+        tree.make_git_dir("ws/root/.git");
+        let (workspace, root) = (tree.path("ws"), tree.path("ws/root"));
+        Self { workspace, root, private: tree.make_dir("private"), journal: Arc::default(), _tree: tree }
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -70,7 +62,7 @@ impl ShellBed {
 
     pub(crate) fn open(&self, mut plan: Plan, options: ShellOptions) -> Session {
         plan.shells = Some(Arc::new(Shells::from_plan(&plan, options).unwrap()));
-        Session::open(&Ambient::claim(), plan, self.journal.clone()).unwrap()
+        open_recorded(plan, self.journal.clone())
     }
 
     pub(crate) fn session(&self) -> Session {

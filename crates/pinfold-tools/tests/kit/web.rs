@@ -6,11 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
-use pinfold::audit::Memory;
 use pinfold::policy::hosts::Hosts;
 use pinfold::policy::settings::{FetchBudget, Settings};
-use pinfold::policy::{Bases, Effect, Layer, Policy, Rule, Source, SourcedRule};
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::policy::{Bases, Effect, Layer, Policy};
+use pinfold::{Plan, RawCall, Session};
+use pinfold_gate_testkit::rules::rule;
+use pinfold_gate_testkit::session::open;
+use pinfold_testkit::TempTree;
 use pinfold_tools::{Reply, Web, call};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -49,12 +51,7 @@ impl Setup {
     pub(crate) fn policy(&self) -> Policy {
         let text = json!({"network": self.network}).to_string();
         let said = Settings::parse(text.as_bytes(), Layer::User, &Arc::from("f")).unwrap().says.network;
-        let sourced = |(effect, text): &(Effect, String)| SourcedRule {
-            effect: *effect,
-            rule: Rule::parse(text).unwrap(),
-            source: Source::plain(Layer::User),
-        };
-        let rules: Vec<SourcedRule> = self.rules.iter().map(sourced).collect();
+        let rules: Vec<_> = self.rules.iter().map(|(effect, text)| rule(*effect, text)).collect();
         let mut policy = Policy::default().with_rules(rules.clone(), &Bases::default());
         policy.hosts = Arc::new(Hosts::new(&said, &rules).unwrap());
         policy.fetches = FetchBudget::of(&said);
@@ -70,18 +67,16 @@ impl Setup {
     }
 
     fn started(&self, web: Option<Web>) -> Surfer {
-        let folder = tempfile::tempdir().unwrap();
-        let mut plan = Plan::for_folder(folder.path()).with_policy(self.policy());
+        let folder = TempTree::new();
+        let mut plan = Plan::for_folder(folder.top()).with_policy(self.policy());
         plan.web = web.map(|web| Arc::new(web) as _);
-        let journal = Arc::new(Memory::default());
-        let session = Session::open(&Ambient::claim(), plan, journal).unwrap();
-        Surfer { _folder: folder, session }
+        Surfer { session: open(plan), _folder: folder }
     }
 }
 
 /// A session that fetches pages.
 pub(crate) struct Surfer {
-    _folder: tempfile::TempDir,
+    _folder: TempTree,
     pub(crate) session: Session,
 }
 
