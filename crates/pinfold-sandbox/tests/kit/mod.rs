@@ -1,38 +1,26 @@
 //! A folder and an outside to try things in.
 
-#![expect(clippy::expect_used, clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use pinfold_sandbox::{Command, End, Profile, Signalling, Tier, Watcher, Writes, start};
-
-/// Places to write that a run does not cover with private ones: there the outside would be out of sight.
-fn ground() -> Vec<PathBuf> {
-    let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let others = ["/home", "/srv", "/var/lib"].map(PathBuf::from);
-    let covered = |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|c| at.starts_with(c));
-    [build].into_iter().chain(std::env::home_dir()).chain(others).filter(|at| !covered(at)).collect()
-}
+use pinfold_testkit::TempTree;
 
 /// A folder, and beside it an outside, below a directory that is not covered by a private `/tmp`.
 pub(crate) struct Bed {
-    _all: tempfile::TempDir,
+    _tree: TempTree,
     pub(crate) folder: PathBuf,
     pub(crate) outside: PathBuf,
 }
 
 impl Bed {
     pub(crate) fn new() -> Self {
-        let all = ground().iter().find_map(|at| tempfile::tempdir_in(at).ok()).expect("a place to write");
-        let root = all.path().canonicalize().unwrap();
-        let (folder, outside) = (root.join("folder"), root.join("outside"));
-        fs::create_dir(&folder).unwrap();
-        fs::create_dir(&outside).unwrap();
-        Self { _all: all, folder, outside }
+        let tree = TempTree::visible_inside();
+        Self { folder: tree.make_dir("folder"), outside: tree.make_dir("outside"), _tree: tree }
     }
 
     pub(crate) fn profile(&self) -> Profile {
