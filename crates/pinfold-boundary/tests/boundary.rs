@@ -10,48 +10,30 @@ use pinfold_boundary::{
     Boundary, CacheChoice, CompileError, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
 };
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher, Writes};
+use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher as _, Writes};
+use pinfold_testkit::TempTree;
 use proptest::prelude::*;
 
 /// Held by mounts alone, as where the calls of a run cannot be mediated.
 const WALLS: Strength = Strength { tier: Tier::Full, mediated: false };
 
-struct Bed {
-    _place: tempfile::TempDir,
-    at: PathBuf,
-}
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let at = fs::canonicalize(place.path()).unwrap();
-        let bed = Self { _place: place, at };
-        for directory in ["w", "home", "private", "cache"] {
-            bed.dir(directory);
-        }
-        bed
+        Self(TempTree::new().with_dirs(["w", "home", "private", "cache"]))
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.at.join(path)
+        self.0.path(path)
     }
 
     fn dir(&self, path: &str) {
-        fs::create_dir_all(self.at(path)).unwrap();
+        self.0.make_dir(path);
     }
 
     fn file(&self, path: &str, text: &str) {
-        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-        fs::write(self.at(path), text).unwrap();
-    }
-
-    /// A git directory as `git init` makes it, so far as it matters.
-    fn git_dir(&self, path: &str) {
-        for part in ["objects/info", "refs", "hooks", "info"] {
-            self.dir(&format!("{path}/{part}"));
-        }
-        self.file(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
-        self.file(&format!("{path}/config"), "[core]\n\tbare = false\n");
+        self.0.write(path, text);
     }
 
     fn request(&self) -> SandboxRequest {
@@ -133,7 +115,7 @@ proptest! {
     ) {
         let bed = Bed::new();
         for repository in repositories {
-            bed.git_dir(["w/.git", "w/sub/.git", "w/x.git"][repository]);
+            bed.0.make_git_dir(["w/.git", "w/sub/.git", "w/x.git"][repository]);
         }
         let path = |names: &[usize]| -> String {
             std::iter::once("w").chain(names.iter().map(|n| NAMES[*n])).collect::<Vec<_>>().join("/")
@@ -161,7 +143,7 @@ proptest! {
 #[test]
 fn a_plain_repository_is_writable_but_for_what_runs() {
     let bed = Bed::new();
-    bed.git_dir("w/.git");
+    bed.0.make_git_dir("w/.git");
     let boundary = bed.compile(|_| {});
     for writable in [
         "w/f",
@@ -192,7 +174,7 @@ fn a_plain_repository_is_writable_but_for_what_runs() {
 
 /// A main repository in `main` with a linked worktree at `w`; `back` is what its `gitdir` file says.
 fn worktree(bed: &Bed, back: &str) {
-    bed.git_dir("main/.git");
+    bed.0.make_git_dir("main/.git");
     bed.dir("main/.git/worktrees/w");
     bed.file("main/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
     bed.file("main/.git/worktrees/w/commondir", "../..\n");
@@ -242,7 +224,7 @@ fn a_pointer_that_is_not_pointed_back_at_grants_nothing() {
 #[test]
 fn a_planted_git_directory_does_not_lend_another_repository() {
     let bed = Bed::new();
-    bed.git_dir("main/.git");
+    bed.0.make_git_dir("main/.git");
     // Everything in `w` was written by an agent earlier: its pointers agree with each other.
     bed.dir("w/g");
     bed.file("w/g/HEAD", "ref: refs/heads/w\n");
@@ -257,7 +239,7 @@ fn a_planted_git_directory_does_not_lend_another_repository() {
 fn a_submodule_is_believed_when_its_repository_names_it() {
     for (worktree, expected) in [("../../../w", "writable"), ("../../../other", "outside")] {
         let bed = Bed::new();
-        bed.git_dir("super/.git/modules/x");
+        bed.0.make_git_dir("super/.git/modules/x");
         bed.dir("super/.git/w");
         bed.dir("super/.git/other");
         bed.dir("other");
@@ -273,7 +255,7 @@ fn a_submodule_is_believed_when_its_repository_names_it() {
 #[test]
 fn what_the_configuration_names_in_the_folder_is_held() {
     let bed = Bed::new();
-    bed.git_dir("w/.git");
+    bed.0.make_git_dir("w/.git");
     bed.file("w/.git/config", "[core]\n\thooksPath = .githooks\n[include]\n\tpath = ../team.cfg\n[filter \"x\"]\n\tclean = ./clean.sh %f\n[remote \"o\"]\n\turl = ./f\n");
     bed.file("w/.githooks/pre-commit", "");
     bed.file("w/clean.sh", "");
@@ -304,7 +286,7 @@ fn what_the_configuration_of_the_person_names_in_a_repository_is_held() {
         ),
     ] {
         let bed = Bed::new();
-        bed.git_dir("w/.git");
+        bed.0.make_git_dir("w/.git");
         bed.file("w/clean.sh", "");
         bed.file(file, &text);
         bed.file("home/more/git.cfg", "[include]\n\tpath = git.cfg\n[core]\n\thooksPath = more\n");
@@ -313,14 +295,14 @@ fn what_the_configuration_of_the_person_names_in_a_repository_is_held() {
         assert_eq!(bed.standing(&boundary, writable), "writable", "{text}");
     }
     let bed = Bed::new();
-    bed.git_dir("w/.git");
+    bed.0.make_git_dir("w/.git");
     bed.file("home/.gitconfig", &hooks("/etc"));
     let boundary = bed.compile(|_| {});
     assert_eq!(bed.standing(&boundary, "w/x"), "writable", "what lies outside is held anyway");
     // The same in a configuration of the repository.
     for path in ["~/../w/own/hooks", "own/hooks"] {
         let bed = Bed::new();
-        bed.git_dir("w/.git");
+        bed.0.make_git_dir("w/.git");
         bed.file("w/.git/config", &hooks(path));
         let boundary = bed.compile(|_| {});
         assert_eq!(bed.standing(&boundary, "w/own/hooks/pre-commit"), "held", "{path}");
@@ -341,7 +323,7 @@ fn what_an_odd_configuration_names_is_held_too() {
         ("a switch without a value", [b"[extensions]\nworktreeConfig\n[core]\n", hooks].concat(), true),
     ] {
         let bed = Bed::new();
-        bed.git_dir("w/.git");
+        bed.0.make_git_dir("w/.git");
         fs::write(bed.at("w/.git/config"), config).unwrap();
         bed.file("w/.githooks/pre-commit", "");
         let boundary = bed.compile(|_| {});
@@ -472,15 +454,15 @@ fn what_is_no_folder_is_refused() {
 #[test]
 fn the_end_of_a_run_says_what_appeared() {
     let bed = Bed::new();
-    bed.git_dir("w/.git");
-    bed.git_dir("w/old/.git");
+    bed.0.make_git_dir("w/.git");
+    bed.0.make_git_dir("w/old/.git");
     bed.file("w/package.json", "{}");
     bed.file("w/Makefile", "all:\n");
     let boundary = bed.compile(|_| {});
     assert!(boundary.settle(None).is_quiet(), "{}", boundary.settle(None));
-    bed.git_dir("w/new/.git");
+    bed.0.make_git_dir("w/new/.git");
     fs::rename(bed.at("w/old"), bed.at("w/was")).unwrap();
-    bed.git_dir("w/old/.git");
+    bed.0.make_git_dir("w/old/.git");
     bed.file("w/package.json", "{\"scripts\":{}}");
     bed.file("w/sub/.env", "X=1");
     bed.file("w/.github/workflows/ci.yml", "");
@@ -506,7 +488,7 @@ fn reply(observer: &mut DenialObserver<'_>, intent: Intent, place: PathBuf, deta
 /// A folder whose guarded names lead elsewhere in it.
 fn linked() -> Bed {
     let bed = Bed::new();
-    bed.git_dir("w/.git");
+    bed.0.make_git_dir("w/.git");
     fs::remove_dir(bed.at("w/.git/hooks")).unwrap();
     for directory in ["w/hooks", "w/config", "w/app", "w/scripts"] {
         bed.dir(directory);
@@ -678,7 +660,7 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
 #[test]
 fn no_link_is_made_in_a_git_directory() {
     let bed = Bed::new();
-    bed.git_dir("w/.git");
+    bed.0.make_git_dir("w/.git");
     symlink("elsewhere", bed.at("w/link")).unwrap();
     let boundary = Boundary::compile(&bed.request(), &Guards::default(), JUDGED).unwrap();
     let mut observer = DenialObserver::new(&boundary, Tier::Full);

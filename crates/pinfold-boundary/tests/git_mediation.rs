@@ -8,45 +8,29 @@ use std::path::PathBuf;
 
 use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, Tier, Watcher};
+use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, Tier, Watcher as _};
+use pinfold_testkit::TempTree;
 
-struct Bed {
-    _place: tempfile::TempDir,
-    at: PathBuf,
-}
+struct Bed(TempTree);
 
 impl Bed {
     /// A folder `w` with a repository.
     fn new() -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let at = fs::canonicalize(place.path()).unwrap();
-        let bed = Self { _place: place, at };
-        for directory in ["w", "home", "private", "cache", "outside"] {
-            bed.dir(directory);
-        }
-        bed.git_dir("w/.git");
-        bed
+        let tree = TempTree::new().with_dirs(["w", "home", "private", "cache", "outside"]);
+        tree.make_git_dir("w/.git");
+        Self(tree)
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.at.join(path)
+        self.0.path(path)
     }
 
     fn dir(&self, path: &str) {
-        fs::create_dir_all(self.at(path)).unwrap();
+        self.0.make_dir(path);
     }
 
     fn file(&self, path: &str, text: impl AsRef<[u8]>) {
-        fs::create_dir_all(self.at(path).parent().unwrap()).unwrap();
-        fs::write(self.at(path), text).unwrap();
-    }
-
-    fn git_dir(&self, path: &str) {
-        for part in ["objects/info", "refs", "logs", "hooks", "info"] {
-            self.dir(&format!("{path}/{part}"));
-        }
-        self.file(&format!("{path}/HEAD"), "ref: refs/heads/main\n");
-        self.file(&format!("{path}/config"), "[core]\n\tbare = false\n");
+        self.0.write(path, text);
     }
 
     fn boundary(&self) -> Boundary {
@@ -164,8 +148,8 @@ const GIT_DIRS: [&str; 4] = ["w/.git", "w/.git/modules/sub", "w/.git/worktrees/t
 /// A bed with a git directory of each kind.
 fn with_all_kinds() -> Bed {
     let bed = Bed::new();
-    bed.git_dir("w/.git/modules/sub");
-    bed.git_dir("w/bare.git");
+    bed.0.make_git_dir("w/.git/modules/sub");
+    bed.0.make_git_dir("w/bare.git");
     bed.file("w/.git/worktrees/tree/commondir", "../..\n");
     bed.file("w/.git/worktrees/tree/HEAD", "ref: refs/heads/tree\n");
     bed
@@ -277,7 +261,7 @@ fn in_a_new_repository_an_index_is_written_as_any_file_unless_it_lies_in_another
     let boundary = bed.boundary();
     for nested in [false, true] {
         if nested {
-            bed.git_dir("w/.git");
+            bed.0.make_git_dir("w/.git");
         }
         let mut run = Run::new(&bed, &boundary);
         let top = format!("w/new-{nested}");

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that cannot go on fails")]
 
 use std::ffi::OsString;
-use std::fs;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -14,35 +13,20 @@ use pinfold_boundary::{
 use pinfold_policy::Guards;
 use pinfold_policy::declared::KernelLists;
 use pinfold_sandbox::{Command, Signalling, Tier, start};
+use pinfold_testkit::TempTree;
 
 /// A home with a project and more, at a place that a run does not cover with private ones anyway.
-struct Bed {
-    _place: tempfile::TempDir,
-    at: PathBuf,
-}
+struct Bed(TempTree);
 
 impl Bed {
     fn new() -> Self {
-        let build = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-        let others = ["/home", "/srv"].map(PathBuf::from);
-        let private = |at: &PathBuf| ["/tmp", "/var/tmp", "/run", "/dev"].iter().any(|p| at.starts_with(p));
-        let grounds = [build].into_iter().chain(std::env::home_dir()).chain(others);
-        let place = grounds.filter(|at| !private(at)).find_map(|at| tempfile::tempdir_in(at).ok());
-        let place = place.expect("a place to write");
-        let at = fs::canonicalize(place.path()).unwrap();
-        for folder in ["home/proj/src", "home/proj/secret", "home/notes", "home/vault", "private"] {
-            fs::create_dir_all(at.join(folder)).unwrap();
-        }
-        for file in
-            ["home/proj/src/a", "home/proj/secret/key", "home/proj/top", "home/notes/n", "home/vault/key"]
-        {
-            fs::write(at.join(file), "content\n").unwrap();
-        }
-        Self { _place: place, at }
+        let files =
+            ["home/proj/src/a", "home/proj/secret/key", "home/proj/top", "home/notes/n", "home/vault/key"];
+        Self(TempTree::visible_inside().with_dirs(["private"]).with_files(files, "content\n"))
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.at.join(path)
+        self.0.path(path)
     }
 
     fn lists(&self, allowed: &[&[&str]], denied: &[&str]) -> KernelLists {

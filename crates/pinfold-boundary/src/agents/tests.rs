@@ -3,6 +3,7 @@ use std::fs;
 use std::path::Component;
 
 use pinfold_host::HostRule;
+use pinfold_testkit::TempTree;
 
 use super::*;
 
@@ -83,22 +84,19 @@ fn a_key_opens_its_host_only_where_it_is_set() {
 
 /// A home with state, and a layer drawn over it.
 struct LayerBed {
-    _there: tempfile::TempDir,
+    _tree: TempTree,
     home: PathBuf,
     slot: PathBuf,
 }
 
 impl LayerBed {
     fn new(files: &[(&str, &str)]) -> Self {
-        let bed = tempfile::tempdir().unwrap();
-        let at = fs::canonicalize(bed.path()).unwrap();
-        let (home, slot) = (at.join("home"), at.join("slot"));
-        fs::create_dir(&home).unwrap();
+        let tree = TempTree::new();
+        let home = tree.make_dir("home");
         for (name, content) in files {
-            fs::create_dir_all(home.join(name).parent().unwrap()).unwrap();
-            fs::write(home.join(name), content).unwrap();
+            tree.write(home.join(name), content);
         }
-        Self { _there: bed, home, slot }
+        Self { slot: tree.path("slot"), _tree: tree, home }
     }
 
     fn arranged(&self, agent: &str, environment: &[(OsString, OsString)]) -> States {

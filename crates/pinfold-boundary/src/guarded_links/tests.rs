@@ -1,39 +1,32 @@
 use std::collections::BTreeSet;
-use std::fs;
-use std::os::unix::fs::symlink;
+
+use pinfold_testkit::TempTree;
 
 use super::*;
 
-struct LinkBed {
-    _place: tempfile::TempDir,
-    top: PathBuf,
-}
+struct LinkBed(TempTree);
 
 impl LinkBed {
-    /// Directories and files (`NAME`), and links (`NAME -> TEXT`).
+    /// Directories (`NAME/`), files (`NAME`) and links (`NAME -> TEXT`).
     fn new(names: &[&str]) -> Self {
-        let place = tempfile::tempdir().unwrap();
-        let top = place.path().canonicalize().unwrap();
+        let tree = TempTree::new();
         for name in names {
-            let (name, text) = name.split_once(" -> ").map_or((*name, None), |(at, text)| (at, Some(text)));
-            let at = top.join(name);
-            fs::create_dir_all(at.parent().unwrap()).unwrap();
-            match text {
-                Some(text) => symlink(text, at).unwrap(),
-                None if name.ends_with('/') => fs::create_dir_all(at).unwrap(),
-                None => fs::write(at, "").unwrap(),
-            }
+            match name.split_once(" -> ") {
+                Some((name, text)) => tree.link(name, text),
+                None if name.ends_with('/') => tree.make_dir(name),
+                None => tree.write(name, ""),
+            };
         }
-        Self { _place: place, top }
+        Self(tree)
     }
 
     fn held(&self) -> BTreeSet<String> {
         let guards = Guards::default();
         let mut look = LinkSearch::new(&guards, None);
-        look.around(&self.top);
+        look.around(self.0.top());
         let (found, reach) = look.finish();
         assert_eq!(reach, Coverage::Everything);
-        let name = |linked: &Linked| linked.place.strip_prefix(&self.top).unwrap().display().to_string();
+        let name = |linked: &Linked| linked.place.strip_prefix(self.0.top()).unwrap().display().to_string();
         found.iter().map(name).collect()
     }
 }
@@ -81,10 +74,10 @@ fn one_directory_is_looked_at_with_what_is_guarded_in_it() {
     let bed = LinkBed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
     let guards = Guards::default();
     let mut look = LinkSearch::new(&guards, None);
-    look.directly_in(&bed.top);
+    look.directly_in(bed.0.top());
     let (found, _) = look.finish();
     let places: BTreeSet<&Path> =
-        found.iter().map(|linked| linked.place.strip_prefix(&bed.top).unwrap()).collect();
+        found.iter().map(|linked| linked.place.strip_prefix(bed.0.top()).unwrap()).collect();
     assert_eq!(places, [".idea", ".vscode/tasks.json", "i", "t.json"].map(Path::new).into());
     assert!(found.iter().all(|linked| linked.kind == GuardKind::Autorun));
     let led_to = found.iter().find(|linked| linked.place.ends_with("t.json")).unwrap();
