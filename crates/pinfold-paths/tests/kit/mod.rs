@@ -12,7 +12,8 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use pinfold_paths::{Ambient, LastLink, PathClaim, Resolution, Strategy, Workspace, WritableRoots};
+use pinfold_paths::{Ambient, LastLink, Line, PathClaim, Resolution, Strategy, Workspace};
+use pinfold_testkit::TempTree;
 
 /// Every strategy that this kernel can carry out; a missing one is said, not skipped in silence.
 pub fn strategies() -> Vec<Strategy> {
@@ -27,18 +28,14 @@ pub fn strategies() -> Vec<Strategy> {
 
 /// `root`, `outside` and `home`, side by side.
 pub struct Bed {
-    _temp: tempfile::TempDir,
+    _tree: TempTree,
     pub top: PathBuf,
 }
 
 impl Bed {
     pub fn new() -> Self {
-        let temp = tempfile::tempdir().unwrap();
-        let top = temp.path().canonicalize().unwrap();
-        for name in ["root", "outside", "home"] {
-            fs::create_dir(top.join(name)).unwrap();
-        }
-        Self { _temp: temp, top }
+        let tree = TempTree::new().with_dirs(["root", "outside", "home"]);
+        Self { top: tree.top().to_owned(), _tree: tree }
     }
 
     pub fn build(lines: &[String]) -> Self {
