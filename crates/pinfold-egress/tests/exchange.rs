@@ -14,9 +14,9 @@ use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode};
 use pinfold_egress::{AddressPolicy, AddressRule, FetchError, HostMismatch, OriginClient};
 use pinfold_host::{Name, WebUrl};
+use pinfold_testkit::TempTree;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
-use tempfile::TempDir;
 
 /// This machine under a name, named by a rule or not.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ impl AddressPolicy for Here {
 /// A server within TLS that answers requests without a body, the second one on a connection by hanging up where `once`.
 struct Server {
     port: u16,
-    bed: TempDir,
+    tree: TempTree,
     connections: Arc<AtomicUsize>,
     requests: Arc<AtomicUsize>,
 }
@@ -55,8 +55,8 @@ impl Server {
             .unwrap();
         let (config, listener) = (Arc::new(config), TcpListener::bind("127.0.0.1:0").unwrap());
         let port = listener.local_addr().unwrap().port();
-        let bed = tempfile::tempdir().unwrap();
-        std::fs::write(bed.path().join("roots.pem"), signed.cert.pem()).unwrap();
+        let tree = TempTree::new();
+        tree.write("roots.pem", signed.cert.pem());
         let (connections, requests) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let (connected, asked) = (Arc::clone(&connections), Arc::clone(&requests));
         thread::spawn(move || {
@@ -77,11 +77,11 @@ impl Server {
                 });
             }
         });
-        Self { port, bed, connections, requests }
+        Self { port, tree, connections, requests }
     }
 
     fn roots(&self) -> PathBuf {
-        self.bed.path().join("roots.pem")
+        self.tree.path("roots.pem")
     }
 
     fn client(&self, host: &str, named: bool, roots: &Path) -> OriginClient {

@@ -3,121 +3,34 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::{ErrorKind, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold_egress::{
-    AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    EgressRelay, HostMismatch, Listeners, RelayLimits, TransferredBytes,
-};
-use pinfold_host::{Host, Name};
+use pinfold_egress::{AddressRule, HostMismatch, RelayLimits, TransferredBytes};
 
-/// Lets everything pass, and remembers what was refused after all, and how connections ended.
-#[derive(Debug, Default)]
-struct Open {
-    mismatches: Mutex<Vec<HostMismatch>>,
-    passed: Mutex<Vec<TransferredBytes>>,
-    full: Mutex<Vec<usize>>,
-}
+use crate::kit::{OpenPolicy, Relayed};
 
-impl AddressPolicy for Open {
-    fn address_rule(&self, _: IpAddr, _: u16) -> AddressRule {
-        AddressRule::Allowed
-    }
-
-    fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
-        Some(vec![[127, 0, 0, 1].into()])
-    }
-}
-
-impl EgressPolicy for Open {
-    fn resolves(&self, _: &Name, _: DnsClient) -> bool {
-        true
-    }
-
-    fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
-        ConnectDecision::Allow
-    }
-
-    fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
-        self.mismatches.lock().unwrap().push(mismatch.clone());
-        ConnectRefusal { id: String::new(), message: String::new() }
-    }
-
-    fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
-        ConnectRefusal { id: String::new(), message: String::new() }
-    }
-
-    fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
-
-    fn report_lost_datagrams(&self, _: u64) {}
-
-    fn report_after_end(&self, _: &ConnectRequest) {}
-
-    fn report_full(&self, most: usize) {
-        self.full.lock().unwrap().push(most);
-    }
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn is_denied(&self, _: &ConnectRequest) -> bool {
-        false
-    }
-
-    fn report_closed(&self, _: &ConnectRequest, passed: TransferredBytes) {
-        self.passed.lock().unwrap().push(passed);
-    }
-}
-
-struct Bed {
-    policy: Arc<Open>,
-    _relay: EgressRelay,
-    proxy: SocketAddr,
-    /// Says what is said to it.
-    echo: SocketAddr,
-}
-
-fn bed(connections: usize) -> Bed {
+fn bed(connections: usize) -> Relayed {
     bed_that_waits(connections, Duration::from_millis(700))
 }
 
-fn bed_that_waits(connections: usize, idle: Duration) -> Bed {
-    let policy = Arc::new(Open::default());
-    Bed { policy: Arc::clone(&policy), ..bed_with(connections, idle, policy) }
+fn bed_that_waits(connections: usize, idle: Duration) -> Relayed {
+    bed_with(connections, idle, OpenPolicy::default())
 }
 
-fn bed_with(connections: usize, idle: Duration, policy: Arc<dyn EgressPolicy>) -> Bed {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let proxy = listener.local_addr().unwrap();
+/// A relay whose server sends back what is sent to it.
+fn bed_with(connections: usize, idle: Duration, policy: OpenPolicy) -> Relayed {
     let limits = RelayLimits { connections, idle, hello: Duration::from_millis(300) };
-    let listeners = Listeners { proxies: vec![listener], ..Listeners::default() };
-    let relay = EgressRelay::start(listeners, policy, limits, None).unwrap();
-    let server = TcpListener::bind("127.0.0.1:0").unwrap();
-    let echo = server.local_addr().unwrap();
-    thread::spawn(move || {
-        for stream in server.incoming().flatten() {
-            thread::spawn(move || std::io::copy(&mut &stream, &mut &stream));
-        }
-    });
-    Bed { policy: Arc::default(), _relay: relay, proxy, echo }
+    Relayed::start(policy, limits, |stream| std::io::copy(&mut &stream, &mut &stream))
 }
 
-impl Bed {
-    fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.proxy).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        stream
-    }
-
+impl Relayed {
     /// A tunnel to the echo, by SOCKS.
     fn tunnel(&self) -> TcpStream {
         let mut stream = self.connect();
-        let port = self.echo.port().to_be_bytes();
+        let port = self.server.port().to_be_bytes();
         stream.write_all(&[&[5, 1, 0, 5, 1, 0, 3, 6][..], b"a.test", &port].concat()).unwrap();
         let mut said = [0; 12];
         stream.read_exact(&mut said).unwrap();
@@ -173,51 +86,17 @@ fn a_byte_now_and_then_holds_no_place() {
 
 #[test]
 fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
-    /// `AddressRule` to an address that a rule names, and from then on to one that none does.
-    #[derive(Debug, Default)]
-    struct Turning {
-        asked: AtomicUsize,
-        refused: Mutex<Vec<HostMismatch>>,
-    }
-    impl AddressPolicy for Turning {
-        fn address_rule(&self, address: IpAddr, _: u16) -> AddressRule {
+    let policy = OpenPolicy {
+        pinned: Mutex::new(vec![[127, 0, 0, 1].into(), [127, 0, 0, 2].into()]),
+        // Of an address that a rule names, and of one that none does.
+        rule: |address| {
             if address == IpAddr::from([127, 0, 0, 1]) { AddressRule::Allowed } else { AddressRule::Unlisted }
-        }
-        fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
-            let last = if self.asked.fetch_add(1, Ordering::SeqCst) == 0 { 1 } else { 2 };
-            Some(vec![[127, 0, 0, last].into()])
-        }
-    }
-    impl EgressPolicy for Turning {
-        fn resolves(&self, _: &Name, _: DnsClient) -> bool {
-            true
-        }
-        fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
-            ConnectDecision::Allow
-        }
-        fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
-            self.refused.lock().unwrap().push(mismatch.clone());
-            ConnectRefusal { id: String::new(), message: String::new() }
-        }
-        fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
-            ConnectRefusal { id: String::new(), message: String::new() }
-        }
-        fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
-        fn report_lost_datagrams(&self, _: u64) {}
-        fn report_after_end(&self, _: &ConnectRequest) {}
-        fn report_full(&self, _: usize) {}
-        fn has_changed(&self) -> bool {
-            false
-        }
-        fn is_denied(&self, _: &ConnectRequest) -> bool {
-            false
-        }
-        fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
-    }
-    let policy = Arc::new(Turning::default());
-    let bed = bed_with(64, Duration::from_millis(700), Arc::clone(&policy) as Arc<_>);
+        },
+        ..OpenPolicy::default()
+    };
+    let bed = bed_with(64, Duration::from_millis(700), policy);
     // Where it leads the second time somebody listens too.
-    let port = bed.echo.port();
+    let port = bed.server.port();
     let near = TcpListener::bind(("127.0.0.2", port)).unwrap();
     near.set_nonblocking(true).unwrap();
     let mut first = bed.tunnel();
@@ -228,7 +107,7 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
     second.read_exact(&mut said).unwrap();
     assert_eq!(said, [5, 0, 5, 2], "it is not allowed");
     assert!(near.accept().is_err(), "nobody came");
-    assert!(matches!(policy.refused.lock().unwrap().as_slice(), [HostMismatch::NearAddress(..)]));
+    assert!(matches!(bed.policy.mismatches.lock().unwrap().as_slice(), [HostMismatch::NearAddress(..)]));
     // What was connected before stays where it was.
     first.write_all(b"x").unwrap();
     first.read_exact(&mut said[..1]).unwrap();

@@ -3,67 +3,13 @@
 #![expect(clippy::unwrap_used, reason = "a test may fail")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
-use std::sync::{Arc, Mutex};
+use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use pinfold_egress::{
-    AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    EgressRelay, HostMismatch, Listeners, RelayLimits, TransferredBytes,
-};
-use pinfold_host::{Host, Name};
+use pinfold_egress::{HostMismatch, RelayLimits};
 
-/// Lets everything pass, and remembers what was refused after all.
-#[derive(Debug, Default)]
-struct Open(Mutex<Vec<HostMismatch>>);
-
-impl AddressPolicy for Open {
-    fn address_rule(&self, _: IpAddr, _: u16) -> AddressRule {
-        AddressRule::Allowed
-    }
-
-    fn pinned_addresses(&self, _: &Name) -> Option<Vec<IpAddr>> {
-        Some(vec![[127, 0, 0, 1].into()])
-    }
-}
-
-impl EgressPolicy for Open {
-    fn resolves(&self, _: &Name, _: DnsClient) -> bool {
-        true
-    }
-
-    fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
-        ConnectDecision::Allow
-    }
-
-    fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
-        self.0.lock().unwrap().push(mismatch.clone());
-        ConnectRefusal { id: "n1".to_owned(), message: "no".to_owned() }
-    }
-
-    fn report_invalid_target(&self, _: &str, _: u16) -> ConnectRefusal {
-        ConnectRefusal { id: String::new(), message: String::new() }
-    }
-
-    fn report_datagram(&self, _: &Host, _: u16, _: u16) {}
-
-    fn report_lost_datagrams(&self, _: u64) {}
-
-    fn report_after_end(&self, _: &ConnectRequest) {}
-
-    fn report_full(&self, _: usize) {}
-
-    fn has_changed(&self) -> bool {
-        false
-    }
-
-    fn is_denied(&self, _: &ConnectRequest) -> bool {
-        false
-    }
-
-    fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
-}
+use crate::kit::{OpenPolicy, Relayed};
 
 /// The head of a message, and its body where it says how long that is.
 fn message(from: &mut impl BufRead, has_body: bool) -> Option<(String, Vec<u8>)> {
@@ -145,36 +91,17 @@ fn serve(stream: TcpStream) -> Option<()> {
     }
 }
 
-struct Bed {
-    policy: Arc<Open>,
-    _relay: EgressRelay,
-    proxy: SocketAddr,
-    host: SocketAddr,
+fn bed() -> Relayed {
+    let limits =
+        RelayLimits { connections: 64, idle: Duration::from_secs(20), hello: Duration::from_secs(10) };
+    Relayed::start(OpenPolicy::default(), limits, serve)
 }
 
-impl Bed {
-    fn new() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let proxy = listener.local_addr().unwrap();
-        let limits =
-            RelayLimits { connections: 64, idle: Duration::from_secs(20), hello: Duration::from_secs(10) };
-        let policy = Arc::new(Open::default());
-        let listeners = Listeners { proxies: vec![listener], ..Listeners::default() };
-        let relay = EgressRelay::start(listeners, Arc::clone(&policy) as Arc<_>, limits, None).unwrap();
-        let server = TcpListener::bind("127.0.0.1:0").unwrap();
-        let host = server.local_addr().unwrap();
-        thread::spawn(move || {
-            for stream in server.incoming().flatten() {
-                thread::spawn(move || serve(stream));
-            }
-        });
-        Self { policy, _relay: relay, proxy, host }
-    }
-
+impl Relayed {
     /// What was refused, once something was.
     fn refused(&self) -> Vec<HostMismatch> {
         for _ in 0..500 {
-            let refused = std::mem::take(&mut *self.policy.0.lock().unwrap());
+            let refused = std::mem::take(&mut *self.policy.mismatches.lock().unwrap());
             if !refused.is_empty() {
                 return refused;
             }
@@ -184,21 +111,20 @@ impl Bed {
     }
 
     /// Through a tunnel, where requests are looked at as on a connection of its own.
-    fn tunnel(&self) -> Talk {
-        let mut talk = self.plain();
-        let target = format!("a.test:{}", self.host.port());
+    fn talk_in_tunnel(&self) -> Talk {
+        let mut talk = self.talk();
+        let target = format!("a.test:{}", self.server.port());
         talk.say(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n"));
         assert!(message(&mut talk.from, false).unwrap().0.contains(" 200 "));
         talk
     }
 
     /// To the proxy itself.
-    fn plain(&self) -> Talk {
-        let to = TcpStream::connect(self.proxy).unwrap();
-        to.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    fn talk(&self) -> Talk {
+        let to = self.connect();
         let from = BufReader::new(to.try_clone().unwrap());
-        let target = format!("http://a.test:{}", self.host.port());
-        Talk { to, from, target, host: format!("a.test:{}", self.host.port()) }
+        let target = format!("http://a.test:{}", self.server.port());
+        Talk { to, from, target, host: format!("a.test:{}", self.server.port()) }
     }
 }
 
@@ -248,11 +174,11 @@ fn pause() {
 
 #[test]
 fn requests_of_all_shapes_follow_each_other() {
-    let bed = Bed::new();
+    let bed = bed();
     let large = "y".repeat(300_000);
     let length = format!("Content-Length: {}\r\n", large.len());
     let coded = "Transfer-Encoding: chunked\r\n";
-    for (mut talk, before) in [(bed.tunnel(), String::new()), (bed.plain(), bed.plain().target)] {
+    for (mut talk, before) in [(bed.talk_in_tunnel(), String::new()), (bed.talk(), bed.talk().target)] {
         let line = |line: &str| line.replacen(' ', &format!(" {before}"), 1);
         for round in 0..3 {
             assert_eq!(talk.ask(&line("GET /a"), "", ""), "GET /a HTTP/1.1 0");
@@ -295,20 +221,20 @@ fn requests_of_all_shapes_follow_each_other() {
         assert_eq!(talk.hear(), "GET /g HTTP/1.1 0");
         assert!(talk.has_ended());
     }
-    assert!(bed.policy.0.lock().unwrap().is_empty());
+    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
 }
 
 #[test]
 fn an_end_of_the_host_is_passed_on() {
-    let bed = Bed::new();
+    let bed = bed();
     for path in ["/last", "/leaves", "/until-the-end"] {
-        let mut talk = bed.tunnel();
+        let mut talk = bed.talk_in_tunnel();
         assert_eq!(talk.ask("GET /a", "", ""), "GET /a HTTP/1.1 0");
         assert_eq!(talk.ask(&format!("GET {path}"), "", ""), format!("GET {path} HTTP/1.1 0"), "{path}");
         assert!(talk.has_ended(), "{path}");
     }
     // One that promised more.
-    let mut talk = bed.tunnel();
+    let mut talk = bed.talk_in_tunnel();
     let half = talk.request("GET /half", "", "");
     talk.say(&half);
     let (head, body) = (message(&mut talk.from, false).unwrap().0, &mut Vec::new());
@@ -316,20 +242,20 @@ fn an_end_of_the_host_is_passed_on() {
     let _ = talk.from.read_to_end(body);
     assert_eq!(body, b"half");
     // One that says more than it was asked: nobody takes that for an answer.
-    let mut talk = bed.tunnel();
+    let mut talk = bed.talk_in_tunnel();
     assert_eq!(talk.ask("GET /unasked", "", ""), "GET /unasked HTTP/1.1 0");
     assert!(talk.has_ended());
 }
 
 #[test]
 fn a_length_that_is_said_twice_is_refused_in_words() {
-    let bed = Bed::new();
+    let bed = bed();
     let both = "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n";
     let other = "Transfer-Encoding: chunked\r\nContent-Length: 4\r\n";
     let differing = "Content-Length: 4\r\nContent-Length: 5\r\n";
     for (fields, in_words) in [(both, true), (other, true), (differing, false)] {
         for first in [false, true] {
-            let mut talk = bed.tunnel();
+            let mut talk = bed.talk_in_tunnel();
             if first {
                 assert_eq!(talk.ask("POST /a", "Content-Length: 1\r\n", "x"), "POST /a HTTP/1.1 1");
             }
@@ -343,18 +269,18 @@ fn a_length_that_is_said_twice_is_refused_in_words() {
         }
     }
     // The same length said twice is one length.
-    let mut talk = bed.tunnel();
+    let mut talk = bed.talk_in_tunnel();
     let same = "Content-Length: 1\r\nContent-Length: 1\r\n";
     assert_eq!(talk.ask("POST /a", same, "x"), "POST /a HTTP/1.1 1");
-    assert!(bed.policy.0.lock().unwrap().is_empty());
+    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
 }
 
 #[test]
 fn a_websocket_carries_what_it_likes() {
-    let bed = Bed::new();
+    let bed = bed();
     let fields = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
     for before in [0, 2] {
-        let mut talk = bed.tunnel();
+        let mut talk = bed.talk_in_tunnel();
         for _ in 0..before {
             assert_eq!(talk.ask("GET /a", "", ""), "GET /a HTTP/1.1 0");
             pause();
@@ -369,7 +295,7 @@ fn a_websocket_carries_what_it_likes() {
         assert_eq!(said, "earlyContent-Length: 1\r\nContent-Length: 2\r\n\r\n");
     }
     // A host that does not want to goes on with requests.
-    let mut talk = bed.tunnel();
+    let mut talk = bed.talk_in_tunnel();
     assert_eq!(talk.ask("GET /a", fields, ""), "GET /a HTTP/1.1 0");
     assert_eq!(talk.ask("GET /b", "", ""), "GET /b HTTP/1.1 0");
 }
