@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use pinfold::audit::read::Read;
 use pinfold::audit::{
@@ -12,7 +13,7 @@ use pinfold::audit::{
     RefusalEvent, StartEvent, kept_text,
 };
 use pinfold::consent::{
-    Afterwards, Answer, Approver, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
+    Afterwards, Answer, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
     OnQuestion, Request, Via,
 };
 use pinfold::policy::{
@@ -23,31 +24,27 @@ use pinfold::{
     Ambient, AssumedShells, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode,
     Retry, Session, ToolCall,
 };
-use pinfold_gate_testkit::answer;
+use pinfold_gate_testkit::{TestApprover, answer};
 use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
-/// Somebody whose every word is this.
+/// Hooks whose every word is this.
 #[derive(Debug)]
 struct Says(String);
 
-impl Says {
-    fn answer(&self, request: &Request, choice: Choice) -> ApproverResponse {
-        let by = By { via: Via::Embedder, who: Some(self.0.clone()) };
+/// An approver whose every word is this, with an answer of each kind.
+fn approver(words: &str) -> Arc<TestApprover> {
+    let words = words.to_owned();
+    Arc::new(TestApprover::with_response(move |request, _| {
+        let choice = match request.tool.as_str() {
+            "Write" => Choice::No { message: Some(words.clone()), process: false },
+            "Delete" => return ApproverResponse::NoApprover(words.clone()),
+            "Bash" => Choice::session(0),
+            _ => Choice::Yes,
+        };
+        let by = By { via: Via::Embedder, who: Some(words.clone()) };
         ApproverResponse::Answer(Answer { by, ..answer(request, choice) })
-    }
-}
-
-impl Approver for Says {
-    fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
-        let session = || Choice::session(0);
-        match request.tool.as_str() {
-            "Write" => self.answer(request, Choice::No { message: Some(self.0.clone()), process: false }),
-            "Delete" => ApproverResponse::NoApprover(self.0.clone()),
-            "Bash" => self.answer(request, session()),
-            _ => self.answer(request, Choice::Yes),
-        }
-    }
+    }))
 }
 
 impl Hooks for Says {
@@ -125,17 +122,12 @@ impl Bed {
         };
         let mut policy = Policy::default().with_rules(rules.iter().filter_map(sourced), &bases);
         policy.mode = Mode::Default;
-        let says = || Says(words.to_owned());
-        let asking = Asking {
-            approver: Arc::new(says()),
-            patience: std::time::Duration::from_mins(10),
-            locations: None,
-        };
+        let asking = Asking { patience: Duration::from_mins(10), ..approver(words).asking() };
         let plan = Plan::for_folder(&inside)
             .with_policy(policy)
             .with_bases(bases)
             .with_asking(asking)
-            .with_hooks(Arc::new(says()) as Arc<dyn Hooks>)
+            .with_hooks(Arc::new(Says(words.to_owned())) as Arc<dyn Hooks>)
             .with_shells(Arc::new(AssumedShells::in_folder(inside.clone())));
         let ledger = Ledger::open(&Ambient::claim(), self.directory(), Limits::default()).unwrap();
         let journal = Arc::new(Both(Arc::clone(&self.memory), ledger));
