@@ -4,7 +4,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
-use std::time::Duration;
 
 use pinfold_tests::missing::all_there;
 use pinfold_tests::output::describe;
@@ -263,16 +262,6 @@ fn definitions_are_listed_shown_and_checked() {
     assert_eq!(refused.status.code(), Some(2), "nothing starts beside it: {}", describe(&refused));
     let unknown = runs.run(&["--type", "nobody", "--prompt", "go"]);
     assert_eq!(unknown.status.code(), Some(2));
-}
-
-fn until(what: &str, mut is: impl FnMut() -> bool) {
-    for _ in 0..600 {
-        if is() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("it does not come to be that {what}");
 }
 
 fn bash(command: &str) -> Value {

@@ -6,11 +6,11 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold_tests::output::describe;
-use pinfold_tests::processes::signal;
+use pinfold_tests::processes::{signal, until};
 use pinfold_tests::{Who, each};
 use serde_json::json;
 
-use super::{Runs, bash, until, write};
+use super::{Runs, bash, write};
 
 /// Says that it has begun, and works until it is told to end.
 const WORKS: &str = "echo > began; while ! test -e end; do sleep 0.05; done";

@@ -4,9 +4,10 @@ use std::fs;
 
 use pinfold_tests::Who;
 use pinfold_tests::output::describe;
+use pinfold_tests::processes::until;
 use serde_json::json;
 
-use super::{Runs, bash, until, write};
+use super::{Runs, bash, write};
 
 const WAITS: &str = "echo > began; while ! test -e go; do sleep 0.05; done";
 
