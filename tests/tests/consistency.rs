@@ -46,7 +46,7 @@ use pinfold_boundary::{
     Boundary, CacheChoice, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
 };
 use pinfold_sandbox::{Command, End, Signalling, Strength, Tier, probe, start, strongest};
-use pinfold_tests::ground::new_place;
+use pinfold_testkit::TempTree;
 use pinfold_tests::missing::left_out;
 use pinfold_tools::restrict_to_boundary;
 use proptest::prelude::*;
@@ -241,7 +241,7 @@ fn worlds() -> impl Strategy<Value = World> {
 
 /// The world as it stands on the disk.
 struct Bed {
-    _places: [tempfile::TempDir; 2],
+    _trees: [TempTree; 2],
     top: PathBuf,
     folder: PathBuf,
     private: PathBuf,
@@ -249,19 +249,12 @@ struct Bed {
 
 impl Bed {
     fn build(world: &World) -> Self {
-        let place = new_place("law.");
-        let temp = tempfile::tempdir().expect("a temporary directory");
-        let top = place.path().canonicalize().expect("the bed is there");
-        let folder = if world.in_tmp {
-            temp.path().canonicalize().expect("it is there").join("w")
-        } else {
-            top.join("w")
-        };
-        let bed = Self { top, folder, private: place.path().join("private"), _places: [place, temp] };
-        for at in ["home/.ssh", "home/.aws", "outside/dir", "added", "private"] {
-            fs::create_dir_all(bed.top.join(at)).expect("a directory");
-        }
-        fs::create_dir(&bed.folder).expect("the folder");
+        let directories = ["home/.ssh", "home/.aws", "outside/dir", "added", "private"];
+        let tree = TempTree::visible_inside().with_dirs(directories);
+        let temp = TempTree::new();
+        let folder = if world.in_tmp { temp.make_dir("w") } else { tree.make_dir("w") };
+        let bed =
+            Self { top: tree.top().to_owned(), folder, private: tree.path("private"), _trees: [tree, temp] };
         for at in [
             "home/.ssh/id_rsa",
             "home/.aws/credentials",
