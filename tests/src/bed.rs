@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::ground::new_place;
-use crate::processes::{about, end_about};
+use crate::processes::{find_mentioning, kill_mentioning};
 use crate::product::pinfold;
 use crate::record;
 use crate::{Tier, Who};
@@ -107,13 +107,13 @@ impl Drop for Bed {
     fn drop(&mut self) {
         let name = self.place.path().to_string_lossy().into_owned();
         if std::thread::panicking() {
-            end_about(&name);
+            kill_mentioning(&name);
         }
         let until = Instant::now() + LEFT_BEHIND;
-        while !about(&name).is_empty() && Instant::now() < until {
+        while !find_mentioning(&name).is_empty() && Instant::now() < until {
             sleep(Duration::from_millis(10));
         }
-        end_about(&name);
+        kill_mentioning(&name);
         let wrong = record::wrong_lines(&self.home().join(".local/state/pinfold/record"));
         assert!(wrong.is_empty() || std::thread::panicking(), "lines of the record: {wrong:#?}");
     }

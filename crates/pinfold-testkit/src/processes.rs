@@ -39,7 +39,7 @@ fn all() -> impl Iterator<Item = u32> {
 }
 
 /// The processes that were started with this anywhere in their words or environment.
-pub fn about(part: &str) -> Vec<u32> {
+pub fn find_mentioning(part: &str) -> Vec<u32> {
     let has = |pid: &u32| {
         ["cmdline", "environ"].iter().any(|file| {
             fs::read(format!("/proc/{pid}/{file}"))
@@ -49,9 +49,9 @@ pub fn about(part: &str) -> Vec<u32> {
     all().filter(has).collect()
 }
 
-/// Ends every process that is [about](about) something: what a failed test was in the middle of.
-pub fn end_about(part: &str) {
-    for pid in about(part) {
+/// Ends every process that is [mentioning](find_mentioning) something: what a failed test was in the middle of.
+pub fn kill_mentioning(part: &str) {
+    for pid in find_mentioning(part) {
         // It may have ended by itself meanwhile.
         let _ = Pid::from_raw(pid.cast_signed()).map(|pid| kill_process(pid, Signal::KILL));
     }

@@ -9,7 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use super::{Found, Look, Violation, is_placeholder};
 use crate::hostile::roles::Role;
 use crate::hostile::world::World;
-use crate::processes::about;
+use crate::processes::find_mentioning;
 
 /// How long processes may take to end after their run.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -33,10 +33,10 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
 pub(in crate::hostile) fn after_the_last(world: &World, mark: &Path) -> Vec<Violation> {
     let mark = mark.to_string_lossy().into_owned();
     let until = Instant::now() + PATIENCE;
-    while !about(&mark).is_empty() && Instant::now() < until {
+    while !find_mentioning(&mark).is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
     }
-    let processes = about(&mark).into_iter().map(|pid| ("process", end(pid)));
+    let processes = find_mentioning(&mark).into_iter().map(|pid| ("process", end(pid)));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounts = mounts.lines().filter(|line| line.contains(&mark)).map(|line| ("mount", line.to_owned()));
     let mounts = mounts.collect::<Vec<_>>();
