@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Asker, Deed, OfferShown, PartShown, Request, WhyAsked, WidthShown};
+use pinfold::consent::{Asker, OfferShown, PartShown, Request, RequestedOperation, WhyAsked, WidthShown};
 
 /// A request about a command, with this name and a digest made of it, until `patience` is over. The part of the name
 /// before a colon is that of the session.
@@ -25,7 +25,7 @@ pub fn about_command(id: &str, command: &str, patience: Duration) -> Request {
             process: None,
         },
         tool: "Bash".to_owned(),
-        deed: Deed::Command {
+        operation: RequestedOperation::Command {
             command: command.to_owned(),
             cwd: "/work".to_owned(),
             background: false,

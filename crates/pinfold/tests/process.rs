@@ -232,7 +232,9 @@ fn a_question_tells_the_deed_and_a_yes_is_kept_for_the_place_alone() {
     let odd = bed.outside.join(OsStr::from_bytes(b"new\nline \xff\x1b[2J"));
     let call = process([Touch { says: "cut to 0 bytes".to_owned(), ..touch(Operation::Write, &odd) }]);
     let asked = asked_about(&session, call.clone());
-    let RequestedOperation::Paths { acts } = &asked.request().operation else { panic!("{:?}", asked.request()) };
+    let RequestedOperation::Paths { acts } = &asked.request().operation else {
+        panic!("{:?}", asked.request())
+    };
     assert_eq!(acts[0].operation, "cut to 0 bytes");
     assert!(acts[0].path.ends_with(r"/outside/new\nline \xff\u{1b}[2J"), "{}", acts[0].path);
     let mut targets = yes(&session, asked).spend().1;

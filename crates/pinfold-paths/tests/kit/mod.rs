@@ -12,7 +12,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 
-use pinfold_paths::{Ambient, LastLink, Line, PathClaim, Resolution, Strategy, Workspace};
+use pinfold_paths::{Ambient, LastLink, PathClaim, Resolution, Strategy, Workspace, WritableRoots};
 use pinfold_testkit::TempTree;
 
 /// Every strategy that this kernel can carry out; a missing one is said, not skipped in silence.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pinfold::Plan;
 use pinfold::audit::Memory;
-use pinfold::consent::{Act, Asking, Choice, RequestedOperation, Request};
+use pinfold::consent::{Act, Asking, Choice, Request, RequestedOperation};
 use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
 use pinfold_gate_testkit::TestApprover;
