@@ -66,13 +66,13 @@ const NO_VERBS: [&str; 50] = [
 ];
 
 /// Most doc comments in a thousand that begin with a clause.
-const MOST_CLAUSES: usize = 15;
+const MOST_CLAUSES: usize = 14;
 /// Most persons without a role in a million words of doc comments.
-const MOST_PERSONS: usize = 110;
+const MOST_PERSONS: usize = 100;
 /// Most names of types that are defined more than twice.
-const MOST_TYPES: usize = 2;
+const MOST_TYPES: usize = 1;
 /// Most functions that are named by a preposition or by what a voice does.
-const MOST_FUNCTIONS: usize = 113;
+const MOST_FUNCTIONS: usize = 114;
 
 #[derive(Default)]
 struct Counts {
