@@ -14,12 +14,12 @@
 mod answer;
 /// What the module takes from its crate.
 mod runner {
-    pub(crate) use pinfold_hooks::{Came, Output};
+    pub(crate) use pinfold_hooks::{HookResult, Output};
 }
 
 use libfuzzer_sys::fuzz_target;
 use pinfold::policy::{Decision, HookEvent};
-use pinfold_hooks::{Came, Output};
+use pinfold_hooks::{HookResult, Output};
 
 fuzz_target!(|bytes: &[u8]| {
     let Some((how, said)) = bytes.split_first() else { return };
@@ -27,9 +27,9 @@ fuzz_target!(|bytes: &[u8]| {
         let out = Output::whole(said.to_vec());
         let code = (*how < 130).then(|| i32::from(*how));
         let ended =
-            answer::understood(*event, &Came::Ended { code, out: out.clone(), err: Output::default() });
+            answer::understood(*event, &HookResult::Ended { code, out: out.clone(), err: Output::default() });
         let status = u16::from(*how) + 100;
-        let answered = answer::understood(*event, &Came::Answered { status, body: out });
+        let answered = answer::understood(*event, &HookResult::Answered { status, body: out });
         for (answer, fine) in [(ended, code == Some(0)), (answered, (200..300).contains(&status))] {
             let gives = answer.decision == Some(Decision::Allow)
                 || answer.input.is_some()
