@@ -57,7 +57,7 @@ fn read(text: Vec<u8>) -> File {
     let mut file = tempfile::tempfile().expect("a file");
     file.write_all(&text).expect("room");
     let path = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
-    LogReader::open_file(&Ambient::claim(), path).each(|_| Ok::<(), Error>(())).expect("it is read");
+    LogReader::open_file(&Ambient::claim(), path).for_each(|_| Ok::<(), Error>(())).expect("it is read");
     file.rewind().expect("a file");
     let copy = file.try_clone().expect("a descriptor");
     let _ = verify(&[(PathBuf::from("f"), copy)], None).expect("it is read");
