@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
@@ -197,11 +198,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             Some(words) if !splits(word) => words.into_owned(),
             Some(_) | None => vec![word.clone()],
         };
-        Cow::Owned(Invocation {
-            words: invocation.words.iter().flat_map(fill).collect(),
-            through: invocation.through.clone(),
-            open_ended: invocation.open_ended,
-        })
+        let words = invocation.words.iter().flat_map(fill).collect();
+        Cow::Owned(Invocation::new(words, invocation.through.clone(), invocation.open_ended))
     }
 
     /// Where an invocation does nothing but read.
@@ -215,8 +213,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     /// The command as it is written, and everything that it starts.
     fn analyze_command(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
         self.around(command, found, surroundings.elsewhere);
-        let words = words::expand(&command.words).into_owned();
-        let words = self.here(words);
+        let words = self.here(words::expand(&command.words));
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
         let mut next = Some(PendingInvocation {
             invocation,
@@ -239,8 +236,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The words with `$(pwd)` put as `$PWD`, which is the folder that is known.
-    fn here(&self, mut words: Vec<Word>) -> Vec<Word> {
-        for word in &mut words {
+    fn here(&self, mut words: Arc<Vec<Word>>) -> Arc<Vec<Word>> {
+        if !words.iter().any(|word| self.values.prints_folder(word)) {
+            return words;
+        }
+        for word in Arc::make_mut(&mut words) {
             if self.values.prints_folder(word) {
                 for part in &mut word.parts {
                     if let Part::Substitution { quoted } = *part {
@@ -316,7 +316,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let copied = acts.renamed.iter().filter_map(|(source, _)| source.as_static());
         self.unread.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
         let stripped = surface && wrapper::strips(&invocation, &acts);
-        if surface && !stripped && wrapper::is_wrapper(&invocation) && !acts.inner.is_empty() {
+        if surface && !stripped && wrapper::is_wrapper(&invocation, &acts) && !acts.inner.is_empty() {
             self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
         }
         match acts.input {
@@ -356,7 +356,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                         self.aside(line, &found, depth + 1);
                     }
                     waiting.push_back(PendingInvocation {
-                        invocation: Invocation { words, through, open_ended: inner.open_ended },
+                        invocation: Invocation::new(words, through, inner.open_ended),
                         folders: found.clone(),
                         depth: depth + 1,
                         surface: stripped,
@@ -380,8 +380,12 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    /// Places that words name beyond the claims.
+    /// Places that words name beyond the claims, each once.
     fn name(&mut self, places: Vec<NamedPlace>) {
+        if self.named.is_empty() {
+            self.named = places;
+            return;
+        }
         for place in places {
             if !self.named.contains(&place) {
                 self.named.push(place);
@@ -399,7 +403,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
     fn unread(&mut self, invocation: &Invocation, acts: &Acts<'_>, command: &SimpleCommand) {
         // `docker rm x`: what a known program is told first is a subcommand of its own.
-        let skip = usize::from(acts.known);
+        let skip = usize::from(acts.kind.is_some());
         let args = invocation.args().get(skip..).unwrap_or_default();
         for hit in hidden::safeguards(args) {
             add_safeguard(&mut self.safeguards, hit);

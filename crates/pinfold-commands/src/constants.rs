@@ -4,6 +4,7 @@
 //! not known counts as unknown.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use pinfold_shell::{Part, Script, Setter, SimpleCommand, Word};
 
@@ -157,7 +158,9 @@ impl<'a> Constants<'a> {
             reading.words.iter().flat_map(|word| &word.parts).map(|part| self.values_of(part).len()).max();
         (0..rounds.unwrap_or_default())
             .map(|round| Invocation {
-                words: reading.words.iter().flat_map(|word| self.put_into_word(word, round)).collect(),
+                words: Arc::new(
+                    reading.words.iter().flat_map(|word| self.put_into_word(word, round)).collect(),
+                ),
                 ..Invocation::default()
             })
             .collect()

@@ -3,6 +3,8 @@
 //! `sshpass -p x rm -rf x` is `rm -rf x` to whoever knows `sshpass`. Of a program without a row each word may be the
 //! program that it starts, and a word with blanks may be a command line.
 
+use std::sync::Arc;
+
 use pinfold_shell::{RedirectKind, SimpleCommand, Word};
 
 use super::SafeguardHit;
@@ -52,7 +54,7 @@ pub(super) fn may_start(args: &[Word]) -> Option<String> {
     named.find_map(|(name, words)| {
         interpreter(name.rsplit('/').next().unwrap_or(name))?;
         let words = words.iter().take(MOST_TOLD).cloned().collect();
-        let invocation = Invocation { words, ..Invocation::default() };
+        let invocation = Invocation { words: Arc::new(words), ..Invocation::default() };
         let acts = act(&invocation);
         (acts.told_code || !acts.inner.is_empty()).then(|| name.to_owned())
     })

@@ -1,12 +1,15 @@
 //! One program with its arguments, as it would be started.
 
+use std::sync::Arc;
+
 use pinfold_shell::Word;
 
 /// One program with its arguments, as it would be started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Invocation {
-    /// The program and its arguments. Braces are expanded: `git pu{sh,ll}` has three words.
-    pub words: Vec<Word>,
+    /// The program and its arguments. Braces are expanded: `git pu{sh,ll}` has three words. Without braces they are those of the
+    /// script, shared with it.
+    pub words: Arc<Vec<Word>>,
     /// What starts it, outermost first; empty for a command as it is written.
     pub through: Vec<Through>,
     /// More arguments follow that are not known here, as `xargs` adds them.
@@ -21,6 +24,11 @@ pub struct Through {
 }
 
 impl Invocation {
+    /// A program with its arguments that others start, outermost first.
+    pub(crate) fn new(words: Vec<Word>, through: Vec<Through>, open_ended: bool) -> Self {
+        Self { words: Arc::new(words), through, open_ended }
+    }
+
     /// The program by its last component, when that is known: `git` for `/usr/bin/git`.
     pub fn name(&self) -> Option<&str> {
         let program = self.program()?;

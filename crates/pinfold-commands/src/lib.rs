@@ -64,6 +64,8 @@ pub use place::EMPTY_DEVICES;
 pub use program::ProgramKind;
 pub use unknown::{InnerLine, Unknown};
 
+use std::sync::LazyLock;
+
 use pinfold_host::{Host, WebUrl};
 use pinfold_shell::{Script, Span};
 
@@ -107,9 +109,8 @@ pub struct CommandClaim {
 impl CommandClaim {
     /// The reading that allow rules look at: wrappers that change nothing (`timeout`, `nice`, …) are taken off.
     pub fn allowable(&self) -> &Invocation {
-        const NOTHING: &Invocation =
-            &Invocation { words: Vec::new(), through: Vec::new(), open_ended: false };
-        self.readings.get(self.allowable).unwrap_or(NOTHING)
+        static NOTHING: LazyLock<Invocation> = LazyLock::new(Invocation::default);
+        self.readings.get(self.allowable).unwrap_or_else(|| &NOTHING)
     }
 
     /// Only assignments and redirects: nothing runs, and what would be written is a part of its own.

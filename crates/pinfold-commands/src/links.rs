@@ -2,6 +2,7 @@
 //! lies below `/home/ana`, and after `cp /bin/rm q` the program `./q` is `rm`.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use pinfold_shell::{Part, Word};
 
@@ -252,7 +253,7 @@ impl Links {
             let (first, args) = reading.words.split_first()?;
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();
             let first = Word { parts: vec![Part::Literal(name)], ..first.clone() };
-            let words = std::iter::once(first).chain(args.iter().cloned()).collect();
+            let words = Arc::new(std::iter::once(first).chain(args.iter().cloned()).collect());
             Some(Invocation { words, ..reading.clone() })
         });
         named.collect()

@@ -184,7 +184,10 @@ fn is_anchored(part: &str) -> bool {
 
 /// `scheme://…` of another kind than `file`: whether the host may be reached is another question.
 fn is_url(text: &str) -> bool {
-    let Some((scheme, _)) = text.split_once("://") else { return false };
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    if !rest.starts_with("//") {
+        return false;
+    }
     let mut letters = scheme.chars();
     letters.next().is_some_and(|c| c.is_ascii_alphabetic())
         && letters.all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))

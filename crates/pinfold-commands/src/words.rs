@@ -1,6 +1,6 @@
 //! Words as arguments: braces expanded, a value cut off behind its option.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use pinfold_shell::{Part, Word};
 
@@ -52,19 +52,19 @@ pub(super) fn unmatched(word: &Word) -> Option<String> {
     word.parts.iter().map(text).collect()
 }
 
-/// The words with their braces expanded, as the shell does before anything else. Borrowed when there are none.
-pub(super) fn expand(words: &[Word]) -> Cow<'_, [Word]> {
+/// The words with their braces expanded, as the shell does before anything else. The same words when there are none.
+pub(super) fn expand(words: &Arc<Vec<Word>>) -> Arc<Vec<Word>> {
     if !words.iter().any(|word| word.parts.iter().any(is_brace)) {
-        return Cow::Borrowed(words);
+        return Arc::clone(words);
     }
     let mut expanded = Vec::new();
-    for word in words {
+    for word in words.iter() {
         match alternatives(word, MOST_WORDS.saturating_sub(expanded.len())) {
             Some(words) => expanded.extend(words),
             None => expanded.push(word.clone()),
         }
     }
-    Cow::Owned(expanded)
+    Arc::new(expanded)
 }
 
 /// Every word that the braces of one make, in order; `None` when they are more than `most`.

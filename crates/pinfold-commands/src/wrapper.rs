@@ -13,15 +13,16 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Returns whether the invocation is a wrapper by its name.
-pub(super) fn is_wrapper(invocation: &Invocation) -> bool {
-    let Some(program) = invocation.program() else { return false };
-    let name = SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program);
-    is_name(name)
+pub(super) fn is_wrapper(invocation: &Invocation, acts: &Acts<'_>) -> bool {
+    let named = |program: &str| {
+        SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program) == acts.name
+    };
+    acts.kind == Some(ProgramKind::Wrapper) && invocation.program().is_some_and(named)
 }
 
 /// Returns whether a rule may look at what it starts in its place.
 pub(super) fn strips(invocation: &Invocation, acts: &Acts<'_>) -> bool {
-    is_wrapper(invocation)
+    is_wrapper(invocation, acts)
         && acts.exact
         && acts.bars.is_empty()
         && acts.paths.is_empty()

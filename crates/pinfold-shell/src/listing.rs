@@ -1,11 +1,13 @@
 //! The list of commands that is gathered while a text is read.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use crate::numbers::{Evaluated, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
 use crate::script::{
     Assignment, CommandContext, Opaque, OpaqueWhy, Redirect, Script, SimpleCommand, Span, Word,
 };
-use std::ops::Range;
 
 /// A script in the making, shared by the parsers of a text and of the texts within it.
 #[derive(Debug)]
@@ -47,7 +49,7 @@ impl Listing {
         if position < MAX_LISTED {
             self.script.commands.push(SimpleCommand {
                 assignments: Vec::new(),
-                words: Vec::new(),
+                words: Arc::default(),
                 redirects: Vec::new(),
                 span: at..at,
                 place,
@@ -68,7 +70,7 @@ impl Listing {
     /// Adds a word to a command.
     pub(crate) fn word(&mut self, position: usize, word: Word) {
         if let Some(command) = self.command(position) {
-            command.words.push(word);
+            Arc::make_mut(&mut command.words).push(word);
         }
     }
 
@@ -162,7 +164,7 @@ impl Listing {
     /// Takes back the entry of a command that turned out to be the name of a function. Nothing follows it.
     pub(crate) fn close_function(&mut self, position: usize) -> Option<Word> {
         let command = (position + 1 == self.len()).then(|| self.script.commands.pop()).flatten()?;
-        command.words.into_iter().next()
+        Arc::unwrap_or_clone(command.words).into_iter().next()
     }
 
     pub(crate) fn nesting(&mut self, depth: usize) {

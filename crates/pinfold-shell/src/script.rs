@@ -1,6 +1,7 @@
 //! The result of parsing a command line: plain data.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Bytes of the text.
 pub type Span = Range<usize>;
@@ -34,8 +35,9 @@ pub struct Script {
 pub struct SimpleCommand {
     /// `NAME=value` in front of the words, or alone.
     pub assignments: Vec<Assignment>,
-    /// The program and its arguments. Empty when there are only assignments or redirects.
-    pub words: Vec<Word>,
+    /// The program and its arguments. Empty when there are only assignments or redirects. Shared, since what looks at a command
+    /// keeps them.
+    pub words: Arc<Vec<Word>>,
     /// Its redirects, in the order of the text, and those of every compound command around it.
     pub redirects: Vec<Redirect>,
     /// Position in the text.

@@ -62,8 +62,8 @@ pub(crate) struct Acts<'a> {
     pub(crate) reach: Reach,
     /// Which program it is, or which of its subcommands, is not in the tables: its words may name another to start.
     pub(crate) unread: bool,
-    /// The program is in the tables.
-    pub(crate) known: bool,
+    /// The kind of the program, where it is in the tables.
+    pub(crate) kind: Option<ProgramKind>,
     /// The arguments as the program reads them, where it is in the tables.
     pub(crate) scanned: Option<Scanned<'a>>,
 }
@@ -123,7 +123,8 @@ pub(crate) fn act(invocation: &Invocation) -> Acts<'_> {
     };
     let scanned = scan(program, invocation.args());
     let open_ended = invocation.open_ended;
-    let mut acts = Acts { name, exact: !scanned.unknown, open_ended, known: true, ..Acts::default() };
+    let mut acts =
+        Acts { name, exact: !scanned.unknown, open_ended, kind: Some(program.kind), ..Acts::default() };
     acts.known_as_far(&scanned);
     acts.read(&scanned);
     acts.unknown_options(&scanned);

@@ -143,6 +143,9 @@ pub(crate) fn scan_everywhere<'a>(program: &'static Program, args: &'a [Word]) -
     read(program, Manner { style, everywhere: true }, args)
 }
 
+/// Number of programs and subcommands in most commands: `git stash push`.
+const USUAL_LEVELS: usize = 3;
+
 /// Manner of reading arguments, beside the catalog.
 #[derive(Clone, Copy, Default)]
 struct Manner {
@@ -154,6 +157,10 @@ struct Manner {
 
 /// Returns the index of the first word that is no option of `program` and no value of one.
 pub(crate) fn first_operand(program: &'static Program, args: &[Word]) -> Option<usize> {
+    let begins_operand = |letter: char| !matches!(letter, '-' | '+');
+    if args.first().is_some_and(|word| known_start(word).starts_with(begins_operand)) {
+        return Some(0);
+    }
     let mut scanner = Scanner::new(program, Manner::default(), args);
     while scanner.out.first.is_none() {
         let word = scanner.left.next()?;
@@ -183,8 +190,10 @@ struct Scanner<'a> {
 
 impl<'a> Scanner<'a> {
     fn new(program: &'static Program, manner: Manner, args: &'a [Word]) -> Self {
+        let mut levels = Vec::with_capacity(USUAL_LEVELS);
+        levels.push(program);
         let out = Scanned {
-            levels: vec![program],
+            levels,
             command: None,
             commands: Vec::new(),
             args: Vec::new(),

@@ -55,7 +55,7 @@ mod tests;
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, Setter, SimpleCommand, Word};
 
@@ -373,7 +373,7 @@ pub(crate) fn watches(program: &str) -> bool {
 /// What a program with its arguments would do that needs a person.
 pub(crate) fn of_hidden_program(words: &[Word]) -> Vec<SafeguardHit> {
     let mut hits = Vec::new();
-    of_program(&Invocation { words: words.to_vec(), ..Invocation::default() }, None, &mut hits);
+    of_program(&Invocation { words: Arc::new(words.to_vec()), ..Invocation::default() }, None, &mut hits);
     hits
 }
 
@@ -392,7 +392,11 @@ pub(crate) fn of_hidden_line(text: &str) -> Vec<SafeguardHit> {
 /// Returns whether a program with its arguments is hit.
 fn program_hits<'w>(words: impl Iterator<Item = &'w Word>) -> bool {
     let mut hits = Vec::new();
-    of_program(&Invocation { words: words.cloned().collect(), ..Invocation::default() }, None, &mut hits);
+    of_program(
+        &Invocation { words: Arc::new(words.cloned().collect()), ..Invocation::default() },
+        None,
+        &mut hits,
+    );
     !hits.is_empty()
 }
 

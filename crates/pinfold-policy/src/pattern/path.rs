@@ -1,6 +1,6 @@
 //! Patterns for paths, component by component: `*` and `?` stay within a component, `**` is any number of them.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use pinfold_commands::wild::{Token, loose, may_meet, tokens};
 
@@ -170,10 +170,8 @@ fn segment(text: &str) -> Segment {
 
 /// The plain names of an absolute path.
 pub(crate) fn names(path: &Path) -> impl Iterator<Item = &[u8]> + Clone {
-    path.components().filter_map(|component| match component {
-        Component::Normal(name) => Some(name.as_encoded_bytes()),
-        Component::RootDir | Component::CurDir | Component::ParentDir | Component::Prefix(_) => None,
-    })
+    let names = path.as_os_str().as_encoded_bytes().split(|&b| b == b'/');
+    names.filter(|name| !matches!(*name, b"" | b"." | b".."))
 }
 
 /// The paths that a claim reaches beside exactly one.
@@ -203,16 +201,24 @@ impl Anchored {
     /// Returns `true` if a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
     /// beneath a pattern without wildcards matches too.
     pub(crate) fn may_meet(&self, names: &[&[u8]], reached: Reached, covers_below: bool) -> bool {
-        let own: Vec<Segment> =
-            self.leading.iter().cloned().map(Segment::Name).chain(self.rest.iter().cloned()).collect();
+        // The names in front take one name each, so that most patterns end with the first that differs.
+        let mut front = self.leading.iter().zip(names);
+        if !front.all(|(own, name)| name_may_be(own, name, reached.wild)) {
+            return false;
+        }
+        if names.len() < self.leading.len() {
+            return self.may_lie_below(names.len(), reached);
+        }
+        let names = names.get(self.leading.len()..).unwrap_or_default();
         // Which segments may come next, after so many names.
-        let mut at = vec![false; own.len() + 1];
+        let count = self.rest.len();
+        let (mut at, mut next) = (vec![false; count + 1], vec![false; count + 1]);
         at.first_mut().into_iter().for_each(|first| *first = true);
-        skip_any(&own, &mut at);
+        skip_any(&self.rest, &mut at);
         for name in names {
-            let mut next = vec![false; own.len() + 1];
+            next.fill(false);
             for (i, _) in at.iter().enumerate().filter(|(_, here)| **here) {
-                let step = match own.get(i) {
+                let step = match self.rest.get(i) {
                     Some(Segment::Any) => Some(i),
                     Some(segment) => segment.may_take(name, reached.wild).then_some(i + 1),
                     // Beneath what the pattern names.
@@ -222,23 +228,31 @@ impl Anchored {
                     *slot = true;
                 }
             }
-            skip_any(&own, &mut next);
-            at = next;
+            skip_any(&self.rest, &mut next);
+            std::mem::swap(&mut at, &mut next);
         }
-        let hidden = |i: usize| {
+        let mut left = at.iter().enumerate().filter(|(_, here)| **here).map(|(i, _)| i);
+        left.any(|i| i == count || self.may_lie_below(self.leading.len() + i, reached))
+    }
+
+    /// Returns `true` if what is left of the pattern behind so many segments may lie below a path that is reached.
+    fn may_lie_below(&self, behind: usize, reached: Reached) -> bool {
+        let hidden = || {
             let dotted = |segment: &Segment| match segment {
                 Segment::Name(name) => name.starts_with(b"."),
                 Segment::Glob(glob) => glob.literal_prefix().starts_with(b"."),
                 Segment::Up | Segment::Any => false,
             };
-            reached.visible && own.get(i..).unwrap_or_default().iter().any(dotted)
+            let rest = behind.saturating_sub(self.leading.len());
+            reached.visible
+                && (self.leading.iter().skip(behind).any(|name| name.starts_with(b"."))
+                    || self.rest.iter().skip(rest).any(dotted))
         };
-        let lies_below = |i: usize| match reached.below {
+        match reached.below {
             Below::No => false,
-            Below::Anchored => i < self.leading.len() && !hidden(i),
-            Below::Yes => !hidden(i),
-        };
-        at.iter().enumerate().filter(|(_, here)| **here).any(|(i, _)| i == own.len() || lies_below(i))
+            Below::Anchored => behind < self.leading.len() && !hidden(),
+            Below::Yes => !hidden(),
+        }
     }
 
     /// Returns `true` if it is a place and all that lies beneath it.
@@ -313,17 +327,27 @@ fn skip_any(own: &[Segment], at: &mut [bool]) {
     }
 }
 
+/// Returns `true` if a name, perhaps with wildcards of a shell, may be `own`.
+fn name_may_be(own: &[u8], name: &[u8], wild: bool) -> bool {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+    if !wild || name.iter().all(is_plain) {
+        return own == name;
+    }
+    may_meet(&shell_tokens(name), &own.iter().copied().map(Token::Byte).collect::<Vec<_>>())
+}
+
+fn shell_tokens(name: &[u8]) -> Vec<Token> {
+    loose(tokens(&String::from_utf8_lossy(name)))
+}
+
 impl Segment {
     /// Returns `true` if a name, perhaps with wildcards of a shell, may be this one.
     fn may_take(&self, name: &[u8], wild: bool) -> bool {
-        if !wild {
-            return self.takes(name);
-        }
-        let shell = loose(tokens(&String::from_utf8_lossy(name)));
         match self {
             Self::Up | Self::Any => false,
-            Self::Name(own) => may_meet(&shell, &own.iter().copied().map(Token::Byte).collect::<Vec<_>>()),
-            Self::Glob(glob) => may_meet(&shell, &glob.tokens()),
+            Self::Name(own) => name_may_be(own, name, wild),
+            Self::Glob(glob) if wild => may_meet(&shell_tokens(name), &glob.tokens()),
+            Self::Glob(glob) => glob.matches(name),
         }
     }
 

@@ -49,7 +49,7 @@ fn known_words(command: &str) -> Vec<String> {
     let claims = Claims::of(&call);
     let readings = claims.commands.iter().flat_map(|command| &command.readings);
     readings
-        .flat_map(|reading| &reading.words)
+        .flat_map(|reading| reading.words.iter())
         .filter_map(|word| Some(word.as_static()?.to_owned()))
         .collect()
 }
