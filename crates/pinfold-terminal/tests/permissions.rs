@@ -53,7 +53,7 @@ fn fulfil(screen: &mut Screen, items: &mut Vec<PermissionItem>, wish: ScreenActi
             screen.set_notice(&format!("removed {} {}", item.word, item.text));
         }
         ScreenAction::Test(call) if call.starts_with("nothing") => {
-            screen.set_notice("there is no tool `nothing`")
+            screen.set_notice("there is no tool `nothing`");
         }
         ScreenAction::Test(call) => {
             screen.answer(vec![
