@@ -2,7 +2,7 @@
 //!
 //! A model, or a script in its place, requests tool calls; each call is carried by [`pinfold_tools::call`] through
 //! the gate of the agent's session, and its result goes back. An agent can start subagents: each gets a session
-//! of its own, made by narrowing ([`pinfold::agents::Below`]).
+//! of its own, made by narrowing ([`pinfold::agents::ChildOptions`]).
 //!
 //! ```
 //! use std::sync::Arc;

@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::git::settle::ConfigOutcome;
 use crate::mediation::{Changes, Locks};
 
-/// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`].
+/// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`](crate::Boundary::settle).
 #[derive(Debug)]
 pub struct AutorunChanges {
     pub(crate) changes: Changes,

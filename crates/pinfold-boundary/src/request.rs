@@ -108,7 +108,7 @@ pub struct SandboxRequest {
     /// Hosts that can be reached over the network.
     pub network: Network,
     /// An approver decides about hosts that the list does not name, while the command waits: see
-    /// [`EgressProxy::open`](crate::EgressProxy::open).
+    /// `EgressProxy::open`.
     pub asks_about_hosts: bool,
     /// Ports inside are published on this machine: see [`EgressOptions::published`](crate::EgressOptions::published).
     pub publishes: bool,

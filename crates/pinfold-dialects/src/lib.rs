@@ -9,14 +9,14 @@
 //! use pinfold_dialects::{Answer, Moment, dialect};
 //!
 //! let claude = dialect("claude").ok_or("it is known")?;
-//! let event = claude.hear(br#"{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash",
+//! let event = claude.parse_event(br#"{"session_id":"s","cwd":"/w","hook_event_name":"PreToolUse","tool_name":"Bash",
 //!     "tool_input":{"command":"ls","description":"look"},"tool_use_id":"t"}"#)?;
 //! let Moment::Before(call) = &event.moment else { return Err("it asks before".into()) };
 //! assert_eq!((call.raw.tool.as_str(), call.raw.input.to_string()), ("Bash", r#"{"command":"ls"}"#.to_owned()));
 //!
-//! let said = claude.say(&event.moment, &Answer::deny("no"));
+//! let said = claude.format_answer(&event.moment, &Answer::deny("no"));
 //! assert!(said.stdout.contains(r#""permissionDecision":"deny""#));
-//! assert!(claude.hear(b"{}").is_err());
+//! assert!(claude.parse_event(b"{}").is_err());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -9,7 +9,7 @@
 //! use pinfold::policy::merge::{Layered, merge};
 //! use pinfold::policy::{Layer, Settings};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
-//! use pinfold_hooks::{HookEnvironment, of_settings};
+//! use pinfold_hooks::{HookEnvironment, from_settings};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -19,7 +19,7 @@
 //! let settings = Settings::parse(says, Layer::User, &"settings.json".into())?;
 //! let merged = merge(&[Layered { settings, trusted: true }]);
 //!
-//! let hooks = of_settings(&merged, HookEnvironment::new(folder.path()))?;
+//! let hooks = from_settings(&merged, HookEnvironment::new(folder.path()))?;
 //! let plan = Plan::for_folder(folder.path()).with_hooks(hooks);
 //! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //!

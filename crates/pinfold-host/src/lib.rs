@@ -1,16 +1,16 @@
 //! Names of hosts, rules about them, addresses of pages, and the classes of addresses that lie near.
 //!
 //! Pure: nothing here resolves a name. A [`Host`] has one form, so that two spellings of a host are equal; a [`HostRule`]
-//! says which hosts a line of the settings means; [`near()`] says which addresses need a rule that names them.
+//! says which hosts a line of the settings means; [`classify_near`] says which addresses need a rule that names them.
 //!
 //! ```
-//! use pinfold_host::{Host, HostRule, Name, near};
+//! use pinfold_host::{Host, HostRule, Name, classify_near};
 //!
 //! let rule = HostRule::parse("*.example.org")?;
 //! let name = Name::parse("API.Example.org.").expect("a name");
 //! assert!(rule.names(&name));
 //! assert_eq!(Host::parse("api.example.org"), Some(Host::Name(name)));
-//! assert!(near("169.254.169.254".parse().expect("an address")).is_some());
+//! assert!(classify_near("169.254.169.254".parse().expect("an address")).is_some());
 //! # Ok::<(), pinfold_host::BadHost>(())
 //! ```
 //!

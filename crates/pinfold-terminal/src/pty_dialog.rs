@@ -13,7 +13,7 @@ use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 /// Time limit for a terminal to accept output, before a question cannot be asked there.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The person's terminal while a command that runs there waits, made by [`PtyHandle::pause`](crate::Handle::pause).
+/// The person's terminal while a command that runs there waits, made by [`PtyHandle::pause`](crate::PtyHandle::pause).
 ///
 /// What was typed before the dialog could be read goes to the command, as it would have without one.
 #[derive(Debug)]

@@ -91,7 +91,7 @@ pub use {
 
 /// A call for the tools: a request to the gate, and how its reply is prepared.
 ///
-/// A [`RawCall`], a [`ToolCall`] or a [`CallRequest`] is one as it is, with secrets taken out of the reply.
+/// A [`RawCall`](pinfold::RawCall), a [`ToolCall`] or a [`CallRequest`] is one as it is, with secrets taken out of the reply.
 #[derive(Debug)]
 #[must_use]
 pub struct ToolRequest<'a> {

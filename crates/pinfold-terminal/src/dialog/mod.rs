@@ -1,7 +1,7 @@
 //! The dialog in which a person is asked.
 //!
 //! A [`Dialog`] is a machine without a terminal: keys in, a [picture](Dialog::view) and at last a
-//! [choice](pinfold::consent::Choice) out. [`show`] runs it on a [`DialogSurface`](crate::Stage).
+//! [choice](pinfold::consent::Choice) out. [`show`] runs it on a [`DialogSurface`](crate::DialogSurface).
 //!
 //! What it promises:
 //!

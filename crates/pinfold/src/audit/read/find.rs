@@ -138,7 +138,7 @@ impl RecordName {
 
     /// Looks the name up in a record. `reader`: makes a reader of it.
     ///
-    /// It is read from its end, and no further than what a whole name means may reach: see [`About::is_complete`]. A shortened
+    /// It is read from its end, and no further than what a whole name means may reach: see `is_complete`. A shortened
     /// name costs the whole record, since it has to fit one session alone.
     ///
     /// # Errors
