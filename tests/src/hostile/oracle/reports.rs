@@ -172,7 +172,11 @@ fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: 
     let is_told = |call: &&Logged| call.is_refused() && !["read", "unnamed"].contains(&call.call.as_str());
     for call in calls.iter().filter(is_told) {
         // What lies in a hidden directory has no name inside.
-        if call.places.iter().any(|place| look.roles.is_hidden(place) || !is_reachable(look, place)) {
+        if call.places.iter().any(|place| look.roles.is_hidden(place) || modes_shut(look, place)) {
+            continue;
+        }
+        // An end that could not be found may lie where modes are in the way.
+        if has_two_ends(call) && call.places.len() < 2 {
             continue;
         }
         let mut shut = call.places.iter().filter(|place| {
@@ -184,7 +188,7 @@ fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: 
                     call.call.as_str(),
                     "rmdir" | "unlink" | "chmod" | "chown" | "truncate" | "setxattr"
                 );
-            is && !nothing && !belongs_to_the_kernel(call)
+            is && !nothing && is_reachable(look, place) && !belongs_to_the_kernel(call)
         });
         let Some(place) = shut.next() else { continue };
         if !call.places.iter().any(|place| report.lists_refusal(place)) {
@@ -194,13 +198,29 @@ fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: 
     }
 }
 
-/// Whether only the boundary is in the way: modes of directories above are no refusal of ours.
+fn has_two_ends(call: &Logged) -> bool {
+    matches!(call.call.as_str(), "rename" | "link")
+}
+
+/// Whether only the boundary is in the way: the directories above are there all the time, and no modes shut them.
 fn is_reachable(look: &Look<'_>, place: &Path) -> bool {
-    place.ancestors().skip(1).take_while(|above| above.starts_with(&look.world.top)).all(|above| {
+    let stays = |above: &Path| [look.before, look.after].iter().all(|seen| seen.has(above));
+    directories_above(look, place).all(stays) && !modes_shut(look, place)
+}
+
+/// Whether modes of a directory above are in the way, which is no refusal of ours.
+fn modes_shut(look: &Look<'_>, place: &Path) -> bool {
+    directories_above(look, place).any(|above| {
         [look.before, look.after]
             .iter()
-            .all(|seen| seen.get(above).is_some_and(|entry| entry.mode & 0o300 == 0o300))
+            .filter_map(|seen| seen.get(above))
+            .any(|entry| entry.mode & 0o300 != 0o300)
     })
+}
+
+fn directories_above<'p>(look: &Look<'_>, place: &'p Path) -> impl Iterator<Item = &'p Path> {
+    let top = look.world.top.clone();
+    place.ancestors().skip(1).take_while(move |above| above.starts_with(&top))
 }
 
 /// Errors that the kernel has for these calls whoever stands in the way: links across mounts, links to directories,
