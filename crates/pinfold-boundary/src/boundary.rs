@@ -191,7 +191,7 @@ impl Boundary {
     }
 
     /// Hosts that can be reached, where not all can; with none of them it is heard which ones are looked up, where that can
-    /// be had. The supervisor has to open the way: `EgressProxy`.
+    /// be had. A [`Run`](crate::Run) opens the proxy that lets them through.
     pub fn hosts(&self) -> Option<&HostList> {
         self.hosts.as_ref()
     }

@@ -107,8 +107,7 @@ pub struct SandboxRequest {
     pub env_overrides: Vec<EnvOverride>,
     /// Hosts that can be reached over the network.
     pub network: Network,
-    /// An approver decides about hosts that the list does not name, while the command waits: see
-    /// `EgressProxy::open`.
+    /// An approver decides about hosts that the list does not name, while the command waits.
     pub asks_about_hosts: bool,
     /// Ports inside are published on this machine: see [`EgressOptions::published`](crate::EgressOptions::published).
     pub publishes: bool,

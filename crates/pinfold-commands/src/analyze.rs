@@ -105,7 +105,7 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     writes_by_redirect: bool,
     pub(super) inner_lines: Vec<InnerLine>,
     unknown: Vec<Unknown>,
-    /// Where what allow rules look at does nothing but read.
+    /// The folders in which what allow rules look at only reads. `None`: it does more.
     reads_in: Option<ReadsIn>,
 }
 
@@ -202,7 +202,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         Cow::Owned(Invocation::new(words, invocation.through.clone(), invocation.open_ended))
     }
 
-    /// Where an invocation does nothing but read.
+    /// Returns the folders in which an invocation only reads. `None`: it does more.
     fn reads_in(&self, command: &SimpleCommand, invocation: &Invocation, acts: &Acts<'_>) -> Option<ReadsIn> {
         match self.filled(invocation) {
             Cow::Borrowed(_) => read_only::reads_in(command, invocation, acts.scanned.as_ref()),

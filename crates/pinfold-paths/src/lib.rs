@@ -40,7 +40,7 @@
 //! 1. A [`Contained`] was opened beneath its root by plain names only; it is never made from a path in any other way.
 //! 2. Nothing is written, created, moved or removed but through a [`Contained`].
 //! 3. No deed follows a link at the last name; none opens a FIFO, a socket or a device.
-//! 4. A place that changed since it was resolved makes the deed fail ([`OperationError::Changed`]).
+//! 4. A place that changed since it was resolved makes the operation fail ([`OperationError::Changed`]).
 //! 5. The process's own rights are used by path in one function only: [`Workspace::open`].
 //!
 //! # What this does not stop

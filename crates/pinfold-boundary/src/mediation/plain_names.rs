@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::place::{Places, Standing};
 use crate::within::{is_same_text, split};
 
-/// What the places of a boundary say of names in one directory.
+/// The names in one directory at or beneath which a place of the boundary stands, and the standing of all others.
 #[derive(Debug, Default)]
 pub(super) struct PlainNames {
     directory: PathBuf,

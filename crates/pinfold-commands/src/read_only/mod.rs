@@ -22,7 +22,7 @@ use crate::Invocation;
 use crate::program::{OwnCheck, Program, ReadOnly, Scanned, find};
 use crate::wrapper;
 
-/// Where a command does nothing but read.
+/// The folders in which a command only reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ReadsIn {
     /// In any folder.
