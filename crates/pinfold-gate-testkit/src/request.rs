@@ -35,7 +35,7 @@ pub fn about_command(id: &str, command: &str, patience: Duration) -> Request {
         why: vec![WhyAsked {
             part: command.to_owned(),
             step: "mode-default".to_owned(),
-            reason: "a command that nobody allowed".to_owned(),
+            reason: "no rule allows this command".to_owned(),
             rule: None,
             source: None,
         }],
