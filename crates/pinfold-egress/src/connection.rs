@@ -55,18 +55,24 @@ async fn relay_to_end(
             }
         }
         // Requests in the same packet as a CONNECT: no client sends that, and the bytes cannot be put back.
-        Ok(Protocol::Http | Protocol::InterceptedTls) | Err(SniffError::Disconnected) => reset(&inside),
+        Ok(Protocol::Http | Protocol::InterceptedTls) => {
+            refuse(state, request, &inside, &HostMismatch::Malformed);
+        }
         // How the connection ends is between its two ends.
         Ok(Protocol::Opaque) => {
             if write_all(&upstream, &early).await.is_ok() {
+                transferred.sent += early.len() as u64;
                 let _ = relay_bytes(&inside, &upstream, state.limits.idle, transferred).await;
             }
         }
-        Err(SniffError::Mismatch(mismatch)) => {
-            state.policy.report_mismatch(request, &mismatch);
-            reset(&inside);
-        }
+        Err(SniffError::Disconnected) => reset(&inside),
+        Err(SniffError::Mismatch(mismatch)) => refuse(state, request, &inside, &mismatch),
     }
+}
+
+fn refuse(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, mismatch: &HostMismatch) {
+    state.policy.report_mismatch(request, mismatch);
+    reset(inside);
 }
 
 /// The protocol of a connection, as far as the relay treats it differently.
@@ -102,8 +108,9 @@ async fn detect_protocol(
     let mut pause = Duration::from_millis(1);
     loop {
         match peek(inside, early, &mut bytes) {
-            Ok(Some(0)) => return Ok(Protocol::Opaque),
-            Ok(_) => {}
+            // A client that only listens.
+            Ok(Peeked::EndWithoutBytes) => return Ok(Protocol::Opaque),
+            Ok(Peeked::Bytes | Peeked::Nothing) => {}
             Err(_) => return Err(SniffError::Disconnected),
         }
         match sniff::sniff(&bytes, request.port) {
@@ -177,8 +184,19 @@ async fn write_all(stream: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Reads what the client has sent so far and leaves it in the socket: `Some(0)` at its end, `None` when nothing has come.
-pub(crate) fn peek(inside: &TcpStream, early: &[u8], bytes: &mut Vec<u8>) -> io::Result<Option<usize>> {
+/// Outcome of [`peek`].
+pub(crate) enum Peeked {
+    /// `bytes` holds what the client has sent so far.
+    Bytes,
+    /// Nothing has come since.
+    Nothing,
+    /// The client has ended its side without a single byte. One that ends it behind `early` has sent bytes, and those are
+    /// inspected like others.
+    EndWithoutBytes,
+}
+
+/// Reads what the client has sent so far, from `early` on, and leaves it in the socket.
+pub(crate) fn peek(inside: &TcpStream, early: &[u8], bytes: &mut Vec<u8>) -> io::Result<Peeked> {
     // Nearly every ClientHello fits into the first size.
     for size in [4096, sniff::MAX_BYTES] {
         let mut seen = vec![0; size];
@@ -190,11 +208,11 @@ pub(crate) fn peek(inside: &TcpStream, early: &[u8], bytes: &mut Vec<u8>) -> io:
             Ok(len) if len == size && size < sniff::MAX_BYTES => {}
             Ok(len) => {
                 *bytes = [early, seen.get(..len).unwrap_or_default()].concat();
-                return Ok(Some(len));
+                return Ok(if bytes.is_empty() { Peeked::EndWithoutBytes } else { Peeked::Bytes });
             }
-            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(e) if e.kind() == io::ErrorKind::WouldBlock => return Ok(Peeked::Nothing),
             Err(e) => return Err(e),
         }
     }
-    Ok(None)
+    Ok(Peeked::Nothing)
 }

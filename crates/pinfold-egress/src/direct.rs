@@ -9,7 +9,7 @@ use hyper::body::Bytes;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::connection::{peek, relay_connection};
+use crate::connection::{Peeked, peek, relay_connection};
 use crate::http;
 use crate::policy::{ConnectMethod, ConnectRefusal, ConnectRequest};
 use crate::sniff::{self, Sniffed};
@@ -42,9 +42,9 @@ async fn refuse(state: &RelayState, inside: TcpStream, refusal: ConnectRefusal) 
         loop {
             inside.readable().await.ok()?;
             match peek(&inside, &[], &mut bytes).ok()? {
-                Some(0) => return None,
-                Some(_) => {}
-                None => continue,
+                Peeked::EndWithoutBytes => return None,
+                Peeked::Bytes => {}
+                Peeked::Nothing => continue,
             }
             match sniff::sniff(&bytes, 0) {
                 Sniffed::Http => return Some(()),

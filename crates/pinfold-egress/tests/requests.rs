@@ -299,3 +299,29 @@ fn a_websocket_carries_what_it_likes() {
     assert_eq!(talk.ask("GET /a", fields, ""), "GET /a HTTP/1.1 0");
     assert_eq!(talk.ask("GET /b", "", ""), "GET /b HTTP/1.1 0");
 }
+
+/// A request that comes with its CONNECT, from a client that then ends its side: inspected like any other first bytes.
+#[test]
+fn bytes_behind_a_connect_are_inspected_though_the_client_has_ended_its_side() {
+    let bed = bed();
+    for (host, more) in [("b.test", ""), ("a.test", ""), ("b.test", "SSH-2.0-x\r\n")] {
+        let mut talk = bed.talk();
+        let target = format!("a.test:{}", bed.server.port());
+        let connect = format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n");
+        let behind = format!("GET /a HTTP/1.1\r\nHost: {host}\r\n\r\n{more}");
+        talk.say(&(connect + &behind));
+        talk.to.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut said = String::new();
+        let _ = talk.from.read_to_string(&mut said);
+        assert!(!said.contains("GET /a"), "the server was reached: {said}");
+        assert_eq!(bed.refused(), [HostMismatch::Malformed]);
+    }
+    // The control: bytes of another protocol are relayed, and counted.
+    let mut talk = bed.talk();
+    let target = format!("a.test:{}", bed.server.port());
+    talk.say(&format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n\x01 /a x\r\n\r\n"));
+    talk.to.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut said = String::new();
+    talk.from.read_to_string(&mut said).unwrap();
+    assert!(said.contains("\x01 /a x"), "{said}");
+}
