@@ -18,7 +18,7 @@ pub(crate) const ASKED: u8 = 4;
 pub(crate) const OVER: u8 = 5;
 /// A run timed out.
 pub(crate) const TIMED_OUT: u8 = 124;
-/// The sandbox could not be set up; nothing has run.
+/// The sandbox could not be set up, so that nothing has run, or the sandboxed process was lost.
 pub(crate) const NO_SANDBOX: u8 = 125;
 
 /// A message for the person, and the code to end with. Says what was wrong, where, and what to do.

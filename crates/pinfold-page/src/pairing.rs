@@ -14,7 +14,7 @@ const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const LONG: usize = 8;
 /// The validity of a code.
 const LASTS: Duration = Duration::from_mins(5);
-/// Wrong tries that a code survives; one more voids it.
+/// The wrong try that voids a code.
 const TRIES: u32 = 5;
 /// The validity of a pairing.
 const PAIRED: Duration = Duration::from_hours(12);

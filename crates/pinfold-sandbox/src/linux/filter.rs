@@ -1,9 +1,9 @@
-//! The seccomp filter: which system calls are refused, and which are watched.
+//! The seccomp filter: which system calls are refused, and of which the supervisor is notified.
 //!
-//! Seccomp is not the line for files (that is what mounts and Landlock are for). It closes what those cannot
-//! see: doors to brokers outside, kernel interfaces with a record of holes, foreign system-call numbers. It is
-//! also where the [watch](crate::watch) learns what is tried. Argument tests compare the low 32 bits, as the
-//! kernel does for the types concerned (CVE-2019-10063 compared 64).
+//! It closes what mounts and Landlock cannot see: sockets of brokers outside, kernel interfaces with a record of holes,
+//! foreign system-call numbers. Calls that change files are notified (`SECCOMP_RET_USER_NOTIF`): in a mediated run the
+//! supervisor judges each and carries it out itself, otherwise it only [watches](crate::watch) what the mounts refuse.
+//! Argument tests compare the low 32 bits, as the kernel does for the types concerned (CVE-2019-10063 compared 64).
 
 use libc::{c_int, c_long, sock_filter};
 
