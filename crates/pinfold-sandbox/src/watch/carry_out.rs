@@ -7,13 +7,14 @@
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::{self, Write};
+use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT,
-    Uid, XattrFlags, chownat, fchmod, fcntl_setfl, fstat, ftruncate, futimens, linkat, mkdirat, mknodat,
-    openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW,
+    UTIME_OMIT, Uid, XattrFlags, chownat, fchmod, fcntl_setfl, fstat, ftruncate, futimens, linkat, mkdirat,
+    mknodat, openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -331,6 +332,21 @@ pub(super) fn lacks_attribute(handle: BorrowedFd<'_>, name: &OsStr) -> bool {
     let mut nothing: [u8; 0] = [];
     let found = rustix::fs::getxattr(own_name(handle), name.as_bytes(), nothing.as_mut_slice());
     found == Err(Errno::NODATA)
+}
+
+/// Returns whether a name is that of a directory with entries. One that cannot be read counts as empty.
+pub(super) fn has_entries(place: &ResolvedPath) -> bool {
+    let ResolvedPath::Entry(entry) = place else { return false };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let Ok(directory) = openat(&entry.parent, &entry.name, flags, Mode::empty()) else { return false };
+    let mut buffer = [MaybeUninit::uninit(); 2048];
+    let mut entries = RawDir::new(directory, &mut buffer);
+    while let Some(Ok(entry)) = entries.next() {
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            return true;
+        }
+    }
+    false
 }
 
 /// Returns whether a change of attributes is seen by the other names of the file: one without effect is not, nor

@@ -125,7 +125,7 @@ impl FileQuestion {
         if self.removes_no_attribute() {
             return Some(libc::ENODATA);
         }
-        if let Some(errno) = self.removes_no_entry() {
+        if let Some(errno) = self.removes_no_entry().or_else(|| self.removes_another_kind(attempts)) {
             return Some(errno);
         }
         // On a mount that is read-only the kernel would not look for it.
@@ -148,6 +148,20 @@ impl FileQuestion {
                 _ => libc::ENOTEMPTY,
             }),
             _ => None,
+        }
+    }
+
+    /// Returns the error of a call that would remove a directory as a file, a file as a directory, or a directory with entries, as
+    /// git tries with each directory that may have become empty.
+    fn removes_another_kind(&self, attempts: &[Attempt]) -> Option<i32> {
+        let FileCall::Remove { directory, .. } = &self.call else { return None };
+        match (attempts.first()?.occupant?, *directory) {
+            (Occupant::Directory, false) => Some(libc::EISDIR),
+            (Occupant::File | Occupant::Link, true) => Some(libc::ENOTDIR),
+            (Occupant::Directory, true) => {
+                self.places.first().is_some_and(carry_out::has_entries).then_some(libc::ENOTEMPTY)
+            }
+            (Occupant::Nothing, _) | (Occupant::File | Occupant::Link, false) => None,
         }
     }
 
