@@ -111,7 +111,7 @@ fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words(who: Who) {
         answer(world, &["deny", &id, "-m", "use the mirror"]);
         let (text, report) = said(child);
         assert_eq!(text.matches("403 Forbidden").count(), 2, "the process has its answer: {text}");
-        assert_eq!(text.matches("the person said no: use the mirror").count(), 2, "{text}");
+        assert_eq!(text.matches("the approver said no: use the mirror").count(), 2, "{text}");
         let name = refused(&report)[0]["id"].as_str().expect("a name");
         assert!(text.contains(&format!("({name})")), "{name}: {text}");
         let why = pinfold_there(world, &["why", name]);

@@ -51,7 +51,7 @@ fn line(session: &Session, who: &Who) -> String {
              the agent or user that started you can decide about it.",
         ),
         (Principal::Main, Interaction::Interactive) => {
-            say("For a write outside of it a person is asked; what they say holds.");
+            say("A write outside of it needs the user's approval; their answer holds.");
         }
         (Principal::Main, Interaction::Headless) => {
             say(

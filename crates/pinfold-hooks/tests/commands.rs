@@ -233,7 +233,7 @@ fn hooks_are_told_what_the_hooks_of_others_are_told() {
     assert_eq!(told("pre"), common("PreToolUse", 1));
     assert_eq!(told("question"), and(common("PermissionRequest", 1), "permission_suggestions", json!([])));
     let denied = told("denied");
-    assert!(denied["reason"].as_str().unwrap().contains("the person said no"), "{denied}");
+    assert!(denied["reason"].as_str().unwrap().contains("the approver said no"), "{denied}");
     assert_eq!(denied, and(common("PermissionDenied", 1), "reason", denied["reason"].clone()));
     assert_eq!(bed.read("pre.pwd").trim(), folder);
     let environment = bed.read("pre.env");

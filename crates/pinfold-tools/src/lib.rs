@@ -221,7 +221,7 @@ fn spend(permit: Permit, scrubbing: Scrubbing, caller: Caller<'_>) -> Reply {
 /// Records how an operation ended.
 fn close(receipt: Receipt, outcome: &Outcome, mut reply: Reply) -> Reply {
     if let Err(error) = receipt.close(outcome) {
-        let text = format!("[the outcome could not be recorded: {error}; tell the person]");
+        let text = format!("[the outcome could not be recorded: {error}; tell the user]");
         reply.content.push(Content::Text { text });
     }
     reply

@@ -40,7 +40,7 @@ fn description(tool: ToolName) -> &'static str {
         }
         ToolName::Write => {
             "Creates a file with its folders, or replaces the whole content of one that you have read. \
-             Prefer Edit for a change of a part. Works inside the workspace folder; anywhere else a person is asked."
+             Prefer Edit for a change of a part. Works inside the workspace folder; anywhere else it needs approval."
         }
         ToolName::Edit => {
             "Replaces old_string by new_string in a file that you have read. old_string must be exactly what stands in the file, \

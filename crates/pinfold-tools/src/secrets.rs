@@ -215,7 +215,7 @@ fn would_destroy(shown: &str, kind: &str) -> Failure {
          written down it would be lost"
     );
     let hint = "edit only the lines around the secret and leave its line as it is; to have the same content elsewhere use \
-                CopyFile; a new value is for the person to put in";
+                CopyFile; only the user can put in a new value";
     Failure::with_path(RefusalCode::Redacted, shown, message, hint)
 }
 

@@ -216,7 +216,7 @@ impl RefusedPath<'_> {
                     "{shown} leads through a link out of the folder that may be written ({line}). Write to a place inside."
                 ),
                 "a link leads out of the folder",
-                "choose a path inside, or name the real place outside plainly so that a person can be asked",
+                "choose a path inside, or name the real place outside plainly so that approval can be asked for",
             ),
             Reason::Disguised(Disguise::DotDot) => Words::new(
                 RefusalCode::Disguised,
@@ -224,7 +224,7 @@ impl RefusedPath<'_> {
                     "{shown} climbs with `..` out of the folder that may be written ({line}). Write to a place inside."
                 ),
                 "`..` climbs out of the folder",
-                "choose a path inside, or name the real place outside plainly so that a person can be asked",
+                "choose a path inside, or name the real place outside plainly so that approval can be asked for",
             ),
             Reason::Special(kind) => Words::new(
                 RefusalCode::SpecialFile,
@@ -282,7 +282,7 @@ impl RefusedPath<'_> {
                 RefusalCode::Denied,
                 format!("{shown} is outside the folder that may be read ({line}). Read a place inside."),
                 "a read outside the folder, in a session that reads only there",
-                "choose a place inside, or tell the person what you need to know",
+                "choose a place inside, or tell the user what you need to know",
             ),
             Reason::NoFolder => Words::new(
                 RefusalCode::NotFound,
@@ -309,7 +309,7 @@ impl RefusedPath<'_> {
 
     fn hint(&self) -> &'static str {
         match self.principal {
-            Principal::Main => "tell the person what you need there and why, or find a way inside the folder",
+            Principal::Main => "tell the user what you need there and why, or find a way inside the folder",
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         }
     }
@@ -318,7 +318,7 @@ impl RefusedPath<'_> {
 /// The principal that could allow it.
 fn ask(principal: &Principal) -> &'static str {
     match principal {
-        Principal::Main => "A person has to approve it first; ask, or do without it.",
+        Principal::Main => "It needs approval first; ask, or do without it.",
         Principal::Subagent(_) => "Defer it to the parent in your summary.",
     }
 }
@@ -344,7 +344,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
                 .with_rule(rule)
         }
         Reason::AskRule(rule) => {
-            approval(format!("the rule {} wants a person to be asked", rule.rule)).with_rule(rule)
+            approval(format!("the rule {} asks for approval", rule.rule)).with_rule(rule)
         }
         Reason::MayBeDenied(rule) => {
             let why = "a part of it is known only by running it, and a rule may deny that".to_owned();
@@ -353,7 +353,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
                 None => approval(why),
             }
         }
-        Reason::RuleNotRead(why) => denied(why.clone(), "Tell the person that this rule has to be mended"),
+        Reason::RuleNotRead(why) => denied(why.clone(), "Tell the user that this rule has to be mended"),
         Reason::Declared(scope) => Words::declared(subject, &scope.no),
         Reason::NotListed => denied(
             "the definition of this agent does not list it".to_owned(),
@@ -365,7 +365,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
                 denied(format!("a hook denies it: {}", word.reason), "Find another way, or do without it")
             }
             Decision::Ask | Decision::Allow => {
-                approval(format!("a hook wants a person to be asked: {}", word.reason))
+                approval(format!("a hook asks for approval: {}", word.reason))
             }
         }
         .with_hook(&word.by),
@@ -388,7 +388,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         }
         Reason::NearAddress(near) => denied(
             format!("{}, and no rule names it", near.reason()),
-            "Do without it, and tell the person what is needed there",
+            "Do without it, and tell the user what is needed there",
         ),
         Reason::BareAddress => approval("it is an address without a name".to_owned()),
         Reason::UnusualPort(port) => {
@@ -467,7 +467,7 @@ impl Refusal {
             return refusal;
         }
         let hint = match principal {
-            Principal::Main => "tell the person what you need and why, or find another way",
+            Principal::Main => "tell the user what you need and why, or find another way",
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         };
         let words = describe_any(subject, reason, ask(principal), hint);
@@ -498,11 +498,11 @@ impl Refusal {
             Reason::ShellNotHeld => (
                 RefusalCode::NotHeld,
                 "no shell was started: this machine or session cannot hold one to its folder. Use the file tools, \
-                 or tell the person which command you would have run.",
+                 or tell the user which command you would have run.",
             ),
             _ => return None,
         };
-        let hint = "use the file tools, or tell the person which command you would have run";
+        let hint = "use the file tools, or tell the user which command you would have run";
         let message = message.to_owned();
         Some(Self {
             reason: message.clone(),
@@ -569,7 +569,7 @@ impl Refusal {
     pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
         let why = match via {
             Via::Silence => "no answer in time: denied",
-            Via::Client => "the question was declined at the client, by its person or by itself",
+            Via::Client => "the request was declined at the client, by its user or automatically",
             Via::Judge => "the judge said no",
             Via::Terminal
             | Via::Socket
@@ -577,7 +577,7 @@ impl Refusal {
             | Via::Webhook
             | Via::Hook
             | Via::Embedder
-            | Via::Earlier => "the person said no",
+            | Via::Earlier => "the approver said no",
         };
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         let (told, why) = match message {
@@ -618,7 +618,7 @@ impl Refusal {
             tool,
             None,
             &message,
-            "tell the person that the audit log cannot be written",
+            "tell the user that the audit log cannot be written",
         )
     }
 }

@@ -14,7 +14,7 @@ use super::program::Who;
 use crate::outcome::{MOST_REMEMBERED, Refused};
 
 /// Advice to the process inside.
-const INSTEAD: &str = "do without it, and tell the person which host is needed and for what";
+const INSTEAD: &str = "do without it, and tell the user which host is needed and for what";
 
 /// Remembers refusals.
 #[derive(Debug)]

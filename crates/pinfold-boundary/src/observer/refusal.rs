@@ -36,7 +36,7 @@ pub(super) struct Denial {
 
 impl Denial {
     pub(super) fn watched(why: &str) -> Self {
-        let instead = "use `git init` or `git clone`, or tell the person what is needed there";
+        let instead = "use `git init` or `git clone`, or tell the user what is needed there";
         Self {
             why: why.to_owned(),
             instead,
@@ -51,7 +51,7 @@ impl Denial {
     pub(super) fn held(why: &str) -> Self {
         Self {
             why: why.to_owned(),
-            instead: "leave it as it is, and tell the person what would have to change there",
+            instead: "leave it as it is, and tell the user what would have to change there",
             to_allow: "change it yourself, or start with --allow-write".into(),
             by_us: false,
             negotiable: false,
@@ -84,7 +84,7 @@ impl Denial {
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {
             why: format!("{} denies it", crate::denied::named(rule)),
-            instead: "leave it alone, and tell the person what it is needed for",
+            instead: "leave it alone, and tell the user what it is needed for",
             to_allow: CHANGE_THE_RULE.into(),
             by_us: true,
             negotiable: false,
@@ -95,7 +95,7 @@ impl Denial {
     pub(super) fn unreadable(why: &str) -> Self {
         Self {
             why: why.to_owned(),
-            instead: "do without it, and tell the person what it is needed for",
+            instead: "do without it, and tell the user what it is needed for",
             to_allow: "start with --allow-read and its path".into(),
             by_us: false,
             negotiable: false,
@@ -106,7 +106,7 @@ impl Denial {
     pub(super) fn network(host: &str) -> Self {
         Self {
             why: "the network is off".into(),
-            instead: "do without it, and tell the person what would have to be fetched",
+            instead: "do without it, and tell the user what would have to be fetched",
             to_allow: format!("start with --allow-host {host} if it has to be reached").into(),
             by_us: false,
             negotiable: false,
@@ -118,7 +118,7 @@ impl Denial {
     pub(super) fn port() -> Self {
         Self {
             why: "no rule allows any host at this port".into(),
-            instead: "use the port of a host that was allowed, or tell the person which host and port are needed",
+            instead: "use the port of a host that was allowed, or tell the user which host and port are needed",
             to_allow: "start with --allow-host NAME:PORT".into(),
             by_us: false,
             negotiable: false,
@@ -129,7 +129,7 @@ impl Denial {
     pub(super) fn undeclared(place: &Path) -> Self {
         Self {
             why: "this socket of a program on this machine was not declared".into(),
-            instead: "do without it, or tell the person which program has to be reached and for what",
+            instead: "do without it, or tell the user which program has to be reached and for what",
             to_allow: allow_socket(place),
             by_us: true,
             negotiable: false,
@@ -153,7 +153,7 @@ impl Denial {
     pub(super) fn uncommon() -> Self {
         Self {
             why: "sockets of this kind are closed".into(),
-            instead: "do without it, and tell the person what it was for",
+            instead: "do without it, and tell the user what it was for",
             to_allow: "nothing allows that".into(),
             by_us: true,
             negotiable: false,

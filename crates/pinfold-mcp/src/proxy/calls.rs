@@ -381,7 +381,7 @@ impl ForwardedCall {
         let Self { receipt, permitted, room, mut context, mut stop, is_method: _ } = self;
         let done = *outcome == Outcome::Done;
         if let Err(error) = receipt.close(outcome) {
-            context.push(format!("[the outcome could not be recorded: {error}; tell the person]"));
+            context.push(format!("[the outcome could not be recorded: {error}; tell the user]"));
         }
         if let Some(permitted) = permitted {
             let said = room.attended().session().post_tool_use(&permitted, done, answer);

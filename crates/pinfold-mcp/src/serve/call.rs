@@ -33,7 +33,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 const QUESTION: &str = "consent";
 
 /// The refusal where a client's roots do not intersect the folder.
-const NOTHING_LEFT: &str = "[the roots that this client names lie outside the folder of this server, so nothing can be written; tell the person]";
+const NOTHING_LEFT: &str = "[the roots that this client names lie outside the folder of this server, so nothing can be written; tell the user]";
 
 /// A running call.
 struct RunningCall {
@@ -269,7 +269,7 @@ async fn elicited(form: &ElicitationForm, context: &RequestContext<RoleServer>) 
     let result: Result<ElicitResult, _> = context.peer.create_elicitation(params).await;
     match result.ok().and_then(|result| serde_json::to_value(result).ok()) {
         Some(result) => form.read(&result, &client(context)),
-        None => FormResult::Nothing("the client cannot ask its person"),
+        None => FormResult::Nothing("the client cannot ask its user"),
     }
 }
 

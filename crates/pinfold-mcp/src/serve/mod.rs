@@ -144,8 +144,8 @@ impl Server {
         let list: Vec<String> = folders.iter().map(|f| format!("`{}`", f.path.display())).collect();
         let several = if folders.len() > 1 { " Name one with the argument workspace." } else { "" };
         format!(
-            "Tools for files and commands. They read anywhere but credentials and write in {}.{several} Beyond that a \
-             person is asked. A refusal says what to do instead; it is not an error to work around.",
+            "Tools for files and commands. They read anywhere but credentials and write in {}.{several} Writing \
+             elsewhere needs approval. A refusal says what to do instead; it is not an error to work around.",
             list.join(", ")
         )
     }

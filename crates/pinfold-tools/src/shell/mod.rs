@@ -219,7 +219,7 @@ impl Shells {
         session: &WeakSession,
     ) -> Result<Order, Failure> {
         let not_held = |message: String| {
-            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
+            Failure::plain(RefusalCode::NotHeld, message, "tell the user; the file tools still work")
         };
         let tier = self.tier().ok_or_else(|| not_held("nothing holds a shell here".to_owned()))?;
         // The boundary goes by the name of the folder; it has to be the folder that the session holds.

@@ -450,7 +450,7 @@ fn not_begun(error: NotStarted<io::Error>) -> Failure {
     match error {
         NotStarted::Compile(error) => {
             let message = format!("no shell was started: {error}");
-            Failure::plain(RefusalCode::NotHeld, message, "tell the person; the file tools still work")
+            Failure::plain(RefusalCode::NotHeld, message, "tell the user; the file tools still work")
         }
         NotStarted::Start(error) => no_walls(&error),
         NotStarted::Command(error) => not_started(&error),
@@ -460,7 +460,7 @@ fn not_begun(error: NotStarted<io::Error>) -> Failure {
 fn no_walls(error: &StartError) -> Failure {
     let code = if error.is_machine() { RefusalCode::NotHeld } else { RefusalCode::Io };
     let message = format!("no shell was started: {error}");
-    Failure::plain(code, message, "tell the person; the file tools still work")
+    Failure::plain(code, message, "tell the user; the file tools still work")
 }
 
 fn lost(error: &io::Error) -> Failure {

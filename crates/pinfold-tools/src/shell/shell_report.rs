@@ -40,7 +40,7 @@ pub(crate) fn text(output: &Output, ending: &ShellResult) -> String {
             let keys = config.left_out.join(", ");
             line(
                 &mut text,
-                &format!("[git configuration is the person's: not kept: {}]", keys.escape_debug()),
+                &format!("[git configuration belongs to the user, so it was not kept: {}]", keys.escape_debug()),
             );
         }
     }
@@ -111,7 +111,7 @@ fn listed<'a>(text: &mut String, what: &str, paths: impl ExactSizeIterator<Item 
     let names: Vec<String> =
         paths.take(PATHS_SHOWN).map(|p| p.to_string_lossy().escape_debug().to_string()).collect();
     let more = if count > PATHS_SHOWN { format!(" and {} more", count - PATHS_SHOWN) } else { String::new() };
-    line(text, &format!("[{what}; the person is told: {}{more}]", names.join(", ")));
+    line(text, &format!("[{what}; the user is told: {}{more}]", names.join(", ")));
 }
 
 /// Returns the output as data.

@@ -29,6 +29,6 @@ fn absent() -> Failure {
     Failure::plain(
         RefusalCode::NotHeld,
         "no shell was started: this build has no sandbox (`pinfold-tools` without its feature `shell`)",
-        "use the file tools, or tell the person which command you would have run",
+        "use the file tools, or tell the user which command you would have run",
     )
 }

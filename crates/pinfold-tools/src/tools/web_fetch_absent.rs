@@ -13,6 +13,6 @@ pub(super) fn perform(_: &WebFetchInput, _: &Targets, _: Caller<'_>) -> Result<D
     Err(Failure::plain(
         RefusalCode::NotHeld,
         "no page was fetched: this build has no fetcher (`pinfold-tools` without its feature `web`)",
-        "do without it, or tell the person which page you need",
+        "do without it, or tell the user which page you need",
     ))
 }

@@ -19,7 +19,7 @@ impl Spent {
         let spent = |what: String| {
             let message =
                 format!("nothing was fetched: this session has fetched {what}, which is all it may");
-            Failure::plain(RefusalCode::BudgetSpent, message, "work with what you have, or tell the person")
+            Failure::plain(RefusalCode::BudgetSpent, message, "work with what you have, or tell the user")
         };
         if self.fetches >= budget.fetches {
             return Err(spent(format!("{} pages", budget.fetches)));

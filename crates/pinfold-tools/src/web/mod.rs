@@ -95,7 +95,7 @@ fn failure(url: &WebUrl, why: &FetchError) -> Failure {
         FetchError::Refused(mismatch) => Failure::plain(
             RefusalCode::Denied,
             format!("{url} was not fetched: {}", refused(mismatch)),
-            "do without it, and tell the person what is needed there",
+            "do without it, and tell the user what is needed there",
         ),
         FetchError::Unreachable(why) => unfetched(why.clone(), "look at the address, then decide"),
         FetchError::Malformed(why) => {

@@ -119,7 +119,7 @@ impl Fetch<'_> {
         let raw = RawCall::new("WebFetch", json!({"url": to.to_string(), "method": method}));
         let asks = |raw| self.session.check(raw).map(|found| found.verdict.decision == Decision::Ask);
         if asks(&raw).unwrap_or(true) {
-            return Err(told("a person has to be asked about it"));
+            return Err(told("it needs approval"));
         }
         match self.session.submit(&raw) {
             Ruling::Permit(permit) => {
@@ -131,12 +131,12 @@ impl Fetch<'_> {
                 };
                 let unrecorded = |e| {
                     let message = format!("{to} was fetched, and that could not be recorded ({e})");
-                    Failure::plain(RefusalCode::NotRecorded, message, "tell the person")
+                    Failure::plain(RefusalCode::NotRecorded, message, "tell the user")
                 };
                 receipt.close(&outcome).map_err(unrecorded)?;
                 fetched
             }
-            Ruling::Question(_) => Err(told("a person has to be asked about it")),
+            Ruling::Question(_) => Err(told("it needs approval")),
             Ruling::Refusal(refusal) => Err(Failure::plain(
                 refusal.code,
                 format!("{from} leads on to {to}, which was not followed: {}", refusal.reason),
