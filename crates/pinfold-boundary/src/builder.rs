@@ -16,7 +16,7 @@ use crate::place::{Hold, Places};
 use crate::request::{SandboxMode, SandboxRequest};
 use crate::scan::Coverage;
 
-const MOVED_LOGIN: &str = "it holds the tokens with which an agent speaks for this person";
+const MOVED_LOGIN: &str = "it holds the tokens with which an agent acts for this user";
 
 fn with_real_parent(path: PathBuf) -> PathBuf {
     let parent = path.parent().and_then(|parent| fs::canonicalize(parent).ok());

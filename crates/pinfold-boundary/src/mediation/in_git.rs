@@ -176,7 +176,7 @@ impl Mediator {
     /// The part of the innermost submodule that is there; whatever is none yet is not made.
     fn module(&self, boundary: &Boundary, git_dir: &Path, below: &Path) -> GitPart {
         const SET_UP: &str =
-            "submodules are set up by the person: git runs what stands in their git directories";
+            "only the user sets up submodules: git runs what stands in their git directories";
         let modules = below.ancestors().filter(|at| at.components().count() > 1);
         let module = modules.map(|below| git_dir.join(below)).find(|at| layout::is_git_dir(at));
         let place = git_dir.join(below);

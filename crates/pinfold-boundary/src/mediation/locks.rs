@@ -20,7 +20,7 @@ use super::git_dir::innermost;
 use super::lock_record::{self, LockRecord};
 use crate::within::split;
 
-const THEIRS: &str = "a git outside this run is about to put this file in place; if none is at work, it is for the person to remove it";
+const THEIRS: &str = "a git outside this run is about to put this file in place; if none is running, ask the user to remove it";
 
 /// Locks that are remembered. Further ones count as those of others.
 const MOST: usize = 4_096;

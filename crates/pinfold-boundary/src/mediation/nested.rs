@@ -16,7 +16,7 @@ use super::made::Made;
 use crate::git::config::{Config, ConfigEntry};
 
 const RUNS: &str =
-    "git outside would run what a repository inside another one names there; it is for the person to set up";
+    "git outside would run what a repository inside another one names there; ask the user to set it up";
 
 /// Class of a path in the git directory of such a repository.
 #[derive(Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use crate::outcome::shown_program;
 
 /// Advice to a process that would write outside.
 pub const INSTEAD_OUTSIDE: &str =
-    "write inside the folder or to $TMPDIR; what belongs elsewhere is for the person to do";
+    "write inside the folder or to $TMPDIR; ask the user to do what belongs elsewhere";
 
 /// Advice to the user about a write outside.
 pub const TO_ALLOW_OUTSIDE: &str = "start with --add-dir or --allow-write";

@@ -543,7 +543,7 @@ pub(super) const READ: &[Group] = &[
     group(
         GuardKind::Credential,
         KernelHold::WhenPresent,
-        "it holds the tokens with which an agent speaks for this person",
+        "it holds the tokens with which an agent acts for this user",
         &[
             "~/.claude/.credentials.json",
             "~/.claude.json",
