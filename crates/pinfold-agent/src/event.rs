@@ -139,7 +139,7 @@ impl End {
             Self::Done => "done",
             Self::OverBudget => "over budget",
             Self::Stopped => "stopped",
-            Self::NeedsHuman => "needs a person",
+            Self::NeedsHuman => "needs approval",
             Self::Failed => "failed",
         }
     }

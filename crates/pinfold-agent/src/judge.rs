@@ -95,7 +95,7 @@ impl JudgeApprover {
     fn why_left(&self, request: &Request) -> String {
         let left = self.left.lock().unwrap_or_else(PoisonError::into_inner);
         let why = left.as_ref().filter(|(id, _)| *id == request.id).map(|(_, why)| why.clone());
-        why.unwrap_or_else(|| "the judge leaves it to a person".to_owned())
+        why.unwrap_or_else(|| "the judge leaves it to an approver".to_owned())
     }
 
     /// Its yes, or why there is none.
@@ -122,7 +122,7 @@ impl JudgeApprover {
         asked.map_err(|e| format!("the judge cannot be asked: {e}"))?;
         match receiver.recv_timeout(self.judge.patience()) {
             Ok(Ok(word)) if word.trim() == ALLOW => Ok(()),
-            Ok(Ok(_)) => Err("the judge leaves it to a person".to_owned()),
+            Ok(Ok(_)) => Err("the judge leaves it to an approver".to_owned()),
             Ok(Err(why)) => Err(format!("the judge failed: {why}")),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
                 Err("the judge did not answer in time".to_owned())

@@ -21,6 +21,6 @@ impl Approver for Parking {
     fn ask(&self, request: &Request, _: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let why = request.why.first().map_or_else(|| request.tool.clone(), |why| why.reason.clone());
         *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some(why);
-        ApproverResponse::NoApprover("no approver is here; the run waits for a person".to_owned())
+        ApproverResponse::NoApprover("no approver is connected; the run waits for one".to_owned())
     }
 }

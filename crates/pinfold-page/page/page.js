@@ -163,7 +163,7 @@ function showMessage() {
 /** A yes that cannot be undone, or that is asked for each time, takes a second step. */
 function confirmYes() {
   const heading = make("h2", { tabIndex: -1 }, "Sure?");
-  const words = make("p", {}, "This may not be possible to undo, or it needs a person each time.");
+  const words = make("p", {}, "This may not be possible to undo, or it needs approval each time.");
   const confirm = button("Yes, do it", "yes", () => { if (canSayYes()) say({ choice: "yes" }); });
   showPanel([heading, words, make("div", { className: "buttons" }, back(), confirm)], heading);
 }

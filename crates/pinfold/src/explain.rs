@@ -153,13 +153,13 @@ impl<'a> Explainer<'a> {
                 format!("take the rule `{}` away ({})", rule.rule, rule.source)
             }
             Reason::Grant(_) => "take the grant back, or end the session".to_owned(),
-            Reason::Hook(word) if word.is_doubt() => "nothing standing: a person says yes to it".to_owned(),
+            Reason::Hook(word) if word.is_doubt() => "no rule changes it: it needs approval".to_owned(),
             Reason::Hook(word) => format!("change the hook ({})", word.by),
             Reason::RuleNotRead(_) => "mend the rule".to_owned(),
             Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),
             Reason::Declared(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
             Reason::Safeguard(_) | Reason::Sensitive(_) => {
-                "nothing standing: a person says yes each time, unless `alwaysAsk` in their own settings leaves \
+                "no rule changes it: it needs approval each time, unless `alwaysAsk` in the user's settings leaves \
                  this safeguard out"
                     .to_owned()
             }

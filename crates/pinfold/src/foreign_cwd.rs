@@ -99,7 +99,7 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllow
                 FolderUse::Nothing => return None,
                 // Reading a repository runs what its settings name, so it counts who can write them.
                 FolderUse::Repository if !anybody_writes(place.real()) => return None,
-                FolderUse::Repository => format!("{} is a place where anybody can put a repository", shown()),
+                FolderUse::Repository => format!("{} is a place where any user can put a repository", shown()),
                 FolderUse::ChangesRepository => {
                     format!("it changes another repository than this folder's: {}", shown())
                 }

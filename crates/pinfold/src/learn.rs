@@ -242,7 +242,7 @@ impl<'a> WantedRule<'a> {
             return Err("it is denied now".to_owned());
         }
         if is_immune(verdict) {
-            return Err("it needs a person each time".to_owned());
+            return Err("it needs approval each time".to_owned());
         }
         if group.no {
             return Err("it was answered with no, too".to_owned());

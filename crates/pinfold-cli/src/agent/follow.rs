@@ -36,7 +36,7 @@ fn event_text(event: &Event) -> Option<String> {
                 CallOutcome::Allowed | CallOutcome::Failed { .. } => line,
             }
         }
-        Event::Parked { short, why, .. } => format!("{agent}: {short} waits for a person: {why}"),
+        Event::Parked { short, why, .. } => format!("{agent}: {short} waits for approval: {why}"),
         Event::Compacted { bytes, .. } => format!("{agent}: {bytes} bytes of old results were left out"),
         Event::Ended { ending, spent, .. } => {
             let why = if ending.why.is_empty() { String::new() } else { format!(": {}", ending.why) };

@@ -138,7 +138,7 @@ impl DefinitionReader<'_> {
             self.wrong(field, "name", &format!("`{}` is no name for an agent", shown(&name)), mend);
         }
         if name == "main" {
-            self.wrong(field, "name", "`main` is the agent that a person starts", "choose another name");
+            self.wrong(field, "name", "`main` is the agent that the user starts", "choose another name");
         }
         name
     }
