@@ -499,7 +499,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             self.bar_once("dot-dot", "`..` in the program leads to another one than its name says");
         }
         if surface && self.script.functions.iter().any(|function| function == program) {
-            self.bar_once("function", "the line defines a function of that name");
+            self.bar_once("function", "the command line defines a function of that name");
         }
     }
 

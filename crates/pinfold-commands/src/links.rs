@@ -155,7 +155,7 @@ pub(super) fn follow(out: &mut CommandEffects) {
             command.readings.push(reading);
         }
         if unknown.contains(&at) {
-            let why = "where a link leads that the line makes is known only by running";
+            let why = "the target of a link that the command line makes is known only at run time";
             command.bars.push(NotAllowlistable::new("unknown-file", why));
             command.names_any = true;
         }

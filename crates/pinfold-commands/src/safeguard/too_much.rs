@@ -13,7 +13,7 @@ const BYTES_AT_MOST: usize = 65_536;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "too-much",
-    about: "has more commands, depth or text in one line than anybody reads",
+    about: "has more commands, depth or text in one line than can be reviewed",
     severity: Severity::Medium,
     hits: &[
         // Fifty-one parts.

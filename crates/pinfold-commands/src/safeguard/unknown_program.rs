@@ -11,7 +11,7 @@ use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unknown-program",
-    about: "runs a program that is known only by running the line",
+    about: "runs a program that is known only at run time",
     severity: Severity::Medium,
     hits: &[
         "${A:-rm} -rf x",
@@ -39,7 +39,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cmd=(npm test \"$x\"); cmd+=(-v); \"${cmd[@]}\"",
         "echo $(echo rm)",
     ],
-    blind: "what an environment variable holds (`$EDITOR`), when the line does not set it",
+    blind: "what an environment variable holds (`$EDITOR`), when the command line does not set it",
     watch: Watch::Line(hits),
 };
 

@@ -6,7 +6,7 @@ use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "unleashed-agent",
-    about: "starts an agent that asks nobody",
+    about: "starts an agent that never asks for approval",
     severity: Severity::Medium,
     hits: &[
         "claude --dangerously-skip-permissions -p x",

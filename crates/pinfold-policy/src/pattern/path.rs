@@ -76,7 +76,7 @@ impl PathPattern {
         } else if text == "~" {
             (Base::Home, "")
         } else if text.starts_with('~') {
-            return Err("the home of another person has no name here");
+            return Err("the home directory of another user cannot be named");
         } else if let Some(rest) = text.strip_prefix('/') {
             (Base::Project, rest)
         } else if text.starts_with("**/") {

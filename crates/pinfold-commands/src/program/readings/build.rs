@@ -125,7 +125,7 @@ pub(super) fn npm_changes(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 pub(super) fn changes_tools(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let first = args.iter().find_map(Arg::operand).and_then(|word| word.as_static());
     if !matches!(first, Some("list" | "show" | "--version" | "dir" | "find")) {
-        acts.subcommand_bar("changes what is installed for everybody, or publishes");
+        acts.subcommand_bar("changes what is installed for all users, or publishes");
     }
 }
 
@@ -149,7 +149,7 @@ pub(super) fn uv_tool(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     match words.first().and_then(|word| word.as_static()) {
         Some("run") => acts.start(words.get(1..).unwrap_or_default()),
         Some("list" | "dir") => {}
-        _ => acts.subcommand_bar("changes what is installed for everybody"),
+        _ => acts.subcommand_bar("changes what is installed for all users"),
     }
 }
 

@@ -107,7 +107,7 @@ pub(super) fn kills(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
             .is_none_or(|text| text.to_ascii_lowercase().contains("pinfold") || matches!(text, "-1" | "1"))
     };
     if acts.name != "kill" && args.iter().filter_map(Arg::operand).any(names_gate) {
-        acts.program_bar(None, "may end what holds the line");
+        acts.program_bar(None, "may kill the supervisor of the sandbox");
     }
 }
 
