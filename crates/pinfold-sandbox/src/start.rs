@@ -319,11 +319,11 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
         Stage::Folder => format!("entering `{}`", plan.cwd.to_string_lossy()),
         Stage::Privileges => "giving up privileges".into(),
         Stage::Limits => "setting limits".into(),
-        Stage::Landlock => "closing the file line (Landlock)".into(),
-        Stage::Seccomp => "closing system calls (seccomp)".into(),
+        Stage::Landlock => "restricting file access (Landlock)".into(),
+        Stage::Seccomp => "filtering system calls (seccomp)".into(),
         Stage::SelfTest => {
             let what = plan.self_test.get(usize::from(index)).map_or_else(String::new, Probe::describe);
-            format!("the walls do not hold: {what}")
+            format!("the sandbox failed its self-test: {what}")
         }
         Stage::Terminal => "giving the command its terminal".into(),
         Stage::Streams => "giving the command its standard streams".into(),
