@@ -45,7 +45,7 @@ pub(crate) fn open(id: &str) -> Result<(ApprovalClient, LocatedRequest), Failure
     let found = everywhere.find(id).map_err(|e| match &e {
         FindError::Unreached(error) => failed(error),
         FindError::None(_) | FindError::Many { .. } => Failure::new(USAGE, output::lines(&e.to_string()))
-            .mend("`pinfold approvals --list` shows what waits"),
+            .mend("`pinfold approvals --list` shows pending requests"),
     })?;
     let client = everywhere.connect(&found.name).map_err(|e| failed(&e))?;
     Ok((client.with_name(env::user()), found))

@@ -34,7 +34,7 @@ pub(crate) enum AgentCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Show a definition: what it may do, where each rule stands, what it is told
+    /// Show a definition: its permissions, the source of each rule, its prompt
     Show {
         #[command(flatten)]
         place: AgentPlace,

@@ -114,7 +114,7 @@ pub(crate) struct Setup {
     #[arg(long)]
     pub(crate) yes: bool,
 
-    /// Time limit for the decision and for approvers; then the answer is no. The agent is told to wait longer
+    /// Time limit for the decision and for approvers; then the answer is no. The agent's own timeout is set longer
     #[arg(long, value_name = "TIME", value_parser = parse_time, default_value = "100s")]
     pub(crate) timeout: Duration,
 }

@@ -9,14 +9,14 @@ use super::parse_time;
 
 /// List pending approval requests of all running sessions
 ///
-/// On a terminal: shows one request after the other and waits for the next. Where the output is no terminal: prints what
-/// waits, and ends.
+/// On a terminal: shows one request after the other and waits for the next. Where the output is no terminal: prints the
+/// pending requests and exits.
 #[derive(Debug, Args)]
 #[command(after_long_help = "Examples:\n  pinfold approvals\n  pinfold approvals --list\n  \
                              pinfold approvals --json --watch | jq -c .\n  pinfold approvals --web --port 8765")]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Approvals {
-    /// Print what waits, and end
+    /// Print the pending requests and exit
     #[arg(long)]
     pub(crate) list: bool,
 
