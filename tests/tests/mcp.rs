@@ -282,6 +282,20 @@ fn roots_narrow_the_folder() {
     assert_eq!(tries(&[], &[]), [true, true, false], "an empty list says nothing");
     assert_eq!(tries(&["https://example.org/".to_owned()], &[]), [false, false, false]);
     assert_eq!(tries(&[outside], &["--ignore-roots"]), [true, true, false]);
+    // A client that has roots and does not list them; the next time it does.
+    let asked = std::sync::atomic::AtomicUsize::new(0);
+    let root = uri("");
+    let answers: Answers = Box::new(move |method, _| {
+        let first = asked.fetch_add(1, std::sync::atomic::Ordering::SeqCst) == 0;
+        (method == "roots/list" && !first).then(|| json!({"roots": [{"uri": root}]}))
+    });
+    let client =
+        Client::start(&mut server(&bed, &[])).hello(LAST_WITH_HANDSHAKE, json!({"roots": {}}), answers).0;
+    for is_listed in [false, true] {
+        let _ = fs::remove_file(&top);
+        assert_eq!(!client.call("Write", write(top.display())).is_error(), is_listed);
+        assert_eq!(top.exists(), is_listed);
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //!
 //! Its tools are those of `tools.json` in its folder, or of a list of its own. `--stay`: it does not end with its input.
 //! `--mute`: it answers nothing. `--die`: it ends at once. `--endless`: there is always another page of its list.
-//! `greeting.json` in its folder is what it says about itself beside what every server says.
+//! `greeting.json` in its folder is what it says about itself beside what every server says; `errors.json` has the errors with which
+//! it answers methods.
 
 use std::fs;
 use std::io::{self, BufRead as _, Write as _};
@@ -26,6 +27,10 @@ fn main() {
             continue;
         };
         let params = &message["params"];
+        if let Some(error) = error_for(&message["method"]) {
+            say(&json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string());
+            continue;
+        }
         let result = match message["method"].as_str().unwrap_or_default() {
             "initialize" => greeting(params),
             "tools/list" => listed(params, has("--endless")),
@@ -51,6 +56,11 @@ fn say(line: &str) {
     if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
         exit(1);
     }
+}
+
+fn error_for(method: &Value) -> Option<Value> {
+    let errors: Value = serde_json::from_str(&fs::read_to_string("errors.json").ok()?).ok()?;
+    errors.get(method.as_str()?).cloned()
 }
 
 fn greeting(params: &Value) -> Value {

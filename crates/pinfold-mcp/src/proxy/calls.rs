@@ -334,7 +334,10 @@ impl ForwardedCall {
             Err(why) => return self.not_understood(shared, id, &why),
         };
         let mut changed = clean(&mut answer);
-        changed |= mark_required(&mut answer, &shared.name);
+        match mark_required(&mut answer, &shared.name) {
+            Ok(marked) => changed |= marked,
+            Err(why) => return self.not_understood(shared, id, &why),
+        }
         let failed = answer.get("isError") == Some(&Value::Bool(true));
         let failure = || failed_by_server("the server says that it failed");
         let is_method = self.is_method;

@@ -19,7 +19,7 @@ use crate::wire::strict::folded;
 const NOT_JSON: i32 = -32700;
 const NO_REQUEST: i32 = -32600;
 const NO_METHOD: i32 = -32601;
-const BAD_PARAMS: i32 = -32602;
+pub(super) const BAD_PARAMS: i32 = -32602;
 /// An error code of the range for implementations.
 pub(super) const OURS: i32 = -32000;
 
@@ -33,6 +33,18 @@ const CANCELLED: &str = "notifications/cancelled";
 const LATER: [&str; 5] = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"];
 /// Methods of the protocol itself: they do not depend on what a server may do.
 const OF_PROTOCOL: [&str; 2] = ["ping", "logging/setLevel"];
+/// Further methods of servers in the protocol, which are judged by their names.
+const OF_SERVERS: [&str; 9] = [
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+    "subscriptions/listen",
+];
 /// The prefix of notifications. A request in that form would be executed without a response.
 const NOTIFICATION: &str = "notifications/";
 
@@ -213,11 +225,20 @@ fn to_be_judged(
     }
 }
 
-/// A method name that a server may read as that of a call, and that is not.
+/// Returns whether a lenient server may read a method name as another one, which a rule may name: it is a method of the protocol in
+/// another spelling, or has characters beside those of such names.
 fn is_disguised(method: &str) -> bool {
+    let parts_are_plain = |part: &str| {
+        !part.is_empty()
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '$'))
+    };
+    if !method.split('/').all(parts_are_plain) {
+        return true;
+    }
     let folded = folded(method);
-    let plain: String = folded.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect();
-    plain.trim_matches('/') == CALL
+    let known =
+        [CALL, LIST, INITIALIZE, DISCOVER].into_iter().chain(LATER).chain(OF_PROTOCOL).chain(OF_SERVERS);
+    known.into_iter().any(|known| known != method && self::folded(known) == folded)
 }
 
 /// Registers a request. `false`: it is rejected, and the client was told.
@@ -279,8 +300,7 @@ fn judge_later(shared: &Arc<ProxyState>, call: ProxiedCall, judged: JudgedCall) 
 
 fn notification(shared: &ProxyState, method: &str, params: Option<&str>, line: Vec<u8>) {
     if is_disguised(method) {
-        // A call without an identifier: a server might execute it unseen.
-        return shared.warn("a call without a number was not passed on");
+        return shared.warn("a notification that a server may read as another one was not passed on");
     }
     if !method.starts_with(NOTIFICATION) {
         return shared.warn("a request without a number was not passed on");

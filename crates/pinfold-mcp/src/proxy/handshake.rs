@@ -4,9 +4,10 @@ use std::io;
 
 use pinfold_render::visible;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::ProxyState;
+use super::client_messages::OURS;
 use super::definitions::Definition;
 use crate::wire::frame::{Id, spliced};
 use crate::wire::strict;
@@ -25,6 +26,9 @@ const SERVER_BESIDE: &str = "io.modelcontextprotocol/serverInfo";
 
 /// The field that changes with every release of a server.
 const RELEASE: &str = "version";
+
+/// The longest name of a revision: `DRAFT-2026-v1`.
+const MOST_REVISION: usize = 16;
 
 /// A field of an object of the result: the keys that lead to the object, and its own.
 type FieldPath<'a> = (&'a [&'a str], &'a str);
@@ -49,6 +53,25 @@ pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawVal
         }
         Err(error) => shared.not_understood(id, &format!("what it says could not be kept: {error}")),
     }
+}
+
+/// An error of a server without its words: its code, and the revisions by which a client chooses another one.
+pub(crate) fn without_words(error: &RawValue, server: &str) -> String {
+    let error = strict::parse(error.get()).unwrap_or_default();
+    let code = error.get("code").and_then(Value::as_i64).unwrap_or(OURS.into());
+    let message =
+        format!("the server `{}` reports the error {code}; its words are not passed on", visible(server));
+    let mut plain = json!({"code": code, "message": message});
+    let is_revision = |text: &&str| {
+        text.len() <= MOST_REVISION
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
+    };
+    let revisions = error.pointer("/data/supported").and_then(Value::as_array).into_iter().flatten();
+    let revisions: Vec<&str> = revisions.filter_map(Value::as_str).filter(is_revision).collect();
+    if let Some(fields) = plain.as_object_mut().filter(|_| !revisions.is_empty()) {
+        fields.insert("data".to_owned(), json!({"supported": revisions}));
+    }
+    plain.to_string()
 }
 
 /// Removes texts that are not pinned, and returns their paths.

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use pinfold_render::visible;
 
 use super::calls::later;
-use super::client_messages::{OURS, request_id};
+use super::client_messages::{BAD_PARAMS, OURS, request_id};
 use super::labelled_forms::{FORM, mark};
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
 use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, spliced};
-use crate::wire::strict;
+use crate::wire::strict::{self, folded};
 
 /// The notification that cancels a request.
 const CANCELLED: &str = "notifications/cancelled";
@@ -47,28 +47,20 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
     match frame::parse(&line) {
         Ok(Message::Request { id, method, params }) => match shared.requests.register_server_request(&id) {
             Ok(()) => {
+                if folded(&method).trim() != FORM {
+                    return shared.to_client(line);
+                }
                 let form = params.filter(|_| method == FORM).and_then(|params| {
                     let mut form = strict::parse(params.get()).ok()?;
-                    mark(&mut form, &shared.name);
-                    Some(spliced(&line, params, &form.to_string()))
+                    mark(&mut form, &shared.name).then(|| spliced(&line, params, &form.to_string()))
                 });
                 match form {
                     Some(form) => shared.to_client(form),
-                    None if method == FORM => {
-                        shared.warn("a form of the server was not passed on: it is not understood");
-                    }
-                    None => shared.to_client(line),
+                    None => refuse_form(shared, &id),
                 }
             }
             Err(RequestRejected::Twice) => shared.warn("the server asked twice under one number"),
-            Err(RequestRejected::TooMany) => {
-                let no = format!(
-                    r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{OURS},"message":"too many requests wait at once"}}}}"#
-                );
-                if shared.to_server.offer(no.into_bytes()).is_err() {
-                    shared.take_all_pending();
-                }
-            }
+            Err(RequestRejected::TooMany) => refuse(shared, &id, OURS, "too many requests wait at once"),
         },
         Ok(Message::Notification { method, params }) => {
             if method == listing::CHANGED {
@@ -91,6 +83,20 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
                 broken(shared, id, &malformed.why);
             }
         }
+    }
+}
+
+fn refuse_form(shared: &ProxyState, id: &Id) {
+    shared.warn("a form of the server was not passed on: it is not understood");
+    shared.requests.take_server_request(id);
+    refuse(shared, id, BAD_PARAMS, "the form is not understood");
+}
+
+/// Answers a request of the server with an error.
+fn refuse(shared: &ProxyState, id: &Id, code: i32, why: &str) {
+    let no = format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":"{why}"}}}}"#);
+    if shared.to_server.offer(no.into_bytes()).is_err() {
+        shared.take_all_pending();
     }
 }
 
@@ -142,18 +148,21 @@ fn answered(
             handshake::greeted(shared, id, line, result);
         }
         (PendingKind::List, ResponseOutcome::Result(result)) => listing::listed(shared, id, line, result),
-        (PendingKind::Later, outcome) => later(shared, id, line, outcome),
+        // Its words would be read like those that are pinned.
+        (PendingKind::Handshake | PendingKind::List, ResponseOutcome::Error(error)) => {
+            shared.to_client(spliced(line, error, &handshake::without_words(error, &shared.name)));
+        }
+        (PendingKind::Later | PendingKind::Plain, outcome) => later(shared, id, line, outcome),
         (PendingKind::Ours(asker), outcome) => {
             let said = match outcome {
                 ResponseOutcome::Result(result) => crate::wire::strict::parse(result.get()),
-                ResponseOutcome::Error(error) => Err(format!("the server says: {}", visible(error.get()))),
+                ResponseOutcome::Error(error) => Err(handshake::without_words(error, &shared.name)),
             };
             // The requester may have cancelled it.
             let _ = asker.send(said);
         }
-        (PendingKind::Judging(_) | PendingKind::Plain | PendingKind::Handshake | PendingKind::List, _) => {
-            shared.to_client(line.to_vec());
-        }
+        // It was not forwarded yet, and is never taken.
+        (PendingKind::Judging(_), _) => shared.warn("the server answered what it was not asked"),
     }
 }
 

@@ -33,7 +33,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 const QUESTION: &str = "consent";
 
 /// The refusal where a client's roots do not intersect the folder.
-const NOTHING_LEFT: &str = "[the roots that this client names lie outside the folder of this server, so nothing can be written; tell the user]";
+const NOTHING_LEFT: &str = "[the roots of this client lie outside the folder of this server, or it did not list them when it was asked, so nothing can be written; tell the user]";
 
 /// A running call.
 struct RunningCall {

@@ -33,8 +33,8 @@ impl Roots {
         *self.known() = KnownRoots::NotYet;
     }
 
-    /// The roots of a request's client; `None` when it has none or does not respond. In the newest revision a server
-    /// cannot request them.
+    /// The roots of a request's client; `None` when it has none. One that has roots and does not list them when it is asked
+    /// leaves nothing, and is asked again for the next call. In the newest revision a server cannot request them.
     pub(crate) async fn get(&self, context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
         let version = context.protocol_version();
         let has_roots = context.client_capabilities().is_some_and(|can| can.roots.is_some());
@@ -44,7 +44,9 @@ impl Roots {
         if let KnownRoots::Listed(said) = self.known().clone() {
             return said;
         }
-        let roots = named(context).await;
+        let Some(roots) = list(context).await else { return Some(Vec::new()) };
+        // An empty list is that of a client in which no folder is open.
+        let roots = (!roots.is_empty()).then_some(roots);
         *self.known() = KnownRoots::Listed(roots.clone());
         roots
     }
@@ -54,14 +56,13 @@ impl Roots {
     }
 }
 
-/// Requests them. No response and an empty list count as no roots.
+/// Requests them. `None`: an error, or no response in time.
 #[expect(deprecated, reason = "older clients have them")]
-async fn named(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
+async fn list(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
     let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
     let roots = asked.ok()?.ok()?.roots;
     let local = |uri: &str| Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok();
-    let paths = roots.iter().take(MOST).map(|root| local(&root.uri).unwrap_or_default());
-    (!roots.is_empty()).then(|| paths.collect())
+    Some(roots.iter().take(MOST).map(|root| local(&root.uri).unwrap_or_default()).collect())
 }
 
 /// Intersects a folder with roots: `None` for all of it, an empty list for nothing.
