@@ -58,8 +58,14 @@ const REASONS: &[(&str, &str)] =
     &[("runs", "runs the program that it names"), ("loads", "loads code or settings from where it says")];
 
 /// Styles of options.
-pub(crate) const STYLES: &[(&str, &str)] =
-    &[("gnu", "Gnu"), ("go", "Go"), ("single", "Single"), ("glued", "Glued"), ("none", "Plain")];
+pub(crate) const STYLES: &[(&str, &str)] = &[
+    ("gnu", "Gnu"),
+    ("go", "Go"),
+    ("single", "Single"),
+    ("glued", "Glued"),
+    ("apart", "Apart"),
+    ("none", "Plain"),
+];
 
 /// Kinds of programs. One whose operands are a program, a line or a script is of that kind without a word.
 pub(crate) const KINDS: &[(&str, &str)] = &[

@@ -13,8 +13,8 @@ use super::program::{self, Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::{
-    CommandClaim, CommandEffects, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown, WorkFolder,
-    builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
+    CommandClaim, CommandEffects, FolderUse, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown,
+    WorkFolder, builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
 use crate::read_only::{self, ReadsIn};
 use crate::safeguard;
@@ -97,6 +97,7 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     pub(super) bars: Vec<NotAllowlistable>,
     safeguards: Vec<SafeguardHit>,
     pub(super) works_in: Vec<WorkFolder>,
+    pub(super) takes_from_start: FolderUse,
     named: Vec<NamedPlace>,
     /// A word that is known only by running may name any file.
     pub(super) names_any: bool,
@@ -132,6 +133,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             bars: Vec::new(),
             safeguards: Vec::new(),
             works_in: Vec::new(),
+            takes_from_start: FolderUse::Nothing,
             named: Vec::new(),
             names_any: false,
             unread: Vec::new(),
@@ -177,6 +179,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             reads_in: reads_in.unwrap_or_default(),
             inert,
             works_in: self.works_in,
+            takes_from_start: self.takes_from_start,
             // What only reads was looked through word by word, and claims what it reads.
             named: if read_only { Vec::new() } else { self.named },
             names_any: self.names_any,

@@ -141,6 +141,8 @@ impl CommandAnalyzer<'_, '_> {
                 }
             } else if stand.now == Base::Unknown {
                 self.bar_once("unknown-folder", "the folder that it works in is known only by running");
+            } else {
+                self.takes_from_start = self.takes_from_start.max(takes);
             }
         }
     }

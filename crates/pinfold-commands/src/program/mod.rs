@@ -150,6 +150,8 @@ pub(crate) enum Style {
     Single,
     /// A compiler's: `-name`, `-name value`, `-namevalue`, `--name=value`.
     Glued,
+    /// `-ab VALUE VALUE`: values stand in the next words alone, and letters go on behind one that takes a value (tree).
+    Apart,
     /// Nothing is an option.
     Plain,
 }

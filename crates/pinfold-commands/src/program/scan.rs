@@ -37,6 +37,8 @@ pub(crate) struct Scanned<'a> {
     pub(crate) args: Vec<Arg<'a>>,
     /// There is an option that the tables do not know, or one without its value.
     pub(crate) unknown: bool,
+    /// The value of an option looks like an option, and was read as both.
+    pub(crate) doubtful: bool,
     /// Words that may turn out to be options.
     pub(crate) hidden: Vec<&'a Word>,
     /// An option, of which a part is known only by running, may take the word behind it as its value.
@@ -86,9 +88,13 @@ impl<'a> Scanned<'a> {
     }
 
     /// Returns whether [`has`](Self::has) holds however the options are completed of which a part is known only by running:
-    /// such a one may take what stands behind it.
+    /// such a one may take what stands behind it. One that is taken back (`--no-LONG`) does not count.
     pub(crate) fn surely_has(&self, letters: &str, long: &str) -> bool {
-        !self.cut_off && self.has(letters, long)
+        let negates = |arg: &Arg<'_>| {
+            let negated = arg.long().and_then(|name| name.strip_prefix("no-"));
+            negated.is_some_and(|name| !name.is_empty() && long.starts_with(name))
+        };
+        !self.cut_off && !self.args.iter().any(negates) && self.has(letters, long)
     }
 
     /// Each argument with what is known of its value from the beginning on. An option that the catalog does not list, or
@@ -164,7 +170,7 @@ pub(crate) fn first_operand(program: &'static Program, args: &[Word]) -> Option<
     let mut scanner = Scanner::new(program, Manner::default(), args);
     while scanner.out.first.is_none() {
         let word = scanner.left.next()?;
-        scanner.word(word);
+        scanner.word_with_doubts(word);
     }
     scanner.out.first
 }
@@ -173,7 +179,7 @@ fn read<'a>(program: &'static Program, manner: Manner, args: &'a [Word]) -> Scan
     let mut scanner = Scanner::new(program, manner, args);
     scanner.out.args.reserve(args.len());
     while let Some(word) = scanner.left.next() {
-        scanner.word(word);
+        scanner.word_with_doubts(word);
     }
     scanner.out
 }
@@ -186,6 +192,8 @@ struct Scanner<'a> {
     manner: Manner,
     /// Only operands follow.
     ended: bool,
+    /// The value of an option that looks like an option itself.
+    doubtful: Option<&'a Word>,
 }
 
 impl<'a> Scanner<'a> {
@@ -198,6 +206,7 @@ impl<'a> Scanner<'a> {
             commands: Vec::new(),
             args: Vec::new(),
             unknown: false,
+            doubtful: false,
             hidden: Vec::new(),
             cut_off: false,
             operands_from: None,
@@ -205,7 +214,20 @@ impl<'a> Scanner<'a> {
             own_words: args,
             own_from: 0,
         };
-        Self { left: args.iter(), count: args.len(), out, manner, ended: false }
+        Self { left: args.iter(), count: args.len(), out, manner, ended: false, doubtful: None }
+    }
+
+    /// Reads a word and the values that its options take. A value that looks like an option is read as one too: programs differ,
+    /// from version to version, in whether an option takes the next word, and the stricter reading counts.
+    fn word_with_doubts(&mut self, word: &'a Word) {
+        self.word(word);
+        if let Some(value) = self.doubtful.take() {
+            self.out.doubtful = true;
+            self.out.unknown = true;
+            let (behind, ended) = (self.left.clone(), self.ended);
+            self.word(value);
+            (self.left, self.ended, self.doubtful) = (behind, ended, None);
+        }
     }
 
     fn word(&mut self, word: &'a Word) {
@@ -232,6 +254,8 @@ impl<'a> Scanner<'a> {
             _ => match style {
                 Style::Gnu | Style::Go if start.starts_with("--") => self.long(word, start),
                 Style::Gnu | Style::Go => self.cluster(word, start),
+                Style::Apart if start.starts_with("--") => self.long(word, start),
+                Style::Apart => self.cluster_with_values_apart(word, start),
                 Style::Single => self.single(word, start),
                 Style::Glued => self.glued(word, start),
                 Style::Plain => self.operand(word),
@@ -283,7 +307,11 @@ impl<'a> Scanner<'a> {
 
     fn next_value(&mut self, known: Option<&'static Options>) -> Option<Cow<'a, Word>> {
         known.filter(|options| options.takes == Takes::Value)?;
-        self.left.next().map(Cow::Borrowed)
+        let value = self.left.next()?;
+        if looks_like_option(value) {
+            self.doubtful = Some(value);
+        }
+        Some(Cow::Borrowed(value))
     }
 
     /// `--name`, `--name=value`, and GNU abbreviations of both.
@@ -308,6 +336,17 @@ impl<'a> Scanner<'a> {
         }
         if name.len() < 3 {
             return None;
+        }
+        // Some programs read both the same way (npm).
+        if name.contains('_') {
+            let is_same = |long: &str| {
+                long.len() == name.len()
+                    && long.bytes().zip(name.bytes()).all(|(a, b)| a == b || (a, b) == (b'-', b'_'))
+            };
+            let all = self.out.levels.iter().rev().flat_map(|program| program.options());
+            if let Some(options) = all.into_iter().find(|options| options.names().any(is_same)) {
+                return Some(options);
+            }
         }
         // What it abbreviates is not looked into further than this: the one that matters is assumed.
         let groups = || self.out.levels.iter().rev().flat_map(|program| program.options());
@@ -349,6 +388,19 @@ impl<'a> Scanner<'a> {
             let value =
                 if glued { Some(Cow::Owned(behind(word, end + skip))) } else { self.next_value(known) };
             return self.push(known, name, Some(letter), value);
+        }
+        if word.as_static().is_none() {
+            self.hide(word);
+        }
+    }
+
+    /// `-abc VALUE`: the values of letters stand in the next words, in their order.
+    fn cluster_with_values_apart(&mut self, word: &'a Word, start: &'a str) {
+        for (at, letter) in start.char_indices().skip(1) {
+            let end = at + letter.len_utf8();
+            let known = self.letter(start.get(at..end).unwrap_or_default());
+            let value = self.next_value(known);
+            self.push(known, start.get(..end).unwrap_or(start), Some(letter), value);
         }
         if word.as_static().is_none() {
             self.hide(word);
@@ -424,6 +476,13 @@ impl<'a> Scanner<'a> {
         self.out.unknown = true;
         self.out.cut_off = true;
     }
+}
+
+/// Returns whether a word that an option would take as its value is written as an option. `-5` and `-` are values as often.
+fn looks_like_option(word: &Word) -> bool {
+    let mut letters = known_start(word).chars();
+    letters.next() == Some('-')
+        && letters.next().is_some_and(|letter| letter == '-' || letter.is_alphabetic())
 }
 
 /// The letter of an option of one letter.

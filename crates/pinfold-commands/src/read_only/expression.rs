@@ -75,12 +75,23 @@ fn ps_option(text: &str) -> Option<bool> {
             .then_some(valued && value.is_none());
     }
     if let Some(letters) = text.strip_prefix('-') {
-        return letters_and_value(letters, "AaNdefFlMjPyZcHLmTVw", "CGgopqstuU");
+        return letters_and_value(letters, "AaNdefFlMjPyZcHLmTVw", "CGgopqstuU")
+            .filter(|_| !may_be_read_as_bsd(letters));
     }
     if text.bytes().all(|c| c.is_ascii_digit() || c == b',') {
         return Some(false);
     }
     letters_and_value(text, "agTrxjlsuvXZcfhHmnSLVw", "opqtU")
+}
+
+/// Returns whether `ps` may read the letters behind a dash as those without one, with an `e` among them. It does so where it cannot
+/// make sense of them: `-auxe` has no user `xe`.
+pub(crate) fn may_be_read_as_bsd(letters: &str) -> bool {
+    let valued = letters.find(|letter| "GgpqstuU".contains(letter));
+    let value = valued.and_then(|at| letters.get(at + 1..)).unwrap_or_default();
+    let is_known =
+        |letter: char| letter.is_ascii_digit() || "AaCdefFGgHjlLmMNoOPpqstTuUVwyZc".contains(letter);
+    letters.contains('e') && (value.contains('e') || !letters.chars().all(is_known))
 }
 
 /// Returns whether the letters are listed; `Some(true)` if the last one takes the next word as its value.
@@ -198,6 +209,11 @@ pub(super) fn jq(program: &'static Program, args: &[Word]) -> bool {
     let mut words = args.iter();
     while let Some(word) = words.next() {
         match word.as_static() {
+            // Behind it every word is an operand.
+            Some("--") => {
+                plain.push(word.clone());
+                plain.extend(words.by_ref().cloned());
+            }
             // A name and a value.
             Some("--arg" | "--argjson") => {
                 if words.by_ref().take(2).filter(|word| word.as_static().is_some()).count() < 2 {
@@ -244,9 +260,10 @@ pub(super) fn xxd(args: &[Word]) -> bool {
     let mut operands = 0;
     let mut words = args.iter();
     while let Some(word) = words.next() {
-        if is_no_option(word) {
+        // Options end at the first operand.
+        if operands > 0 || is_no_option(word) {
             operands += 1;
-            if !names_files(word) || word.as_static().is_none() {
+            if operands > 1 || !names_files(word) || word.as_static().is_none() {
                 return false;
             }
             continue;

@@ -16,6 +16,8 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use expression::may_be_read_as_bsd;
+
 use pinfold_shell::{Assignment, Redirect, RedirectKind, SimpleCommand, Word};
 
 use crate::Invocation;

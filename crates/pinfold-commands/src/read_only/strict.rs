@@ -25,22 +25,26 @@ impl<'a> Argument<'a> {
     }
 }
 
-/// The arguments, if every option among them is one of the safe options of `program`, and its value is known. They are read
-/// as getopt reads them, whatever else the catalog says of the program's style. `scanned`: what was read of them before.
+/// The arguments, if every option among them is one of the safe options of `program`, and its value is known and written as none. They
+/// are read as getopt reads them, whatever else the catalog says of the program's style. `scanned`: what was read of them before.
 pub(super) fn read<'a>(
     program: &'static Program,
     args: &'a [Word],
     scanned: Option<&Scanned<'a>>,
 ) -> Option<Vec<Argument<'a>>> {
-    match scanned.filter(|scanned| program.style == Style::Gnu && scanned.is_of(program, args)) {
+    let style = if program.style == Style::Apart { Style::Apart } else { Style::Gnu };
+    match scanned.filter(|scanned| program.style == style && scanned.is_of(program, args)) {
         Some(scanned) => arguments(program, scanned),
-        None => Some(scan_as(program, Style::Gnu, args))
+        None => Some(scan_as(program, style, args))
             .filter(|scanned| scanned.levels.len() == 1)
             .and_then(|scanned| arguments(program, &scanned)),
     }
 }
 
 fn arguments<'a>(program: &'static Program, scanned: &Scanned<'a>) -> Option<Vec<Argument<'a>>> {
+    if scanned.doubtful {
+        return None;
+    }
     let operands_from = scanned.operands_from.unwrap_or(usize::MAX);
     let argument = |(at, arg): (usize, &Arg<'a>)| match arg {
         Arg::Operand(word) => {

@@ -4,6 +4,7 @@ use pinfold_shell::Word;
 
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
+use crate::program::{ProgramKind, kind};
 use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -13,11 +14,14 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     hits: &[
         "find . -name '*.o' -delete",
         "find . -type f -exec rm {} +",
+        "find . -exec sudo -n rm {} +",
+        "find . -exec busybox rm {} +",
         "find . -name x -execdir /bin/unlink {} \\;",
     ],
     passes: &[
         "find . -name '*.rm'",
         "find . -name delete",
+        "find . -exec nice -n 5 grep rm {} +",
         "find . -exec grep -l rm {} +",
         "echo find . -delete",
     ],
@@ -31,14 +35,25 @@ fn hits(invoked: &Invoked<'_>) -> bool {
 
 fn removes(args: &[Word]) -> bool {
     args.iter().any(|word| known_start(word) == "-delete")
-        || args.windows(2).any(|pair| match pair {
-            [action, program] => {
-                matches!(known_start(action), "-exec" | "-execdir" | "-ok" | "-okdir")
-                    && program_name(program)
-                        .is_some_and(|name| matches!(name, "rm" | "grm" | "unlink" | "shred"))
-            }
-            _ => false,
+        || args.iter().enumerate().any(|(at, action)| {
+            matches!(known_start(action), "-exec" | "-execdir" | "-ok" | "-okdir")
+                && args
+                    .iter()
+                    .skip(at + 1)
+                    .find(|word| !is_of_launcher(word))
+                    .and_then(program_name)
+                    .is_some_and(|name| matches!(name, "rm" | "grm" | "unlink" | "shred"))
         })
+}
+
+/// Returns whether a word stands in front of the program that another one starts: `sudo`, `env`, `A=b`, `-n`, `5`.
+fn is_of_launcher(word: &Word) -> bool {
+    let text = known_start(word);
+    let launches = |name: &str| matches!(kind(name), Some(ProgramKind::Wrapper | ProgramKind::Launcher));
+    text.starts_with('-')
+        || text.contains('=')
+        || text.bytes().all(|b| b.is_ascii_digit())
+        || program_name(word).is_some_and(|name| launches(name) || matches!(name, "busybox" | "toybox"))
 }
 
 /// Returns whether the search removes, and nothing but types and depths narrows what it finds.

@@ -11,6 +11,9 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     about: "rewrites or deletes remote branches",
     severity: Severity::High,
     hits: &[
+        // As an option too, though git of today takes it as a value.
+        "git push -o -f origin x",
+        "git push -n --no-dry-run --force",
         "git push --force",
         "git push -f origin main",
         "git push origin main --force",
@@ -35,7 +38,6 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "git push --force-with-lease",
         "git push --follow-tags",
         "git push -n --force",
-        "git push -o -f origin x",
         "git push -o ci.skip origin x",
         "git commit -m 'docs: explain git push --force'",
         "git log --grep='push --force'",

@@ -12,6 +12,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     about: "opens the machine itself to a container",
     severity: Severity::Medium,
     hits: &[
+        "docker run --mount 'type=bind,\"source=/\",target=/h' x",
         "docker run -v /:/h alpine rm -rf /h",
         "docker run --volume=/etc:/e alpine",
         "podman run -v /home/u:/h alpine",
@@ -69,6 +70,8 @@ fn opens_host(arg: &Arg<'_>, value: Option<&str>) -> bool {
 
 /// A field of `--mount`.
 fn mounts_host(field: &str) -> bool {
+    // The value is CSV, where a field may stand in quotes.
+    let field = field.trim_matches('"');
     let source = field.strip_prefix("source=").or_else(|| field.strip_prefix("src="));
     source.is_some_and(is_host) || field.strip_prefix("volume-opt=").is_some_and(binds_host)
 }

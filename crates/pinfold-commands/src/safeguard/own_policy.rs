@@ -19,6 +19,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold approve call-7:1 --yes",
         "pinfold deny call-7:1",
         "pinfold approvals --web",
+        "pinfold setup claude --undo --yes",
+        "pinfold import claude --yes",
     ],
     passes: &[
         "pinfold rules list",
@@ -28,6 +30,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold run -- make trust",
         "pinfold approvals --json",
         "pinfold doctor",
+        "pinfold setup claude --check",
     ],
     blind: "a copy of this program under another name; settings files that are written, which are guarded places",
     watch: Watch::Programs(&["pinfold"], hits),
@@ -40,6 +43,8 @@ fn hits(invoked: &Invoked<'_>) -> bool {
         Some("approve" | "deny") => true,
         Some("approvals") => says("--web"),
         Some("rules" | "permissions") => says("add") || says("remove"),
+        Some("setup") => !says("--check"),
+        Some("import") => true,
         Some(_) | None => false,
     }
 }

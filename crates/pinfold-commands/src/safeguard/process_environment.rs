@@ -5,6 +5,7 @@ use pinfold_shell::{RedirectKind, Word};
 use super::way::{Start, Step, Way};
 use super::{Command, Safeguard, Watch};
 use crate::program::{ProgramKind, find_or_unlisted, kind, scan_everywhere};
+use crate::read_only::may_be_read_as_bsd;
 use crate::words::{known_start, program_name};
 use crate::{Invocation, Severity};
 
@@ -121,8 +122,12 @@ fn is_secret(proc: Step<'_>, file: Step<'_>) -> bool {
     proc.may_be("proc") && file.may_be_any(&["environ", "mem"]) && (proc.is_named() || file.is_named())
 }
 
-/// Words without a dash are options too, and `e` among them shows the environments.
+/// Words without a dash are options too, and `e` among them shows the environments; so do some with a dash.
 fn shows_environments(args: &[Word]) -> bool {
+    let letters = args.iter().filter_map(|word| known_start(word).strip_prefix('-'));
+    if letters.filter(|letters| !letters.starts_with('-')).any(may_be_read_as_bsd) {
+        return true;
+    }
     let mut takes_value = false;
     scan_everywhere(find_or_unlisted("ps"), args).operands().any(|word| {
         let letters = known_start(word);

@@ -18,6 +18,13 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "gemini --approval-mode=yolo",
         "gen --permission-mode bypassPermissions -p x",
         "pinfold run --sandbox off -- sh",
+        "codex -c sandbox_mode=danger-full-access x",
+        "codex exec -sdanger-full-access x",
+        "gemini -y -p x",
+        "copilot --allow-all -p x",
+        "cursor-agent -f x",
+        "droid exec --skip-permissions-unsafe x",
+        "hermes --yolo",
     ],
     passes: &[
         "claude -p x",
@@ -45,6 +52,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
             "crush",
             "cline",
             "droid",
+            "hermes",
         ],
         hits,
     ),
@@ -52,7 +60,14 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     let texts = || invoked.args.iter().map(known_start);
-    texts().any(is_unleashing)
+    let is_short = |word: &str| match invoked.name {
+        "gemini" | "qwen" => word == "-y",
+        "cursor-agent" => matches!(word, "-f" | "--force"),
+        "copilot" => word == "--allow-all",
+        "droid" => word.starts_with("--skip-permissions"),
+        _ => false,
+    };
+    texts().any(|word| is_unleashing(word) || is_short(word))
         || (invoked.name == "pinfold"
             && texts().zip(texts().skip(1)).any(|(option, value)| option == "--sandbox" && value == "off"))
 }
@@ -77,6 +92,10 @@ fn is_unleashing(word: &str) -> bool {
     }
 }
 
+/// Returns whether a word is the name of a mode without questions, also behind an option or the name of a setting. In a sentence it is
+/// none.
 fn is_loose(value: &str) -> bool {
-    matches!(value, "bypassPermissions" | "danger-full-access" | "yolo")
+    let is_within = |mode: &str| value.ends_with(mode) && !value.contains(char::is_whitespace);
+    value == "yolo"
+        || ["bypassPermissions", "danger-full-access", "=yolo", "=\"yolo\""].into_iter().any(is_within)
 }

@@ -66,11 +66,18 @@ fn behind_pattern(acts: &mut Acts<'_>, args: &[Arg<'_>]) -> Vec<Word> {
 /// `jq [options] filter file…`. Some options take a name and a value, others a name and a file.
 pub(super) fn jq(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
-    let (mut filter, mut only_text) = (false, false);
+    let (mut filter, mut only_text, mut ended) = (false, false, false);
     while let Some(word) = words.next() {
         let text = word.as_static().unwrap_or_else(|| known_start(word));
         let short = text.starts_with('-') && !text.starts_with("--");
         match text {
+            "--" if !ended => ended = true,
+            _ if ended && !filter => {
+                filter = true;
+                acts.take(word);
+            }
+            _ if ended && only_text => acts.take(word),
+            _ if ended => acts.path(Cow::Owned(word.clone()), Read, Command),
             "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => {
                 acts.take(word);
                 words.next().into_iter().for_each(|name| acts.take(name));
