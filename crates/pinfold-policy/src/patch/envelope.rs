@@ -16,6 +16,18 @@ pub(super) fn looks_like(text: &str) -> bool {
     text.lines().map(str::trim).find(|line| !line.is_empty()) == Some(BEGIN)
 }
 
+/// Returns the number of the first line by which another reader may take a text for an envelope.
+pub(super) fn line_with_marker(text: &str) -> Option<usize> {
+    let is_section = |line: &str| {
+        let words = line.trim_start().strip_prefix("***").map(str::trim_start);
+        words.is_some_and(|words| {
+            ["Add", "Delete", "Update", "Move", "End"].iter().any(|word| words.starts_with(word))
+        })
+    };
+    let is_marker = |line: &str| line.contains(BEGIN) || is_section(line);
+    text.lines().position(is_marker).map(|at| at + 1)
+}
+
 pub(super) fn parse(text: &str) -> Result<Vec<FileChange>, BadPatch> {
     let mut lines = PatchLines::new(text);
     lines.skip_blank();
@@ -55,7 +67,11 @@ fn section(number: usize, line: &str, lines: &mut PatchLines<'_>) -> Result<File
 fn path(number: usize, name: &str) -> Result<PathText, BadPatch> {
     // A line of a patch that came with CRLF breaks; a name that really ends in CR cannot be said here.
     let name = name.strip_suffix('\r').unwrap_or(name);
-    if name.trim().is_empty() { Err(BadPatch::new(number, "a file name")) } else { Ok(PathText::new(name)) }
+    // Some agents take blanks away at the ends, some do not.
+    let is_plain = !name.is_empty() && name.trim() == name;
+    is_plain
+        .then(|| PathText::new(name))
+        .ok_or_else(|| BadPatch::new(number, "a file name without blanks at its ends"))
 }
 
 /// The `+` lines of a new file.

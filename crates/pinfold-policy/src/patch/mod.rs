@@ -103,7 +103,17 @@ impl Patch {
     /// [`BadPatch`] names the line; a patch that names one file twice is refused, since the order in which
     /// two changes of one file are meant is a guess.
     pub fn parse(text: &str) -> Result<Self, BadPatch> {
-        let files = if envelope::looks_like(text) { envelope::parse(text)? } else { unified::parse(text)? };
+        let files = if envelope::looks_like(text) {
+            envelope::parse(text)?
+        } else if let Some(line) = envelope::line_with_marker(text) {
+            // Lenient readers find the envelope behind anything, and pass over the diff.
+            return Err(BadPatch::new(
+                line,
+                "`*** Begin Patch` as the first line, or a diff without such markers",
+            ));
+        } else {
+            unified::parse(text)?
+        };
         if files.is_empty() {
             return Err(BadPatch::new(1, "`*** Begin Patch`, or a unified diff with `---` and `+++` lines"));
         }

@@ -59,6 +59,32 @@ fn quoted_names_are_read_as_git_writes_them() {
     assert_eq!(text(path), "tab\there");
 }
 
+/// Each would be a diff of `a` alone for a reader that passes over what it does not know, and an envelope for a lenient one.
+#[test]
+fn a_text_that_two_readers_take_for_two_patches_is_refused() {
+    let diff = "--- a/a\n+++ b/a\n@@ -1,1 +1,1 @@\n-hi\n+hello\n";
+    assert!(Patch::parse(diff).is_ok(), "the control");
+    assert!(Patch::parse(&format!("Some words in front.\n{diff}")).is_ok(), "the control");
+    let section = "*** Add File: .bashrc\n+touch x\n";
+    for front in [
+        format!("x\n*** Begin Patch\n{section}"),
+        format!("<<EOF\n*** Begin Patch\n{section}"),
+        format!("\u{feff}*** Begin Patch\n{section}"),
+        section.to_owned(),
+        "  *** Delete File: a.txt\n".to_owned(),
+        "***  Update  File: a.txt\n".to_owned(),
+    ] {
+        assert!(Patch::parse(&format!("{front}{diff}")).is_err(), "{front}");
+        assert!(Patch::parse(&format!("{diff}{front}")).is_err(), "{front}");
+    }
+    for name in [".envrc ", " ../x", "a\t", "\u{a0}a"] {
+        assert!(
+            Patch::parse(&format!("*** Begin Patch\n*** Delete File: {name}\n*** End Patch\n")).is_err(),
+            "{name:?}"
+        );
+    }
+}
+
 #[test]
 fn what_is_not_understood_is_refused_with_its_line() {
     let cases = [
