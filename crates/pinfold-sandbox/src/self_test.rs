@@ -101,7 +101,10 @@ impl Probe {
     pub(crate) fn describe(&self) -> String {
         match self {
             Self::WriteIn(directory) => {
-                format!("a file could be made in `{}`, outside the workspace boundary", directory.to_string_lossy())
+                format!(
+                    "a file could be made in `{}`, outside the workspace boundary",
+                    directory.to_string_lossy()
+                )
             }
             Self::WriteUnmediated(directory) => {
                 format!("a process could write in `{}` without the supervisor", directory.to_string_lossy())

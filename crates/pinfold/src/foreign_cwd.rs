@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold_commands::{CommandClaim, FolderUse, NamedPlace, NotAllowlistable, WorkFolder};
+use pinfold_commands::{CommandClaim, FolderUse, NamedPlace, NotAllowlistable, PathText, WorkFolder};
 use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
 use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
@@ -14,8 +14,12 @@ use crate::session::Shared;
 
 /// The facts about each command. `start`: the folder that shells start in.
 pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<CommandFact> {
+    let is_start_own = start == shared.bounds.scope.root;
     let says_nothing = |claim: &CommandClaim| {
-        claim.works_in.is_empty() && claim.named.is_empty() && claim.reads_in.is_empty()
+        claim.works_in.is_empty()
+            && claim.named.is_empty()
+            && claim.reads_in.is_empty()
+            && (is_start_own || claim.takes_from_start == FolderUse::Nothing)
     };
     if claims.commands.iter().all(says_nothing) {
         return Vec::new();
@@ -27,6 +31,11 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     let mut fact =
         CommandFact { reads_at_home: reads_at_home(shared, start, claim), ..CommandFact::default() };
     fact.bars.extend(claim.works_in.iter().find_map(|folder| barred(shared, start, folder)));
+    if claim.takes_from_start != FolderUse::Nothing && start != shared.bounds.scope.root {
+        let folder = WorkFolder { path: PathText::new(start), takes: claim.takes_from_start };
+        fact.bars.extend(barred(shared, start, &folder));
+        fact.starts_elsewhere = has_another_repository(&shared.bounds.scope.root, start);
+    }
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
         fact.named.push(named(start, place, &resolution));
@@ -41,6 +50,22 @@ fn reads_at_home(shared: &Shared, start: &Path, claim: &CommandClaim) -> bool {
     let own = [start, shared.bounds.scope.root.as_path()];
     let is_own = |folder: &Path| folder.is_absolute() && own.contains(&folder);
     !claim.reads_in.is_empty() && claim.reads_in.iter().all(|folder| is_own(folder.as_os_str().as_ref()))
+}
+
+/// Returns whether git finds another repository from `start`, a folder that a call chooses, than from the root of the session:
+/// `start` does not lie below it, or a repository begins between them. What cannot be looked at counts as one.
+fn has_another_repository(root: &Path, start: &Path) -> bool {
+    let (Ok(root), Ok(start)) = (root.canonicalize(), start.canonicalize()) else { return true };
+    let may_be_there = |path: PathBuf| match path.symlink_metadata() {
+        Ok(_) => true,
+        Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+    };
+    let begins = |folder: &Path| {
+        may_be_there(folder.join(".git"))
+            || ["HEAD", "objects", "refs"].iter().all(|name| may_be_there(folder.join(name)))
+    };
+    let between = start.ancestors().take_while(|folder| *folder != root);
+    !start.starts_with(&root) || between.into_iter().any(begins)
 }
 
 /// A path of a command, with the home directory of another account put in.
@@ -99,7 +124,9 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllow
                 FolderUse::Nothing => return None,
                 // Reading a repository runs what its settings name, so it counts who can write them.
                 FolderUse::Repository if !anybody_writes(place.real()) => return None,
-                FolderUse::Repository => format!("{} is a place where any user can put a repository", shown()),
+                FolderUse::Repository => {
+                    format!("{} is a place where any user can put a repository", shown())
+                }
                 FolderUse::ChangesRepository => {
                     format!("it changes another repository than this folder's: {}", shown())
                 }

@@ -17,8 +17,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{
-    Access, BadCall, Decision, Declared, Effect, ForeignCall, HookWord, Interaction, PathText, RawCall, Rule,
-    RuleSet, Source, SourcedRule, ToolCall, ToolName,
+    Access, BadCall, Decision, Declared, Effect, ForeignCall, HookWord, Interaction, Origin, PathText,
+    RawCall, Rule, RuleSet, Source, SourcedRule, ToolCall, ToolName,
 };
 
 use crate::audit::Ruled;
@@ -75,12 +75,14 @@ impl Session {
             CallContent::Raw(raw) => ToolCall::parse_for_verdict(raw)?,
             CallContent::Typed(call) => call.clone(),
         };
+        let parsed = ParsedCall::new(call);
+        let hook_word = strictest([request.hint.clone(), self.ask_about_spelling(&parsed)]);
         let submission = Submission {
             id: 0,
-            parsed: ParsedCall::new(call),
+            parsed,
             cwd: request.working_folder().cloned(),
             input: request.input().map(Cow::Borrowed),
-            hook_word: request.hint,
+            hook_word,
             interaction: self.interaction(),
             process: request.process,
         };
@@ -233,6 +235,7 @@ impl<'a> Pipeline<'a> {
                 (parsed, raw.cwd.clone(), Some(Cow::Borrowed(&raw.input)), hook_word)
             }
         };
+        let hook_word = strictest([hook_word, self.session.ask_about_spelling(&parsed)]);
         let (id, interaction, process) = (self.id, self.interaction, self.process.clone());
         self.session.rule(&Submission { id, parsed, cwd, input, hook_word, interaction, process })
     }
@@ -308,6 +311,23 @@ impl Session {
         let doubt = HookWord::doubt(reason, "what is known of the tool".to_owned(), None);
         let word = word.filter(|word| word.decision >= Decision::Ask).unwrap_or(doubt);
         Some((ParsedCall::new(ToolCall::Foreign(ForeignCall::Unread { like })), word))
+    }
+
+    /// The question about a path that an agent may read otherwise than it is written: some take a `@` in front or blanks at the ends
+    /// away, or one blank for another.
+    fn ask_about_spelling(&self, parsed: &ParsedCall) -> Option<HookWord> {
+        if self.shared().executed_by != ExecutedBy::Agent {
+            return None;
+        }
+        let is_odd = |text: &str| {
+            let is_blank = |c: char| c.is_whitespace() && c != ' ';
+            text.starts_with('@') || text.trim() != text || text.contains(is_blank)
+        };
+        let paths = parsed.claims().paths.iter().filter(|claim| claim.origin == Origin::Call);
+        let mut texts = paths.filter_map(|claim| claim.path.as_ref()?.as_os_str().to_str());
+        let odd = texts.find(|text| is_odd(text))?;
+        let reason = format!("the path `{}` may mean another one to the agent", odd.escape_debug());
+        Some(HookWord::doubt(reason, "what is known of agents".to_owned(), None))
     }
 
     /// Judges a call, records the verdict, and makes a permit, a question or a refusal of it.

@@ -364,9 +364,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
             Decision::Deny => {
                 denied(format!("a hook denies it: {}", word.reason), "Find another way, or do without it")
             }
-            Decision::Ask | Decision::Allow => {
-                approval(format!("a hook asks for approval: {}", word.reason))
-            }
+            Decision::Ask | Decision::Allow => approval(format!("a hook asks for approval: {}", word.reason)),
         }
         .with_hook(&word.by),
         Reason::Safeguard(safeguard) => {

@@ -128,6 +128,9 @@ pub(crate) fn survey(
         }
         if claim.origin.command().is_some() {
             add_command_facts(shared, policy, start_of(claim), claim, &mut fact);
+        } else if shared.executed_by == ExecutedBy::Agent && claim.operation == Operation::Search {
+            // An agent's own search leaves nothing out.
+            add_facts_below(shared, policy, start_of(claim), claim, &mut fact);
         }
         if may_read && fact.guarded.is_none() {
             // What is known to do nothing else may as well read.
@@ -178,6 +181,12 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
         fact.guarded = place(&resolution).and_then(|place| guarded::find_at(shared, place, fact.operation));
         fact.real = place(&resolution).map(|place| place.real().to_owned());
     }
+    add_facts_below(shared, policy, start, claim, fact);
+}
+
+/// What lies below a folder that is searched or copied as a whole.
+fn add_facts_below(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
+    let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
     if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {
         fact.guarded_below = guard_below(shared, start, written, fact);
         if fact.kind == PathKind::Folder && policy.rules(Effect::Deny).has_paths() {

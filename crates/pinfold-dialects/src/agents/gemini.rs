@@ -136,7 +136,7 @@ fn resolve_prompt_tool(mut call: TheirCall) -> TheirCall {
         return call;
     };
     match addresses(prompt).as_slice() {
-        [url] if url.contains("://") && !input.contains_key("url") => {
+        [url] if has_one_plain_host(url) && !input.contains_key("url") => {
             input.insert("url".to_owned(), json!(url));
         }
         named => {
@@ -149,9 +149,20 @@ fn resolve_prompt_tool(mut call: TheirCall) -> TheirCall {
     call
 }
 
+/// Returns whether an address names one host, in characters of which no reader makes another one.
+fn has_one_plain_host(url: &str) -> bool {
+    let Some((_, behind)) = url.split_once("://") else { return false };
+    let host = behind.split(['/', '?', '#']).next().unwrap_or_default();
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-' | '_' | ':' | '[' | ']');
+    !behind.contains("://") && host.chars().all(is_plain)
+}
+
+/// Characters that stand around an address in a text. Within one they are part of it: a reader of URLs may find a host behind them.
+const AROUND: [char; 14] = ['<', '>', '(', ')', '[', ']', '{', '}', '"', '\'', '`', ',', ';', '|'];
+
 /// Returns the parts of a prompt that could be read as addresses: words with a scheme, and those that look like a host with a path.
 fn addresses(prompt: &str) -> Vec<&str> {
-    let words = prompt.split(|c: char| c.is_whitespace() || "<>()[]{}\"'`,;|\\".contains(c));
+    let words = prompt.split(char::is_whitespace).map(|word| word.trim_matches(AROUND));
     let is_address = |word: &&str| {
         let begins = word.split(['/', '?', '#', ':']).next().unwrap_or_default();
         let is_host = begins.contains('.') && !begins.starts_with('.') && begins.len() < word.len();
@@ -196,6 +207,11 @@ mod tests {
             "https://example.org/a and www.evil.example",
             "https://example.org/a\nHTTPS://EVIL.EXAMPLE",
             "https://example.org/a,https://evil.example/",
+            "https://example.org,SECRET.evil.com",
+            "https://example.org,SECRET@evil.com/",
+            "https://example.org\"x.evil.com",
+            "https://example.org`x.evil.com/a",
+            "https://example.org\\\\x.evil.com/a",
             "https://example.org/a then http:/evil.example/x",
             "example.org/a",
             "https://example.org/a evil.example:8080",

@@ -386,7 +386,10 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
     if bar.is_none() && claim.is_wordless() {
         return allow(Reason::DecidedElsewhere);
     }
-    let only_reads = claim.only_reads() || fact.is_some_and(|fact| fact.reads_at_home);
+    let only_reads = match fact {
+        Some(fact) => (claim.only_reads() || fact.reads_at_home) && !fact.starts_elsewhere,
+        None => claim.only_reads(),
+    };
     let reads = lets_readers_through(case.policy.bash) && only_reads;
     if bar.is_none() && (claim.only_tests() || reads) {
         return allow(Reason::OnlyReads);

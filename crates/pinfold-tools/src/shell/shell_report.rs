@@ -40,7 +40,10 @@ pub(crate) fn text(output: &Output, ending: &ShellResult) -> String {
             let keys = config.left_out.join(", ");
             line(
                 &mut text,
-                &format!("[git configuration belongs to the user, so it was not kept: {}]", keys.escape_debug()),
+                &format!(
+                    "[git configuration belongs to the user, so it was not kept: {}]",
+                    keys.escape_debug()
+                ),
             );
         }
     }
