@@ -44,7 +44,7 @@ fn format_profile(agent: &AgentProfile) -> String {
     let told = |told: &pinfold_boundary::Told| {
         format!("{}={} (where the folder has no {})", told.variable, told.value, told.unless)
     };
-    line("told", &agent.told.iter().map(told).collect::<Vec<_>>());
+    line("sets", &agent.told.iter().map(told).collect::<Vec<_>>());
     text
 }
 
