@@ -15,7 +15,7 @@ use crate::tool::{ToolName, near_name};
 pub enum Effect {
     /// Allows without a question.
     Allow,
-    /// A person is asked.
+    /// Approval is requested.
     Ask,
     /// Denies.
     Deny,

@@ -81,7 +81,7 @@ fn description(tool: ToolName) -> &'static str {
         ToolName::Bash => {
             "Runs a command with bash in the workspace folder and returns what it said (both streams in order; of long output the \
              beginning and the end), its exit code, and what was refused. It runs inside a sandbox: it reads anywhere but \
-             credentials, writes in the folder and to $TMPDIR, and reaches no network unless the person allowed it. /tmp is the \
+             credentials, writes in the folder and to $TMPDIR, and reaches no network unless the user allowed it. /tmp is the \
              shells' own: kept from one command to the next, but not what Read and Write see there; put files for both into the \
              folder. Each command starts afresh in the folder: use cd within the command. There is no terminal and no input. What it \
              started ends with it; for servers and long builds use run_in_background. Prefer Read, Edit, Glob and Grep to cat, sed, \

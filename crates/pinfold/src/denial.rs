@@ -49,7 +49,7 @@ impl DeniedBy {
 pub enum Retry {
     /// Not in this session.
     Never,
-    /// Once a person has allowed it.
+    /// Once it was approved.
     Allowed,
     /// Once the call, or what it is about, was changed as the words say.
     #[serde(rename = "after_fix", alias = "mended")]
@@ -110,7 +110,7 @@ pub struct Denial {
     /// The number of times, where it happened more than once.
     #[serde(default = "once_default", skip_serializing_if = "is_once")]
     pub times: u64,
-    /// For the person alone: what could be added so that it passes, from the narrowest to the widest.
+    /// For the user alone: what could be added so that it passes, from the narrowest to the widest.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub to_allow: Vec<String>,
 }

@@ -17,7 +17,7 @@ use crate::consent::Via;
 pub enum RefusalCode {
     /// A write beyond the folder of this agent.
     OutOfScope,
-    /// A person would have to say yes first.
+    /// It needs approval first.
     RequiresApproval,
     /// Denied, whatever an approver says.
     Denied,

@@ -65,7 +65,7 @@ pub struct CaseCall {
 pub enum Expected {
     /// It needs no question.
     Allow,
-    /// A person is asked.
+    /// Approval is requested.
     Ask,
     /// No.
     Deny,

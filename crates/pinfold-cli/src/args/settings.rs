@@ -157,7 +157,7 @@ pub(crate) enum RulesCommand {
     /// Judge the calls of the record once more, and show which would be decided otherwise
     ///
     /// By the settings as they are, or as they would be with the flags. Nothing is done and no approval is requested: hooks are
-    /// taken at their word of then. Calls that the record does not hold whole are told, with the reason.
+    /// taken at their word of then. Calls that the record does not hold whole are listed, with the reason.
     ///
     /// Exit code: 0 when all would be decided as they were, 1 when one would not, 2 when a file cannot be read.
     Replay(Box<Replay>),

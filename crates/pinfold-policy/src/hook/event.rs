@@ -22,9 +22,9 @@ crate::mode::choices! {
         SubagentStart = "SubagentStart";
         /// A subagent wants to stop.
         SubagentStop = "SubagentStop";
-        /// The person is told something.
+        /// A message is shown to the user.
         Notification = "Notification";
-        /// The person said something to the agent.
+        /// The user sent a prompt to the agent.
         UserPromptSubmit = "UserPromptSubmit";
         /// The agent wants to stop.
         Stop = "Stop";

@@ -68,7 +68,7 @@ input! {
         command = "command" | "cmd" | "script": CommandText,
         /// After how many milliseconds everything it started is ended; 120000 when absent, in the background no limit when absent.
         timeout = "timeout" | "timeout_ms" | "timeoutMs": Option<WaitMs>,
-        /// The purpose of the command, in a few words, for the person.
+        /// The purpose of the command, in a few words, for the user.
         description = "description": Option<String>,
         /// Return at once and let it run; read it with `BashOutput`, end it with `KillBash`.
         background = "run_in_background" | "background" | "is_background": Option<bool>,

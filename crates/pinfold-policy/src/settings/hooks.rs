@@ -22,7 +22,7 @@ section! {
     HookSettings {
         /// Before a call is judged: allow, ask, deny, another input, text for the model.
         pre_tool_use = "PreToolUse": CallGroups,
-        /// Before a person is asked: yes or no in their place, to what is routine.
+        /// Before an approval request: yes or no in place of the approver, to what is routine.
         permission_request = "PermissionRequest": CallGroups,
         /// A call was refused in the end.
         permission_denied = "PermissionDenied": CallGroups,
@@ -38,9 +38,9 @@ section! {
         subagent_start = "SubagentStart": KindGroups,
         /// A subagent wants to stop.
         subagent_stop = "SubagentStop": KindGroups,
-        /// The person is told something.
+        /// A message is shown to the user.
         notification = "Notification": KindGroups,
-        /// The person said something to the agent.
+        /// The user sent a prompt to the agent.
         user_prompt_submit = "UserPromptSubmit": PlainGroups,
         /// The agent wants to stop.
         stop = "Stop": PlainGroups,
@@ -217,7 +217,7 @@ section! {
         in_background = "async": bool,
         /// Asked the first time only.
         once = "once": bool,
-        /// For the eyes of the person, where other agents show it.
+        /// Shown to the user where other agents show it.
         status_message = "statusMessage": Option<String>,
     }
 }
@@ -247,7 +247,7 @@ section! {
         in_background = "async": bool,
         /// Asked the first time only.
         once = "once": bool,
-        /// For the eyes of the person, where other agents show it.
+        /// Shown to the user where other agents show it.
         status_message = "statusMessage": Option<String>,
     }
 }

@@ -98,7 +98,7 @@ impl Setting for Rule {
     }
 }
 
-/// Allow rules. One that cannot be read is told and grants nothing, which is no reason to refuse the deny rules
+/// Allow rules. One that cannot be read is reported and grants nothing, which is no reason to refuse the deny rules
 /// beside it; only of an organisation's file is nothing used that cannot be meant in full.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AllowRules(pub Vec<Located<Rule>>);

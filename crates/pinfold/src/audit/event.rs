@@ -156,7 +156,7 @@ pub struct DecisionEvent {
     /// The agent executes it itself, with tools of its own: nothing of pinfold holds it.
     #[serde(alias = "theirs", skip_serializing_if = "is_false")]
     pub external: bool,
-    /// No person could be asked.
+    /// No approver could be asked.
     #[serde(skip_serializing_if = "is_false")]
     pub headless: bool,
     /// A write outside was denied to this agent, not asked about.
@@ -322,7 +322,7 @@ enum DecisionWord {
 pub enum Ruled {
     /// Go ahead.
     Permit,
-    /// A person is asked.
+    /// Approval is requested.
     Question,
     /// No.
     #[default]

@@ -178,7 +178,7 @@ pub enum Via {
     Client,
     /// A hook of the settings.
     Hook,
-    /// The judge of the mode `auto`, in place of a person.
+    /// The judge of the mode `auto`, in place of an approver.
     Judge,
     /// The program that embeds the gate.
     Embedder,
