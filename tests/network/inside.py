@@ -3,6 +3,7 @@ import os
 import socket
 import ssl
 import sys
+import time
 
 HTTP, HTTPS, BANNER = (int(os.environ[f"PORT_{name}"]) for name in ("HTTP", "HTTPS", "BANNER"))
 PROXY = int(os.environ.get("HTTP_PROXY", "http://127.0.0.1:9").rsplit(":", 1)[1])
@@ -18,6 +19,25 @@ def tls(stream, server_name):
     context = ssl.create_default_context()
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     return context.wrap_socket(stream, server_hostname=server_name)
+
+
+def client_hello(server_name, share=None):
+    """A ClientHello of TLS 1.3, without a share of a key if there is none (X25519)."""
+    def sized(data, bytes_of_length=2):
+        return len(data).to_bytes(bytes_of_length, "big") + data
+
+    name, share = server_name.encode(), b"\0\x1d" + sized(share) if share else b""
+    extensions = {0: sized(b"\0" + sized(name)), 10: sized(b"\0\x1d"), 13: sized(bytes.fromhex("040308040401")),
+                  43: b"\2\3\4", 45: b"\1\1", 51: sized(share)}
+    extensions = b"".join(kind.to_bytes(2, "big") + sized(data) for kind, data in extensions.items())
+    hello = b"\3\3" + bytes(32) + sized(bytes(32), 1) + sized(bytes.fromhex("130113021303")) + b"\1\0" + sized(extensions)
+    return b"\x16\3\1" + sized(b"\1" + sized(hello, 3))
+
+
+def record(stream):
+    """The type and the content of the next TLS record."""
+    head = stream.recv(5, socket.MSG_WAITALL)
+    return head[0], stream.recv(int.from_bytes(head[3:], "big"), socket.MSG_WAITALL)
 
 
 def everything(stream):

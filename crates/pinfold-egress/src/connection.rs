@@ -6,12 +6,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::body::Bytes;
-use pinfold_host::Host;
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
+use crate::hello_retry::{TlsHandshake, name_mismatch};
 use crate::http;
+use crate::inspection::{FirstLine, Inspection, relay_inspected};
 use crate::limits::RelayLimits;
 use crate::policy::{ConnectRequest, HostMismatch};
 use crate::sniff::{self, Sniffed};
@@ -58,6 +59,14 @@ async fn relay_to_end(
         Ok(Protocol::Http | Protocol::InterceptedTls) => {
             refuse(state, request, &inside, &HostMismatch::Malformed);
         }
+        Ok(Protocol::Inspected(inspection)) => {
+            let idle = state.limits.idle;
+            match Box::pin(relay_inspected(inspection, &inside, &early, &upstream, idle, transferred)).await {
+                Ok(()) => drop(relay_bytes(&inside, &upstream, idle, transferred).await),
+                Err(SniffError::Disconnected) => reset(&inside),
+                Err(SniffError::Mismatch(mismatch)) => refuse(state, request, &inside, &mismatch),
+            }
+        }
         // How the connection ends is between its two ends.
         Ok(Protocol::Opaque) => {
             if write_all(&upstream, &early).await.is_ok() {
@@ -77,8 +86,10 @@ fn refuse(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, mism
 
 /// The protocol of a connection, as far as the relay treats it differently.
 enum Protocol {
-    /// Bytes that name no host, or have named the right one: relayed unchanged.
+    /// Bytes that name no host: relayed unchanged.
     Opaque,
+    /// Bytes that may still name a host: relayed unchanged, and inspected until they cannot any more.
+    Inspected(Inspection),
     /// Plain HTTP, which names a host in each request.
     Http,
     /// TLS with a host that has an injected secret: terminated here.
@@ -86,11 +97,17 @@ enum Protocol {
 }
 
 /// Reason why a connection is not relayed.
-enum SniffError {
+pub(crate) enum SniffError {
     /// Another host is named, or the bytes are malformed.
     Mismatch(HostMismatch),
     /// A side disconnected, or sent nothing for too long.
     Disconnected,
+}
+
+impl From<io::Error> for SniffError {
+    fn from(_: io::Error) -> Self {
+        Self::Disconnected
+    }
 }
 
 /// Waits until the client has named its host. The bytes stay in the socket. A server that speaks first (SMTP, SSH) is relayed
@@ -117,13 +134,21 @@ async fn detect_protocol(
             Sniffed::Other => return Ok(Protocol::Opaque),
             Sniffed::Malformed => return mismatch(HostMismatch::Malformed),
             Sniffed::Http2 => return mismatch(HostMismatch::Http2Cleartext),
-            Sniffed::Tls(name) if name.as_ref() == Some(&request.host) => {
+            Sniffed::Tls(name) => {
+                if let Some(other) = name_mismatch(name, &request.host) {
+                    return mismatch(other);
+                }
                 let is_intercepted = state.injector.as_ref().is_some_and(|injector| injector.is_for(request));
-                return Ok(if is_intercepted { Protocol::InterceptedTls } else { Protocol::Opaque });
+                let handshake = || Box::new(TlsHandshake::new(request.host.clone()));
+                return Ok(if is_intercepted {
+                    Protocol::InterceptedTls
+                } else {
+                    Protocol::Inspected(Inspection::Handshake(handshake()))
+                });
             }
-            // SNI has no form for addresses (RFC 6066 §3).
-            Sniffed::Tls(None) if matches!(request.host, Host::Address(_)) => return Ok(Protocol::Opaque),
-            Sniffed::Tls(name) => return mismatch(HostMismatch::ServerName(name)),
+            Sniffed::UnfinishedLine => {
+                return Ok(Protocol::Inspected(Inspection::FirstLine(FirstLine::new(request.port))));
+            }
             Sniffed::Http => return Ok(Protocol::Http),
             Sniffed::Incomplete => {}
         }
@@ -172,7 +197,7 @@ async fn relay_greeting(upstream: &TcpStream, inside: &TcpStream) -> io::Result<
     write_all(inside, buffer.get(..len).unwrap_or_default()).await
 }
 
-async fn write_all(stream: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
+pub(crate) async fn write_all(stream: &TcpStream, mut rest: &[u8]) -> io::Result<()> {
     while !rest.is_empty() {
         stream.ready(Interest::WRITABLE).await?;
         match stream.try_write(rest) {

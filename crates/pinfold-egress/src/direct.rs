@@ -49,7 +49,11 @@ async fn refuse(state: &RelayState, inside: TcpStream, refusal: ConnectRefusal) 
             match sniff::sniff(&bytes, 0) {
                 Sniffed::Http => return Some(()),
                 Sniffed::Incomplete => tokio::time::sleep(Duration::from_millis(5)).await,
-                Sniffed::Tls(_) | Sniffed::Http2 | Sniffed::Other | Sniffed::Malformed => return None,
+                Sniffed::Tls(_)
+                | Sniffed::Http2
+                | Sniffed::UnfinishedLine
+                | Sniffed::Other
+                | Sniffed::Malformed => return None,
             }
         }
     };

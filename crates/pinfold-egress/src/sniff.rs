@@ -21,6 +21,8 @@ pub(crate) enum Sniffed {
     Http,
     /// HTTP/2 without TLS, where each stream can name a host of its own.
     Http2,
+    /// A first line of another protocol so far, which would be a lenient server's request if a version of HTTP followed.
+    UnfinishedLine,
     /// Another protocol, which names no host.
     Other,
     /// A `ClientHello` or request that cannot be parsed, or that parsers may read differently.
@@ -28,14 +30,32 @@ pub(crate) enum Sniffed {
 }
 
 /// The content type of TLS handshake records. [RFC 8446 §5.1](https://www.rfc-editor.org/rfc/rfc8446#section-5.1)
-const TLS_HANDSHAKE: u8 = 0x16;
+pub(crate) const TLS_HANDSHAKE: u8 = 0x16;
 
 /// Detects the protocol of the bytes that a client has sent to a port so far.
 pub(crate) fn sniff(bytes: &[u8], port: u16) -> Sniffed {
     match bytes {
         [] => Sniffed::Incomplete,
         [TLS_HANDSHAKE, ..] => sniff_tls(bytes),
-        _ => sniff_plain(bytes, port),
+        _ => match disguised_hello(bytes) {
+            Some(sniffed) => sniffed,
+            None => sniff_plain(bytes, port),
+        },
+    }
+}
+
+/// Detects a `ClientHello` that servers accept although the connection does not begin with it: behind an alert or another
+/// TLS record, or in the format of SSL 2 (RFC 5246, appendix E.2), which has no server name. `None` for other bytes.
+fn disguised_hello(bytes: &[u8]) -> Option<Sniffed> {
+    match bytes {
+        // Change cipher spec, alert, application data, heartbeat.
+        [0x14 | 0x15 | 0x17 | 0x18] => Some(Sniffed::Incomplete),
+        [0x14 | 0x15 | 0x17 | 0x18, 3, ..] => Some(Sniffed::Malformed),
+        // The length with the highest bit set, the type, the version. 0xff, as Telnet begins, would be longer than a record.
+        [0x80..=0xfe] | [0x80..=0xfe, _] | [0x80..=0xfe, _, 1] => Some(Sniffed::Incomplete),
+        [0x80..=0xfe, _, 1, 0] => Some(Sniffed::Incomplete),
+        [0x80..=0xfe, _, 1, 3, ..] | [0x80..=0xfe, _, 1, 0, 2, ..] => Some(Sniffed::Malformed),
+        _ => None,
     }
 }
 
@@ -65,6 +85,17 @@ fn sniff_tls(bytes: &[u8]) -> Sniffed {
     if bytes.len() < MAX_BYTES { Sniffed::Incomplete } else { Sniffed::Malformed }
 }
 
+/// Detects the server name of a `ClientHello` message without its records.
+pub(crate) fn sniff_hello(message: &[u8]) -> Sniffed {
+    /// The longest content of a record. [RFC 8446 §5.1](https://www.rfc-editor.org/rfc/rfc8446#section-5.1)
+    const MAX_CONTENT: usize = 1 << 14;
+    let records = message.chunks(MAX_CONTENT).flat_map(|content| {
+        let [.., high, low] = content.len().to_be_bytes();
+        [&[TLS_HANDSHAKE, 3, 1, high, low], content].concat()
+    });
+    sniff_tls(&records.collect::<Vec<_>>())
+}
+
 /// The longest request method; `WebDAV` has some of fifteen letters.
 const MAX_METHOD: usize = 32;
 
@@ -90,8 +121,8 @@ fn sniff_plain(bytes: &[u8], port: u16) -> Sniffed {
         return Sniffed::Http;
     }
     match sniff_lenient(bytes) {
-        Sniffed::Other if HTTP_PORTS.contains(&port) => Sniffed::Malformed,
-        Sniffed::Incomplete if bytes.len() >= MAX_BYTES => Sniffed::Malformed,
+        Sniffed::Other | Sniffed::UnfinishedLine if HTTP_PORTS.contains(&port) => Sniffed::Malformed,
+        Sniffed::Incomplete | Sniffed::UnfinishedLine if bytes.len() >= MAX_BYTES => Sniffed::Malformed,
         first => first,
     }
 }
@@ -118,11 +149,11 @@ fn sniff_lenient(bytes: &[u8]) -> Sniffed {
     let skipped = bytes.iter().take_while(|b| is_blank(**b) || **b == b'\n').count();
     let line = bytes.get(skipped..).unwrap_or_default();
     let (method, rest) = line.split_at(line.iter().take_while(|b| is_token_char(**b)).count());
-    if skipped == 0 && !may_be_method(method) {
-        return Sniffed::Other;
-    }
+    // A word that is no method so far may be all that a client sends before it waits for an answer.
+    let unfinished =
+        if skipped == 0 && !may_be_method(method) { Sniffed::UnfinishedLine } else { Sniffed::Incomplete };
     match (method, rest.first()) {
-        (_, None) => return Sniffed::Incomplete,
+        (_, None) => return unfinished,
         ([], Some(_)) => return Sniffed::Other,
         (_, Some(b)) if !is_blank(*b) => return Sniffed::Other,
         (_, Some(_)) => {}
@@ -137,7 +168,7 @@ fn sniff_lenient(bytes: &[u8]) -> Sniffed {
         return Sniffed::Malformed;
     }
     match end.and_then(|end| rest.get(end)) {
-        None => Sniffed::Incomplete,
+        None => unfinished,
         Some(b'\n') => Sniffed::Other,
         Some(_) if is_known || skipped > 0 => Sniffed::Malformed,
         Some(_) => Sniffed::Other,
@@ -145,7 +176,7 @@ fn sniff_lenient(bytes: &[u8]) -> Sniffed {
 }
 
 /// Returns whether a word is a method or the beginning of one: a registered method in any case, another one in
-/// capitals. Any other word may be all that a client sends before it waits for an answer.
+/// capitals.
 fn may_be_method(word: &[u8]) -> bool {
     let begins =
         |known: &&[u8]| known.get(..word.len()).is_some_and(|known| known.eq_ignore_ascii_case(word));
@@ -167,7 +198,7 @@ fn is_token_char(byte: u8) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::sync::Arc;
 
     use proptest::prelude::*;
@@ -182,7 +213,7 @@ mod tests {
         sniff(bytes, 4321)
     }
 
-    fn client_hello(name: &str) -> Vec<u8> {
+    pub(crate) fn client_hello(name: &str) -> Vec<u8> {
         let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
@@ -193,6 +224,10 @@ mod tests {
         let mut bytes = Vec::new();
         client.write_tls(&mut bytes).unwrap();
         bytes
+    }
+
+    fn is_open(sniffed: &Sniffed) -> bool {
+        matches!(sniffed, Sniffed::Incomplete | Sniffed::UnfinishedLine)
     }
 
     #[test]
@@ -245,7 +280,14 @@ mod tests {
             (b"\nfoo / http/1.1\r\n", Sniffed::Malformed),
             (b"FOO / http/1.1\r\n", Sniffed::Http),
             (b"FOO  / http/1.1\r\n", Sniffed::Malformed),
-            (b"hello", Sniffed::Other),
+            (b"hello", Sniffed::UnfinishedLine),
+            (b"hello\r\n", Sniffed::Other),
+            (b"hello there", Sniffed::UnfinishedLine),
+            (b"hello there\n", Sniffed::Other),
+            (b"hello{", Sniffed::Other),
+            (b"Foo /", Sniffed::UnfinishedLine),
+            (b"Foo / HTTP/1.1\r\n", Sniffed::Malformed),
+            (b"f!#$ a http/1.1\r\n", Sniffed::Malformed),
             (b"pos", Sniffed::Incomplete),
             (b"GET  /\r\n", Sniffed::Malformed),
             (b" GET /", Sniffed::Malformed),
@@ -254,6 +296,18 @@ mod tests {
             (b"\x16\x03\x01", Sniffed::Incomplete),
             (b"\x16\x03\x01\x00\x05\x02\x00\x00\x01\x00", Sniffed::Malformed),
             (b"\x16garbage that is no record", Sniffed::Malformed),
+            // A hello behind another record, and one in the format of SSL 2.
+            (b"\x15", Sniffed::Incomplete),
+            (b"\x15\x03\x01\0\x02\x01\x70\x16\x03\x01", Sniffed::Malformed),
+            (b"\x14\x03\x03\0\x01\x01", Sniffed::Malformed),
+            (b"\x17\x03\x03", Sniffed::Malformed),
+            (b"\x18\x03\x03", Sniffed::Malformed),
+            (b"\x15\x02\x01\0", Sniffed::Other),
+            (b"\x80\x2e\x01", Sniffed::Incomplete),
+            (b"\x80\x2e\x01\x03\x03", Sniffed::Malformed),
+            (b"\x80\x2e\x01\0\x02", Sniffed::Malformed),
+            (b"\x80\x2e\x02", Sniffed::Other),
+            (b"\xff\xfd\x01\xff", Sniffed::Other),
         ] {
             assert_eq!(sniffed(bytes), expected, "{}", bytes.escape_ascii());
         }
@@ -282,13 +336,10 @@ mod tests {
             cut in any::<prop::sample::Index>(),
         ) {
             let line = format!("{before}{method}{blank}{target}{blank}{version}\r\nHost: evil\r\n\r\n");
-            // A method in small letters that is not registered is not HTTP; at HTTP ports it is refused anyway.
-            let is_own = before.is_empty() && !may_be_method(method.as_bytes());
-            let port = if is_own { 8080 } else { 4321 };
-            let whole = sniff(line.as_bytes(), port);
+            let whole = sniffed(line.as_bytes());
             prop_assert!(matches!(whole, Sniffed::Http | Sniffed::Http2 | Sniffed::Malformed), "{:?}: {:?}", line, whole);
-            let piece = sniff(&line.as_bytes()[..cut.index(line.len())], port);
-            prop_assert!(piece == Sniffed::Incomplete || piece == whole, "{:?}, then {:?}", piece, whole);
+            let piece = sniffed(&line.as_bytes()[..cut.index(line.len())]);
+            prop_assert!(is_open(&piece) || piece == whole, "{:?}, then {:?}", piece, whole);
         }
 
         #[test]
@@ -312,7 +363,9 @@ mod tests {
                 }
             }
             let (piece, whole) = (sniffed(&bytes[..cut.index(bytes.len() + 1)]), sniffed(&bytes));
-            prop_assert!(piece == Sniffed::Incomplete || piece == whole, "{:?}, then {:?}", piece, whole);
+            prop_assert!(is_open(&piece) || piece == whole, "{:?}, then {:?}", piece, whole);
+            // What is relayed before it is decided is never taken for a request later.
+            prop_assert!(piece != Sniffed::UnfinishedLine || whole != Sniffed::Http && whole != Sniffed::Incomplete);
         }
     }
 }

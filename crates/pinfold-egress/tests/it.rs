@@ -3,5 +3,6 @@
 mod kit;
 
 mod exchange;
+mod hello;
 mod limits;
 mod requests;

@@ -26,19 +26,6 @@ fn bed_with(connections: usize, idle: Duration, policy: OpenPolicy) -> Relayed {
     Relayed::start(policy, limits, |stream| std::io::copy(&mut &stream, &mut &stream))
 }
 
-impl Relayed {
-    /// A tunnel to the echo, by SOCKS.
-    fn tunnel(&self) -> TcpStream {
-        let mut stream = self.connect();
-        let port = self.server.port().to_be_bytes();
-        stream.write_all(&[&[5, 1, 0, 5, 1, 0, 3, 6][..], b"a.test", &port].concat()).unwrap();
-        let mut said = [0; 12];
-        stream.read_exact(&mut said).unwrap();
-        assert_eq!(said.get(..4), Some(&[5, 0, 5, 0][..]));
-        stream
-    }
-}
-
 /// Whether the other side ends the connection, and after how long.
 fn ends(mut stream: TcpStream) -> Duration {
     let began = Instant::now();

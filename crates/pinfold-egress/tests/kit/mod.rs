@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -124,6 +125,17 @@ impl Relayed {
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.proxy).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream
+    }
+
+    /// A tunnel to the server under the name `a.test`, by SOCKS.
+    pub(crate) fn tunnel(&self) -> TcpStream {
+        let mut stream = self.connect();
+        let port = self.server.port().to_be_bytes();
+        stream.write_all(&[&[5, 1, 0, 5, 1, 0, 3, 6][..], b"a.test", &port].concat()).unwrap();
+        let mut said = [0; 12];
+        stream.read_exact(&mut said).unwrap();
+        assert_eq!(said.get(..4), Some(&[5, 0, 5, 0][..]));
         stream
     }
 }
