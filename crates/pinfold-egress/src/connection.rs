@@ -14,6 +14,7 @@ use crate::hello_retry::{TlsHandshake, name_mismatch};
 use crate::http;
 use crate::inspection::{FirstLine, Inspection, relay_inspected};
 use crate::limits::RelayLimits;
+use crate::permitted::PermittedConnection;
 use crate::policy::{ConnectRequest, HostMismatch};
 use crate::sniff::{self, Sniffed};
 use crate::splice::{TransferredBytes, relay_bytes, reset};
@@ -24,58 +25,81 @@ use crate::tls_intercept::serve::serve as serve_intercepted;
 /// already.
 pub(crate) async fn relay_connection(
     state: &Arc<RelayState>,
-    request: &ConnectRequest,
     inside: TcpStream,
     early: Bytes,
-    upstream: TcpStream,
+    upstream: PermittedConnection,
 ) {
-    let mut transferred = TransferredBytes::default();
-    tokio::select! {
-        () = relay_to_end(state, request, inside, early, upstream, &mut transferred) => {}
-        () = state.wait_until_denied(request) => {}
-        () = state.wait_for_end() => {}
-    }
-    state.policy.report_closed(request, transferred);
+    let (mut transferred, request) = (TransferredBytes::default(), upstream.request().clone());
+    relay_to_end(state, inside, &early, upstream, &mut transferred).await;
+    state.policy.report_closed(&request, transferred);
 }
 
 async fn relay_to_end(
     state: &Arc<RelayState>,
-    request: &ConnectRequest,
     inside: TcpStream,
-    early: Bytes,
-    upstream: TcpStream,
+    early: &[u8],
+    upstream: PermittedConnection,
     transferred: &mut TransferredBytes,
 ) {
-    match detect_protocol(state, request, &inside, &early, &upstream).await {
+    let request = upstream.request();
+    let detected = upstream
+        .while_permitted(async |upstream| detect_protocol(state, request, &inside, early, upstream).await);
+    let Some(detected) = detected.await else { return };
+    match detected {
         Ok(Protocol::Http) if early.is_empty() => {
-            Box::pin(http::serve(state, request, inside, upstream)).await;
+            Box::pin(http::serve(state, inside, upstream)).await;
         }
         Ok(Protocol::InterceptedTls) if early.is_empty() => {
             if let Some(injector) = &state.injector {
-                Box::pin(serve_intercepted(state, injector, request, inside, upstream)).await;
+                Box::pin(serve_intercepted(state, injector, inside, upstream)).await;
             }
         }
         // Requests in the same packet as a CONNECT: no client sends that, and the bytes cannot be put back.
         Ok(Protocol::Http | Protocol::InterceptedTls) => {
             refuse(state, request, &inside, &HostMismatch::Malformed);
         }
-        Ok(Protocol::Inspected(inspection)) => {
-            let idle = state.limits.idle;
-            match Box::pin(relay_inspected(inspection, &inside, &early, &upstream, idle, transferred)).await {
-                Ok(()) => drop(relay_bytes(&inside, &upstream, idle, transferred).await),
-                Err(SniffError::Disconnected) => reset(&inside),
-                Err(SniffError::Mismatch(mismatch)) => refuse(state, request, &inside, &mismatch),
+        Ok(Protocol::Opaque(inspection)) => {
+            let relayed = upstream.while_permitted(async |upstream| {
+                relay_opaque(inspection, &inside, early, upstream, state.limits.idle, transferred).await
+            });
+            match relayed.await {
+                None | Some(Ok(())) => {}
+                Some(Err(error)) => end(state, request, &inside, error),
             }
         }
-        // How the connection ends is between its two ends.
-        Ok(Protocol::Opaque) => {
-            if write_all(&upstream, &early).await.is_ok() {
-                transferred.sent += early.len() as u64;
-                let _ = relay_bytes(&inside, &upstream, state.limits.idle, transferred).await;
-            }
+        Err(error) => end(state, request, &inside, error),
+    }
+}
+
+/// Relays the bytes of a protocol that is not parsed, those first that are inspected.
+async fn relay_opaque(
+    inspection: Option<Inspection>,
+    inside: &TcpStream,
+    early: &[u8],
+    upstream: &TcpStream,
+    idle: Duration,
+    transferred: &mut TransferredBytes,
+) -> Result<(), SniffError> {
+    match inspection {
+        Some(inspection) => {
+            // On the heap, and gone before most bytes are relayed.
+            Box::pin(relay_inspected(inspection, inside, early, upstream, idle, transferred)).await?;
         }
-        Err(SniffError::Disconnected) => reset(&inside),
-        Err(SniffError::Mismatch(mismatch)) => refuse(state, request, &inside, &mismatch),
+        None => {
+            write_all(upstream, early).await?;
+            transferred.sent += early.len() as u64;
+        }
+    }
+    // How the connection ends is between its two ends.
+    let _ = relay_bytes(inside, upstream, idle, transferred).await;
+    Ok(())
+}
+
+/// Ends a connection that is not relayed.
+fn end(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, error: SniffError) {
+    match error {
+        SniffError::Disconnected => reset(inside),
+        SniffError::Mismatch(mismatch) => refuse(state, request, inside, &mismatch),
     }
 }
 
@@ -86,10 +110,8 @@ fn refuse(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, mism
 
 /// The protocol of a connection, as far as the relay treats it differently.
 enum Protocol {
-    /// Bytes that name no host: relayed unchanged.
-    Opaque,
-    /// Bytes that may still name a host: relayed unchanged, and inspected until they cannot any more.
-    Inspected(Inspection),
+    /// Bytes that are relayed unchanged. Those that may still name a host are inspected.
+    Opaque(Option<Inspection>),
     /// Plain HTTP, which names a host in each request.
     Http,
     /// TLS with a host that has an injected secret: terminated here.
@@ -126,12 +148,12 @@ async fn detect_protocol(
     loop {
         match peek(inside, early, &mut bytes) {
             // A client that only listens.
-            Ok(Peeked::EndWithoutBytes) => return Ok(Protocol::Opaque),
+            Ok(Peeked::EndWithoutBytes) => return Ok(Protocol::Opaque(None)),
             Ok(Peeked::Bytes | Peeked::Nothing) => {}
             Err(_) => return Err(SniffError::Disconnected),
         }
         match sniff::sniff(&bytes, request.port) {
-            Sniffed::Other => return Ok(Protocol::Opaque),
+            Sniffed::Other => return Ok(Protocol::Opaque(None)),
             Sniffed::Malformed => return mismatch(HostMismatch::Malformed),
             Sniffed::Http2 => return mismatch(HostMismatch::Http2Cleartext),
             Sniffed::Tls(name) => {
@@ -143,11 +165,12 @@ async fn detect_protocol(
                 return Ok(if is_intercepted {
                     Protocol::InterceptedTls
                 } else {
-                    Protocol::Inspected(Inspection::Handshake(handshake()))
+                    Protocol::Opaque(Some(Inspection::Handshake(handshake())))
                 });
             }
             Sniffed::UnfinishedLine => {
-                return Ok(Protocol::Inspected(Inspection::FirstLine(FirstLine::new(request.port))));
+                let line = Inspection::FirstLine(FirstLine::new(request.port));
+                return Ok(Protocol::Opaque(Some(line)));
             }
             Sniffed::Http => return Ok(Protocol::Http),
             Sniffed::Incomplete => {}

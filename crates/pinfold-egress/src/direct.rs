@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use crate::connection::{Peeked, peek, relay_connection};
 use crate::http;
+use crate::permitted::Slot;
 use crate::policy::{ConnectMethod, ConnectRefusal, ConnectRequest};
 use crate::sniff::{self, Sniffed};
 use crate::splice::reset;
@@ -20,7 +21,7 @@ use crate::state::{ConnectError, RelayState};
 const SNIFF_REFUSED: Duration = Duration::from_secs(2);
 
 /// Serves one connection.
-pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr) {
+pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr, slot: &Slot) {
     let Ok(target) = inside.local_addr() else { return };
     let request = ConnectRequest {
         host: state.host_at(target.ip()),
@@ -28,8 +29,8 @@ pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: So
         method: ConnectMethod::Direct,
         source_port: source.port(),
     };
-    match state.connect(&request).await {
-        Ok(upstream) => relay_connection(state, &request, inside, Bytes::new(), upstream).await,
+    match state.connect(request, slot).await {
+        Ok(upstream) => relay_connection(state, inside, Bytes::new(), upstream).await,
         Err(ConnectError::Refused(refusal)) => Box::pin(refuse(state, inside, refusal)).await,
         Err(ConnectError::Unreachable(_)) => reset(&inside),
     }

@@ -54,8 +54,7 @@ impl ProxyHandoff {
             let _ = inside.set_nodelay(true);
             let state = Arc::clone(&state);
             tokio::spawn(async move {
-                let _slot = slot;
-                Box::pin(proxy::serve(&state, inside, source)).await;
+                Box::pin(proxy::serve(&state, inside, source, &Arc::new(slot))).await;
             });
         }
     }

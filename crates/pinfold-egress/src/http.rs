@@ -26,18 +26,15 @@ use crate::keep_alive::{
     KeepAlivePhase, TrackedBody, UpstreamState, serve_until_idle, track, wait_for_request,
 };
 use crate::limits::{http_client, http_server};
+use crate::permitted::PermittedConnection;
 use crate::policy::{ConnectRefusal, ConnectRequest, HostMismatch};
 use crate::response::{self, RelayResponse};
 use crate::state::RelayState;
 
 /// Serves the requests of one client connection to one host.
-pub(crate) async fn serve(
-    state: &Arc<RelayState>,
-    connect: &ConnectRequest,
-    inside: TcpStream,
-    upstream: TcpStream,
-) {
-    serve_with(state, connect, inside, upstream, |_| (), |response| response).await;
+pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, upstream: PermittedConnection) {
+    let connect = upstream.request().clone();
+    serve_with(state, &connect, inside, upstream.into_stream(), |_| (), |response| response).await;
 }
 
 /// Serves requests, with a last edit of each request that is forwarded and of each response.
@@ -81,7 +78,7 @@ where
 {
     let (connection, upstream_connection) = (inside.connection(), upstream.connection());
     let (sender, client) = http_client().handshake(TokioIo::new(upstream)).await.ok()?;
-    let sender = Arc::new(Mutex::new(sender));
+    let sender = Arc::new(Mutex::new(Some(sender)));
     let mut client = Some(client);
     let service = service_fn(|mut request: Request<Incoming>| {
         let (in_flight, sender) = (connection.begin(&request), Arc::clone(&sender));
@@ -96,7 +93,7 @@ where
         let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
         let response = async move {
             let response = match mismatch {
-                None => edit_response(forward(state, connect, &sender, request).await),
+                None => edit_response(forward(&sender, request).await),
                 Some(mismatch) => {
                     response::mismatch(&mismatch, &state.policy.report_mismatch(connect, &mismatch))
                 }
@@ -117,7 +114,8 @@ where
             client = None;
             return UpstreamState::Closed;
         }
-        let is_ready = sender.try_lock().is_ok_and(|sender| sender.is_ready());
+        let is_ready =
+            sender.try_lock().is_ok_and(|sender| sender.as_ref().is_some_and(SendRequest::is_ready));
         if is_ready && upstream_connection.is_flushed() {
             UpstreamState::Idle
         } else {
@@ -171,8 +169,8 @@ pub(crate) async fn refuse_all(hello: Duration, inside: TcpStream, refusal: &Con
 pub(crate) type UpstreamSender = SendRequest<TrackedBody<Incoming>>;
 
 /// Starts HTTP with an upstream host.
-pub(crate) async fn handshake(upstream: TcpStream) -> hyper::Result<UpstreamSender> {
-    let (sender, connection) = http_client().handshake(TokioIo::new(upstream)).await?;
+pub(crate) async fn handshake(upstream: PermittedConnection) -> hyper::Result<UpstreamSender> {
+    let (sender, connection) = http_client().handshake(TokioIo::new(upstream.into_stream())).await?;
     tokio::spawn(connection.with_upgrades());
     Ok(sender)
 }
@@ -223,11 +221,9 @@ pub(crate) fn request_host<B>(request: &Request<B>) -> Option<RequestHost> {
     }
 }
 
-/// Forwards a request and returns the response.
+/// Forwards a request and returns the response. `sender`: gone when no further request may use its connection.
 pub(crate) async fn forward(
-    state: &Arc<RelayState>,
-    connect: &ConnectRequest,
-    sender: &Mutex<UpstreamSender>,
+    sender: &Mutex<Option<UpstreamSender>>,
     mut request: Request<TrackedBody<Incoming>>,
 ) -> RelayResponse {
     // Clients send a proxy the absolute form; origin servers get the origin form (RFC 9112 §3.2).
@@ -243,23 +239,20 @@ pub(crate) async fn forward(
         }
     }
     let upgrade = hyper::upgrade::on(&mut request);
-    let mut sender = sender.lock().await;
+    let mut place = sender.lock().await;
+    let Some(mut sender) = place.take() else {
+        return response::unreachable("its connection was for the request before");
+    };
     let sent = match sender.ready().await {
         Ok(()) => sender.send_request(request).await,
         Err(e) => Err(e),
     };
-    drop(sender);
+    *place = Some(sender);
+    drop(place);
     match sent {
         Ok(mut response) => {
             if response.status() == StatusCode::SWITCHING_PROTOCOLS {
-                let (state, connect, upstream) =
-                    (Arc::clone(state), connect.clone(), hyper::upgrade::on(&mut response));
-                tokio::spawn(async move {
-                    tokio::select! {
-                        () = tunnel(upgrade, upstream) => {}
-                        () = state.wait_until_denied(&connect) => {}
-                    }
-                });
+                tokio::spawn(tunnel(upgrade, hyper::upgrade::on(&mut response)));
             }
             response.map(BodyExt::boxed)
         }

@@ -42,6 +42,7 @@ mod keep_alive;
 mod limits;
 mod origin_client;
 mod pending;
+mod permitted;
 mod pipe_pool;
 mod policy;
 mod port_forward;

@@ -111,8 +111,8 @@ pub trait EgressPolicy: AddressPolicy {
     /// Returns whether the rules have changed since the last call. Polled.
     fn has_changed(&self) -> bool;
 
-    /// Returns whether an allowed connection would be denied by now.
-    fn is_denied(&self, request: &ConnectRequest) -> bool;
+    /// Returns whether an allowed connection would be denied by now, for its host or for the address that it leads to.
+    fn is_denied(&self, request: &ConnectRequest, address: IpAddr) -> bool;
 
     /// Records that an allowed connection was made, or failed.
     fn report_connected(&self, request: &ConnectRequest, is_connected: bool) {

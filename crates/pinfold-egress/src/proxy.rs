@@ -24,6 +24,7 @@ use crate::http;
 use crate::keep_alive::{
     KeepAlivePhase, TrackedBody, UpstreamState, serve_until_idle, track, wait_for_request,
 };
+use crate::permitted::{PermittedConnection, Slot};
 use crate::policy::{ConnectMethod, ConnectRequest, HostMismatch};
 use crate::response::{self, RelayResponse};
 use crate::state::{ConnectError, RelayState};
@@ -36,16 +37,16 @@ const SOCKS_VERSION: u8 = 5;
 const MALFORMED: &str = "a malformed request";
 
 /// Serves one connection to the proxy's port.
-pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr) {
+pub(crate) async fn serve(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr, slot: &Slot) {
     let mut first = [0];
     match timeout(state.limits.hello, inside.peek(&mut first)).await {
-        Ok(Ok(1)) if first == [SOCKS_VERSION] => serve_socks(state, inside, source).await,
-        Ok(Ok(1)) => serve_http(state, inside, source).await,
+        Ok(Ok(1)) if first == [SOCKS_VERSION] => serve_socks(state, inside, source, slot).await,
+        Ok(Ok(1)) => serve_http(state, inside, source, slot).await,
         Ok(Ok(_) | Err(_)) | Err(_) => {}
     }
 }
 
-async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr) {
+async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAddr, slot: &Slot) {
     let mut inside = RequestFramer::for_requests(inside);
     while wait_for_request::<_, TcpStream>(&mut inside, None, state.limits.idle).await {
         let connection = inside.connection();
@@ -55,8 +56,8 @@ async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAd
             let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
             let response = async move {
                 let response = match *request.method() {
-                    Method::CONNECT => connect(state, request, source).await,
-                    _ => forward(state, request, has_conflicting_lengths, source).await,
+                    Method::CONNECT => connect(state, request, source, slot).await,
+                    _ => forward(state, request, has_conflicting_lengths, source, slot).await,
                 };
                 Ok::<_, Infallible>(track(response, in_flight))
             };
@@ -81,6 +82,7 @@ async fn connect(
     state: &Arc<RelayState>,
     mut request: Request<TrackedBody<Incoming>>,
     source: SocketAddr,
+    slot: &Slot,
 ) -> RelayResponse {
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
     let Some((host, Some(port))) = target else {
@@ -89,21 +91,21 @@ async fn connect(
         return response::plain(StatusCode::BAD_REQUEST, text.to_owned());
     };
     let connect = ConnectRequest { host, port, method: ConnectMethod::HttpProxy, source_port: source.port() };
-    let upstream = match state.connect(&connect).await {
+    let upstream = match state.connect(connect, slot).await {
         Ok(upstream) => upstream,
         Err(error) => return error_response(&error),
     };
     let upgrade = hyper::upgrade::on(&mut request);
-    tokio::spawn(tunnel(Arc::clone(state), connect, upgrade, upstream));
+    tokio::spawn(tunnel(Arc::clone(state), upgrade, upstream));
     Response::new(Empty::<Bytes>::new().map_err(|never| match never {}).boxed())
 }
 
-async fn tunnel(state: Arc<RelayState>, connect: ConnectRequest, upgrade: OnUpgrade, upstream: TcpStream) {
+async fn tunnel(state: Arc<RelayState>, upgrade: OnUpgrade, upstream: PermittedConnection) {
     let Ok(upgraded) = upgrade.await else { return };
     let Ok(parts) = Upgraded::downcast::<TokioIo<RequestFramer<TcpStream>>>(upgraded) else { return };
     let (inside, ahead) = parts.io.into_inner().into_parts();
     let early = [parts.read_buf.as_ref(), &ahead].concat();
-    relay_connection(&state, &connect, inside, early.into(), upstream).await;
+    relay_connection(&state, inside, early.into(), upstream).await;
 }
 
 /// Serves `GET http://host/…`: one request to one host.
@@ -112,6 +114,7 @@ async fn forward(
     request: Request<TrackedBody<Incoming>>,
     has_conflicting_lengths: bool,
     source: SocketAddr,
+    slot: &Slot,
 ) -> RelayResponse {
     let is_http = request.uri().scheme_str().is_some_and(|scheme| scheme.eq_ignore_ascii_case("http"));
     let target = request.uri().authority().and_then(|target| Host::parse_with_port(target.as_str()));
@@ -130,12 +133,12 @@ async fn forward(
         let mismatch = HostMismatch::ConflictingLengths;
         return response::mismatch(&mismatch, &state.policy.report_mismatch(&connect, &mismatch));
     }
-    let upstream = match state.connect(&connect).await {
+    let upstream = match state.connect(connect, slot).await {
         Ok(upstream) => upstream,
         Err(error) => return error_response(&error),
     };
     match http::handshake(upstream).await {
-        Ok(sender) => http::forward(state, &connect, &Mutex::new(sender), request).await,
+        Ok(sender) => http::forward(&Mutex::new(Some(sender)), request).await,
         Err(e) => response::unreachable(&e.to_string()),
     }
 }
@@ -157,16 +160,16 @@ enum SocksReply {
     CommandNotSupported = 7,
 }
 
-async fn serve_socks(state: &Arc<RelayState>, mut inside: TcpStream, source: SocketAddr) {
+async fn serve_socks(state: &Arc<RelayState>, mut inside: TcpStream, source: SocketAddr, slot: &Slot) {
     let request =
         socks_request(&mut inside, |target| drop(state.policy.report_invalid_target(target, source.port())));
     let Ok(Ok(Some((host, port)))) = timeout(state.limits.hello, request).await else { return };
     let connect =
         ConnectRequest { host, port, method: ConnectMethod::SocksProxy, source_port: source.port() };
-    match state.connect(&connect).await {
+    match state.connect(connect, slot).await {
         Ok(upstream) => {
             if reply(&mut inside, SocksReply::Succeeded).await.is_ok() {
-                relay_connection(state, &connect, inside, Bytes::new(), upstream).await;
+                relay_connection(state, inside, Bytes::new(), upstream).await;
             }
         }
         Err(ConnectError::Refused(_)) => drop(reply(&mut inside, SocksReply::NotAllowed).await),

@@ -227,13 +227,13 @@ async fn accept(listener: tokio::net::TcpListener, kind: ListenerKind, state: Ar
                 let Some(slot) = state.acquire_slot().await else { return };
                 let state = Arc::clone(&state);
                 tokio::spawn(async move {
-                    let _slot = slot;
                     let _ = stream.set_nodelay(true);
                     match kind {
-                        ListenerKind::Direct => direct::serve(&state, stream, source).await,
+                        ListenerKind::Direct => direct::serve(&state, stream, source, &slot).await,
                         ListenerKind::Dns => dns_server::serve_tcp(&state, stream).await,
-                        ListenerKind::Proxy => Box::pin(proxy::serve(&state, stream, source)).await,
+                        ListenerKind::Proxy => Box::pin(proxy::serve(&state, stream, source, &slot)).await,
                     }
+                    drop(slot);
                 });
             }
             // The backlog is empty.

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use pinfold_host::{AddressPolicy, Host, Name};
 use tokio::net::TcpStream;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Semaphore, watch};
 
 use crate::dns_answer::Lookup;
 use crate::fake_ip::FakeIpPool;
 use crate::limits::RelayLimits;
+use crate::permitted::{PermittedConnection, Slot};
 use crate::policy::{ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy};
 use crate::tls_intercept::injector::SecretInjector;
 use crate::upstream::{Upstream, UpstreamError};
@@ -79,14 +80,21 @@ impl RelayState {
         }
     }
 
-    /// Waits until an allowed connection is denied by changed rules.
-    pub(crate) async fn wait_until_denied(&self, request: &ConnectRequest) {
-        let mut changes = self.rule_changes.subscribe();
-        // The first check covers changes that came while the connection was made.
-        while !self.policy.is_denied(request) {
-            if changes.changed().await.is_err() {
-                return;
+    /// Waits until changed rules deny an allowed connection, by its host or the address that it leads to, or the run has
+    /// ended.
+    pub(crate) async fn wait_until_denied(&self, request: &ConnectRequest, address: IpAddr) {
+        let denied = async {
+            let mut changes = self.rule_changes.subscribe();
+            // The first check covers changes that came while the connection was made.
+            while !self.policy.is_denied(request, address) {
+                if changes.changed().await.is_err() {
+                    return;
+                }
             }
+        };
+        tokio::select! {
+            () = denied => {}
+            () = self.wait_for_end() => {}
         }
     }
 
@@ -106,12 +114,12 @@ impl RelayState {
     }
 
     /// Waits for a connection slot.
-    pub(crate) async fn acquire_slot(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) async fn acquire_slot(&self) -> Option<Slot> {
         if let Ok(slot) = Arc::clone(&self.slots).try_acquire_owned() {
-            return Some(slot);
+            return Some(Arc::new(slot));
         }
         self.policy.report_full(self.limits.connections);
-        Arc::clone(&self.slots).acquire_owned().await.ok()
+        Arc::clone(&self.slots).acquire_owned().await.ok().map(Arc::new)
     }
 
     /// Waits until no connection holds a slot.
@@ -137,16 +145,22 @@ impl RelayState {
     }
 
     /// Connects to a host, if the policy allows it.
-    pub(crate) async fn connect(&self, request: &ConnectRequest) -> Result<TcpStream, ConnectError> {
+    pub(crate) async fn connect(
+        self: &Arc<Self>,
+        request: ConnectRequest,
+        slot: &Slot,
+    ) -> Result<PermittedConnection, ConnectError> {
         if self.has_ended() {
-            self.policy.report_after_end(request);
+            self.policy.report_after_end(&request);
             return Err(ConnectError::ended());
         }
-        tokio::select! {
+        let stream = tokio::select! {
             biased;
-            connected = self.decide_and_connect(request) => connected,
-            () = self.wait_for_end() => Err(ConnectError::ended()),
-        }
+            connected = self.decide_and_connect(&request) => connected?,
+            () = self.wait_for_end() => return Err(ConnectError::ended()),
+        };
+        PermittedConnection::new(self, request, stream, slot)
+            .map_err(|error| ConnectError::Unreachable(error.to_string()))
     }
 
     async fn decide_and_connect(&self, request: &ConnectRequest) -> Result<TcpStream, ConnectError> {

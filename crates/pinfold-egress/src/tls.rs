@@ -7,7 +7,7 @@ use pinfold_host::Host;
 use pinfold_net::http1;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::client::TlsStream;
 
 /// Client settings for HTTP/1.1 over TLS. `roots`: a file of trust roots that replaces the system's.
@@ -18,11 +18,11 @@ pub(crate) fn client_config(roots: Option<&Path>) -> Result<Arc<ClientConfig>, S
 }
 
 /// Does the TLS handshake with a server that has to prove that it is `host`.
-pub(crate) async fn handshake(
+pub(crate) async fn handshake<S: AsyncRead + AsyncWrite + Unpin>(
     config: Arc<ClientConfig>,
     host: &Host,
-    stream: TcpStream,
-) -> Result<TlsStream<TcpStream>, String> {
+    stream: S,
+) -> Result<TlsStream<S>, String> {
     let name = match host {
         Host::Name(name) => {
             ServerName::try_from(name.as_str().to_owned()).map_err(|error| format!("{host}: {error}"))?

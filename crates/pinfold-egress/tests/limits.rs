@@ -131,6 +131,37 @@ fn more_than_there_is_room_for_waits_its_turn() {
     assert_eq!(*bed.policy.full.lock().unwrap(), [2], "and that it waits is said");
 }
 
+/// A tunnel whose HTTP connection to the proxy has served its request.
+fn connect_tunnel(bed: &Relayed) -> TcpStream {
+    let mut stream = bed.connect();
+    let target = format!("a.test:{}", bed.server.port());
+    stream.write_all(format!("CONNECT {target} HTTP/1.1\r\nHost: {target}\r\n\r\n").as_bytes()).unwrap();
+    let mut said = Vec::new();
+    while !said.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        said.extend(byte);
+    }
+    assert!(said.starts_with(b"HTTP/1.1 200 "), "{}", said.escape_ascii());
+    stream
+}
+
+#[test]
+fn tunnels_of_the_proxy_hold_places_too() {
+    let bed = bed_that_waits(2, Duration::from_mins(1));
+    let (first, _second) = (connect_tunnel(&bed), connect_tunnel(&bed));
+    let mut third = bed.connect();
+    third.write_all(b"\x05\x01\x00").unwrap();
+    third.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    assert!(third.read(&mut [0; 2]).is_err(), "it waits");
+    drop(first);
+    third.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut said = [0; 2];
+    third.read_exact(&mut said).unwrap();
+    assert_eq!(said, [5, 0]);
+    assert_eq!(*bed.policy.full.lock().unwrap(), [2], "and that it waits is said");
+}
+
 #[test]
 fn receivers_that_do_not_read_hold_up_nobody_and_lose_nothing() {
     const LEN: usize = 12 << 20;

@@ -76,6 +76,11 @@ fn serve(stream: TcpStream) -> Option<()> {
                 let _ = to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf");
                 return None;
             }
+            "/stalls" => {
+                let _ = to.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf");
+                thread::sleep(Duration::from_mins(1));
+                return None;
+            }
             "/unasked" => format!("{plain}\r\n{said}HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\nunasked"),
             "/changes" => {
                 to.write_all(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\nearly").ok()?;
@@ -298,6 +303,46 @@ fn a_websocket_carries_what_it_likes() {
     let mut talk = bed.talk_in_tunnel();
     assert_eq!(talk.ask("GET /a", fields, ""), "GET /a HTTP/1.1 0");
     assert_eq!(talk.ask("GET /b", "", ""), "GET /b HTTP/1.1 0");
+}
+
+/// Whichever way a connection was made, a rule that denies its address by now ends it.
+#[test]
+fn a_new_rule_ends_open_connections_of_every_kind() {
+    for way in ["proxied", "tunnel", "websocket", "idle", "opaque"] {
+        let bed = bed();
+        let mut talk = if way == "proxied" { bed.talk() } else { bed.talk_in_tunnel() };
+        let line =
+            if way == "proxied" { format!("GET {}/stalls", talk.target) } else { "GET /stalls".into() };
+        let mut half = [0; 4];
+        match way {
+            "proxied" | "tunnel" => {
+                talk.say(&talk.request(&line, "", ""));
+                assert!(message(&mut talk.from, false).unwrap().0.contains(" 200 "));
+                talk.from.read_exact(&mut half).unwrap();
+            }
+            "websocket" => {
+                let fields = "Connection: Upgrade\r\nUpgrade: websocket\r\n";
+                talk.say(&talk.request("GET /changes", fields, ""));
+                assert!(message(&mut talk.from, false).unwrap().0.contains(" 101 "));
+                talk.from.read_exact(&mut [0; 5]).unwrap();
+            }
+            "idle" => assert_eq!(talk.ask("GET /a", "", ""), "GET /a HTTP/1.1 0"),
+            _ => talk.say("\x01 /a x\r\n\r\n"),
+        }
+        if way == "opaque" {
+            message(&mut talk.from, true).unwrap();
+        }
+        // The control: without a change it stays.
+        talk.to.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
+        let kind = |read: std::io::Result<usize>| read.map_err(|error| error.kind());
+        let stays = kind(talk.from.read(&mut half));
+        assert_eq!(stays, Err(std::io::ErrorKind::WouldBlock), "{way}");
+        bed.policy.is_denied.store(true, std::sync::atomic::Ordering::Relaxed);
+        talk.to.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+        let ended = kind(talk.from.read(&mut half));
+        let is_end = matches!(ended, Ok(0) | Err(std::io::ErrorKind::ConnectionReset));
+        assert!(is_end, "{way}: {ended:?}");
+    }
 }
 
 /// A request that comes with its CONNECT, from a client that then ends its side: inspected like any other first bytes.

@@ -272,8 +272,10 @@ impl EgressPolicy for HostPolicy {
         !Arc::ptr_eq(&std::mem::replace(&mut *looked_at, Arc::clone(&now)), &now)
     }
 
-    fn is_denied(&self, ask: &ConnectRequest) -> bool {
-        matches!(self.last().host(&ask.host, ask.port), HostMatch::Denied(_))
+    fn is_denied(&self, ask: &ConnectRequest, address: IpAddr) -> bool {
+        let hosts = self.last();
+        let rules = [hosts.host(&ask.host, ask.port), hosts.address(address, ask.port)];
+        rules.iter().any(|rule| matches!(rule, HostMatch::Denied(_)))
     }
 
     fn report_connected(&self, ask: &ConnectRequest, is_made: bool) {
@@ -285,3 +287,44 @@ impl EgressPolicy for HostPolicy {
 
 const NAMES_ANOTHER: &str = "nothing allows that: connect to the host that is meant, under its own name";
 const NAMES_NONE: &str = "nothing allows that: connect with the name of the host";
+
+#[cfg(test)]
+mod tests {
+    use pinfold_egress::ConnectMethod;
+
+    use super::*;
+
+    fn hosts(text: &str) -> Arc<Hosts> {
+        let said = pinfold_policy::settings::Settings::parse(
+            &format!(r#"{{"network": {text}}}"#),
+            &pinfold_policy::source::Source::cli(),
+        );
+        Arc::new(Hosts::new(&said.unwrap().network, &[]).unwrap())
+    }
+
+    #[test]
+    fn a_new_rule_denies_open_connections_by_name_and_by_address() {
+        for (deny, expected) in [
+            ("a.test", true),
+            ("8.8.8.8", true),
+            ("8.8.0.0/16", true),
+            ("b.test", false),
+            ("8.8.8.9", false),
+        ] {
+            let before = hosts(r#"{"allow": ["a.test"]}"#);
+            let after = hosts(&format!(r#"{{"allow": ["a.test"], "deny": ["{deny}"]}}"#));
+            let list = HostList::from((*before).clone()).following(move || Arc::clone(&after));
+            let policy = HostPolicy::new(list, false, 1, None);
+            let request = ConnectRequest {
+                host: Host::parse("a.test").unwrap(),
+                port: 443,
+                method: ConnectMethod::Direct,
+                source_port: 1,
+            };
+            let address = "8.8.8.8".parse().unwrap();
+            assert!(!policy.is_denied(&request, address), "the control");
+            assert!(policy.has_changed());
+            assert_eq!(policy.is_denied(&request, address), expected, "{deny}");
+        }
+    }
+}

@@ -10,7 +10,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::injector::SecretInjector;
 use crate::http;
-use crate::policy::ConnectRequest;
+use crate::permitted::PermittedConnection;
 use crate::state::RelayState;
 use crate::tls;
 
@@ -18,15 +18,16 @@ use crate::tls;
 pub(crate) async fn serve(
     state: &Arc<RelayState>,
     injector: &SecretInjector,
-    request: &ConnectRequest,
     inside: TcpStream,
-    upstream: TcpStream,
+    upstream: PermittedConnection,
 ) {
+    let request = &upstream.request().clone();
     let Host::Name(name) = &request.host else { return };
     let Ok(config) = injector.server_config(name) else { return };
     let hello = state.limits.hello;
     // The host is verified first: nothing is sent to an unverified one.
-    let upstream = timeout(hello, tls::handshake(injector.client_config(), &request.host, upstream)).await;
+    let upstream =
+        timeout(hello, tls::handshake(injector.client_config(), &request.host, upstream.into_stream())).await;
     let inside = timeout(hello, TlsAcceptor::from(config).accept(inside)).await;
     let Ok(Ok(inside)) = inside else { return };
     match upstream {

@@ -4,6 +4,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
@@ -24,6 +25,8 @@ pub(crate) struct OpenPolicy {
     pub(crate) pinned: Mutex<Vec<IpAddr>>,
     /// The rule for an address.
     pub(crate) rule: fn(IpAddr) -> AddressRule,
+    /// By now a rule denies the address of the server.
+    pub(crate) is_denied: AtomicBool,
 }
 
 impl Default for OpenPolicy {
@@ -34,6 +37,7 @@ impl Default for OpenPolicy {
             full: Mutex::default(),
             pinned: Mutex::new(vec![[127, 0, 0, 1].into()]),
             rule: |_| AddressRule::Allowed,
+            is_denied: AtomicBool::new(false),
         }
     }
 }
@@ -79,11 +83,11 @@ impl EgressPolicy for OpenPolicy {
     }
 
     fn has_changed(&self) -> bool {
-        false
+        self.is_denied.load(Ordering::Relaxed)
     }
 
-    fn is_denied(&self, _: &ConnectRequest) -> bool {
-        false
+    fn is_denied(&self, _: &ConnectRequest, address: IpAddr) -> bool {
+        self.is_denied.load(Ordering::Relaxed) && address == IpAddr::from([127, 0, 0, 1])
     }
 
     fn report_closed(&self, _: &ConnectRequest, passed: TransferredBytes) {
