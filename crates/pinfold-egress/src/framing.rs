@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker, ready};
 
 use hyper::Request;
-use hyper::body::{Body as _, Incoming};
+use hyper::body::{Body, Incoming};
 use hyper::header::UPGRADE;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 
@@ -52,6 +52,8 @@ struct LastRequest {
     conflicting_lengths: bool,
     /// This request, or one before it, asked for another protocol.
     wants_upgrade: bool,
+    /// No request may follow it.
+    is_last: bool,
 }
 
 impl ConnectionState {
@@ -72,6 +74,7 @@ impl ConnectionState {
     /// Records a parsed request: from here on it is in flight, and the length of its body is known.
     pub(crate) fn begin(self: &Arc<Self>, request: &Request<Incoming>) -> InFlight {
         let mut state = self.state();
+        let is_last = has_body(request.body());
         let wants_upgrade =
             request.headers().contains_key(UPGRADE) || request.method() == hyper::Method::CONNECT;
         state.expecting = match request.body().size_hint().exact() {
@@ -82,12 +85,13 @@ impl ConnectionState {
         };
         state.last.has_begun = false;
         state.last.wants_upgrade |= wants_upgrade;
+        state.last.is_last |= is_last;
         state.in_flight += 1;
         // The reader may wait for the length.
         let waker = state.waker.take();
         drop(state);
         waker.into_iter().for_each(Waker::wake);
-        InFlight(Arc::clone(self))
+        InFlight { connection: Arc::clone(self), is_last }
     }
 
     /// Returns whether the last header section has conflicting lengths.
@@ -98,6 +102,11 @@ impl ConnectionState {
     /// Returns whether the connection may carry another protocol from now on.
     pub(crate) fn wants_upgrade(&self) -> bool {
         self.state().last.wants_upgrade
+    }
+
+    /// Returns whether no request may follow the last one.
+    pub(crate) fn is_last(&self) -> bool {
+        self.state().last.is_last
     }
 
     /// Returns whether everything written was flushed.
@@ -113,20 +122,36 @@ impl ConnectionState {
     }
 }
 
+/// Returns whether a message has a body. A server that ignores the body of a request reads it as the next request
+/// (request smuggling), so that no request may follow one with a body.
+pub(crate) fn has_body(body: &impl Body) -> bool {
+    body.size_hint().exact() != Some(0)
+}
+
 /// A request or response that is in flight until this is dropped.
 #[derive(Debug)]
-pub(crate) struct InFlight(Arc<ConnectionState>);
+pub(crate) struct InFlight {
+    connection: Arc<ConnectionState>,
+    is_last: bool,
+}
+
+impl InFlight {
+    /// Returns whether no request may follow on the same connection.
+    pub(crate) fn is_last(&self) -> bool {
+        self.is_last
+    }
+}
 
 impl Clone for InFlight {
     fn clone(&self) -> Self {
-        self.0.state().in_flight += 1;
-        Self(Arc::clone(&self.0))
+        self.connection.state().in_flight += 1;
+        Self { connection: Arc::clone(&self.connection), is_last: self.is_last }
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        let mut state = self.0.state();
+        let mut state = self.connection.state();
         state.in_flight = state.in_flight.saturating_sub(1);
         let waker = if state.in_flight == 0 { state.waker.take() } else { None };
         drop(state);

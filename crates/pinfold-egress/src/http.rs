@@ -4,6 +4,7 @@
 //! the two cannot read one text differently (request smuggling). After an upgrade (WebSocket) bytes are copied unchanged.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Context;
@@ -21,7 +22,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 
-use crate::framing::{ConnectionState, RequestFramer};
+use crate::framing::{ConnectionState, RequestFramer, has_body};
 use crate::keep_alive::{
     KeepAlivePhase, TrackedBody, UpstreamState, serve_until_idle, track, wait_for_request,
 };
@@ -82,11 +83,8 @@ where
     let mut client = Some(client);
     let service = service_fn(|mut request: Request<Incoming>| {
         let (in_flight, sender) = (connection.begin(&request), Arc::clone(&sender));
-        let mismatch = if connection.has_conflicting_lengths() {
-            Some(HostMismatch::ConflictingLengths)
-        } else {
-            host_mismatch(connect, &request)
-        };
+        let mismatch =
+            length_mismatch(&connection, request.headers()).or_else(|| host_mismatch(connect, &request));
         if mismatch.is_none() {
             edit_request(&mut request);
         }
@@ -109,10 +107,12 @@ where
             // hyper hands the connection out only in this mode.
             tokio::spawn(client.with_upgrades());
         }
-        let Some(driver) = &mut client else { return UpstreamState::Closed };
+        // Behind the last response the library closes the client's side.
+        let closed = if connection.is_last() { UpstreamState::InFlight } else { UpstreamState::Closed };
+        let Some(driver) = &mut client else { return closed };
         if Pin::new(driver).poll(context).is_ready() {
             client = None;
-            return UpstreamState::Closed;
+            return closed;
         }
         let is_ready =
             sender.try_lock().is_ok_and(|sender| sender.as_ref().is_some_and(SendRequest::is_ready));
@@ -146,6 +146,24 @@ fn parse_mismatch(connection: &ConnectionState) -> HostMismatch {
         HostMismatch::Malformed
     }
 }
+
+/// Why a request's body may not be forwarded: its length can be read in two ways (RFC 9112 §6), or it has another coding than
+/// servers agree on.
+pub(crate) fn length_mismatch(connection: &ConnectionState, headers: &HeaderMap) -> Option<HostMismatch> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    let (coding, is_one) = (codings.next(), codings.next().is_none());
+    let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
+    let length = lengths.next();
+    let is_conflict = (coding.is_some() && length.is_some()) || lengths.any(|other| Some(other) != length);
+    if is_conflict || connection.has_conflicting_lengths() {
+        return Some(HostMismatch::ConflictingLengths);
+    }
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(CHUNKED.as_bytes());
+    (!is_one || !coding.is_none_or(is_chunked)).then_some(HostMismatch::TransferCoding)
+}
+
+/// The only transfer coding of requests.
+const CHUNKED: HeaderValue = HeaderValue::from_static("chunked");
 
 /// Answers one request with 502.
 pub(crate) async fn answer_unreachable(
@@ -183,10 +201,11 @@ pub(crate) struct RequestHost {
 
 impl std::fmt::Display for RequestHost {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.port {
-            Some(port) => write!(f, "{}:{port}", self.host),
-            None => self.host.fmt(f),
+        match &self.host {
+            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]")?,
+            host => host.fmt(f)?,
         }
+        self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
 }
 
@@ -226,6 +245,13 @@ pub(crate) async fn forward(
     sender: &Mutex<Option<UpstreamSender>>,
     mut request: Request<TrackedBody<Incoming>>,
 ) -> RelayResponse {
+    // The host as it was judged, whatever the case and the dots that it was written with.
+    let host = request_host(&request).and_then(|host| HeaderValue::try_from(host.to_string()).ok());
+    let Some(host) = host else { return response::unreachable("the request names no host") };
+    request.headers_mut().insert(HOST, host);
+    if request.headers().contains_key(header::TRANSFER_ENCODING) {
+        request.headers_mut().insert(header::TRANSFER_ENCODING, CHUNKED);
+    }
     // Clients send a proxy the absolute form; origin servers get the origin form (RFC 9112 §3.2).
     if let Some(target) = request.uri().path_and_query().cloned() {
         *request.uri_mut() = Uri::from(target);
@@ -233,10 +259,14 @@ pub(crate) async fn forward(
     for hop in HOP_BY_HOP {
         request.headers_mut().remove(hop);
     }
-    if !is_websocket(request.headers()) {
+    let is_last = has_body(request.body());
+    if is_last || !is_websocket(request.headers()) {
         for upgrade in UPGRADE {
             request.headers_mut().remove(upgrade);
         }
+    }
+    if is_last {
+        request.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     let upgrade = hyper::upgrade::on(&mut request);
     let mut place = sender.lock().await;
@@ -247,7 +277,8 @@ pub(crate) async fn forward(
         Ok(()) => sender.send_request(request).await,
         Err(e) => Err(e),
     };
-    *place = Some(sender);
+    // Without a sender the connection is closed behind the response.
+    *place = (!is_last).then_some(sender);
     drop(place);
     match sent {
         Ok(mut response) => {

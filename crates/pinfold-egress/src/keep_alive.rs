@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use hyper::Response;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::header::{CONNECTION, HeaderValue};
 use hyper::service::HttpService;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -52,8 +53,12 @@ impl<B: Body + Unpin> Body for TrackedBody<B> {
     }
 }
 
-/// Counts a response as in flight until the last byte of it was written.
-pub(crate) fn track(response: RelayResponse, in_flight: InFlight) -> Response<TrackedBody<RelayBody>> {
+/// Counts a response as in flight until the last byte of it was written. The response to a request with a body is the last
+/// one of its connection.
+pub(crate) fn track(mut response: RelayResponse, in_flight: InFlight) -> Response<TrackedBody<RelayBody>> {
+    if in_flight.is_last() {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
     response.map(|body| TrackedBody::new(body, in_flight))
 }
 

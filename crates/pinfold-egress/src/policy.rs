@@ -70,6 +70,8 @@ pub enum HostMismatch {
     HostHeader(String),
     /// An HTTP request has conflicting body lengths (request smuggling, RFC 9112 §6.3).
     ConflictingLengths,
+    /// An HTTP request has a transfer coding other than `chunked` (RFC 9112 §6.1).
+    TransferCoding,
     /// HTTP/2 without TLS, where each stream can name another host.
     Http2Cleartext,
     /// Bytes that cannot be parsed, or a client that named no host in time.

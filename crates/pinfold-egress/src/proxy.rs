@@ -52,12 +52,12 @@ async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAd
         let connection = inside.connection();
         let service = service_fn(|request: Request<Incoming>| {
             let in_flight = connection.begin(&request);
-            let has_conflicting_lengths = connection.has_conflicting_lengths();
+            let mismatch = http::length_mismatch(&connection, request.headers());
             let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
             let response = async move {
                 let response = match *request.method() {
                     Method::CONNECT => connect(state, request, source, slot).await,
-                    _ => forward(state, request, has_conflicting_lengths, source, slot).await,
+                    _ => forward(state, request, mismatch, source, slot).await,
                 };
                 Ok::<_, Infallible>(track(response, in_flight))
             };
@@ -112,7 +112,7 @@ async fn tunnel(state: Arc<RelayState>, upgrade: OnUpgrade, upstream: PermittedC
 async fn forward(
     state: &Arc<RelayState>,
     request: Request<TrackedBody<Incoming>>,
-    has_conflicting_lengths: bool,
+    mismatch: Option<HostMismatch>,
     source: SocketAddr,
     slot: &Slot,
 ) -> RelayResponse {
@@ -129,8 +129,7 @@ async fn forward(
         method: ConnectMethod::HttpProxy,
         source_port: source.port(),
     };
-    if has_conflicting_lengths {
-        let mismatch = HostMismatch::ConflictingLengths;
+    if let Some(mismatch) = mismatch {
         return response::mismatch(&mismatch, &state.policy.report_mismatch(&connect, &mismatch));
     }
     let upstream = match state.connect(connect, slot).await {

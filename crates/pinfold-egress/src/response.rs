@@ -38,7 +38,7 @@ pub(crate) fn refusal(refusal: &ConnectRefusal) -> RelayResponse {
 /// The refusal of an allowed connection that contradicts itself: 400 for a malformed request, otherwise 403.
 pub(crate) fn mismatch(mismatch: &HostMismatch, no: &ConnectRefusal) -> RelayResponse {
     let mut response = refusal(no);
-    if *mismatch == HostMismatch::ConflictingLengths {
+    if matches!(mismatch, HostMismatch::ConflictingLengths | HostMismatch::TransferCoding) {
         *response.status_mut() = StatusCode::BAD_REQUEST;
     }
     response

@@ -209,6 +209,10 @@ impl EgressPolicy for HostPolicy {
                 let why = "its length is said twice, so that it can be read in two ways".to_owned();
                 (why, None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
             }
+            HostMismatch::TransferCoding => {
+                let why = "its body has a transfer coding other than `chunked`, or two".to_owned();
+                (why, None, "nothing allows that: send `Transfer-Encoding: chunked`, or a length".into())
+            }
             HostMismatch::Http2Cleartext => {
                 let why = "it speaks HTTP/2 without TLS, where each request can name another host".to_owned();
                 (why, None, "nothing allows that: use TLS, or HTTP/1.1".into())
@@ -291,15 +295,15 @@ const NAMES_NONE: &str = "nothing allows that: connect with the name of the host
 #[cfg(test)]
 mod tests {
     use pinfold_egress::ConnectMethod;
+    use pinfold_policy::Layer;
+    use pinfold_policy::settings::Settings;
 
     use super::*;
 
     fn hosts(text: &str) -> Arc<Hosts> {
-        let said = pinfold_policy::settings::Settings::parse(
-            &format!(r#"{{"network": {text}}}"#),
-            &pinfold_policy::source::Source::cli(),
-        );
-        Arc::new(Hosts::new(&said.unwrap().network, &[]).unwrap())
+        let said = format!(r#"{{"network": {text}}}"#);
+        let said = Settings::parse(said.as_bytes(), Layer::User, &Arc::from("f")).unwrap();
+        Arc::new(Hosts::new(&said.says.network, &[]).unwrap())
     }
 
     #[test]

@@ -126,6 +126,7 @@ fn refused(mismatch: &HostMismatch) -> String {
         HostMismatch::ServerName(_)
         | HostMismatch::HostHeader(_)
         | HostMismatch::ConflictingLengths
+        | HostMismatch::TransferCoding
         | HostMismatch::Http2Cleartext
         | HostMismatch::Malformed => "it is another host".to_owned(),
     }
