@@ -89,6 +89,11 @@ pub struct SecretInjector {
 /// The most different credentials, since each is searched for in responses. A program sends one or two.
 const MAX_CREDENTIALS: usize = 64;
 
+/// Headers that ask for a part of a response, or another coding. `Request-Range` is an older name of `Range`, which Apache
+/// httpd still answers.
+const PARTIAL_OR_CODED: [HeaderName; 4] =
+    [header::RANGE, HeaderName::from_static("request-range"), header::IF_RANGE, header::TE];
+
 impl fmt::Debug for SecretInjector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SecretInjector").field("secrets", &self.secrets).finish_non_exhaustive()
@@ -171,9 +176,9 @@ impl SecretInjector {
     pub(crate) fn inject<B>(&self, connect: &ConnectRequest, request: &mut Request<B>) {
         let headers = request.headers_mut();
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        headers.remove(header::RANGE);
-        headers.remove(header::IF_RANGE);
-        headers.remove(header::TE);
+        for name in PARTIAL_OR_CODED {
+            headers.remove(name);
+        }
         if request.method() == Method::TRACE {
             return;
         }
@@ -279,6 +284,21 @@ mod tests {
         assert!(!filled(&[("authorization", PLACEHOLDER), ("Authorization", PLACEHOLDER)]));
         assert!(!filled(&[("x-authorization", PLACEHOLDER), ("cookie", PLACEHOLDER)]));
         assert!(!format!("{secret:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn responses_are_asked_for_whole_and_plain() {
+        let ca = Arc::new(EphemeralCa::new(&[Name::parse("github.com").unwrap()]).unwrap());
+        let injector = SecretInjector::new(vec![secret()], ca).unwrap();
+        let mut request = Request::new(());
+        for name in ["Range", "Request-Range", "If-Range", "TE", "Accept-Encoding", "X-Other"] {
+            request.headers_mut().insert(name.parse::<HeaderName>().unwrap(), "bytes=17-24".parse().unwrap());
+        }
+        injector.inject(&ask("github.com", 443), &mut request);
+        let mut left: Vec<_> = request.headers().iter().map(|(name, _)| name.as_str()).collect();
+        left.sort_unstable();
+        assert_eq!(left, ["accept-encoding", "x-other"]);
+        assert_eq!(request.headers().get("accept-encoding").unwrap(), "identity");
     }
 
     #[test]

@@ -47,6 +47,10 @@ impl ResponseRedactor {
     pub(super) fn redact(self, original: RelayResponse) -> RelayResponse {
         let (mut head, body) = original.into_parts();
         head.extensions.remove::<ReasonPhrase>();
+        if is_partial(head.status, &head.headers) {
+            let text = "pinfold: the host sent a part of a response although it was asked for all of it; it cannot be searched for the secret\n";
+            return response::plain(StatusCode::BAD_GATEWAY, text.to_owned());
+        }
         self.redact_headers(&mut head.headers);
         if body.is_end_stream() {
             return Response::from_parts(head, body);
@@ -116,6 +120,19 @@ impl ResponseRedactor {
         let possible = (1..longest.min(text.len() + 1)).rev();
         possible.into_iter().find(|len| text.get(text.len() - len..).is_some_and(begins)).unwrap_or(0)
     }
+}
+
+/// Returns whether a response is a part of one: two of them could have a half of the secret each.
+/// [RFC 9110 §14](https://www.rfc-editor.org/rfc/rfc9110#section-14)
+fn is_partial(status: StatusCode, headers: &HeaderMap) -> bool {
+    const BYTERANGES: &[u8] = b"multipart/byteranges";
+    let is_multipart = |kind: &HeaderValue| {
+        let kind = kind.as_bytes().trim_ascii_start().get(..BYTERANGES.len());
+        kind.is_some_and(|kind| kind.eq_ignore_ascii_case(BYTERANGES))
+    };
+    status == StatusCode::PARTIAL_CONTENT
+        || headers.contains_key(header::CONTENT_RANGE)
+        || headers.get_all(header::CONTENT_TYPE).iter().any(is_multipart)
 }
 
 /// Returns whether a response has a transfer coding other than `chunked` once: the library has not decoded that.
@@ -272,6 +289,20 @@ mod tests {
         ] {
             assert_eq!(original(packed), StatusCode::BAD_GATEWAY, "{packed:?}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_response_are_refused() {
+        let redacted = |status: StatusCode, name: &str, value: &str| {
+            let mut original = response::plain(status, "content".to_owned());
+            original.headers_mut().insert(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+            redactor().redact(original).status()
+        };
+        let (ok, refused) = (StatusCode::OK, StatusCode::BAD_GATEWAY);
+        assert_eq!(redacted(ok, "content-type", "multipart/mixed"), ok, "the control");
+        assert_eq!(redacted(StatusCode::PARTIAL_CONTENT, "x-other", "x"), refused);
+        assert_eq!(redacted(ok, "content-range", "bytes 17-24/100"), refused);
+        assert_eq!(redacted(ok, "content-type", "Multipart/ByteRanges; boundary=x"), refused);
     }
 
     proptest! {
