@@ -4,20 +4,24 @@
 //! other. A yes is for what waits, and for what the same process connects to there later: a program that opens a hundred
 //! connections to one host is one question. A no lasts as long.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::fs;
+use std::iter;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, classify_near};
 use pinfold_host::Host;
 use pinfold_policy::Connection;
-use pinfold_sandbox::Caller;
+use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
-use super::program::{self, Who};
+use super::program::{self, Unheld, Who};
+use crate::outcome::shown_program;
 
 /// An approver for hosts that the list does not name.
 pub trait HostApprover: Debug + Send + Sync {
@@ -36,15 +40,33 @@ pub trait HostApprover: Debug + Send + Sync {
 pub struct HostRequest {
     /// The host.
     pub to: Connection,
-    /// Process that wants it, where that can be seen.
-    pub caller: Option<Caller>,
+    /// Process that wants it.
+    pub caller: Caller,
+    /// Other processes that hold the same connection, and can use it as well.
+    pub others: Vec<Caller>,
 }
 
 impl HostRequest {
-    /// The program, by its executable.
+    /// The programs of all processes that hold the connection, by their executables.
     pub fn program(&self) -> String {
-        program::name(self.caller.as_ref())
+        let mut names: Vec<String> = Vec::new();
+        for holder in self.holders() {
+            let name = shown_program(&holder.program);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join(", ")
     }
+
+    fn holders(&self) -> impl Iterator<Item = &Caller> {
+        iter::once(&self.caller).chain(&self.others)
+    }
+}
+
+/// The executables of the holders of a connection, without an order.
+fn programs<'a>(holders: impl IntoIterator<Item = &'a Caller>) -> BTreeSet<&'a OsStr> {
+    holders.into_iter().map(|holder| holder.program.as_os_str()).collect()
 }
 
 /// Connections that wait for answers at one time; more are refused.
@@ -145,19 +167,65 @@ impl PendingHosts {
     fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
         let _leaving = Leaving { asked: self, key };
         while let Some(from) = self.first(key) {
-            let request = HostRequest { to: to.clone(), caller: program::caller(self.init, from) };
+            let mut holders = match program::holders(self.init, from) {
+                Ok(holders) => holders.into_iter(),
+                Err(why) => {
+                    self.drop_unheld(key, from, why, refuse);
+                    continue;
+                }
+            };
+            let Some(caller) = holders.next() else { continue };
+            let request = HostRequest { to: to.clone(), caller, others: holders.collect() };
             let (said, all_left) = self.decide(key, &request);
+            let said = said.and_then(|()| self.still_held(from, &request));
             self.answer(key, (from, all_left), &request, &said, refuse);
         }
+    }
+
+    /// Answers a connection about which no question can say who wants it.
+    fn drop_unheld(&self, key: &str, from: u16, why: Unheld, refuse: &Refuse) {
+        let why = match why {
+            Unheld::Closed => None,
+            Unheld::Unseen => {
+                Some("no process holds the connection, so that no question can say who wants it")
+            }
+            Unheld::TooMany => Some("more processes hold the connection than a question can show"),
+        };
+        let mut state = self.state();
+        let waiting = state.waiting.get_mut(key);
+        let waiter = waiting.and_then(|all| {
+            let at = all.iter().position(|waiter| waiter.from == from)?;
+            Some(all.remove(at))
+        });
+        drop(state);
+        if let (Some(waiter), Some(why)) = (waiter, why) {
+            waiter.answer.send(Err(refuse(why, Who::Program(UNSEEN_PROGRAM))));
+        }
+    }
+
+    /// Compares the holders of a connection with those that were asked about: another process may hold it by now. One that
+    /// does not any more uses no answer.
+    fn still_held(&self, from: u16, request: &HostRequest) -> Result<(), String> {
+        let asked: Vec<Process> = request.holders().filter_map(process).collect();
+        let is_asked = |holder: &Caller| process(holder).is_some_and(|process| asked.contains(&process));
+        let is_held = |look: u64| {
+            thread::sleep(Duration::from_millis(10 * look));
+            match program::holders(self.init, from) {
+                Ok(now) => now.iter().all(is_asked),
+                Err(why) => why == Unheld::Closed,
+            }
+        };
+        // A child has everything of its parent until it executes its program.
+        let is_held = (0..3).any(is_held);
+        let changed = || "other processes hold the connection than were asked about".to_owned();
+        is_held.then_some(()).ok_or_else(changed)
     }
 
     /// Asks about a connection. Returns the answer, and whether every waiting connection had given up: then there was no answer,
     /// and a later connection is asked about again, even while the question is being withdrawn.
     fn decide(&self, key: &str, request: &HostRequest) -> (Result<(), String>, bool) {
-        let process = request.caller.as_ref().and_then(process);
-        let before =
-            process.and_then(|process| self.state().answered.get(&(process, key.to_owned())).cloned());
-        match before {
+        let processes: Vec<Option<Process>> = request.holders().map(process).collect();
+        match self.answered(key, &processes) {
             Some(Ok(())) => return (self.decides.denies(request).map_or(Ok(()), Err), false),
             Some(Err(why)) => return (Err(why), false),
             None => {}
@@ -172,14 +240,25 @@ impl PendingHosts {
         if said.is_err() && given_up.into_inner() {
             return (said, true);
         }
-        if let Some(process) = process {
-            let mut state = self.state();
-            if state.answered.len() >= MOST_ANSWERED {
-                state.answered.clear();
-            }
+        let mut state = self.state();
+        if state.answered.len() >= MOST_ANSWERED {
+            state.answered.clear();
+        }
+        for process in processes.into_iter().flatten() {
             state.answered.insert((process, key.to_owned()), said.clone());
         }
         (said, false)
+    }
+
+    /// Returns the answer that all these processes have together: a no of any, or a yes of each.
+    fn answered(&self, key: &str, processes: &[Option<Process>]) -> Option<Result<(), String>> {
+        let state = self.state();
+        let answers: Vec<_> = processes
+            .iter()
+            .map(|process| process.and_then(|process| state.answered.get(&(process, key.to_owned()))))
+            .collect();
+        let no = answers.iter().flatten().find(|answer| answer.is_err());
+        no.map(|no| (*no).clone()).or_else(|| answers.iter().all(Option::is_some).then_some(Ok(())))
     }
 
     /// Answers the one that was decided about, and others of the same program that wait with it; where all have left, only
@@ -198,8 +277,8 @@ impl PendingHosts {
                 return !is_there(waiter);
             }
             waiter.from == from
-                || program::caller(self.init, waiter.from).map(|caller| caller.program)
-                    == request.caller.as_ref().map(|caller| caller.program.clone())
+                || program::holders(self.init, waiter.from)
+                    .is_ok_and(|holders| programs(&holders) == programs(request.holders()))
         };
         // Looked at without the lock: connections that come are taken meanwhile.
         let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
@@ -270,6 +349,176 @@ impl Drop for Leaving<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             drop(self.asked.state().waiting.remove(self.key));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{IoSlice, IoSliceMut};
+    use std::net::{Shutdown, TcpListener, TcpStream};
+    use std::os::fd::{AsFd, OwnedFd};
+    use std::os::unix::net::UnixStream;
+    use std::process::{Child, Command, Stdio};
+
+    use pinfold_egress::ConnectMethod;
+    use rustix::net::{
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+        SendFlags, recvmsg, sendmsg,
+    };
+
+    use super::*;
+
+    /// Says yes, and remembers what it was asked; `shares` is given to another process meanwhile.
+    #[derive(Debug, Default)]
+    struct Yes {
+        programs: Mutex<Vec<String>>,
+        shares: Mutex<Option<TcpStream>>,
+        others: Mutex<Vec<Child>>,
+    }
+
+    impl HostApprover for Yes {
+        fn may_connect(&self, request: &HostRequest, _: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
+            self.programs.lock().unwrap().push(request.program());
+            if let Some(stream) = self.shares.lock().unwrap().take() {
+                self.others.lock().unwrap().push(holder(stream));
+            }
+            Ok(())
+        }
+
+        fn denies(&self, _: &HostRequest) -> Option<String> {
+            None
+        }
+    }
+
+    impl Drop for Yes {
+        fn drop(&mut self) {
+            for other in &mut *self.others.lock().unwrap() {
+                end(other);
+            }
+        }
+    }
+
+    /// Held by a test that looks at who holds what: a child has everything of its parent until it executes its program.
+    static ALONE: Mutex<()> = Mutex::new(());
+
+    /// Another process that holds a connection.
+    fn holder(stream: TcpStream) -> Child {
+        Command::new("sleep").arg("60").stdin(Stdio::from(OwnedFd::from(stream))).spawn().unwrap()
+    }
+
+    fn end(child: &mut Child) {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    fn connection() -> (TcpStream, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        (client, listener.accept().unwrap().0)
+    }
+
+    /// What is refused of a connection from this port, once it was decided about.
+    fn refused(decides: &Arc<Yes>, from: u16) -> Vec<String> {
+        let init = i32::try_from(std::process::id()).unwrap();
+        let asked = Arc::new(PendingHosts::new(Arc::clone(decides) as Arc<_>, init));
+        let request = ConnectRequest {
+            host: Host::parse("a.test").unwrap(),
+            port: 443,
+            method: ConnectMethod::Direct,
+            source_port: from,
+        };
+        let whys = Arc::new(Mutex::new(Vec::new()));
+        let said = Arc::clone(&whys);
+        let refuse = move |why: &str, _: Who<'_>| {
+            said.lock().unwrap().push(why.to_owned());
+            ConnectRefusal { id: String::new(), message: why.to_owned() }
+        };
+        let _waits = asked.take(&request, true, Box::new(refuse));
+        for _ in 0..500 {
+            if asked.state().waiting.is_empty() {
+                return std::mem::take(&mut *whys.lock().unwrap());
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("it still waits");
+    }
+
+    #[test]
+    fn a_connection_that_no_process_holds_is_no_question() {
+        let _alone = ALONE.lock();
+        let (client, _server) = connection();
+        let from = client.local_addr().unwrap().port();
+        let decides = Arc::new(Yes::default());
+        assert!(refused(&decides, from).is_empty(), "the control");
+        assert_eq!(decides.programs.lock().unwrap().len(), 1);
+
+        let (here, there) = UnixStream::pair().unwrap();
+        let fds = [client.as_fd()];
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = SendAncillaryBuffer::new(&mut space);
+        assert!(message.push(SendAncillaryMessage::ScmRights(&fds)));
+        sendmsg(&here, &[IoSlice::new(b"x")], &mut message, SendFlags::empty()).unwrap();
+        drop(client);
+        let why = refused(&decides, from);
+        assert!(why.len() == 1 && why[0].starts_with("no process holds the connection"), "{why:?}");
+        assert_eq!(decides.programs.lock().unwrap().len(), 1, "nothing was asked");
+
+        // It was open all the time.
+        let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut message = RecvAncillaryBuffer::new(&mut space);
+        recvmsg(&there, &mut [IoSliceMut::new(&mut [0])], &mut message, RecvFlags::empty()).unwrap();
+        let taken = message.drain().find_map(|message| match message {
+            RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+            _ => None,
+        });
+        TcpStream::from(taken.unwrap()).shutdown(Shutdown::Both).unwrap();
+    }
+
+    #[test]
+    fn a_question_names_every_process_that_holds_the_connection() {
+        let _alone = ALONE.lock();
+        let (client, _server) = connection();
+        let from = client.local_addr().unwrap().port();
+        let mut other = holder(client.try_clone().unwrap());
+        let decides = Arc::new(Yes::default());
+        assert!(refused(&decides, from).is_empty());
+        end(&mut other);
+        let programs = std::mem::take(&mut *decides.programs.lock().unwrap());
+        assert!(programs[0].contains(", ") && programs[0].contains("sleep"), "{programs:?}");
+        assert!(refused(&decides, from).is_empty());
+        let programs = decides.programs.lock().unwrap();
+        assert!(!programs[0].contains("sleep"), "the control: {programs:?}");
+    }
+
+    #[test]
+    fn a_yes_is_for_the_processes_that_were_asked_about() {
+        let _alone = ALONE.lock();
+        let (client, _server) = connection();
+        let from = client.local_addr().unwrap().port();
+        let decides = Arc::new(Yes::default());
+        *decides.shares.lock().unwrap() = Some(client.try_clone().unwrap());
+        let why = refused(&decides, from);
+        assert_eq!(why, ["other processes hold the connection than were asked about"]);
+    }
+
+    #[test]
+    fn processes_that_were_answered_differently_are_asked_about_together() {
+        let asked = PendingHosts::new(Arc::new(Yes::default()), 1);
+        let (yes, no, new) = (Some((1, 1)), Some((2, 2)), Some((3, 3)));
+        let why = || Err("no".to_owned());
+        asked.state().answered.insert(((1, 1), "k".to_owned()), Ok(()));
+        asked.state().answered.insert(((2, 2), "k".to_owned()), why());
+        for (processes, expected) in [
+            (vec![yes], Some(Ok(()))),
+            (vec![no], Some(why())),
+            (vec![yes, no], Some(why())),
+            (vec![yes, new], None),
+            (vec![new, no], Some(why())),
+            (vec![yes, None], None),
+            (vec![None], None),
+        ] {
+            assert_eq!(asked.answered("k", &processes), expected, "{processes:?}");
         }
     }
 }

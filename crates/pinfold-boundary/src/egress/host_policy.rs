@@ -308,13 +308,9 @@ mod tests {
 
     #[test]
     fn a_new_rule_denies_open_connections_by_name_and_by_address() {
-        for (deny, expected) in [
-            ("a.test", true),
-            ("8.8.8.8", true),
-            ("8.8.0.0/16", true),
-            ("b.test", false),
-            ("8.8.8.9", false),
-        ] {
+        for (deny, expected) in
+            [("a.test", true), ("8.8.8.8", true), ("8.8.0.0/16", true), ("b.test", false), ("8.8.8.9", false)]
+        {
             let before = hosts(r#"{"allow": ["a.test"]}"#);
             let after = hosts(&format!(r#"{{"allow": ["a.test"], "deny": ["{deny}"]}}"#));
             let list = HostList::from((*before).clone()).following(move || Arc::clone(&after));

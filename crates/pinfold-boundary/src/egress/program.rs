@@ -2,6 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::thread;
+use std::time::Duration;
 
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
@@ -25,51 +27,82 @@ pub(super) enum Who<'a> {
 impl Who<'_> {
     /// The program, by its executable. `init` is the first process inside.
     pub(super) fn program(self, init: i32) -> String {
-        let named = |caller: Option<Caller>| name(caller.as_ref());
+        let named = |port, tables| {
+            let sockets = sockets(init, port, tables);
+            let holder = processes_with(init, &sockets).find_map(Caller::of);
+            shown_program(holder.as_ref().map_or(OsStr::new(UNSEEN_PROGRAM), |holder| &holder.program))
+        };
         match self {
-            Self::At(port) => named(owner(init, port, CONNECTIONS)),
-            Self::Asking(port) => named(owner(init, port, DATAGRAMS)),
+            Self::At(port) => named(port, CONNECTIONS),
+            Self::Asking(port) => named(port, DATAGRAMS),
             Self::Program(name) => name.to_owned(),
         }
     }
 }
 
-/// The program of a caller, if that can be seen.
-pub(super) fn name(caller: Option<&Caller>) -> String {
-    shown_program(caller.map_or(OsStr::new(UNSEEN_PROGRAM), |caller| &caller.program))
+/// Reason why it cannot be shown who wants a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unheld {
+    /// The connection is closed.
+    Closed,
+    /// No process holds it: its socket is under way in a message between processes (`SCM_RIGHTS`), or its holder may not be
+    /// looked at.
+    Unseen,
+    /// More processes than can be shown.
+    TooMany,
 }
 
-/// Returns the process inside that owns the connection from this port; `None` where that cannot be seen. `init` is the first
-/// process inside. Reads every process of the run, so it must not run on a thread that others wait for.
-pub(super) fn caller(init: i32, port: u16) -> Option<Caller> {
-    owner(init, port, CONNECTIONS)
-}
+/// Most holders of one connection that are shown.
+const MOST_HOLDERS: usize = 8;
 
-fn owner(init: i32, port: u16, tables: [&str; 2]) -> Option<Caller> {
-    // Without a network of its own others have sockets there too.
-    let sockets: Vec<String> = own_ports(init, tables)
-        .filter(|(own, _)| *own == port)
-        .map(|(_, inode)| format!("socket:[{inode}]"))
-        .collect();
-    if sockets.is_empty() {
-        return None;
+/// Returns every process inside that holds the connection from this port. `init` is the first process inside. Reads every
+/// process of the run, so it must not run on a thread that others wait for.
+pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Caller>, Unheld> {
+    /// Looks, since a socket can be passed on while processes are read one after the other.
+    const LOOKS: u64 = 3;
+    for look in 0..LOOKS {
+        thread::sleep(Duration::from_millis(10 * look));
+        let sockets = sockets(init, port, CONNECTIONS);
+        if sockets.is_empty() {
+            return Err(Unheld::Closed);
+        }
+        let holders: Vec<Caller> =
+            processes_with(init, &sockets).filter_map(Caller::of).take(MOST_HOLDERS + 1).collect();
+        match holders.len() {
+            0 => {}
+            1..=MOST_HOLDERS => return Ok(holders),
+            _ => return Err(Unheld::TooMany),
+        }
     }
-    let holds = |pid: i32| {
+    Err(Unheld::Unseen)
+}
+
+/// The sockets at a port, as `/proc/PID/fd` names them. Without a network of its own others have sockets there too.
+fn sockets(init: i32, port: u16, tables: [&str; 2]) -> Vec<String> {
+    let at_port = own_ports(init, tables).filter(|(own, _)| *own == port);
+    at_port.map(|(_, inode)| format!("socket:[{inode}]")).collect()
+}
+
+/// The processes that hold one of these sockets: those of the run, and where none of them does, any (a kernel may keep no lists
+/// of children).
+fn processes_with(init: i32, sockets: &[String]) -> impl Iterator<Item = i32> {
+    let holds = |pid: &i32| {
         let open = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
         let mut open = open.filter_map(|fd| fs::read_link(fd.path()).ok());
         open.any(|to| sockets.iter().any(|socket| to.as_os_str() == socket.as_str()))
     };
     let mut known = vec![init];
     let mut next = 0;
-    while let Some(&pid) = known.get(next) {
-        if holds(pid) {
-            return Caller::of(pid);
-        }
+    let inside = std::iter::from_fn(move || {
+        let pid = *known.get(next)?;
         known.extend(children(pid));
         next += 1;
-    }
-    // A kernel that keeps no lists of children.
-    numbers("/proc").find(|pid| holds(*pid)).and_then(Caller::of)
+        Some(pid)
+    });
+    let mut inside = inside.filter(holds).peekable();
+    let elsewhere = inside.peek().is_none() && !sockets.is_empty();
+    let elsewhere = elsewhere.then(|| numbers("/proc").filter(holds)).into_iter().flatten();
+    inside.chain(elsewhere)
 }
 
 /// The processes that a process has started and that live, whichever of its threads started them.

@@ -1,5 +1,6 @@
 //! Connections of processes to hosts that no rule allows, on the road of every call.
 
+use std::iter;
 use std::path::PathBuf;
 
 use pinfold::consent::{Answer, Caller, Choice, ProcessShown};
@@ -17,17 +18,15 @@ const REACHES: &str = "reach";
 impl HostApprover for AttemptQueue {
     fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
         let session = self.session().ok_or("the session is over")?;
-        let process_id = request.caller.as_ref().map(|caller| caller.process);
-        if process_id.is_some_and(|process| self.refuses_all_of(process)) {
+        let holders = || iter::once(&request.caller).chain(&request.others).map(|holder| holder.process);
+        if holders().any(|process| self.refuses_all_of(process)) {
             return Err(ALL_OF_PROCESS.to_owned());
         }
         let caller = Caller { waits: Some(waits), ..Caller::default() };
         let asked = CallRequest::typed(call(request)).with_process(process(request)).with_caller(caller);
         let Decided { outcome, answered, .. } = session.decide(asked);
-        if let (Some(process), Some(Answer { choice: Choice::No { process: true, .. }, .. })) =
-            (process_id, &answered)
-        {
-            self.refuse_all_of(process);
+        if let Some(Answer { choice: Choice::No { process: true, .. }, .. }) = &answered {
+            holders().for_each(|process| self.refuse_all_of(process));
         }
         let permit = outcome.map_err(|refusal| refusal.reason)?;
         let (_, _, receipt) = permit.spend();
@@ -46,15 +45,12 @@ impl HostApprover for AttemptQueue {
 }
 
 fn call(request: &HostRequest) -> ToolCall {
-    let command_line = request.caller.as_ref().map(process_call::command_line).unwrap_or_default();
+    let command_line = process_call::command_line(&request.caller);
     let connects = Some(request.to.clone());
     ToolCall::Process(ProcessCall { program: request.program(), command_line, touches: Vec::new(), connects })
 }
 
 /// Returns the waiting process as it is shown.
 fn process(request: &HostRequest) -> ProcessShown {
-    match &request.caller {
-        Some(caller) => process_call::process(caller),
-        None => ProcessShown { pid: 0, program: request.program(), command_line: String::new() },
-    }
+    ProcessShown { program: request.program(), ..process_call::process(&request.caller) }
 }
