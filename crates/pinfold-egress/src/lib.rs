@@ -41,6 +41,7 @@ mod inspection;
 mod keep_alive;
 mod limits;
 mod origin_client;
+mod own_address;
 mod pending;
 mod permitted;
 mod pipe_pool;
@@ -60,8 +61,9 @@ pub use fetch::{FetchClient, FetchError, FetchMethod, FetchedPage};
 pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
 pub use limits::RelayLimits;
 pub use origin_client::OriginClient;
+pub use own_address::classify_reached;
 pub use pending::{DecisionSender, PendingDecision};
-pub use pinfold_host::{AddressPolicy, AddressRule, Near, classify_near};
+pub use pinfold_host::{AddressPolicy, AddressRule, Near};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
 };

@@ -10,11 +10,12 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_host::{AddressPolicy, AddressRule, Host, Name, classify_near};
+use pinfold_host::{AddressPolicy, AddressRule, Host, Name, Near};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+use crate::own_address::{classify_reached, leads_here};
 use crate::policy::HostMismatch;
 
 /// The delay before the next address is tried in parallel.
@@ -62,6 +63,13 @@ impl Upstream {
         let connected = timeout(CONNECT_TIMEOUT, connect_first(targets)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
         let stream = stream.map_err(|e| UpstreamError::Unreachable(e.to_string()))?;
+        // Before any byte is sent.
+        if let (Ok(local), Ok(peer)) = (stream.local_addr(), stream.peer_addr())
+            && leads_here(local, peer)
+            && policy.address_rule(peer.ip(), port) == AddressRule::Unlisted
+        {
+            return Err(UpstreamError::Refused(HostMismatch::NearAddress(peer.ip(), Near::Loopback)));
+        }
         // No Nagle delay here: the client's own kernel has coalesced its writes already.
         let _ = stream.set_nodelay(true);
         Ok(stream)
@@ -93,7 +101,7 @@ fn permitted(
     policy: &dyn AddressPolicy,
 ) -> Result<Vec<IpAddr>, UpstreamError> {
     for address in addresses {
-        match (policy.address_rule(*address, port), classify_near(*address)) {
+        match (policy.address_rule(*address, port), classify_reached(*address)) {
             (AddressRule::Denied, _) => {
                 return Err(UpstreamError::Refused(HostMismatch::DeniedAddress(*address)));
             }

@@ -9,13 +9,12 @@ use std::ffi::OsStr;
 use std::fmt::Debug;
 use std::fs;
 use std::iter;
-use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, classify_near};
+use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, classify_reached};
 use pinfold_host::Host;
 use pinfold_policy::Connection;
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
@@ -116,7 +115,7 @@ impl PendingHosts {
     pub(super) fn could_be(host: &Host) -> bool {
         match host {
             Host::Name(_) => true,
-            Host::Address(address) => classify_near(*address).is_none() && !is_own(*address),
+            Host::Address(address) => classify_reached(*address).is_none(),
         }
     }
 
@@ -324,10 +323,6 @@ const TOO_MANY: &str = "too many connections wait for an answer";
 
 fn ask_key(ask: &ConnectRequest, is_usual: bool) -> String {
     Connection { host: ask.host.clone(), port: ask.port, is_usual }.to_string()
-}
-
-fn is_own(address: IpAddr) -> bool {
-    address.is_loopback() || address.is_unspecified()
 }
 
 /// Returns the process of a caller. Its start is the 22nd field, counted behind its name.
