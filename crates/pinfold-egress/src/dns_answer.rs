@@ -85,13 +85,14 @@ mod tests {
 
     use super::*;
     use crate::fake_ip::FakeIpPool;
+    use crate::policy::NameMatch;
 
     fn ask(name: &str, kind: RecordType) -> (ResponseCode, Vec<String>) {
         let mut pool = FakeIpPool::default();
         let mut query = Message::query();
         query.add_query(Query::query(rr::Name::from_ascii(name).unwrap(), kind));
         let response = answer_query(&query.to_vec().unwrap(), |name| match name.as_str() {
-            "github.com" => Lookup::Known(pool.assign(name).unwrap()),
+            "github.com" => Lookup::Known(pool.assign(name, &NameMatch::Exact).unwrap()),
             _ => Lookup::Unknown,
         });
         let response = Message::from_vec(&response.unwrap()).unwrap();
@@ -137,7 +138,7 @@ mod tests {
                 bytes[at] = byte;
             }
             let mut pool = FakeIpPool::default();
-            if let Some(response) = answer_query(&bytes, |name| pool.assign(name).map_or(Lookup::Unknown, Lookup::Known)) {
+            if let Some(response) = answer_query(&bytes, |name| pool.assign(name, &NameMatch::Exact).map_or(Lookup::Unknown, Lookup::Known)) {
                 let response = Message::from_vec(&response).unwrap();
                 prop_assert_eq!(response.metadata.id, u16::from_be_bytes([bytes[0], bytes[1]]));
                 prop_assert!(response.answers.len() <= 1 && response.authorities.is_empty() && response.additionals.is_empty());

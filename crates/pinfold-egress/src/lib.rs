@@ -66,6 +66,7 @@ pub use pending::{DecisionSender, PendingDecision};
 pub use pinfold_host::{AddressPolicy, AddressRule, Near};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
+    NameMatch,
 };
 pub use port_forward::{PortForward, PortForwards};
 pub use relay::{EgressRelay, Listeners};

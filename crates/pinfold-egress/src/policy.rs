@@ -28,6 +28,17 @@ pub enum DnsClient {
     Tcp(u16),
 }
 
+/// The rule by which a name resolves inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameMatch {
+    /// None: the name does not exist inside.
+    Unknown,
+    /// A rule that names this host alone.
+    Exact,
+    /// A rule for many names, as it is written, or what else they have in common.
+    Pattern(String),
+}
+
 /// A connection that a process inside asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectRequest {
@@ -85,8 +96,9 @@ pub enum HostMismatch {
 /// Decides about connections and receives reports. Every method returns at once: the relay serves all connections on one
 /// thread.
 pub trait EgressPolicy: AddressPolicy {
-    /// Returns whether a name resolves inside: its host is allowed, or can be asked about. Called once per query.
-    fn resolves(&self, name: &Name, client: DnsClient) -> bool;
+    /// Returns whether, and by which rule, a name resolves inside: its host is allowed, or can be asked about. Called once per
+    /// query.
+    fn resolves(&self, name: &Name, client: DnsClient) -> NameMatch;
 
     /// Decides about a connection.
     fn decide(&self, request: &ConnectRequest) -> ConnectDecision;
@@ -109,6 +121,9 @@ pub trait EgressPolicy: AddressPolicy {
 
     /// Records that a connection has to wait, since `limit` others are open.
     fn report_full(&self, limit: usize);
+
+    /// Records that no further name of a pattern resolves, since `limit` do.
+    fn report_many_names(&self, pattern: &str, limit: usize, client: DnsClient);
 
     /// Returns whether the rules have changed since the last call. Polled.
     fn has_changed(&self) -> bool;

@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
 use crate::dns_answer::Lookup;
-use crate::fake_ip::FakeIpPool;
+use crate::fake_ip::{FakeIpPool, MAX_PATTERN_NAMES};
 use crate::limits::RelayLimits;
 use crate::permitted::{PermittedConnection, Slot};
-use crate::policy::{ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy};
+use crate::policy::{ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, NameMatch};
 use crate::tls_intercept::injector::SecretInjector;
 use crate::upstream::{Upstream, UpstreamError};
 
@@ -106,11 +106,19 @@ impl RelayState {
 
     /// Answers a DNS query inside.
     pub(crate) fn look_up(&self, name: &Name, client: DnsClient) -> Lookup {
-        if !self.policy.resolves(name, client) {
+        let by = self.policy.resolves(name, client);
+        if by == NameMatch::Unknown {
             return Lookup::Unknown;
         }
-        let mut pool = self.fake_ips.lock().unwrap_or_else(PoisonError::into_inner);
-        pool.assign(name).map_or(Lookup::Unknown, Lookup::Known)
+        let assigned = self.fake_ips.lock().unwrap_or_else(PoisonError::into_inner).assign(name, &by);
+        match (assigned, by) {
+            (Some(addresses), _) => return Lookup::Known(addresses),
+            (None, NameMatch::Pattern(pattern)) => {
+                self.policy.report_many_names(&pattern, MAX_PATTERN_NAMES, client);
+            }
+            (None, NameMatch::Exact | NameMatch::Unknown) => {}
+        }
+        Lookup::Unknown
     }
 
     /// Waits for a connection slot.

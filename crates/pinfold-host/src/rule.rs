@@ -99,6 +99,11 @@ impl HostRule {
         matches!(&self.of, HostScope::Names(pattern) if pattern.matches(name.as_str()))
     }
 
+    /// Returns whether it is about one name, and not about those below it.
+    pub fn is_one_name(&self) -> bool {
+        matches!(&self.of, HostScope::Names(pattern) if pattern.exact().is_some())
+    }
+
     /// Returns whether it is about an address, at some port. A rule about names never is.
     pub fn holds(&self, address: IpAddr) -> bool {
         matches!(&self.of, HostScope::Network(net) if net.contains(&address.to_canonical()))

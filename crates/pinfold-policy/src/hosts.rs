@@ -139,6 +139,11 @@ impl Hosts {
         self.reachable_ports().iter().any(|port| matches!(self.name(name, *port), HostMatch::Allowed(_)))
     }
 
+    /// Returns whether a rule that allows or asks is about this name alone.
+    pub fn names_alone(&self, name: &Name) -> bool {
+        self.allow.iter().chain(&self.ask).any(|rule| rule.value.is_one_name() && rule.value.names(name))
+    }
+
     /// The ports at which anything may be reached.
     pub fn reachable_ports(&self) -> BTreeSet<u16> {
         let ports = |rule: &Located<HostRule>| match rule.value.port() {

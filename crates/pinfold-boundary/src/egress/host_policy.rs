@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_egress::{
     AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    HostMismatch, TransferredBytes,
+    HostMismatch, NameMatch, TransferredBytes,
 };
 use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
@@ -100,6 +100,13 @@ impl HostPolicy {
     }
 }
 
+fn asking(client: DnsClient) -> Who<'static> {
+    match client {
+        DnsClient::Udp(port) => Who::Asking(port),
+        DnsClient::Tcp(port) => Who::At(port),
+    }
+}
+
 fn named(host: &Host, port: u16) -> String {
     Connection { host: host.clone(), port, is_usual: false }.to_string()
 }
@@ -139,32 +146,40 @@ impl AddressPolicy for HostPolicy {
 }
 
 impl EgressPolicy for HostPolicy {
-    fn resolves(&self, name: &Name, asker: DnsClient) -> bool {
+    fn resolves(&self, name: &Name, asker: DnsClient) -> NameMatch {
         let hosts = self.renewed();
-        if hosts.knows(name) {
-            self.contacts.looked_up(name);
-            return true;
-        }
-        // Names of addresses are asked for to print them.
-        let is_reverse = [".in-addr.arpa", ".ip6.arpa"].iter().any(|end| name.as_str().ends_with(end));
         let all = || {
             let ports = hosts.reachable_ports().into_iter().chain(hosts.usual_ports());
             ports.map(|port| hosts.name(name, port))
         };
+        let matched = |pattern: &str| {
+            self.contacts.looked_up(name);
+            if hosts.names_alone(name) { NameMatch::Exact } else { NameMatch::Pattern(pattern.to_owned()) }
+        };
+        let mut reaches = hosts.reachable_ports().into_iter().map(|port| hosts.name(name, port));
+        if let Some(HostMatch::Allowed(rule)) = reaches.find(|reach| matches!(reach, HostMatch::Allowed(_))) {
+            return matched(rule.value.text());
+        }
+        // Names of addresses are asked for to print them.
+        let is_reverse = [".in-addr.arpa", ".ip6.arpa"].iter().any(|end| name.as_str().ends_with(end));
         let is_open = || all().any(|reach| matches!(reach, HostMatch::Unnamed | HostMatch::Asked(_)));
         if self.asked.is_some() && PendingHosts::could_be_named(name.as_str()) && is_open() {
-            self.contacts.looked_up(name);
-            return true;
+            return matched("names that need approval");
         }
         let worst = all().find(|reach| *reach != HostMatch::Unnamed).unwrap_or(HostMatch::Unnamed);
         if let Some(why) = why(worst, name.as_str(), self.unnamed).filter(|_| !is_reverse) {
-            let who = match asker {
-                DnsClient::Udp(port) => Who::Asking(port),
-                DnsClient::Tcp(port) => Who::At(port),
-            };
-            self.refuse("look up", name.to_string(), why, who);
+            self.refuse("look up", name.to_string(), why, asking(asker));
         }
-        false
+        NameMatch::Unknown
+    }
+
+    fn report_many_names(&self, pattern: &str, limit: usize, asker: DnsClient) {
+        let no = Unreached {
+            why: format!("{limit} names of this kind were looked up already").into(),
+            rule: None,
+            to_allow: "name the hosts one by one: --allow-host NAME".into(),
+        };
+        self.refuse("look up", pattern.to_owned(), no, asking(asker));
     }
 
     fn decide(&self, ask: &ConnectRequest) -> ConnectDecision {
@@ -304,6 +319,28 @@ mod tests {
         let said = format!(r#"{{"network": {text}}}"#);
         let said = Settings::parse(said.as_bytes(), Layer::User, &Arc::from("f")).unwrap();
         Arc::new(Hosts::new(&said.says.network, &[]).unwrap())
+    }
+
+    #[test]
+    fn a_name_resolves_by_the_rule_that_names_it_alone_first() {
+        let list = hosts(r#"{"allow": ["*.wide.test", "a.wide.test", "*"], "deny": ["no.wide.test"]}"#);
+        let policy = HostPolicy::new(HostList::from((*list).clone()), false, 1, None);
+        let pattern = |text: &str| NameMatch::Pattern(text.to_owned());
+        for (name, expected) in [
+            ("a.wide.test", NameMatch::Exact),
+            ("b.wide.test", pattern("*.wide.test")),
+            ("b.test", pattern("*")),
+            ("no.wide.test", NameMatch::Unknown),
+        ] {
+            assert_eq!(policy.resolves(&Name::parse(name).unwrap(), DnsClient::Udp(1)), expected, "{name}");
+        }
+        for _ in 0..3 {
+            policy.report_many_names("*.wide.test", 8192, DnsClient::Udp(1));
+        }
+        let (mut refused, mut more) = (Vec::new(), 0);
+        policy.told(&mut refused, &mut more);
+        let told = refused.iter().filter(|one| one.place.ends_with("*.wide.test")).collect::<Vec<_>>();
+        assert!(told.len() == 1 && told[0].times == 3, "{refused:?}");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pinfold_egress::{
     AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    EgressRelay, HostMismatch, Listeners, RelayLimits, TransferredBytes,
+    EgressRelay, HostMismatch, Listeners, NameMatch, RelayLimits, TransferredBytes,
 };
 use pinfold_host::{Host, Name};
 
@@ -55,9 +55,11 @@ impl AddressPolicy for OpenPolicy {
 }
 
 impl EgressPolicy for OpenPolicy {
-    fn resolves(&self, _: &Name, _: DnsClient) -> bool {
-        true
+    fn resolves(&self, _: &Name, _: DnsClient) -> NameMatch {
+        NameMatch::Exact
     }
+
+    fn report_many_names(&self, _: &str, _: usize, _: DnsClient) {}
 
     fn decide(&self, _: &ConnectRequest) -> ConnectDecision {
         ConnectDecision::Allow
