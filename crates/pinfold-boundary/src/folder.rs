@@ -18,6 +18,7 @@ use crate::git::layout::{self, GitLayout};
 use crate::git::person::Person;
 use crate::git::protect::{self, hold};
 use crate::guarded_links::Linked;
+use crate::lookup::Lookup;
 use crate::place::Places;
 use crate::private::Private;
 use crate::scan::{Coverage, Descend, ScannedEntry, scan};
@@ -131,6 +132,12 @@ impl Holder<'_> {
             GitLayout::Nothing => {}
             GitLayout::Repository(repository) => self.repository(&repository, places, findings),
             GitLayout::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
+            // What cannot be looked up itself is held by nothing here, and changed by no mediated call.
+            GitLayout::Unknown(dot_git) => {
+                if !Lookup::of(&dot_git).is_unknown() {
+                    hold(&dot_git, "git would follow it", places);
+                }
+            }
             GitLayout::Unproven { pointer, named } => {
                 findings.notes.push(format!(
                     "`{}` names `{}`, which does not name it in turn: git cannot write there",

@@ -7,11 +7,13 @@ mod chain;
 mod holds;
 
 use std::collections::HashSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
 use crate::git::layout;
+use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_of_person, part};
 use crate::scan::{Coverage, Descend, ScannedEntry, each_entry, scan};
 use chain::follow;
@@ -48,6 +50,8 @@ pub(crate) struct LinkSearch<'a> {
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
     reach: Coverage,
+    /// Something on the way is closed, and the user could open it again.
+    met_closed: bool,
 }
 
 /// Why what a name leads to is held.
@@ -60,7 +64,15 @@ struct Reason<'r> {
 impl<'a> LinkSearch<'a> {
     pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>) -> Self {
         let (followed, entered) = (HashSet::new(), HashSet::new());
-        Self { guards, home, found: Vec::new(), followed, entered, reach: Coverage::Everything }
+        Self {
+            guards,
+            home,
+            found: Vec::new(),
+            followed,
+            entered,
+            reach: Coverage::Everything,
+            met_closed: false,
+        }
     }
 
     /// Looks around a folder, within the bounds of a [scan].
@@ -75,6 +87,7 @@ impl<'a> LinkSearch<'a> {
     /// Looks at the names in one directory, and into those that are guarded.
     pub(crate) fn directly_in(&mut self, directory: &Path) {
         let guards = self.guards;
+        self.met_closed |= is_closed(directory);
         let mut within = Vec::new();
         let reach = each_entry(directory, |entry| {
             let enters = self.see(entry) == Descend::Yes && entry.kind.is_dir();
@@ -87,6 +100,11 @@ impl<'a> LinkSearch<'a> {
             let reach = scan(&directory, |entry| self.see(entry));
             self.note(reach);
         }
+    }
+
+    /// Returns whether links may be missing, since a directory or link could not be read that the user could open again.
+    pub(crate) fn met_closed(&self) -> bool {
+        self.met_closed
     }
 
     /// Returns the links found, and the completeness of the search.
@@ -119,6 +137,7 @@ impl<'a> LinkSearch<'a> {
         if link.file_name().is_some_and(|name| name == ".git") {
             // What it leads to is told by what is in it, as any git directory.
             let chain = follow(link);
+            self.met_closed |= chain.is_closed;
             self.hold(&chain.links, link, Reason { kind: GuardKind::Git, why: GIT_RUNS });
             return self.git_directory(&chain.end);
         }
@@ -139,6 +158,7 @@ impl<'a> LinkSearch<'a> {
             return self.note(Coverage::Bounded);
         }
         let chain = follow(name);
+        self.met_closed |= chain.is_closed;
         if chain.links.is_empty() {
             return;
         }
@@ -193,6 +213,11 @@ impl<'a> LinkSearch<'a> {
         let below = layout::modules(git_dir).into_iter().chain(layout::worktrees(git_dir));
         below.for_each(|below| self.git_directory(&below));
     }
+}
+
+/// Returns whether a directory cannot be read though the user could open it.
+fn is_closed(directory: &Path) -> bool {
+    fs::read_dir(directory).is_err_and(|error| !is_missing(&error)) && is_closed_by_user(directory)
 }
 
 /// The guard of a name that a kernel holds; what belongs to a git directory is held as a part of that.

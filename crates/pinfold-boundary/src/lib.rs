@@ -39,6 +39,7 @@ mod hosts;
 mod hosts_file;
 mod limits_reached;
 mod lists;
+mod lookup;
 mod mediation;
 mod observer;
 mod outcome;

@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -15,6 +15,7 @@ use rustix::fs::OFlags;
 
 use super::config::Config;
 use super::references::all_stay_in;
+use crate::lookup::{Lookup, is_missing};
 
 /// Pointer files hold one path; more than this is something else.
 const MAX_POINTER: u64 = 4_096 + 16;
@@ -62,12 +63,18 @@ pub(crate) enum GitLayout {
     },
     /// A `.git` that is neither directory nor readable pointer.
     Odd(PathBuf),
+    /// A `.git`, or what it names, cannot be looked up.
+    Unknown(PathBuf),
 }
 
 /// Looks at `top/.git`.
 pub(crate) fn at(top: &Path) -> GitLayout {
     let dot_git = top.join(".git");
-    let Ok(meta) = fs::symlink_metadata(&dot_git) else { return GitLayout::Nothing };
+    let meta = match Lookup::of(&dot_git) {
+        Lookup::Found(meta) => meta,
+        Lookup::Missing => return GitLayout::Nothing,
+        Lookup::Unknown => return GitLayout::Unknown(dot_git),
+    };
     if meta.is_dir() {
         return GitLayout::Repository(Repository {
             tie: Tie::Plain,
@@ -77,8 +84,10 @@ pub(crate) fn at(top: &Path) -> GitLayout {
         });
     }
     let Some(named) = read_pointer(&dot_git, b"gitdir:") else { return GitLayout::Odd(dot_git) };
-    let Ok(git_dir) = fs::canonicalize(top.join(&named)) else {
-        return GitLayout::Unproven { pointer: dot_git, named };
+    let git_dir = match fs::canonicalize(top.join(&named)) {
+        Ok(git_dir) => git_dir,
+        Err(error) if is_missing(&error) => return GitLayout::Unproven { pointer: dot_git, named },
+        Err(_) => return GitLayout::Unknown(dot_git),
     };
     match tied(top, &dot_git, &git_dir) {
         Some((tie, common)) => {
@@ -103,6 +112,11 @@ pub(crate) fn serves_as_git_dir(directory: &Path) -> bool {
     is_git_dir(directory) || there(HEAD) && there(COMMON)
 }
 
+/// Returns whether a directory [serves as a git directory](serves_as_git_dir), or cannot be looked into.
+pub(crate) fn may_serve_as_git_dir(directory: &Path) -> bool {
+    serves_as_git_dir(directory) || Lookup::of(&directory.join(HEAD)).is_unknown()
+}
+
 /// Returns whether git would take what is here for a repository: a directory or file `.git`, or a directory that serves as one.
 pub(crate) fn is_repository(place: &Path) -> bool {
     let is_named = place.file_name().is_some_and(|name| name == ".git");
@@ -111,10 +125,7 @@ pub(crate) fn is_repository(place: &Path) -> bool {
 
 /// Returns whether a directory may be a repository: one that cannot be read counts.
 pub(crate) fn may_be_repository(place: &Path) -> bool {
-    let looked = fs::symlink_metadata(place.join("HEAD"));
-    let absent =
-        |error: &std::io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-    is_repository(place) || looked.is_err_and(|error| !absent(&error))
+    is_repository(place) || Lookup::of(&place.join(HEAD)).is_unknown()
 }
 
 /// Returns whether a directory is the git directory of a linked worktree, in the repository that it belongs to: of what is there a person is
@@ -131,10 +142,10 @@ pub(crate) fn is_part_of_worktree(directory: &Path) -> bool {
 /// `None`: it cannot be told.
 pub(crate) fn common_dir(git_dir: &Path) -> Option<PathBuf> {
     let file = git_dir.join("commondir");
-    match fs::symlink_metadata(&file) {
-        Ok(_) => Some(git_dir.join(read_pointer(&file, b"")?)),
-        Err(error) if error.kind() == ErrorKind::NotFound => Some(git_dir.to_owned()),
-        Err(_) => None,
+    match Lookup::of(&file) {
+        Lookup::Found(_) => Some(git_dir.join(read_pointer(&file, b"")?)),
+        Lookup::Missing => Some(git_dir.to_owned()),
+        Lookup::Unknown => None,
     }
 }
 
@@ -236,7 +247,7 @@ pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
 /// Returns whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = || parent.components().any(|component| component.as_os_str() == ".git");
-    let there = |part: &&str| fs::symlink_metadata(parent.join(part)).is_ok();
+    let there = |part: &&str| !Lookup::of(&parent.join(part)).is_missing();
     let completes = |parts: &&[&str]| {
         (name == "config" || parts.iter().any(|part| name == *part))
             && parts.iter().filter(|part| name != **part).all(there)
@@ -254,7 +265,7 @@ pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> boo
         && UNFINISHED
             .iter()
             .chain(&["config.worktree", "modules"])
-            .all(|name| fs::symlink_metadata(found.git_dir.join(name)).is_err())
+            .all(|name| Lookup::of(&found.git_dir.join(name)).is_missing())
         && all_stay_in(&found.git_dir)
 }
 

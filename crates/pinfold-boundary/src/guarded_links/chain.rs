@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use crate::lookup::{Lookup, is_closed_by_user, is_missing};
+
 /// Number of links that the kernel follows.
 const MOST: usize = 40;
 
@@ -14,20 +16,29 @@ pub(crate) struct Chain {
     pub(crate) links: Vec<PathBuf>,
     /// Target of the last one, real as far as it exists. For a loop one of its links.
     pub(crate) end: PathBuf,
+    /// A step could not be looked up, and the user could open it again.
+    pub(crate) is_closed: bool,
 }
 
 /// Follows the links of an absolute path, in every component. What is missing is taken by its name.
 pub(crate) fn follow(name: &Path) -> Chain {
     let mut ahead = reversed(name);
     let mut at = PathBuf::from("/");
-    let (mut links, mut left): (Vec<PathBuf>, usize) = (Vec::new(), MOST);
+    let (mut links, mut left, mut is_closed): (Vec<PathBuf>, usize, bool) = (Vec::new(), MOST, false);
     while let Some(name) = ahead.pop() {
         if name == OsStr::new("..") {
             at.pop();
             continue;
         }
         at.push(&name);
-        let Some(text) = fs::read_link(&at).ok().filter(|_| left > 0) else { continue };
+        let text = match fs::read_link(&at) {
+            Ok(text) if left > 0 => text,
+            Ok(_) => continue,
+            Err(error) => {
+                is_closed |= !is_missing(&error) && Lookup::of(&at).is_unknown() && is_closed_by_user(&at);
+                continue;
+            }
+        };
         left -= 1;
         if !links.contains(&at) {
             links.push(at.clone());
@@ -39,7 +50,7 @@ pub(crate) fn follow(name: &Path) -> Chain {
         }
         ahead.extend(reversed(&text));
     }
-    Chain { links, end: at }
+    Chain { links, end: at, is_closed }
 }
 
 /// The steps of a path, the first one last.
@@ -76,7 +87,7 @@ mod tests {
             ("nowhere", vec!["nowhere"], "none/x"),
         ] {
             let links: Vec<PathBuf> = links.into_iter().map(at).collect();
-            assert_eq!(follow(&at(name)), Chain { links, end: at(end) }, "{name}");
+            assert_eq!(follow(&at(name)), Chain { links, end: at(end), is_closed: false }, "{name}");
         }
         let looped = follow(&at("a"));
         assert_eq!(looped.links, [at("a"), at("b")]);

@@ -11,6 +11,7 @@ use super::nested::is_plain;
 use super::swap::Swap;
 use crate::git::config::{Config, MAX_SIZE};
 use crate::git::settle::differs_harmlessly;
+use crate::lookup::Lookup;
 
 const NAMES_PROGRAMS: &str = "git runs programs that are named there";
 
@@ -46,7 +47,7 @@ fn lock_of(attempt: &Attempt) -> Option<&Path> {
 /// Returns whether git goes on to read an index that is there as it was read when it was judged.
 fn keeps_format(config: &Path, after: &Config) -> bool {
     let read_by_it = ["index", "worktrees"];
-    let is_free = read_by_it.iter().all(|name| config.with_file_name(name).symlink_metadata().is_err());
+    let is_free = read_by_it.iter().all(|name| Lookup::of(&config.with_file_name(name)).is_missing());
     let format = |config: &Config| config.last("extensions", None, "objectformat").map(str::to_owned);
     is_free || Config::read(config).is_ok_and(|before| format(&before) == format(after))
 }

@@ -7,11 +7,12 @@ use pinfold_sandbox::{Attempt, Detail, Intent, is_being_written};
 
 use super::nested::Nested;
 use super::{
-    GitPart, Mediator, Visit, Walked, Why, config_swap, git_dir, index_swap, link_text, locks, moves_away,
-    nested, reference_swap, rerere_swap, walk,
+    GitPart, Mediator, Visit, Walked, Why, config_swap, git_dir, index_swap, locks, moves_away, nested,
+    puts_link, reference_swap, rerere_swap, walk,
 };
 use crate::boundary::Boundary;
 use crate::git::layout;
+use crate::lookup::Lookup;
 use crate::within::{is_within, split};
 
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
@@ -39,10 +40,9 @@ impl Mediator {
         let makes = matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink);
         let names = makes || !matches!(attempt.intent, Intent::MakeDir);
         if name == ".git" && names {
-            let there = fs::symlink_metadata(place);
             // A pointer that git wrote down beforehand, or one in a tree that this run made as a whole.
             let expected = attempt.intent == Intent::Create
-                && there.is_err()
+                && Lookup::of(place).is_missing()
                 && (boundary.expects_worktree(place)
                     || layout::is_expected_by(self.made.worktrees(), place)
                     || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place));
@@ -160,7 +160,7 @@ impl Mediator {
             GitPart::Worktree => {
                 let mut names = below.components();
                 let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
-                if self.made.contains(&worktree) || fs::symlink_metadata(&worktree).is_err() {
+                if self.made.contains(&worktree) || Lookup::of(&worktree).is_missing() {
                     return GitPart::Free;
                 }
                 let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
@@ -206,7 +206,7 @@ impl Mediator {
 
     /// Returns whether a directory is a repository, by what is in it, that this run did not make.
     pub(super) fn is_foreign_git_dir(&self, directory: &Path) -> bool {
-        layout::serves_as_git_dir(directory) && !self.made.contains(directory)
+        layout::may_serve_as_git_dir(directory) && !self.made.contains(directory)
     }
 
     /// The git directory that a place lies in, with the path in it.
@@ -232,9 +232,7 @@ impl Mediator {
             return within(known);
         }
         let named = named_git_dir(place);
-        if let Some(dot_git) =
-            named.filter(|at| *at != place || fs::symlink_metadata(at).is_ok_and(|found| found.is_dir()))
-        {
+        if let Some(dot_git) = named.filter(|at| *at != place || Lookup::of(at).may_be_directory()) {
             return within(dot_git);
         }
         // A bare one has any name: it is told by what is in it.
@@ -254,11 +252,11 @@ fn named_git_dir(place: &Path) -> Option<&Path> {
 /// Returns whether what is put into a git directory is a symbolic link. git makes none there, but for the one by which `git init` tries
 /// whether there are links at all: left behind, it leads to a name beside it that means nothing.
 fn plants_link(attempt: &Attempt, below: &Path) -> bool {
-    link_text(attempt).is_some_and(|text| {
-        let is_trial =
-            attempt.intent == Intent::Symlink && git_dir::is_trial(below) && text.as_os_str() == "testing";
-        !is_trial
-    })
+    let is_trial = match &attempt.detail {
+        Detail::LinkText(text) => git_dir::is_trial(below) && text == "testing",
+        _ => false,
+    };
+    puts_link(attempt) && !is_trial
 }
 
 /// Returns whether a symbolic link may lie beneath a directory.

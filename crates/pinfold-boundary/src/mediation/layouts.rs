@@ -70,6 +70,9 @@ impl Layouts {
             return *found;
         }
         let found = (layout::serves_as_git_dir(directory), Instant::now());
+        if !found.0 && layout::may_serve_as_git_dir(directory) {
+            return found;
+        }
         if known.len() >= MOST {
             known.clear();
         }

@@ -24,11 +24,10 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Looks at a directory and those above it, each once. Directories that this run made, and those of dependencies, are
-    /// skipped: no tool acts on guarded names there.
-    pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) {
-        let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else { return };
-        nearest.clone_into(&mut self.last);
+    /// Looks at a directory and those above it, each once, and returns whether all could be looked at that the user could open again.
+    /// Directories that this run made, and those of dependencies, are skipped: no tool acts on guarded names there.
+    pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) -> bool {
+        let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else { return true };
         for directory in nearest.ancestors().take_while(|at| boundary.is_within_granted(at)) {
             if self.known.contains(directory) {
                 continue;
@@ -37,17 +36,24 @@ impl Links {
                 self.known.clear();
                 self.last = PathBuf::new();
             }
-            self.known.insert(directory.to_owned());
             let is_others = is_among_dependencies(boundary, &directory.join("name"));
             if is_others || made.is_new_project(directory) || made.is_in_new_tree(directory) {
+                self.known.insert(directory.to_owned());
                 continue;
             }
             let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home());
             look.directly_in(directory);
+            if look.met_closed() {
+                self.last = PathBuf::new();
+                return false;
+            }
+            self.known.insert(directory.to_owned());
             let (found, _) = look.finish();
             let found = found.into_iter().filter(|linked| boundary.minds_link_to(&linked.place));
             self.held.extend(found.map(|linked| (linked.place.clone(), linked)));
         }
+        nearest.clone_into(&mut self.last);
+        true
     }
 
     /// Returns the link that leads to a path, or to a directory above it.

@@ -35,6 +35,7 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::guarded_links::names_through;
+use crate::lookup::{Lookup, is_out_of_sight};
 use crate::place::Standing;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
@@ -57,6 +58,7 @@ use trees::Trees;
 pub(crate) type Why = String;
 
 const STAYS: &str = "what is held below it stays where it is";
+const UNSEEN: &str = "it cannot be looked up by its path, so that nobody can tell what it belongs to";
 
 /// The state of one run.
 #[derive(Debug, Default)]
@@ -99,6 +101,10 @@ impl Mediator {
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         self.swap.forget();
+        // All that follows is found by paths.
+        if is_out_of_sight(place) {
+            return Some(UNSEEN.to_owned());
+        }
         if attempt.intent == Intent::MoveFrom {
             self.moved = occupant(attempt).map(|occupant| (place.to_owned(), occupant));
         }
@@ -132,7 +138,7 @@ impl Mediator {
             (Detail::From(from), Some((moved, occupant))) if is_same_text(moved, from) => {
                 *occupant == Occupant::Directory
             }
-            _ => fs::symlink_metadata(place).is_ok_and(|found| found.is_dir()),
+            _ => Lookup::of(place).may_be_directory(),
         };
         let arrived = matches!(
             (done.attempt.intent, &done.attempt.detail),
@@ -162,7 +168,7 @@ impl Mediator {
             (Intent::MoveTo, Detail::Exchange(other)) => {
                 for (from, to) in [(other.as_path(), place), (place, other.as_path())] {
                     self.trees.forget(to);
-                    if fs::symlink_metadata(to).is_ok_and(|found| found.is_dir()) {
+                    if Lookup::of(to).may_be_directory() {
                         self.changes.moved(from, to);
                     }
                 }
@@ -180,13 +186,15 @@ impl Mediator {
             return Some(STAYS.to_owned());
         }
         if !self.moves_no_link(attempt)
-            && link_text(attempt).is_some()
+            && puts_link(attempt)
             && let Some(why) = self.leads_guarded_names_away(boundary, place)
         {
             return Some(why);
         }
         let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| split(place).0);
-        self.links.look_above(boundary, &self.made, nearest);
+        if !self.links.look_above(boundary, &self.made, nearest) {
+            return Some(UNSEEN.to_owned());
+        }
         match self.links.at(place) {
             Some(linked) => Some(linked.why.clone()),
             None if replaces && self.links.lies_beneath(place) => Some(STAYS.to_owned()),
@@ -266,10 +274,7 @@ impl Mediator {
             }
             _ => return None,
         };
-        let is_directory = match &self.moved {
-            Some((moved, occupant)) if is_same_text(moved, from) => *occupant == Occupant::Directory,
-            _ => fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()),
-        };
+        let is_directory = occupant(attempt) == Some(Occupant::Directory);
         if self.names.holds_beneath(&boundary.places, from)
             || self.names.holds_beneath(&boundary.places, to)
             || is_directory && self.is_foreign_git_dir(from)
@@ -341,7 +346,7 @@ impl Mediator {
         let (name, parent) = (name.unwrap_or_default(), parent.unwrap_or(place));
         let makes =
             matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink | Intent::MakeDir);
-        if makes && name == ".git" && fs::symlink_metadata(place).is_err() {
+        if makes && name == ".git" && Lookup::of(place).is_missing() {
             self.changes.repository(place);
         }
         if makes && layout::is_part_of_bare(name) && !layout::serves_as_git_dir(parent) {
@@ -349,7 +354,7 @@ impl Mediator {
         }
         if let Some((git_dir, below)) = in_git {
             match git_dir::operation(git_dir, below) {
-                Some(state) if state == below && makes && fs::symlink_metadata(place).is_err() => {
+                Some(state) if state == below && makes && Lookup::of(place).is_missing() => {
                     self.changes.begun(place);
                 }
                 Some(_) if attempt.intent != Intent::MakeDir => self.changes.continued(place),
@@ -413,14 +418,18 @@ fn changes_something(attempt: &Attempt) -> bool {
     !matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock | Intent::LinkFrom)
 }
 
-/// The text of a symbolic link that is put at a place.
-fn link_text(attempt: &Attempt) -> Option<PathBuf> {
-    let link_at = |place: &Path| fs::read_link(place).ok();
+/// Returns whether a symbolic link is put at a place. What cannot be looked up may be one.
+fn puts_link(attempt: &Attempt) -> bool {
+    let is_link = |place: &Path| match Lookup::of(place) {
+        Lookup::Found(found) => found.is_symlink(),
+        Lookup::Missing => false,
+        Lookup::Unknown => true,
+    };
     match (attempt.intent, &attempt.detail) {
-        (Intent::Symlink, Detail::LinkText(text)) => Some(PathBuf::from(text)),
-        (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => link_at(from),
-        (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => link_at(other),
-        _ => None,
+        (Intent::Symlink, _) => true,
+        (Intent::MoveTo, Detail::From(other) | Detail::SecondNameOf(other))
+        | (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => is_link(other),
+        _ => false,
     }
 }
 

@@ -5,8 +5,6 @@
 //! supervisor's own; nothing else does, and hooks are not made.
 
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Component, Path};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
@@ -14,6 +12,7 @@ use pinfold_sandbox::{Attempt, Detail, Intent};
 use super::Why;
 use super::made::Made;
 use crate::git::config::{Config, ConfigEntry};
+use crate::lookup::Lookup;
 
 const RUNS: &str =
     "git outside would run what a repository inside another one names there; ask the user to set it up";
@@ -47,7 +46,7 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
     let part = part(below);
     let moves_directory = matches!(attempt.intent, Intent::MoveTo | Intent::MoveFrom)
         && !is_data(below)
-        && source(attempt).is_some_and(|from| fs::symlink_metadata(from).is_ok_and(|found| found.is_dir()));
+        && source(attempt).is_some_and(|from| Lookup::of(from).may_be_directory());
     let makes_directory = attempt.intent == Intent::MakeDir;
     let minds = changes && (moves_directory || part != NestedPart::Free && !makes_directory);
     if !minds || !is_nested(made, git_dir) {
@@ -64,10 +63,7 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
 /// folder or around it. What cannot be looked at counts as one.
 pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
     let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
-    let is_there = |above: &Path| match fs::symlink_metadata(above) {
-        Ok(_) => !made.contains(above),
-        Err(error) => !matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory),
-    };
+    let is_there = |above: &Path| !Lookup::of(above).is_missing() && !made.contains(above);
     above.into_iter().any(|above| is_there(&above))
 }
 

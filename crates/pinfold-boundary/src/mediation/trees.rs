@@ -12,6 +12,7 @@ use crate::git::config::Config;
 use crate::git::layout::{self, GitLayout, Repository, Tie};
 use crate::git::person::Person;
 use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
+use crate::lookup::{Lookup, is_missing};
 use crate::within::{is_same_text, is_within};
 
 /// One working tree.
@@ -55,7 +56,9 @@ impl Trees {
         }
         let tops = directory.ancestors().take_while(|at| is_granted(at));
         let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.at(top, made, home)).collect();
-        self.last = Some((directory.to_owned(), Rc::clone(&trees)));
+        // What could not be looked at is looked at again.
+        self.last =
+            trees.iter().all(|tree| tree.closed.is_none()).then(|| (directory.to_owned(), Rc::clone(&trees)));
         trees
     }
 
@@ -65,9 +68,11 @@ impl Trees {
             return known.clone();
         }
         let is_new = || made.contains(&top.join(".git"));
-        let there = fs::symlink_metadata(top.join(".git"))
-            .map_or_else(|e| e.kind() != io::ErrorKind::NotFound, |_| true);
+        let there = !Lookup::of(&top.join(".git")).is_missing();
         let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
+        if found.as_ref().is_some_and(|tree| tree.closed.is_some()) {
+            return found;
+        }
         if self.known.len() >= MOST {
             self.known.clear();
             self.last = None;
@@ -81,10 +86,11 @@ impl Trees {
         let repository = match layout::at(top) {
             GitLayout::Repository(repository) => repository,
             // Nothing is granted for it, but git acts by what is written there.
-            GitLayout::Unproven { named, .. } if layout::serves_as_git_dir(&named) => {
+            GitLayout::Unproven { named, .. } if layout::may_serve_as_git_dir(&named) => {
                 let Some(common) = layout::common_dir(&named) else { return closed() };
                 Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named, common }
             }
+            GitLayout::Unknown(_) => return closed(),
             // What `.git` leads to is not read by git either.
             GitLayout::Nothing | GitLayout::Unproven { .. } | GitLayout::Odd(_) => return Tree::default(),
         };
@@ -127,8 +133,5 @@ fn git_dirs(repository: &Repository) -> impl Iterator<Item = &Path> {
 /// Returns whether a configuration may be there that git could read later: a missing one, and one that does not parse, git does not
 /// act by.
 fn is_unreadable(config: &Path, error: &io::Error) -> bool {
-    if error.kind() == io::ErrorKind::NotFound {
-        return false;
-    }
-    fs::File::open(config).is_err_and(|error| error.kind() != io::ErrorKind::NotFound)
+    !is_missing(error) && fs::File::open(config).is_err_and(|error| !is_missing(&error))
 }
