@@ -37,7 +37,7 @@ impl Links {
                 self.last = PathBuf::new();
             }
             let is_others = is_among_dependencies(boundary, &directory.join("name"));
-            if is_others || made.is_new_project(directory) || made.is_in_new_tree(directory) {
+            if is_others || made.is_new_project(directory) {
                 self.known.insert(directory.to_owned());
                 continue;
             }

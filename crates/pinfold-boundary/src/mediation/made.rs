@@ -60,10 +60,17 @@ impl Made {
         self.empty.iter().any(|empty| empty == directory) || self.contains(directory)
     }
 
-    /// Returns whether a directory lies in a working tree that was made by this run as a whole, its repository included.
+    /// Returns whether a directory lies in a working tree that was made by this run as a whole: its repository, its top, and every
+    /// directory from there down.
     pub(crate) fn is_in_new_tree(&self, directory: &Path) -> bool {
-        self.repositories
-            && directory.ancestors().any(|top| self.contains(&top.join(".git")) && self.is_new_project(top))
+        self.is_new_tree_up(directory.ancestors())
+    }
+
+    /// The same of a directory and those above it, the innermost first, as they stand now.
+    pub(crate) fn is_new_tree_up(&self, directories: impl Iterator<Item = impl AsRef<Path>>) -> bool {
+        let mut directories =
+            directories.take_while(|at| self.repositories && self.is_new_project(at.as_ref()));
+        directories.any(|top| self.contains(&top.as_ref().join(".git")))
     }
 
     /// Git directories of linked worktrees that were made.

@@ -216,7 +216,7 @@ impl Mediator {
     fn leads_guarded_names_away(&self, boundary: &Boundary, place: &Path) -> Option<Why> {
         let held = |name: PathBuf| {
             let (guard, directory) = named_guard(boundary, &name)?;
-            self.holds(boundary, &name, guard, directory).then(|| guard.why().to_owned())
+            self.holds(boundary, &name, (guard, directory), None).then(|| guard.why().to_owned())
         };
         names_through(boundary.guards_by_name(), place).find_map(held)
     }
@@ -245,17 +245,28 @@ impl Mediator {
     fn by_guard(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         let (guard, directory) = named_guard(boundary, place)?;
-        self.holds(boundary, place, guard, directory).then(|| guard.why().to_owned())
+        self.holds(boundary, place, (guard, directory), None).then(|| guard.why().to_owned())
     }
 
-    /// Returns whether a guarded path is held. `directory`: the one with the guarded name.
-    fn holds(&self, boundary: &Boundary, place: &Path, guard: &Guard, directory: &Path) -> bool {
-        let in_new_tree = || self.made.is_in_new_tree(directory);
+    /// Returns whether a guarded path is held. `directory`: the one with the guarded name. `moved`: from where to where a directory is
+    /// about to be moved; the path is one that it has afterwards, and what moves counts as what it is now.
+    fn holds(
+        &self,
+        boundary: &Boundary,
+        place: &Path,
+        (guard, directory): (&Guard, &Path),
+        moved: Option<(&Path, &Path)>,
+    ) -> bool {
+        let now = |at: &Path| match moved.and_then(|(from, to)| Some((from, at.strip_prefix(to).ok()?))) {
+            Some((from, below)) => from.join(below),
+            None => at.to_owned(),
+        };
+        let in_new_tree = || self.made.is_new_tree_up(directory.ancestors().map(now));
         match guard.kind() {
             GuardKind::Policy => !in_new_tree(),
             GuardKind::Build => false,
             _ if guard.held() == KernelHold::Asked || is_among_dependencies(boundary, place) => false,
-            GuardKind::Autorun => !self.made.is_new_project(directory) && !in_new_tree(),
+            GuardKind::Autorun => !self.made.is_new_project(&now(directory)),
             GuardKind::Git
             | GuardKind::ShellStartup
             | GuardKind::Secret
@@ -315,17 +326,14 @@ impl Mediator {
             let stays = self.made.contains(entry) && !nested::moves_in(&self.made, entry, &there);
             return if stays { Visit::Skip } else { Visit::Found };
         }
-        let held = |at: &Path| {
-            let (guard, directory) = named_guard(boundary, at)?;
-            let stands_in =
-                directory.strip_prefix(to).map_or_else(|_| directory.to_owned(), |below| from.join(below));
-            self.holds(boundary, at, guard, &stands_in).then_some(())
+        let held = |at: &Path, moved| {
+            named_guard(boundary, at).is_some_and(|found| self.holds(boundary, at, found, moved))
         };
         let denied = |at: &Path| boundary.denies_changing(at).is_some();
         if denied(entry)
             || denied(&there)
-            || held(entry).is_some()
-            || held(&there).is_some()
+            || held(entry, None)
+            || held(&there, Some((from, to)))
             || kind.is_dir() && self.is_foreign_git_dir(entry)
         {
             Visit::Found
