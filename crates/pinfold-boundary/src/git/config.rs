@@ -71,7 +71,8 @@ impl Config {
             return Err(io::Error::other("not a file of a sensible size"));
         }
         let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
-        let mut config = Self::parse(&text).ok_or_else(|| io::Error::other("git does not read it either"))?;
+        let parsed = Self::parse_any(&text);
+        let mut config = parsed.ok_or_else(|| io::Error::other("git does not read it either"))?;
         config.entries.retain(|entry| !entry.value.as_ref().is_some_and(|value| value.contains('\u{fffd}')));
         Ok(config)
     }
@@ -87,8 +88,14 @@ impl Config {
         Self::parse(&text).ok_or_else(|| io::Error::other("not in the format of git's configuration"))
     }
 
-    /// Parses text; `None` when git would call it a bad config file.
+    /// Parses text; `None` when git would call it a bad config file, or with a NUL: git cuts a key in two there, so that what it does by
+    /// the text is not what the text says.
     pub(crate) fn parse(text: &str) -> Option<Self> {
+        if text.contains('\0') { None } else { Self::parse_any(text) }
+    }
+
+    /// Parses text as far as git does.
+    fn parse_any(text: &str) -> Option<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut config =
             Self { text: text.split_inclusive('\n').map(str::to_owned).collect(), ..Self::default() };
@@ -410,6 +417,13 @@ mod tests {
     fn what_git_calls_bad_is_an_error() {
         for bad in ["[a\nb=1\n", "[a]\nb=\"x\n", "[a]\nb=\\q\n", "[a]\n1b=2\n", "[a \"b]\n", "[a]\nb c\n"] {
             assert!(Config::parse(bad).is_none(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn a_text_with_a_nul_is_an_error() {
+        for text in ["[remote \"origin.uploadpack\0\"]\n\turl = x\n", "[a]\nb = x\0y\n", "# \0\n"] {
+            assert!(Config::parse(text).is_none() && Config::parse_any(text).is_some(), "{text:?}");
         }
     }
 

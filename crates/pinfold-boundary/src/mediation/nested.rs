@@ -100,7 +100,8 @@ fn part(below: &Path) -> NestedPart {
 /// Returns whether git runs nothing and reads nothing else because of a configuration: it has no keys but those that git sets by itself
 /// when it makes, clones and follows repositories
 /// ([git-config(1)](https://git-scm.com/docs/git-config)). `core.worktree` is none of them: a `git checkout` outside would write
-/// wherever it leads, also through links that are made later.
+/// wherever it leads, also through links that are made later. Nor are those of a partial clone: `git status` outside would fetch what is
+/// missing from the address that is named.
 pub(super) fn is_plain(config: &Config) -> bool {
     config.entries().iter().all(is_plain_entry)
 }
@@ -127,7 +128,6 @@ fn is_plain_entry(entry: &ConfigEntry) -> bool {
             "compatobjectformat",
             "noop",
             "objectformat",
-            "partialclone",
             "preciousobjects",
             "refstorage",
             "relativeworktrees",
@@ -135,8 +135,6 @@ fn is_plain_entry(entry: &ConfigEntry) -> bool {
         ("remote", true) => &[
             "fetch",
             "mirror",
-            "partialclonefilter",
-            "promisor",
             "prune",
             "push",
             "pushurl",
@@ -201,6 +199,9 @@ mod tests {
             ("[extensions]\n\tworktreeConfig = true\n", false),
             ("[submodule \"s\"]\n\tupdate = !./x\n", false),
             ("[core]\n\tworktree = /home/u\n", false),
+            ("[extensions]\n\tpartialClone = o\n", false),
+            ("[remote \"o\"]\n\tpromisor = true\n", false),
+            ("[remote \"o\"]\n\tpartialCloneFilter = tree:0\n", false),
         ] {
             assert_eq!(is_plain(&Config::parse(text).unwrap()), expected, "{text}");
         }
