@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
@@ -468,4 +468,64 @@ fn a_new_worktree_that_leads_out_is_reported() {
         let (_, _, changed) = run.observer.finish();
         assert_eq!(boundary.settle(changed.as_ref()).new_repositories.len(), expected, "{head}");
     }
+}
+
+/// The directory above a held descriptor is closed, or its path is too long: what is changed through it cannot be judged.
+#[test]
+fn what_cannot_be_looked_up_is_refused() {
+    let bed = Bed::new();
+    bed.dir("w/d/e");
+    bed.0.make_git_dir("w/d/deep/.git");
+    bed.file("w/d/deep/.git/config", "[core]\n\thooksPath = .githooks\n");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    let long = format!("w/{}", "d/".repeat(1_900));
+    let closed = bed.at("w/d");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    let is_closed = fs::symlink_metadata(bed.at("w/d/e")).is_err();
+    let mut out_of_sight = vec![long.as_str()];
+    if is_closed {
+        out_of_sight.extend(["w/d/e", "w/d/deep"]);
+    } else {
+        eprintln!("LEFT OUT: closed directories, which are open for this user");
+    }
+    for at in out_of_sight {
+        let inside = format!("{at}/x");
+        assert!(!run.tries(Intent::Create, &inside, Detail::None), "{at}");
+        assert!(!run.tries(Intent::MakeDir, &inside, Detail::None), "{at}");
+        assert!(!run.renames(&inside, "w/x") && !run.renames("w/x", &inside), "{at}");
+        assert!(!run.names(&inside, "w/x") && !run.exchanges("w/d", &inside), "{at}");
+    }
+    assert!(run.tries(Intent::Metadata, "w/d", Detail::Mode(0o755)), "it can be opened again");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(run.tries(Intent::Create, "w/d/e/x", Detail::None));
+    assert!(!run.tries(Intent::Create, "w/d/deep/.githooks/x", Detail::None), "nothing was remembered");
+}
+
+#[test]
+fn a_new_working_tree_is_looked_at_when_it_becomes_one() {
+    let bed = Bed::new();
+    bed.file("w/.git/config", "[core]\n\thooksPath = .githooks\n");
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    run.makes_dir("w/wt");
+    let hook = "w/wt/.githooks";
+    assert!(run.tries(Intent::MakeDir, hook, Detail::None), "no working tree yet");
+    run.makes_dir("w/.git/worktrees");
+    run.makes_dir("w/.git/worktrees/wt");
+    let ties = [
+        ("w/.git/worktrees/wt/gitdir", format!("{}\n", bed.at("w/wt/.git").display())),
+        ("w/wt/.git", format!("gitdir: {}\n", bed.at("w/.git/worktrees/wt").display())),
+        ("w/.git/worktrees/wt/commondir", "../..\n".to_owned()),
+    ];
+    for (path, text) in ties {
+        assert!(run.tries(Intent::Create, path, Detail::None), "{path}");
+        bed.file(path, "");
+        run.carried_out(Intent::Create, path);
+        // It is looked at while it is written.
+        let _ = run.tries(Intent::Create, "w/wt/file", Detail::None);
+        bed.file(path, text);
+    }
+    assert!(!run.tries(Intent::MakeDir, hook, Detail::None));
+    assert!(run.tries(Intent::Create, "w/wt/file", Detail::None));
 }

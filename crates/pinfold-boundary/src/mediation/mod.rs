@@ -153,6 +153,9 @@ impl Mediator {
         if let Some(gone) = done.gone {
             self.made.forget(place, gone);
         }
+        if changes_something(&done.attempt) {
+            self.trees.named(split(place).1.unwrap_or_default());
+        }
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::MakeDir, _) => {
                 done.made.into_iter().for_each(|file| self.made.add(place, file));

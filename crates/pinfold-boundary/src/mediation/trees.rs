@@ -2,6 +2,7 @@
 //! git run or read is held too, wherever it lies.
 
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,9 @@ pub(crate) struct Tree {
     pub(crate) held: Vec<(PathBuf, &'static str)>,
     /// Why nothing in it may change.
     pub(crate) closed: Option<&'static str>,
+    /// It stays what it is until a call names a part of what ties it to its repository. Otherwise it is looked at each time: a file that
+    /// names another one may still be written, and what could not be looked up may be opened again.
+    is_settled: bool,
 }
 
 /// Directories that were looked at.
@@ -56,9 +60,8 @@ impl Trees {
         }
         let tops = directory.ancestors().take_while(|at| is_granted(at));
         let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.at(top, made, home)).collect();
-        // What could not be looked at is looked at again.
         self.last =
-            trees.iter().all(|tree| tree.closed.is_none()).then(|| (directory.to_owned(), Rc::clone(&trees)));
+            trees.iter().all(|tree| tree.is_settled).then(|| (directory.to_owned(), Rc::clone(&trees)));
         trees
     }
 
@@ -70,7 +73,7 @@ impl Trees {
         let is_new = || made.contains(&top.join(".git"));
         let there = !Lookup::of(&top.join(".git")).is_missing();
         let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
-        if found.as_ref().is_some_and(|tree| tree.closed.is_some()) {
+        if found.as_ref().is_some_and(|tree| !tree.is_settled) {
             return found;
         }
         if self.known.len() >= MOST {
@@ -112,7 +115,15 @@ impl Trees {
         }
         let person = self.person.get_or_insert_with(|| Person::read(home));
         held.extend(person_names(&repository, person, home).map(|at| (at, NAMED_BY_PERSON)));
-        Tree { held, closed: None }
+        Tree { held, closed: None, is_settled: true }
+    }
+
+    /// A call has named a file: by some a working tree becomes one, or gets another configuration.
+    pub(crate) fn named(&mut self, name: &OsStr) {
+        if [".git", "commondir", "gitdir", "config"].iter().any(|tie| name == *tie) {
+            self.known.clear();
+            self.last = None;
+        }
     }
 
     /// Forgets what was found at or below a place that moved.
