@@ -145,11 +145,6 @@ impl Boundary {
         self.findings.denied.contains(place)
     }
 
-    /// Returns whether a rule denies any path.
-    pub(crate) fn has_denied_paths(&self) -> bool {
-        !self.denied.is_empty()
-    }
-
     /// Returns whether something in a granted folder is hidden.
     pub(crate) fn hides_within_granted(&self) -> bool {
         self.places.hidden().any(|place| self.granted.iter().any(|granted| place.starts_with(granted)))

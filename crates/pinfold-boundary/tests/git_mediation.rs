@@ -529,3 +529,18 @@ fn a_new_working_tree_is_looked_at_when_it_becomes_one() {
     assert!(!run.tries(Intent::MakeDir, hook, Detail::None));
     assert!(run.tries(Intent::Create, "w/wt/file", Detail::None));
 }
+
+#[test]
+fn a_repository_is_found_among_dependencies_that_move() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    let mut run = Run::new(&bed, &boundary);
+    bed.dir("w/node_modules");
+    for top in ["w/node_modules/p", "w/box/node_modules/p"] {
+        bed.0.make_git_dir(&format!("{top}/.git"));
+    }
+    assert!(!run.renames("w/box", "w/other"), "one that was there");
+    assert!(!run.renames("w/node_modules/p", "w/node_modules/q"), "one that was there, among dependencies");
+    bed.file("w/node_modules/r/.vscode/tasks.json", "{}");
+    assert!(run.renames("w/node_modules/r", "w/node_modules/s"), "names mean nothing there");
+}

@@ -301,10 +301,6 @@ impl Mediator {
         if let Some(into) = self.git_dir_of(boundary, to) {
             return self.directory_into_git_dir(boundary, from, &into);
         }
-        let free = is_among_dependencies(boundary, from) && is_among_dependencies(boundary, to);
-        if free && !boundary.has_denied_paths() {
-            return None;
-        }
         match walk(from, |entry, kind| self.visit(boundary, (from, to), entry, kind)) {
             Walked::Everything => None,
             Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
@@ -340,8 +336,6 @@ impl Mediator {
             || kind.is_dir() && self.is_foreign_git_dir(entry)
         {
             Visit::Found
-        } else if kind.is_dir() && is_skipped(name) && !boundary.has_denied_paths() {
-            Visit::Skip
         } else {
             Visit::Enter
         }

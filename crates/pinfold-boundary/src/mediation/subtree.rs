@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Entries that are looked at. A larger directory is not moved as a whole: programs then copy it, file by file.
-const MOST: usize = 200_000;
+/// Entries that are looked at, dependencies included: a second or two. A larger directory is not moved as a whole.
+const MOST: usize = 1 << 20;
 
 /// Decision about an entry of a walk.
 pub(crate) enum Visit {
