@@ -544,3 +544,25 @@ fn a_repository_is_found_among_dependencies_that_move() {
     bed.file("w/node_modules/r/.vscode/tasks.json", "{}");
     assert!(run.renames("w/node_modules/r", "w/node_modules/s"), "names mean nothing there");
 }
+
+#[test]
+fn no_worktree_is_put_around_a_repository_of_the_run() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    for own in [false, true] {
+        let mut run = Run::new(&bed, &boundary);
+        let (name, wt) = (format!("wt-{own}"), format!("w/wt-{own}"));
+        run.makes_dir(&wt);
+        run.makes_dir(&format!("{wt}/inner"));
+        if own {
+            run.makes_dir(&format!("{wt}/inner/.git"));
+        }
+        let git_dir = format!("w/.git/worktrees/{name}");
+        if !own {
+            run.makes_dir("w/.git/worktrees");
+        }
+        run.makes_dir(&git_dir);
+        bed.file(&format!("{git_dir}/gitdir"), format!("{}\n", bed.at(&format!("{wt}/.git")).display()));
+        assert_eq!(run.tries(Intent::Create, &format!("{wt}/.git"), Detail::None), !own);
+    }
+}

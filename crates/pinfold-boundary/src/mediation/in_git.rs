@@ -45,7 +45,8 @@ impl Mediator {
                 && Lookup::of(place).is_missing()
                 && (boundary.expects_worktree(place)
                     || layout::is_expected_by(self.made.worktrees(), place)
-                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place));
+                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place))
+                && !self.holds_own_repository(parent);
             let own = moves_away(attempt) && self.made.contains(parent);
             return (!expected && !own).then(|| DOT_GIT.to_owned());
         }
@@ -202,6 +203,17 @@ impl Mediator {
             return Some(WHOLE.to_owned());
         }
         has_links_beneath(from).then(|| LINK.to_owned())
+    }
+
+    /// Returns whether a repository that this run made and furnished as it liked, or a file that leads to one, may lie beneath a directory:
+    /// with a working tree around it git would look into it.
+    fn holds_own_repository(&self, directory: &Path) -> bool {
+        let visit = |entry: &Path, kind: fs::FileType| {
+            let names_one = entry.file_name().is_some_and(|name| name == ".git");
+            let was_there = || kind.is_dir() && !self.made.contains(entry);
+            if names_one && !was_there() { Visit::Found } else { Visit::Enter }
+        };
+        walk(directory, visit) != Walked::Everything
     }
 
     /// Returns whether a directory is a repository, by what is in it, that this run did not make.
