@@ -89,6 +89,22 @@ impl<'b> Run<'b> {
         self.carried_out(Intent::Create, path);
     }
 
+    /// Renames a file over another one, as the supervisor does.
+    fn replaces(&mut self, lock: &str, path: &str, content: &str) {
+        self.locks(lock, content);
+        assert!(self.renames(lock, path), "{path}");
+        let (from, to) = (self.bed.at(lock), self.bed.at(path));
+        let attempts = [
+            Attempt::new(1, Intent::MoveFrom, from.clone()).with_detail(Detail::To(to.clone())),
+            Attempt::new(1, Intent::MoveTo, to.clone()).with_detail(Detail::From(from.clone())),
+        ];
+        let _ = self.observer.content_for(&attempts);
+        fs::rename(from, to).unwrap();
+        for attempt in attempts {
+            self.observer.carried_out(&Done { attempt, made: None, gone: None });
+        }
+    }
+
     /// Makes a directory as the supervisor does.
     fn makes_dir(&mut self, path: &str) {
         assert!(self.tries(Intent::MakeDir, path, Detail::None), "{path}");
@@ -334,6 +350,8 @@ fn a_directory_that_says_where_the_rest_of_a_repository_is_counts_as_one() {
 #[test]
 fn a_new_directory_that_becomes_a_repository_is_reported() {
     let bed = Bed::new();
+    // Within a repository it becomes none.
+    fs::remove_dir_all(bed.at("w/.git")).unwrap();
     let boundary = bed.boundary();
     let mut run = Run::new(&bed, &boundary);
     run.makes_dir("w/new");
@@ -481,7 +499,7 @@ fn what_cannot_be_looked_up_is_refused() {
     let mut run = Run::new(&bed, &boundary);
     let long = format!("w/{}", "d/".repeat(1_900));
     let closed = bed.at("w/d");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
     let is_closed = fs::symlink_metadata(bed.at("w/d/e")).is_err();
     let mut out_of_sight = vec![long.as_str()];
     if is_closed {
@@ -564,5 +582,36 @@ fn no_worktree_is_put_around_a_repository_of_the_run() {
         run.makes_dir(&git_dir);
         bed.file(&format!("{git_dir}/gitdir"), format!("{}\n", bed.at(&format!("{wt}/.git")).display()));
         assert_eq!(run.tries(Intent::Create, &format!("{wt}/.git"), Detail::None), !own);
+    }
+}
+
+/// A worktree's `.git` file can be written to lead there.
+#[test]
+fn what_becomes_a_repository_within_another_one_names_no_program() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    let plain = "[core]\n\tbare = true\n";
+    for (name, config, by_git, hook, expected) in [
+        ("git", plain, true, false, true),
+        ("hook", plain, true, true, false),
+        ("program", "[core]\n\tfsmonitor = x\n", true, false, false),
+        ("still-open", plain, false, false, false),
+    ] {
+        let mut run = Run::new(&bed, &boundary);
+        let at = |below: &str| format!("w/{name}/{below}");
+        for below in ["", "refs", "hooks"] {
+            run.makes_dir(at(below).trim_end_matches('/'));
+        }
+        bed.file(&at("hooks/x.sample"), "");
+        if hook {
+            bed.file(&at("hooks/post-checkout"), "");
+        }
+        if by_git {
+            run.replaces(&at("config.lock"), &at("config"), config);
+        } else {
+            bed.file(&at("config"), config);
+        }
+        bed.file(&at("HEAD"), "ref: refs/heads/main\n");
+        assert_eq!(run.tries(Intent::MakeDir, &at("objects"), Detail::None), expected, "{name}");
     }
 }

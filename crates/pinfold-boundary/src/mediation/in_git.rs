@@ -54,8 +54,12 @@ impl Mediator {
         let completes = makes && layout::completes_a_bare_repository(name, parent);
         match completes {
             true if !self.made.is_new_project(parent) => Some(BARE.to_owned()),
-            true => has_links_beneath(parent).then(|| LINK.to_owned()),
-            false => None,
+            true if has_links_beneath(parent) => Some(LINK.to_owned()),
+            true => self.completes_furnished(attempt, parent),
+            false => {
+                self.first_config(attempt, parent);
+                None
+            }
         }
     }
 
@@ -203,6 +207,32 @@ impl Mediator {
             return Some(WHOLE.to_owned());
         }
         has_links_beneath(from).then(|| LINK.to_owned())
+    }
+
+    /// Takes over a configuration that git puts into a directory before that is a repository, if it is plain.
+    fn first_config(&mut self, attempt: &Attempt, directory: &Path) {
+        let is_config = attempt.intent == Intent::MoveTo && attempt.place.ends_with("config");
+        if is_config && self.made.contains(directory) && nested::is_nested(&self.made, directory) {
+            let _ = config_swap::judge_new(&mut self.swap, attempt);
+        }
+    }
+
+    /// The reason why a directory that this run made does not become a bare repository: it lies in a working tree that was there before,
+    /// whose worktrees can be led to it, and it holds what git would run. Its configuration is one that the supervisor wrote: another
+    /// one may still be open.
+    fn completes_furnished(&mut self, attempt: &Attempt, directory: &Path) -> Option<Why> {
+        if !nested::is_nested(&self.made, directory) {
+            return None;
+        }
+        let config = directory.join("config");
+        let furnished = || Some(nested::RUNS.to_owned());
+        if nested::may_hold_programs(directory) || attempt.place.ends_with("commondir") {
+            return furnished();
+        }
+        if attempt.place == config {
+            return config_swap::judge_new(&mut self.swap, attempt);
+        }
+        if Lookup::of(&config).is_missing() || self.swap.wrote(&config) { None } else { furnished() }
     }
 
     /// Returns whether a repository that this run made and furnished as it liked, or a file that leads to one, may lie beneath a directory:

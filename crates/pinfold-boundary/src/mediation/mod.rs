@@ -150,6 +150,7 @@ impl Mediator {
         let moved_directory = arrived && is_directory();
         self.layouts.carried_out(place, moved_directory);
         self.locks.carried_out(done);
+        self.swap.carried_out(&done.attempt);
         if let Some(gone) = done.gone {
             self.made.forget(place, gone);
         }

@@ -5,16 +5,17 @@
 //! supervisor's own; nothing else does, and hooks are not made.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::path::{Component, Path};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
-use super::Why;
 use super::made::Made;
+use super::{Visit, Walked, Why, walk};
 use crate::git::config::{Config, ConfigEntry};
 use crate::lookup::Lookup;
 
-const RUNS: &str =
+pub(super) const RUNS: &str =
     "git outside would run what a repository inside another one names there; ask the user to set it up";
 
 /// Class of a path in the git directory of such a repository.
@@ -65,6 +66,16 @@ pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
     let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
     let is_there = |above: &Path| !Lookup::of(above).is_missing() && !made.contains(above);
     above.into_iter().any(|above| is_there(&above))
+}
+
+/// Returns whether a hook, or another way to a configuration, may lie in a git directory.
+pub(super) fn may_hold_programs(git_dir: &Path) -> bool {
+    let closed = |entry: &Path, kind: fs::FileType| {
+        let part = entry.strip_prefix(git_dir).map_or(NestedPart::Closed, part);
+        let found = !kind.is_dir() && part != NestedPart::Free && entry != git_dir.join("config");
+        if found { Visit::Found } else { Visit::Enter }
+    };
+    walk(git_dir, closed) != Walked::Everything
 }
 
 /// Returns the source of a move.

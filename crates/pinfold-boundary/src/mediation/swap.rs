@@ -3,6 +3,7 @@
 //! A process could hold the other file open for writing and change it after the look. So the supervisor reads it once and
 //! puts what it has read into a file of its own, which gets the name.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
@@ -10,11 +11,20 @@ use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
+use crate::within::is_within;
+
 /// A replacement that was looked at and is about to be carried out.
 #[derive(Debug, Default)]
 pub(crate) struct Swap {
     looked_at: Option<LookedAt>,
+    /// Where the content goes that was handed out last.
+    handed_out: Option<PathBuf>,
+    /// Configurations that are files of the supervisor's own.
+    written: HashSet<PathBuf>,
 }
+
+/// Configurations that are remembered. Further ones count as another's.
+const MOST: usize = 10_000;
 
 #[derive(Debug)]
 struct LookedAt {
@@ -61,13 +71,39 @@ impl Swap {
         self.looked_at = None;
     }
 
+    /// Returns whether a configuration is what the supervisor wrote, and was opened by nobody since.
+    pub(super) fn wrote(&self, config: &Path) -> bool {
+        self.written.contains(config)
+    }
+
+    /// Notes that a call was carried out that made or changed a configuration.
+    pub(super) fn carried_out(&mut self, attempt: &Attempt) {
+        let place = attempt.place.as_path();
+        let is_written =
+            matches!(attempt.detail, Detail::From(_)) && self.handed_out.as_deref() == Some(place);
+        match attempt.intent {
+            Intent::Read | Intent::Access | Intent::Lock => {}
+            _ if is_written && place.ends_with("config") && self.written.len() < MOST => {
+                self.written.insert(place.to_owned());
+            }
+            // What is moved takes along what is in it.
+            Intent::MoveFrom | Intent::MoveTo => self.written.retain(|config| !is_within(config, place)),
+            // Whatever it is: a second name is one to write by.
+            _ => {
+                self.written.remove(place);
+            }
+        }
+    }
+
     /// The content that was looked at, for the rename that it was looked at for.
     pub(super) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
+        self.handed_out = None;
         let LookedAt { from, to, content } = self.looked_at.take()?;
         match attempts {
             [Attempt { place: first, intent: Intent::MoveFrom, .. }, Attempt { place: second, .. }]
                 if *first == from && *second == to =>
             {
+                self.handed_out = Some(to);
                 Some(content)
             }
             _ => None,
