@@ -7,6 +7,8 @@ use std::ffi::OsStr;
 use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
+use crate::lookup::is_missing;
+
 /// Directories read at most: about five milliseconds on a warm cache.
 pub(crate) const MAX_DIRECTORIES: usize = 1_024;
 
@@ -58,10 +60,12 @@ pub(crate) enum Descend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Coverage {
     Everything,
+    /// All but directories that cannot be read.
+    Readable,
     Bounded,
 }
 
-/// Shows every entry below `folder` to `visit`. What cannot be read is passed over: git cannot read it either.
+/// Shows every entry below `folder` to `visit`. What cannot be read is passed over.
 pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&ScannedEntry<'_>) -> Descend) -> Coverage {
     let mut reach = Coverage::Everything;
     let mut level = vec![folder.to_owned()];
@@ -73,8 +77,9 @@ pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&ScannedEntry<'_>) -> De
                 return Coverage::Bounded;
             }
             read += 1;
-            if look(&directory, &mut below, &mut visit) == Coverage::Bounded {
-                reach = Coverage::Bounded;
+            match (look(&directory, &mut below, &mut visit), reach) {
+                (Coverage::Everything, _) | (_, Coverage::Bounded) => {}
+                (worse, Coverage::Everything | Coverage::Readable) => reach = worse,
             }
         }
         if below.is_empty() {
@@ -100,7 +105,11 @@ fn look(
 
 /// Shows every entry of one directory to `visit`.
 pub(crate) fn each_entry(directory: &Path, mut visit: impl FnMut(&ScannedEntry<'_>)) -> Coverage {
-    let Ok(entries) = fs::read_dir(directory) else { return Coverage::Everything };
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if is_missing(&error) => return Coverage::Everything,
+        Err(_) => return Coverage::Readable,
+    };
     for (count, entry) in entries.flatten().enumerate() {
         if count == MAX_ENTRIES {
             return Coverage::Bounded;
@@ -134,6 +143,14 @@ mod tests {
         fs::create_dir_all(at("node_modules/x")).unwrap();
         std::os::unix::fs::symlink(at("a"), at("link")).unwrap();
         assert_eq!(names(folder.path()), ["a", "a/b", "link", "node_modules"]);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_to_be_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        // No directory has a longer name.
+        assert_eq!(each_entry(&folder.path().join("d".repeat(256)), |_| ()), Coverage::Readable);
+        assert_eq!(each_entry(&folder.path().join("none"), |_| ()), Coverage::Everything);
     }
 
     #[test]

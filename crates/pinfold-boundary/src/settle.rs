@@ -6,8 +6,10 @@ use std::path::PathBuf;
 use crate::boundary::Boundary;
 use crate::git::operations::Operations;
 use crate::git::{layout, protect};
+use crate::lookup::Lookup;
 use crate::mediation::Changes;
 use crate::report::{AutorunChanges, RunReport};
+use crate::scan::Coverage;
 use crate::snapshot::Snapshot;
 
 impl Boundary {
@@ -38,10 +40,15 @@ impl Boundary {
     /// Reports the changes that were noted as they happened.
     fn noted(&self, changes: &Changes) -> RunReport {
         let mut seen = Snapshot::default();
-        for directory in changes.directories().filter(|directory| directory.is_dir()) {
-            Snapshot::of(directory, &mut seen, &self.guards, self.home());
-        }
+        let mut notes = Vec::new();
         let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
+        for directory in changes.directories().filter(|directory| Lookup::of(directory).may_be_directory()) {
+            if Snapshot::of(directory, &mut seen, &self.guards, self.home()) != Coverage::Everything {
+                let place = directory.display();
+                notes.push(format!("`{place}` was moved, and is listed as it was not searched everywhere"));
+                files.insert(directory.clone());
+            }
+        }
         files.extend(seen.files().cloned());
         let is_repository = |at: &&PathBuf| layout::may_be_repository(at) && !layout::is_part_of_worktree(at);
         let mut repositories: BTreeSet<PathBuf> =
@@ -50,13 +57,14 @@ impl Boundary {
         // What lies in one of them is told of with it.
         files.retain(|file| !repositories.iter().any(|at| file != at && file.starts_with(at)));
         let more = changes.more();
-        let note =
-            (more > 0).then(|| format!("{more} further changes of files that run later are not listed"));
+        if more > 0 {
+            notes.push(format!("{more} further changes of files that run later are not listed"));
+        }
         RunReport {
             new_repositories: self.strange(repositories.into_iter().collect()),
             changed_autorun: files.into_iter().collect(),
             unfinished: changes.unfinished().cloned().collect(),
-            notes: note.into_iter().collect(),
+            notes,
             ..RunReport::default()
         }
     }

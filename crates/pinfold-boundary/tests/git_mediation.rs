@@ -493,8 +493,12 @@ fn a_new_worktree_that_leads_out_is_reported() {
 fn what_cannot_be_looked_up_is_refused() {
     let bed = Bed::new();
     bed.dir("w/d/e");
-    bed.0.make_git_dir("w/d/deep/.git");
-    bed.file("w/d/deep/.git/config", "[core]\n\thooksPath = .githooks\n");
+    // Beyond what is looked at when a run starts.
+    let deep = "w/d/1/2/3/4/5/6/7/8/9";
+    bed.0.make_git_dir(&format!("{deep}/.git"));
+    bed.file(&format!("{deep}/.git/config"), "[core]\n\thooksPath = .githooks\n");
+    bed.dir(&format!("{deep}/conf"));
+    symlink("conf", bed.at(&format!("{deep}/.claude"))).unwrap();
     let boundary = bed.boundary();
     let mut run = Run::new(&bed, &boundary);
     let long = format!("w/{}", "d/".repeat(1_900));
@@ -503,7 +507,7 @@ fn what_cannot_be_looked_up_is_refused() {
     let is_closed = fs::symlink_metadata(bed.at("w/d/e")).is_err();
     let mut out_of_sight = vec![long.as_str()];
     if is_closed {
-        out_of_sight.extend(["w/d/e", "w/d/deep"]);
+        out_of_sight.extend(["w/d/e", deep]);
     } else {
         eprintln!("LEFT OUT: closed directories, which are open for this user");
     }
@@ -517,7 +521,9 @@ fn what_cannot_be_looked_up_is_refused() {
     assert!(run.tries(Intent::Metadata, "w/d", Detail::Mode(0o755)), "it can be opened again");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
     assert!(run.tries(Intent::Create, "w/d/e/x", Detail::None));
-    assert!(!run.tries(Intent::Create, "w/d/deep/.githooks/x", Detail::None), "nothing was remembered");
+    for held in [".githooks/x", "conf/settings.json"] {
+        assert!(!run.tries(Intent::Create, &format!("{deep}/{held}"), Detail::None), "remembered: {held}");
+    }
 }
 
 #[test]
@@ -613,5 +619,23 @@ fn what_becomes_a_repository_within_another_one_names_no_program() {
         }
         bed.file(&at("HEAD"), "ref: refs/heads/main\n");
         assert_eq!(run.tries(Intent::MakeDir, &at("objects"), Detail::None), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_moved_directory_is_told_of_where_not_all_of_it_was_seen() {
+    let bed = Bed::new();
+    let boundary = bed.boundary();
+    for (to, below, told) in
+        [("w/box", "1/.envrc", "w/box/1/.envrc"), ("w/deep", "1/2/3/4/5/6/7/8/9/.envrc", "w/deep")]
+    {
+        let mut run = Run::new(&bed, &boundary);
+        bed.file(&format!("{to}/{below}"), "export A=1\n");
+        let from = Detail::From(bed.at("w/target/box"));
+        let attempt = Attempt::new(1, Intent::MoveTo, bed.at(to)).with_detail(from);
+        run.observer.carried_out(&Done { attempt, made: None, gone: None });
+        let (_, _, changed) = run.observer.finish();
+        let report = boundary.settle(changed.as_ref());
+        assert!(report.changed_autorun.contains(&bed.at(told)), "{report}");
     }
 }
