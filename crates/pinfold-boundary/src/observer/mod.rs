@@ -26,6 +26,7 @@ use pinfold_sandbox::{
 use crate::boundary::Boundary;
 use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
+use crate::lookup::Lookup;
 use crate::mediation::{Mediator, ReadNames, takes_turns};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::place::{Place, Standing};
@@ -226,7 +227,8 @@ impl<'a> DenialObserver<'a> {
     /// here.
     fn reading(&self, attempt: &Attempt) -> Option<Denial> {
         let place = attempt.place.as_path();
-        if self.is_private(place) || fs::symlink_metadata(place).is_err() {
+        // What cannot be looked up may still be opened, through a directory that is held open.
+        if self.is_private(place) || Lookup::of(place).is_missing() {
             return None;
         }
         if let Some(rule) = self.boundary.denies_reading(place) {
