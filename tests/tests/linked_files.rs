@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::process::Output;
+use std::time::{Duration, SystemTime};
 
 use pinfold_tests::missing::all_there;
 use pinfold_tests::output::describe;
@@ -28,6 +29,10 @@ const WAYS: &[(&str, &str)] = &[
     ),
     ("mode", "os.chmod('linked', 0o777)"),
     ("mode by descriptor", "os.fchmod(os.open('linked', os.O_RDONLY), 0o777)"),
+    ("times", "os.utime('linked', (1, 1))"),
+    ("time of a change alone", "os.utime('linked', ns=(os.stat('linked').st_atime_ns, 1))"),
+    ("times by descriptor", "os.utime(os.open('linked', os.O_RDONLY), (1, 1))"),
+    ("times by another name", "os.link('linked', 'third'); os.utime('third', (1, 1))"),
     ("attribute", "os.setxattr('linked', 'user.pinfold', b'1')"),
 ];
 
@@ -58,13 +63,14 @@ impl Linked {
         run.args(["python3", "-c", &script]).output().expect("it can be started")
     }
 
-    /// Content, mode and attributes by the name outside.
-    fn state(&self) -> (String, u32, bool) {
+    /// Content, mode, attributes and time of modification by the name outside.
+    fn state(&self) -> (String, u32, bool, SystemTime) {
         let at = self.outside();
         let mut value = [0; 8];
         let attribute = rustix::fs::getxattr(&at, "user.pinfold", &mut value).is_ok();
-        let mode = at.metadata().expect("a file").permissions().mode() & 0o7777;
-        (fs::read_to_string(&at).expect("a text"), mode, attribute)
+        let found = at.metadata().expect("a file");
+        let modified = found.modified().expect("a time");
+        (fs::read_to_string(&at).expect("a text"), found.permissions().mode() & 0o7777, attribute, modified)
     }
 }
 
@@ -98,7 +104,8 @@ fn what_replaces_it_or_leaves_it_as_it_is_goes_on(who: Who, tier: Tier) {
     for deed in [
         "open('copy', 'w').write('mine'); os.rename('copy', 'linked')",
         "os.unlink('linked'); open('linked', 'w').write('mine')",
-        "os.utime('linked'); os.chmod('linked', 0o644); open('linked').read()",
+        "os.chmod('linked', 0o644); open('linked').read()",
+        "s = os.stat('linked'); os.utime('linked', ns=(s.st_atime_ns, s.st_mtime_ns))",
         "os.open('linked', os.O_RDONLY | os.O_CREAT, 0o600)",
     ] {
         let linked = Linked::new(who);
@@ -106,6 +113,22 @@ fn what_replaces_it_or_leaves_it_as_it_is_goes_on(who: Who, tier: Tier) {
         let output = linked.run(tier, deed);
         assert!(output.status.success(), "{deed}: {}", describe(&output));
         assert_eq!(linked.state(), before, "{deed}");
+    }
+}
+
+/// git does so to each object that it would write again, and shares objects with the repository that it cloned.
+#[each(user, tier)]
+fn the_present_time_is_given_to_what_has_a_name_outside(who: Who, tier: Tier) {
+    if !all_there("hard links", &["python3"]) {
+        return;
+    }
+    for deed in ["os.utime('linked')", "os.utime(os.open('linked', os.O_RDONLY))"] {
+        let linked = Linked::new(who);
+        let long_ago = SystemTime::UNIX_EPOCH + Duration::from_secs(1);
+        fs::File::open(linked.outside()).and_then(|file| file.set_modified(long_ago)).expect("a time");
+        let output = linked.run(tier, deed);
+        assert!(output.status.success(), "{deed}: {}", describe(&output));
+        assert!(linked.state().3 > long_ago, "{deed}");
     }
 }
 
@@ -122,7 +145,7 @@ fn a_file_is_changed_when_all_its_names_lie_in_the_folder(who: Who, tier: Tier) 
     bed.give();
     let deed = "
 import os
-open('one', 'a').write(' more'); os.chmod('deep/two', 0o600)
+open('one', 'a').write(' more'); os.chmod('deep/two', 0o600); os.utime('one', (1, 1))
 open('a', 'w').write('made'); os.link('a', 'deep/b'); open('a', 'a').write(' here')
 os.rename('deep/b', 'c'); open('c', 'a').write(' and there'); os.link('c', 'd'); os.truncate('d', 4)
 fd = os.open('a', os.O_RDONLY); os.unlink('a'); os.fchmod(fd, 0o600)
@@ -130,6 +153,7 @@ fd = os.open('a', os.O_RDONLY); os.unlink('a'); os.fchmod(fd, 0o600)
     let output = bed.run(tier, &["--ask", "nobody"]).args(["python3", "-c", deed]).output().expect("a run");
     assert!(output.status.success(), "{}", describe(&output));
     assert_eq!(fs::read_to_string(at("deep/two")).expect("a text"), "text more");
+    assert_eq!(at("deep/two").metadata().expect("a file").mtime(), 1);
     assert_eq!(fs::read_to_string(at("d")).expect("a text"), "made");
     for name in ["one", "d"] {
         assert_eq!(at(name).metadata().expect("a file").mode() & 0o777, 0o600, "{name}");

@@ -233,10 +233,22 @@ pub fn is_being_written(name: &OsStr) -> bool {
 
 /// The time of the last change of a file, to be given to another.
 fn modified_at(file: &Stat) -> Timestamps {
-    #[allow(clippy::useless_conversion, reason = "the type differs between machines")]
-    let last_modification =
-        Timespec { tv_sec: file.st_mtime.into(), tv_nsec: file.st_mtime_nsec.cast_signed().into() };
-    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, last_modification }
+    Timestamps { last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_NOW }, ..times_of(file) }
+}
+
+/// The times that a file has.
+#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+fn times_of(file: &Stat) -> Timestamps {
+    Timestamps {
+        last_access: Timespec {
+            tv_sec: file.st_atime.into(),
+            tv_nsec: file.st_atime_nsec.cast_signed().into(),
+        },
+        last_modification: Timespec {
+            tv_sec: file.st_mtime.into(),
+            tv_nsec: file.st_mtime_nsec.cast_signed().into(),
+        },
+    }
 }
 
 /// Gives a file a second name. The first may be a link itself.
@@ -349,8 +361,8 @@ pub(super) fn has_entries(place: &ResolvedPath) -> bool {
     false
 }
 
-/// Returns whether a change of attributes is seen by the other names of the file: one without effect is not, nor
-/// are times, which git sets anew for each object that it would write again.
+/// Returns whether a change of attributes is seen by the other names of the file: one without effect is not, nor is
+/// the present time, which git gives to each object that it would write again.
 fn is_seen_by_other_names(change: &RequestedChange, found: &Stat) -> bool {
     match change {
         RequestedChange::Mode(mode) => mode & MODES != found.st_mode & MODES,
@@ -358,8 +370,19 @@ fn is_seen_by_other_names(change: &RequestedChange, found: &Stat) -> bool {
             owner.is_some_and(|owner| owner != found.st_uid)
                 || group.is_some_and(|group| group != found.st_gid)
         }
-        RequestedChange::Times(_) => false,
+        RequestedChange::Times([access, modification]) => {
+            let now = times_of(found);
+            is_another_time(*access, now.last_access) || is_another_time(*modification, now.last_modification)
+        }
         RequestedChange::SetAttribute { .. } | RequestedChange::RemoveAttribute { .. } => true,
+    }
+}
+
+/// Returns whether a time is neither the present one nor the one that a file has.
+fn is_another_time(wanted: Time, has: Timespec) -> bool {
+    match wanted {
+        Time::Now | Time::Kept => false,
+        at @ Time::At { .. } => timespec(at) != has,
     }
 }
 

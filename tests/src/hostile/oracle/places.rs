@@ -1,6 +1,7 @@
 //! Places outside, and places that are held: each is what it was, and what must not appear is not there.
 
 use std::collections::HashSet;
+use std::path::Path;
 
 use super::config::only_tracking_came;
 use super::{Found, Look, Violation, is_placeholder};
@@ -9,7 +10,7 @@ use crate::hostile::roles::Role;
 use crate::hostile::snapshot::{Change, Entry};
 
 pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
-    for change in look.before.changes(look.after) {
+    for change in look.changes() {
         let Some(kind) = violated(look, change) else { continue };
         all.push(look.violation(Found { kind, path: change.path, what: change.to_string() }));
     }
@@ -70,24 +71,24 @@ fn modules(look: &Look<'_>, all: &mut Vec<Violation>) {
     }
 }
 
-/// Times outside: nothing of a run has touched anything there. A clone on one machine shares the files of its objects with
-/// the repository it was made from, and git gives an object that it would write again a new time: a file that has a name in the
-/// folder is touched by that name.
+/// Times outside: nothing of a run has touched anything there. Only the present time reaches a file there that has a name in
+/// the folder too: a clone on one machine shares the files of its objects with the repository it was made from, and git gives
+/// that time to an object that it would write again.
 fn touched(look: &Look<'_>, all: &mut Vec<Violation>) {
     if look.is_race_with_the_watch() {
         return;
     }
     // What pinfold keeps lies in the home, so that directories above it have other times.
     let files = || look.before.entries().filter(|(_, entry)| !entry.is_dir());
-    let granted: HashSet<_> =
-        files().filter(|(path, _)| look.role(path) == Role::GitData).map(|(_, entry)| entry.place).collect();
-    let outside = files().filter(|(path, _)| look.role(path) == Role::Outside);
-    for (path, before) in outside.filter(|(_, entry)| !granted.contains(&entry.place)) {
-        if look
-            .after
-            .get(path)
-            .is_some_and(|after| after.modified != before.modified && after.is_like(before))
-        {
+    let is_free = |path: &Path| matches!(look.role(path), Role::GitData | Role::Content | Role::Reported);
+    let granted: HashSet<_> = files()
+        .filter(|(path, entry)| entry.links > 1 && is_free(path))
+        .map(|(_, entry)| entry.place)
+        .collect();
+    for (path, before) in files().filter(|(path, _)| look.role(path) == Role::Outside) {
+        let is_present = |after: &Entry| after.modified > before.modified && granted.contains(&before.place);
+        let is_touched = |after: &Entry| after.modified != before.modified && after.is_like(before);
+        if look.after.get(path).is_some_and(|after| is_touched(after) && !is_present(after)) {
             let what = "its time of modification is another".to_owned();
             all.push(look.violation(Found { kind: "what is outside was touched", path, what }));
         }
