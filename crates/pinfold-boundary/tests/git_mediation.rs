@@ -354,14 +354,19 @@ fn a_new_directory_that_becomes_a_repository_is_reported() {
     fs::remove_dir_all(bed.at("w/.git")).unwrap();
     let boundary = bed.boundary();
     let mut run = Run::new(&bed, &boundary);
-    run.makes_dir("w/new");
-    for (name, text) in [("commondir", "../own"), ("HEAD", "ref: refs/heads/main")] {
-        let at = format!("w/new/{name}");
-        assert!(run.tries(Intent::Create, &at, Detail::None), "{at}");
-        bed.file(&at, text);
+    // The second among directories in which nothing else that runs later is looked for.
+    run.makes_dir("w/.cache");
+    for new in ["w/new", "w/.cache/new"] {
+        run.makes_dir(new);
+        for (name, text) in [("commondir", "../own"), ("HEAD", "ref: refs/heads/main")] {
+            let at = format!("{new}/{name}");
+            assert!(run.tries(Intent::Create, &at, Detail::None), "{at}");
+            bed.file(&at, text);
+        }
     }
     let (_, _, changed) = run.observer.finish();
-    assert_eq!(boundary.settle(changed.as_ref()).new_repositories, [bed.at("w/new")]);
+    let expected = [bed.at("w/.cache/new"), bed.at("w/new")];
+    assert_eq!(boundary.settle(changed.as_ref()).new_repositories, expected);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! The guarded places come from the library's own table. What they, and the parts of a git directory, mean to the oracle
 //! stands here and nowhere else.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use pinfold::policy::{GuardKind, Guards, KernelHold};
@@ -60,7 +62,12 @@ pub(super) struct Roles {
     pub(super) gits: GitDirs,
     /// `.git` files that stood there before.
     pointers: Vec<PathBuf>,
+    /// Those that were found out: each place of a world is asked about in every look.
+    known: RefCell<HashMap<PathBuf, Role>>,
 }
+
+/// Places whose roles are remembered, at most: programs make more and more names.
+const MOST_KNOWN: usize = 50_000;
 
 impl Roles {
     /// Finds out the roles from what stands in a world before anything ran.
@@ -81,11 +88,25 @@ impl Roles {
                 .filter(|path| is_pointer(path))
                 .map(Path::to_owned)
                 .collect(),
+            known: RefCell::default(),
         }
     }
 
     /// The role of a place, whether or not something stands there.
     pub(super) fn role(&self, path: &Path) -> Role {
+        let mut known = self.known.borrow_mut();
+        if let Some(role) = known.get(path) {
+            return role.clone();
+        }
+        if known.len() >= MOST_KNOWN {
+            known.clear();
+        }
+        let role = self.find(path);
+        known.insert(path.to_owned(), role.clone());
+        role
+    }
+
+    fn find(&self, path: &Path) -> Role {
         if path.starts_with(&self.temp) || self.own.iter().any(|own| path.starts_with(own)) {
             return Role::Own;
         }
@@ -150,8 +171,8 @@ impl Roles {
             ["HEAD" | "index"] if git.is_of_others => Role::Held("checkout of another working tree"),
             _ if worktree => Role::GitData,
             ["hooks", ..] => Role::Held(HOOKS),
-            // `git gc` writes it, and no git runs it.
-            ["info", "refs"] => Role::GitData,
+            // `git gc` writes it, as `refs_XXXXXX` at first, and no git runs it.
+            ["info", name] if name == "refs" || name.starts_with("refs_") => Role::GitData,
             ["info", ..] => Role::Held("git info"),
             ["config"] => Role::Config,
             ["objects", "info", "alternates"] => Role::Held("git alternates"),

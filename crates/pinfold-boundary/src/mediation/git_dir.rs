@@ -38,8 +38,8 @@ pub(crate) fn part(below: &Path) -> GitPart {
         [] | [b"refs" | b"modules" | b"worktrees"] => GitPart::Pinned(STAYS),
         [b"HEAD"] => GitPart::Kept(STAYS),
         [b"info"] => GitPart::Pinned(RUNS),
-        // What `git update-server-info` writes for dumb transports, at the end of every `git gc`.
-        [b"info", name] if name.starts_with(b"refs") => GitPart::Free,
+        // What `git update-server-info` writes for dumb transports, at the end of every `git gc`, as `refs_XXXXXX` at first.
+        [b"info", name] if *name == b"refs" || name.starts_with(b"refs_") => GitPart::Free,
         [b"hooks" | b"info", ..] => GitPart::Held(RUNS),
         [b"config"] => GitPart::Config,
         [b"config.worktree"] => GitPart::Held("git runs programs that are named there"),
@@ -145,6 +145,7 @@ mod tests {
             ("info/refs", "free"),
             ("info/refs_Ab12Cd", "free"),
             ("info/refs/x", "held"),
+            ("info/refs.was", "held"),
             ("info/attributes", "held"),
             ("info/exclude", "held"),
             ("config", "config"),

@@ -345,7 +345,7 @@ impl Mediator {
     /// Notes what runs later.
     fn note(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) {
         let place = attempt.place.as_path();
-        if !changes_something(attempt) || is_among_dependencies(boundary, place) && !place.ends_with(".git") {
+        if !changes_something(attempt) {
             return;
         }
         let (parent, name) = split(place);
@@ -357,6 +357,10 @@ impl Mediator {
         }
         if makes && layout::is_part_of_bare(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
+        }
+        // Of what is there only a repository is acted on: by who goes there.
+        if name != ".git" && is_among_dependencies(boundary, place) {
+            return;
         }
         if let Some((git_dir, below)) = in_git {
             match git_dir::operation(git_dir, below) {
