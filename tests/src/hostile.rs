@@ -22,6 +22,7 @@ mod place;
 mod program;
 mod random;
 mod report;
+mod restore;
 mod roles;
 mod runs;
 mod shrink;

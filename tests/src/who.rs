@@ -4,6 +4,7 @@ use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -63,7 +64,17 @@ impl Who {
                 command
             }
         };
-        command.env_clear().env("PATH", SEARCH_PATH).env("LANG", "C.UTF-8").env("HOME", home);
+        furnish(&mut command, home);
+        command
+    }
+
+    /// The same command, with no program between that changes the user: it starts sooner, and cannot be put behind another one.
+    pub fn direct_command(self, program: impl AsRef<OsStr>, home: &Path) -> Command {
+        let mut command = Command::new(program);
+        if let Some(uid) = self.other_uid() {
+            command.uid(uid).gid(uid);
+        }
+        furnish(&mut command, home);
         command
     }
 
@@ -80,6 +91,10 @@ impl Who {
             }
         }
     }
+}
+
+fn furnish(command: &mut Command, home: &Path) {
+    command.env_clear().env("PATH", SEARCH_PATH).env("LANG", "C.UTF-8").env("HOME", home);
 }
 
 /// Whether the superuser tries only what an ordinary user has not.

@@ -29,7 +29,7 @@ use pinfold_tests::product::offered;
 use pinfold_tests::{Tier, Who, each};
 
 /// Programs of one user on one tier: what an idle machine of two cores does in some half a minute.
-const PROGRAMS: u64 = 150;
+const PROGRAMS: u64 = 250;
 
 fn actor() -> ActorProgram<'static> {
     static ACTOR: OnceLock<std::path::PathBuf> = OnceLock::new();

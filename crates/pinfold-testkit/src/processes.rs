@@ -1,5 +1,6 @@
 //! Processes as they are seen from outside: found by a word on their command line, waited for, signalled.
 
+use std::collections::HashSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::process::Child;
@@ -46,7 +47,18 @@ pub fn find_mentioning(part: &str) -> Vec<u32> {
                 .is_ok_and(|text| text.windows(part.len()).any(|at| at == part.as_bytes()))
         })
     };
-    all().filter(has).collect()
+    let kernel = kernel_threads();
+    all().filter(|pid| !kernel.contains(pid)).filter(has).collect()
+}
+
+/// The threads of the kernel: more than half of what `/proc` lists on a small machine. None inside a container.
+fn kernel_threads() -> HashSet<u32> {
+    const PF_KTHREAD: u32 = 0x0020_0000;
+    // State, parent, group, session, terminal, group in its foreground, flags.
+    let is_kernel =
+        state(2).split(' ').nth(6).and_then(|flags| flags.parse().ok()).unwrap_or(0) & PF_KTHREAD != 0;
+    let children = if is_kernel { fs::read_to_string("/proc/2/task/2/children") } else { Ok(String::new()) };
+    children.unwrap_or_default().split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// Ends every process that is [mentioning](find_mentioning) something: what a failed test was in the middle of.

@@ -2,15 +2,16 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::rc::Rc;
 
 use super::generate;
-use super::oracle::{Look, Violation, grow_old, left_behind, person_goes_on};
+use super::oracle::{Look, Violation, grow_old, has_run_directories, left_behind, person_goes_on};
 use super::program::{Program, Run, WorldName};
 use super::roles::Roles;
 use super::runs::{self, ActorProgram, Held, Ran};
 use super::snapshot::Snapshot;
 use super::vocabulary::Vocabulary;
-use super::world::{Ground, World};
+use super::world::{Ground, Standing, World};
 use crate::Who;
 
 /// What the person does when the runs are over.
@@ -74,21 +75,18 @@ impl<'a> Machine<'a> {
         };
         let ground = &mut self.ground;
         let vocabulary = self.vocabularies.entry(name).or_insert_with_key(|name| {
-            let world = ground.put_up(name);
-            let before = Snapshot::of(&world.top);
-            Vocabulary::of(&world, &Roles::of(&world, &before), &before)
+            let Standing { world, roles, seen } = ground.put_up(name);
+            Vocabulary::of(&world, &roles, &seen)
         });
         generate::program_of(seed, tier, vocabulary)
     }
 
     /// Carries a program out and says what was violated.
     pub fn try_out(&mut self, program: &Program, person: Person) -> Outcome {
-        let world = self.ground.put_up(&program.world);
+        let Standing { world, roles, seen: first } = self.ground.put_up(&program.world);
         runs::lay_out(&world, program);
-        let first = Snapshot::of(&world.top);
-        let roles = Roles::of(&world, &first);
         let mut course =
-            Course { world: &world, roles: &roles, held: self.held, now: first.clone(), killed: false };
+            Course { world: &world, roles: &roles, held: self.held, now: Rc::clone(&first), killed: false };
         let mut outcome = Outcome::default();
         for (number, stage) in program.stages.iter().enumerate() {
             let ran = runs::stage(&world, program, number, self.held, self.actor);
@@ -99,12 +97,15 @@ impl<'a> Machine<'a> {
             grow_old(&world);
             let ran = runs::sweep(&world, self.held);
             course.judge(&[Run::default()], &[ran], &mut outcome);
+            if has_run_directories(&world) {
+                runs::clear_temporary(&world);
+            }
         }
         if self.held != Held::ByNothing {
             outcome.violations.extend(left_behind(&world, self.ground.mark()));
         }
         if person != Person::Away {
-            let look = Look { before: &first, ..course.look(&course.now, &[], &[]) };
+            let look = course.look((&first, &course.now), (&[], &[]));
             outcome.violations.extend(person_goes_on(&look, person == Person::Thorough));
         }
         outcome.violations.sort();
@@ -118,19 +119,19 @@ struct Course<'a> {
     world: &'a World,
     roles: &'a Roles,
     held: Held,
-    now: Snapshot,
+    now: Rc<Snapshot>,
     killed: bool,
 }
 
 impl Course<'_> {
-    fn look<'l>(&'l self, after: &'l Snapshot, stage: &'l [Run], ran: &'l [Ran]) -> Look<'l> {
-        Look { world: self.world, roles: self.roles, before: &self.now, after, stage, ran, held: self.held }
+    fn look<'l>(&'l self, seen: (&'l Snapshot, &'l Snapshot), done: (&'l [Run], &'l [Ran])) -> Look<'l> {
+        Look::new((self.world, self.roles, self.held), seen, done)
     }
 
     /// Looks at what a stage has done.
     fn judge(&mut self, stage: &[Run], ran: &[Ran], outcome: &mut Outcome) {
-        let after = Snapshot::of(&self.world.top);
-        outcome.violations.extend(self.look(&after, stage, ran).violations());
+        let after = self.now.again(&self.world.top);
+        outcome.violations.extend(self.look((&self.now, &after), (stage, ran)).violations());
         let calls = || ran.iter().flat_map(|ran| &ran.calls);
         outcome.calls += calls().count();
         outcome.done += calls().filter(|call| call.is_done()).count();
@@ -139,6 +140,6 @@ impl Course<'_> {
             |ran: &&Ran| ran.report.is_none() && ran.code.is_some_and(|code| NOT_STARTED.contains(&code));
         outcome.not_started += ran.iter().filter(refused).count();
         self.killed |= ran.iter().any(|ran| ran.killed || ran.hung);
-        self.now = after;
+        self.now = Rc::new(after);
     }
 }

@@ -17,17 +17,18 @@ mod person;
 mod places;
 mod reports;
 
+use std::cell::OnceCell;
 use std::fmt;
 use std::path::Path;
 
 use super::program::{Run, is_concurrent};
 use super::roles::{Role, Roles};
 use super::runs::{Held, Ran};
-use super::snapshot::{Content, Entry, Snapshot};
+use super::snapshot::{Change, Content, Entry, Snapshot};
 use super::world::World;
 use crate::Tier;
 
-pub(super) use left::{after_the_last as left_behind, grow_old};
+pub(super) use left::{after_the_last as left_behind, grow_old, has_run_directories};
 pub(super) use person::goes_on as person_goes_on;
 
 /// Something that must not have happened.
@@ -63,6 +64,7 @@ pub(super) struct Look<'a> {
     pub(super) stage: &'a [Run],
     pub(super) ran: &'a [Ran],
     pub(super) held: Held,
+    changes: OnceCell<Vec<Change<'a>>>,
 }
 
 /// A violation, before it is written down.
@@ -72,7 +74,21 @@ struct Found<'a> {
     what: String,
 }
 
-impl Look<'_> {
+impl<'a> Look<'a> {
+    /// A look at a world before and after something has run in it.
+    pub(super) fn new(
+        (world, roles, held): (&'a World, &'a Roles, Held),
+        (before, after): (&'a Snapshot, &'a Snapshot),
+        (stage, ran): (&'a [Run], &'a [Ran]),
+    ) -> Self {
+        Self { world, roles, before, after, stage, ran, held, changes: OnceCell::new() }
+    }
+
+    /// What is not as it was before.
+    fn changes(&self) -> impl Iterator<Item = Change<'a>> {
+        self.changes.get_or_init(|| self.before.changes(self.after)).iter().copied()
+    }
+
     /// Everything that was violated in this stage.
     pub(super) fn violations(&self) -> Vec<Violation> {
         let mut all = Vec::new();

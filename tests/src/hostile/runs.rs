@@ -80,20 +80,29 @@ pub(super) fn stage(
 /// Runs nothing at all within the boundary: what an earlier run has left behind is taken away by it.
 pub(super) fn sweep(world: &World, held: Held) -> Ran {
     let Held::By(tier) = held else { return Ran::default() };
-    let mut command = confined(world, tier);
+    let mut command = confined(world, tier, &world.roots.folder);
     command.arg("true");
     drive(command, &Run::default())
+}
+
+/// Runs nothing in a folder that no program reaches, on the tier on which each run has a directory of its own below the
+/// temporary one: those that killed runs left are taken away by the next run that makes one. Where the folder is closed none is
+/// started, and on the full tier few make one.
+pub(super) fn clear_temporary(world: &World) {
+    let mut command = confined(world, Tier::LandlockOnly, &world.elsewhere);
+    command.arg("true");
+    drive(command, &Run::default());
 }
 
 fn command(world: &World, held: Held, actor: ActorProgram<'_>, which: &[String; 2]) -> Command {
     let mut command = match held {
         Held::By(tier) => {
-            let mut command = confined(world, tier);
+            let mut command = confined(world, tier, &world.roots.folder);
             command.arg(actor.0);
             command
         }
         Held::ByNothing => {
-            let mut command = world.who.command(actor.0, &world.roots.home);
+            let mut command = world.who.direct_command(actor.0, &world.roots.home);
             command.current_dir(&world.roots.folder);
             command
         }
@@ -103,12 +112,12 @@ fn command(world: &World, held: Held, actor: ActorProgram<'_>, which: &[String; 
     command
 }
 
-fn confined(world: &World, tier: Tier) -> Command {
-    let mut command = world.who.command(pinfold(), &world.roots.home);
+fn confined(world: &World, tier: Tier, folder: &Path) -> Command {
+    let mut command = world.who.direct_command(pinfold(), &world.roots.home);
     command.env("TMPDIR", &world.temp).current_dir(&world.top);
     command.arg("run").args(tier.options()).args(["--ask", "nobody", "--json", "--folder"]);
-    command.arg(&world.roots.folder);
-    if world.roots.folder == world.roots.home && has_home_option() {
+    command.arg(folder);
+    if folder == world.roots.home && has_home_option() {
         command.arg(HOME_OPTION);
     }
     command.arg("--");
@@ -118,7 +127,7 @@ fn confined(world: &World, tier: Tier) -> Command {
 fn has_home_option() -> bool {
     static HAS: OnceLock<bool> = OnceLock::new();
     *HAS.get_or_init(|| {
-        let help = Who::Ordinary.command(pinfold(), Path::new("/")).args(["run", "--help"]).output();
+        let help = Who::Ordinary.direct_command(pinfold(), Path::new("/")).args(["run", "--help"]).output();
         help.is_ok_and(|help| String::from_utf8_lossy(&help.stdout).contains(HOME_OPTION))
     })
 }

@@ -1,10 +1,15 @@
 //! Everything below a directory as it is seen from outside: content, type, mode, owner, links, attributes.
+//!
+//! A look after another one reads only what has changed since: a program may set any time of a file but that of its last change
+//! of status, which is the kernel's.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{lgetxattr, llistxattr};
 use sha2::{Digest, Sha256};
@@ -13,7 +18,7 @@ use sha2::{Digest, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Content {
     /// A file, with its content, or a digest of it when it is long.
-    File(Vec<u8>),
+    File(Arc<[u8]>),
     /// A directory.
     Directory,
     /// A symbolic link.
@@ -50,6 +55,11 @@ impl Entry {
         self.content == Content::Directory
     }
 
+    /// Whether nothing has happened to it between two looks: neither to what it holds nor to what is known of it.
+    pub(super) fn is_untouched(&self, other: &Self) -> bool {
+        self.place == other.place && self.changed == other.changed
+    }
+
     /// The text of a file.
     pub(super) fn text(&self) -> Option<std::borrow::Cow<'_, str>> {
         match &self.content {
@@ -62,66 +72,82 @@ impl Entry {
 /// Files up to this size are kept as they are.
 const KEPT: u64 = 8 * 1024;
 
+/// How long before a look something has to have changed last for its time to tell of each later change: file systems count
+/// in ticks, of which the longest takes 10 ms.
+const TICKS: Duration = Duration::from_millis(50);
+
 /// Entries by their paths.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Snapshot(BTreeMap<PathBuf, Entry>);
+#[derive(Clone, Debug)]
+pub(super) struct Snapshot {
+    entries: BTreeMap<PathBuf, Entry>,
+    began: SystemTime,
+}
 
 impl Snapshot {
     /// Looks at a tree. What its modes close to an ordinary user is opened for the moment of the look.
     pub(super) fn of(top: &Path) -> Self {
-        let mut snapshot = Self::default();
-        snapshot.take(top);
+        Self::after(top, None)
+    }
+
+    /// Looks at a tree again.
+    pub(super) fn again(&self, top: &Path) -> Self {
+        Self::after(top, Some(self))
+    }
+
+    fn after(top: &Path, earlier: Option<&Self>) -> Self {
+        let mut snapshot = Self { entries: BTreeMap::new(), began: SystemTime::now() };
+        snapshot.take(top, earlier);
         snapshot
     }
 
-    fn take(&mut self, path: &Path) {
+    fn take(&mut self, path: &Path, earlier: Option<&Self>) {
         let Ok(meta) = fs::symlink_metadata(path) else { return };
-        let kind = meta.file_type();
-        let content = if kind.is_dir() {
-            self.directory(path, &meta);
-            Content::Directory
-        } else if kind.is_symlink() {
-            Content::Link(fs::read_link(path).unwrap_or_default())
-        } else if kind.is_file() {
-            Content::File(readable(path, &meta, 0o400, || file(path, &meta)))
-        } else {
-            Content::Special(if kind.is_fifo() {
-                "pipe"
-            } else if kind.is_socket() {
-                "socket"
-            } else {
-                "device"
-            })
-        };
-        let entry = Entry {
-            content,
+        if meta.is_dir() {
+            self.directory(path, &meta, earlier);
+        }
+        let mut entry = Entry {
+            content: Content::Directory,
             mode: meta.mode() & 0o7777,
             owner: (meta.uid(), meta.gid()),
-            attributes: attributes(path),
+            attributes: Vec::new(),
             place: (meta.dev(), meta.ino()),
             links: meta.nlink(),
             modified: (meta.mtime(), meta.mtime_nsec()),
             changed: (meta.ctime(), meta.ctime_nsec()),
         };
-        self.0.insert(path.to_owned(), entry);
+        if let Some(known) = earlier.and_then(|earlier| earlier.known(path, &entry)) {
+            (entry.content, entry.attributes) = (known.content.clone(), known.attributes.clone());
+        } else {
+            (entry.content, entry.attributes) = (content(path, &meta), attributes(path));
+        }
+        self.entries.insert(path.to_owned(), entry);
     }
 
-    fn directory(&mut self, path: &Path, meta: &fs::Metadata) {
+    fn directory(&mut self, path: &Path, meta: &fs::Metadata, earlier: Option<&Self>) {
         readable(path, meta, 0o700, || {
             for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-                self.take(&entry.path());
+                self.take(&entry.path(), earlier);
             }
         });
     }
 
+    /// What was seen at a path, if nothing can have happened to it since.
+    fn known(&self, path: &Path, now: &Entry) -> Option<&Entry> {
+        let known = self.get(path).filter(|known| known.is_untouched(now))?;
+        let (seconds, nanoseconds) =
+            (u64::try_from(known.changed.0).ok()?, u32::try_from(known.changed.1).ok()?);
+        let changed = SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds);
+        (changed + TICKS < self.began).then_some(known)
+    }
+
     /// The entry at a path.
     pub(super) fn get(&self, path: &Path) -> Option<&Entry> {
-        self.0.get(path)
+        self.entries.get(path)
     }
 
     /// Whether something stands at a path.
     pub(super) fn has(&self, path: &Path) -> bool {
-        self.0.contains_key(path)
+        self.entries.contains_key(path)
     }
 
     /// Whether a directory stands at a path.
@@ -130,28 +156,45 @@ impl Snapshot {
     }
 
     /// All entries, in the order of their paths.
-    pub(super) fn entries(&self) -> impl Iterator<Item = (&Path, &Entry)> {
-        self.0.iter().map(|(path, entry)| (path.as_path(), entry))
+    pub(super) fn entries(&self) -> impl DoubleEndedIterator<Item = (&Path, &Entry)> {
+        self.entries.iter().map(|(path, entry)| (path.as_path(), entry))
     }
 
     /// Entries below a path, itself included.
     pub(super) fn below<'a>(&'a self, top: &'a Path) -> impl Iterator<Item = (&'a Path, &'a Entry)> {
-        let from = self.0.range(top.to_owned()..);
+        let from = self.entries.range(top.to_owned()..);
         from.take_while(move |(path, _)| path.starts_with(top)).map(|(path, entry)| (path.as_path(), entry))
     }
 
     /// What is not in both the same: path, before, after. Times and numbers do not count.
     pub(super) fn changes<'a>(&'a self, after: &'a Self) -> Vec<Change<'a>> {
-        let gone_or_other = self.0.iter().filter_map(|(path, entry)| {
+        let gone_or_other = self.entries.iter().filter_map(|(path, entry)| {
             let now = after.get(path);
             let differs = now.is_none_or(|now| !entry.is_like(now) || entry.place != now.place);
             differs.then_some(Change { path, before: Some(entry), after: now })
         });
-        let new = after.0.iter().filter(|(path, _)| !self.has(path));
+        let new = after.entries.iter().filter(|(path, _)| !self.has(path));
         let new = new.map(|(path, entry)| Change { path, before: None, after: Some(entry) });
         let mut all: Vec<Change<'_>> = gone_or_other.chain(new).collect();
         all.sort_by_key(|change| change.path);
         all
+    }
+
+    /// Whether another look sees the same: the same names for the same files, of the same times.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let mut numbers = HashMap::new();
+        let mut is_same = |(one, other): (&Entry, &Entry)| {
+            let number = *numbers.entry(one.place).or_insert(other.place);
+            one.is_like(other)
+                && one.modified == other.modified
+                && one.links == other.links
+                && number == other.place
+        };
+        self.entries.len() == other.entries.len()
+            && self
+                .entries
+                .iter()
+                .all(|(path, entry)| other.get(path).is_some_and(|now| is_same((entry, now))))
     }
 }
 
@@ -189,6 +232,25 @@ impl fmt::Display for Entry {
             Content::Special(kind) => write!(f, "a {kind}")?,
         }
         write!(f, " ({:o}, owner {})", self.mode, self.owner.0)
+    }
+}
+
+fn content(path: &Path, meta: &fs::Metadata) -> Content {
+    let kind = meta.file_type();
+    if kind.is_dir() {
+        Content::Directory
+    } else if kind.is_symlink() {
+        Content::Link(fs::read_link(path).unwrap_or_default())
+    } else if kind.is_file() {
+        Content::File(readable(path, meta, 0o400, || file(path, meta)).into())
+    } else {
+        Content::Special(if kind.is_fifo() {
+            "pipe"
+        } else if kind.is_socket() {
+            "socket"
+        } else {
+            "device"
+        })
     }
 }
 

@@ -4,13 +4,16 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
 use super::place::{Place, Root, Roots};
 use super::program::WorldName;
+use super::restore::{copy, put_back, remove};
+use super::roles::Roles;
+use super::snapshot::Snapshot;
 use crate::Who;
 use crate::git_bed::{Section, sections};
 use crate::ground::new_place;
@@ -30,6 +33,11 @@ fn is_extra(section: &Section) -> bool {
     section.key("kind") == Some("extra")
 }
 
+/// A layout or an extra.
+fn section(name: &str) -> &'static Section {
+    all().iter().find(|s| s.name == name).unwrap_or_else(|| panic!("there is no world `{name}`"))
+}
+
 /// The names of all layouts.
 pub(super) fn layouts() -> Vec<&'static str> {
     all().iter().filter(|s| !is_extra(s)).map(|s| s.name.as_str()).collect()
@@ -40,7 +48,40 @@ pub(super) fn layouts() -> Vec<&'static str> {
 pub(super) struct Ground {
     who: Who,
     place: TempDir,
-    made: HashMap<WorldName, PathBuf>,
+    layouts: HashMap<String, Layout>,
+    worlds: HashMap<WorldName, Made>,
+    /// The world that stands.
+    standing: Option<WorldName>,
+}
+
+/// A layout as it was built, without extras.
+#[derive(Debug)]
+struct Layout {
+    at: PathBuf,
+    /// The configuration of the repository at the top of the folder.
+    config: Option<String>,
+}
+
+/// A world that was made once.
+#[derive(Debug)]
+struct Made {
+    world: World,
+    roles: Rc<Roles>,
+    /// A copy that no program reaches.
+    original: PathBuf,
+    /// Where it lies while another one stands.
+    parked: PathBuf,
+    /// What it looked like before anything ran in it.
+    seen: Rc<Snapshot>,
+}
+
+/// What a program finds.
+#[derive(Debug)]
+pub(super) struct Standing {
+    pub(super) world: World,
+    pub(super) roles: Rc<Roles>,
+    /// The look at everything before anything has run.
+    pub(super) seen: Rc<Snapshot>,
 }
 
 /// One world that stands.
@@ -58,6 +99,8 @@ pub(super) struct World {
     pub(super) marks: PathBuf,
     /// Where the program lies for the actor.
     pub(super) program: PathBuf,
+    /// A folder that no program reaches.
+    pub(super) elsewhere: PathBuf,
     /// Temporary files of the supervisor.
     pub(super) temp: PathBuf,
     /// Places in the folder that git's configuration names.
@@ -68,9 +111,12 @@ impl Ground {
     /// Ground for this user.
     pub(super) fn new(who: Who) -> Self {
         let place = new_place("hostile.");
-        let ground = Self { who, place, made: HashMap::new() };
+        let (layouts, worlds) = (HashMap::new(), HashMap::new());
+        let ground = Self { who, place, layouts, worlds, standing: None };
         let at = ground.place.path();
-        for name in ["marks", "kept", "template/hooks", "template/info"] {
+        for name in
+            ["elsewhere", "marks", "layouts", "originals", "parked", "template/hooks", "template/info"]
+        {
             fs::create_dir_all(at.join(name)).expect("a directory");
         }
         fs::write(at.join("template/hooks/pre-commit.sample"), "#!/bin/sh\n").expect("a file");
@@ -107,24 +153,48 @@ impl Ground {
     ///
     /// # Panics
     /// When its name is not known, or its scripts fail.
-    pub(super) fn put_up(&mut self, name: &WorldName) -> World {
-        let section = |name: &str| {
-            let found = all().iter().find(|s| s.name == name);
-            found.unwrap_or_else(|| panic!("there is no world `{name}`"))
-        };
-        let (layout, extras) =
-            (section(&name.layout), name.extras.iter().map(|e| section(e)).collect::<Vec<_>>());
-        let roots = self.roots(layout.key("folder").unwrap_or("w"));
-        let top = self.place.path().join("world");
-        remove(&top);
-        if let Some(kept) = self.made.get(name) {
-            copy(kept, &top);
-        } else {
-            self.build(layout, &extras, &roots, &top);
-            let kept = self.place.path().join("kept").join(self.made.len().to_string());
-            copy(&top, &kept);
-            self.made.insert(name.clone(), kept);
+    pub(super) fn put_up(&mut self, name: &WorldName) -> Standing {
+        let top = self.top();
+        if let Some(made) = self.standing.take().and_then(|standing| self.worlds.get(&standing)) {
+            fs::rename(&top, &made.parked).expect("a world can be put aside");
         }
+        if !self.worlds.contains_key(name) {
+            let made = self.make(name);
+            self.worlds.insert(name.clone(), made);
+        }
+        let made = self.worlds.get_mut(name).expect("it was made");
+        made.stand(&top);
+        self.standing = Some(name.clone());
+        Standing { world: made.world.clone(), roles: Rc::clone(&made.roles), seen: Rc::clone(&made.seen) }
+    }
+
+    fn top(&self) -> PathBuf {
+        self.place.path().join("world")
+    }
+
+    /// Makes a world, and leaves it parked.
+    fn make(&mut self, name: &WorldName) -> Made {
+        let layout = section(&name.layout);
+        let extras: Vec<&Section> = name.extras.iter().map(|extra| section(extra)).collect();
+        let roots = self.roots(layout.key("folder").unwrap_or("w"));
+        let top = self.top();
+        let built = self.layout(layout, &roots, &top);
+        let (at, config) = (built.at.clone(), built.config.clone());
+        copy(&at, &top);
+        for extra in &extras {
+            self.script(&roots, config.as_deref(), &extra.script);
+        }
+        let place = |name: &str| self.place.path().join(name).join(self.worlds.len().to_string());
+        let (original, parked) = (place("originals"), place("parked"));
+        copy(&top, &original);
+        let world = self.world(roots, &extras);
+        let seen = Snapshot::of(&top);
+        let roles = Rc::new(Roles::of(&world, &seen));
+        fs::rename(&top, &parked).expect("a world can be put aside");
+        Made { world, roles, original, parked, seen: Rc::new(seen) }
+    }
+
+    fn world(&self, roots: Roots, extras: &[&Section]) -> World {
         let at = self.place.path();
         // Without a repository nothing names them.
         let is_repository =
@@ -136,30 +206,37 @@ impl Ground {
             planted: at.join("planted"),
             marks: at.join("marks/ran"),
             program: at.join("program"),
-            temp: top.join("tmp"),
-            top,
+            elsewhere: at.join("elsewhere"),
+            temp: self.top().join("tmp"),
+            top: self.top(),
             roots,
         }
     }
 
-    fn build(&self, layout: &Section, extras: &[&Section], roots: &Roots, top: &Path) {
-        for at in [&roots.home, &roots.outside, &top.join("tmp")] {
-            fs::create_dir_all(at).expect("a directory");
+    /// A layout, built when it is first needed.
+    fn layout(&mut self, layout: &Section, roots: &Roots, top: &Path) -> &Layout {
+        if !self.layouts.contains_key(&layout.name) {
+            for at in [&roots.home, &roots.outside, &top.join("tmp")] {
+                fs::create_dir_all(at).expect("a directory");
+            }
+            self.who.give(top);
+            self.script(roots, None, COMMON);
+            self.script(roots, None, &layout.script);
+            let find = "git -C $F rev-parse --path-format=absolute --git-path config || true";
+            let config = Some(self.script(roots, None, find).trim().to_owned());
+            let at = self.place.path().join("layouts").join(&layout.name);
+            // Objects of a clone are other names of those that it was made from; of a copy they are not.
+            copy(top, &at);
+            remove(top);
+            let built = Layout { at, config: config.filter(|path| !path.is_empty()) };
+            self.layouts.insert(layout.name.clone(), built);
         }
-        self.who.give(top);
-        self.script(roots, None, COMMON);
-        self.script(roots, None, &layout.script);
-        let config =
-            self.script(roots, None, "git -C $F rev-parse --path-format=absolute --git-path config || true");
-        let config = Some(config.trim()).filter(|path| !path.is_empty());
-        for extra in extras {
-            self.script(roots, config, &extra.script);
-        }
+        self.layouts.get(&layout.name).expect("it was built")
     }
 
     fn script(&self, roots: &Roots, config: Option<&str>, script: &str) -> String {
         let at = self.place.path();
-        let mut command = self.who.command("sh", &roots.home);
+        let mut command = self.who.direct_command("sh", &roots.home);
         command.args(["-c", &format!("set -e; umask 022\n{script}")]).current_dir(at);
         command.env("F", &roots.folder).env("H", &roots.home).env("O", &roots.outside);
         command.env("R", at.join("remote/r")).env("G", config.unwrap_or_default());
@@ -183,36 +260,28 @@ impl Ground {
     }
 }
 
+impl Made {
+    /// Puts it back as it was, from where it is parked.
+    fn stand(&mut self, top: &Path) {
+        fs::rename(&self.parked, top).expect("a world can be put up");
+        if put_back(top, &self.seen, &self.original).is_ok() {
+            let seen = self.seen.again(top);
+            if self.seen.is_same(&seen) {
+                self.seen = Rc::new(seen);
+                return;
+            }
+        }
+        remove(top);
+        copy(&self.original, top);
+        self.seen = Rc::new(Snapshot::of(top));
+    }
+}
+
 impl Drop for Ground {
     /// What hides behind modes is no obstacle.
     fn drop(&mut self) {
-        remove(&self.place.path().join("world"));
+        remove(self.place.path());
     }
-}
-
-fn copy(from: &Path, to: &Path) {
-    let copied = Command::new("cp").arg("-a").arg(from).arg(to).status();
-    assert!(copied.is_ok_and(|status| status.success()), "{} can be copied", from.display());
-}
-
-/// Takes a tree away, whatever its modes are.
-fn remove(tree: &Path) {
-    let Ok(meta) = fs::symlink_metadata(tree) else { return };
-    if !meta.is_dir() {
-        drop(fs::remove_file(tree));
-        return;
-    }
-    if meta.permissions().mode() & 0o700 != 0o700 {
-        drop(fs::set_permissions(tree, fs::Permissions::from_mode(0o700)));
-    }
-    for entry in fs::read_dir(tree).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            remove(&entry.path());
-        } else {
-            drop(fs::remove_file(entry.path()));
-        }
-    }
-    drop(fs::remove_dir(tree));
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::{Found, Look, Violation, is_placeholder};
 use crate::hostile::roles::Role;
+use crate::hostile::snapshot::Change;
 use crate::hostile::world::World;
 use crate::processes::find_mentioning;
 
@@ -19,10 +20,10 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
     if look.was_killed() {
         return;
     }
-    let everywhere = look.after.below(&look.world.top);
-    for (path, entry) in everywhere.filter(|(path, _)| look.role(path) != Role::Own) {
-        let old = look.before.get(path).is_some_and(|before| before.place == entry.place);
-        if !old && is_placeholder(look.after, path, entry) {
+    let there = look.changes().filter_map(|change| Some((change, change.after?)));
+    for (Change { path, before, .. }, entry) in there {
+        let old = before.is_some_and(|before| before.place == entry.place);
+        if !old && is_placeholder(look.after, path, entry) && look.role(path) != Role::Own {
             let what = "a name that was held is still there".to_owned();
             all.push(look.violation(Found { kind: "something is left behind", path, what }));
         }
@@ -33,10 +34,12 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
 pub(in crate::hostile) fn after_the_last(world: &World, mark: &Path) -> Vec<Violation> {
     let mark = mark.to_string_lossy().into_owned();
     let until = Instant::now() + PATIENCE;
-    while !find_mentioning(&mark).is_empty() && Instant::now() < until {
+    let mut processes = find_mentioning(&mark);
+    while !processes.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));
+        processes = find_mentioning(&mark);
     }
-    let processes = find_mentioning(&mark).into_iter().map(|pid| ("process", end(pid)));
+    let processes = processes.into_iter().map(|pid| ("process", end(pid)));
     let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mounts = mounts.lines().filter(|line| line.contains(&mark)).map(|line| ("mount", line.to_owned()));
     let mounts = mounts.collect::<Vec<_>>();
@@ -61,6 +64,11 @@ fn run_directories(temp: &Path) -> Vec<std::path::PathBuf> {
     homes
         .flat_map(|home| fs::read_dir(home).into_iter().flatten().flatten().map(|entry| entry.path()))
         .collect()
+}
+
+/// Whether a run has left its directory.
+pub(in crate::hostile) fn has_run_directories(world: &World) -> bool {
+    !run_directories(&world.temp).is_empty()
 }
 
 /// What a killed run left counts as old from now on: the next run takes away only what has been there for a while.

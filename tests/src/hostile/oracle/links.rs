@@ -15,9 +15,8 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
 }
 
 /// What programs may write of granted git directories, and that is not as it was.
-fn changed_data<'a>(look: &'a Look<'_>) -> impl Iterator<Item = (&'a Path, &'a Entry)> {
-    let changes = look.before.changes(look.after).into_iter();
-    let data = changes.filter(|change| matches!(look.role(change.path), Role::GitData | Role::Pinned));
+fn changed_data<'l, 'a: 'l>(look: &'l Look<'a>) -> impl Iterator<Item = (&'a Path, &'a Entry)> {
+    let data = look.changes().filter(|change| matches!(look.role(change.path), Role::GitData | Role::Pinned));
     data.filter_map(|change| Some((change.path, change.after?)))
 }
 

@@ -8,29 +8,34 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use super::{Found, Look, Violation};
-use crate::hostile::gits::Kind;
+use crate::hostile::gits::{Kind, pointed};
 use crate::hostile::roles::{HOOKS, Role};
 use crate::hostile::snapshot::{Content, Snapshot};
 use crate::hostile::world::World;
 
-/// What the person does in a repository. No command takes longer than a moment.
-const GIT: &str = "g() { timeout -s KILL 5 git \"$@\"; }; \
-    g checkout -q -f -- .; g status; g checkout -q -b of-the-person; g commit -q --allow-empty -m message; g status";
+/// What the person does in a repository.
+const GIT: &str = "git checkout -q -f -- .; git status; git checkout -q -b of-the-person; \
+    git commit -q --allow-empty -m message; git status";
 
 /// What the person does less often.
-const MORE: &str = "; g gc -q; g submodule -q update --init; g fetch -q; g stash list";
+const MORE: &str = "; git gc -q; git submodule -q update --init; git fetch -q; git stash list";
+
+/// Seconds after which all of it is ended. No command takes longer than a moment.
+const PATIENCE: &str = "30";
 
 /// The person goes on. `long`: with commands that are not given every day.
 pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool) -> Vec<Violation> {
     let world = look.world;
     drop(fs::remove_file(&world.marks));
-    for repository in repositories(look) {
+    for repository in repositories(look).iter().filter(|at| concerns(look, at)) {
         let script = if long { format!("{GIT}{MORE}") } else { GIT.to_owned() };
-        run(world, &repository, "sh", &["-c", &script]);
+        run(world, repository, "timeout", &["-s", "KILL", PATIENCE, "sh", "-c", &script]);
     }
-    run(world, &world.roots.home, "bash", &["-ic", "true"]);
-    run(world, &world.roots.home, "bash", &["-lc", "true"]);
-    let after = Snapshot::of(&world.top);
+    if has_changed_home(look) {
+        run(world, &world.roots.home, "bash", &["-ic", "true"]);
+        run(world, &world.roots.home, "bash", &["-lc", "true"]);
+    }
+    let after = look.after.again(&world.top);
     let mut all = Vec::new();
     if let Ok(mark) = fs::read_to_string(&world.marks) {
         let class = mark.split_whitespace().next().unwrap_or_default().rsplit('/').next().unwrap_or_default();
@@ -54,10 +59,32 @@ fn repositories(look: &Look<'_>) -> Vec<PathBuf> {
     if waits { Vec::new() } else { trees.chain(bare).map(Path::to_owned).collect() }
 }
 
+/// Whether something has changed of which git would know in a working tree, or where the person's own configuration is: in
+/// another one git does what it does where nothing has happened.
+fn concerns(look: &Look<'_>, tree: &Path) -> bool {
+    let own = pointed(look.before, &tree.join(".git"));
+    let common = own.as_deref().and_then(|own| own.ancestors().nth(2));
+    look.changes().any(|change| match look.role(change.path) {
+        Role::Own => false,
+        Role::Outside | Role::Held(_) | Role::Config => true,
+        Role::Content | Role::Reported | Role::Pinned | Role::GitData => {
+            [Some(tree), own.as_deref(), common].into_iter().flatten().any(|top| change.path.starts_with(top))
+        }
+    })
+}
+
+/// Whether something has changed that a shell could read at its start.
+fn has_changed_home(look: &Look<'_>) -> bool {
+    let roots = &look.world.roots;
+    let is_in_folder = |path: &Path| roots.folder != roots.home && path.starts_with(&roots.folder);
+    let mut changes = look.changes().map(|change| change.path);
+    changes.any(|path| path.starts_with(&roots.home) && !is_in_folder(path) && look.role(path) != Role::Own)
+}
+
 fn run(world: &World, at: &Path, program: &str, words: &[&str]) {
     // In a directory that was closed the person can do nothing.
     let script = format!("cd \"$AT\" 2>/dev/null || exit 0; exec {program} \"$@\"");
-    let mut command = world.who.command("sh", &world.roots.home);
+    let mut command = world.who.direct_command("sh", &world.roots.home);
     command.args(["-c", &script, "sh"]).args(words).env("AT", at);
     command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true").current_dir("/");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -85,12 +85,14 @@ fn touched(look: &Look<'_>, all: &mut Vec<Violation>) {
         .filter(|(path, entry)| entry.links > 1 && is_free(path))
         .map(|(_, entry)| entry.place)
         .collect();
-    for (path, before) in files().filter(|(path, _)| look.role(path) == Role::Outside) {
+    let is_touched = |(path, before): &(&Path, &Entry)| {
         let is_present = |after: &Entry| after.modified > before.modified && granted.contains(&before.place);
-        let is_touched = |after: &Entry| after.modified != before.modified && after.is_like(before);
-        if look.after.get(path).is_some_and(|after| is_touched(after) && !is_present(after)) {
-            let what = "its time of modification is another".to_owned();
-            all.push(look.violation(Found { kind: "what is outside was touched", path, what }));
-        }
+        look.after.get(path).is_some_and(|after| {
+            after.modified != before.modified && after.is_like(before) && !is_present(after)
+        })
+    };
+    for (path, _) in files().filter(is_touched).filter(|(path, _)| look.role(path) == Role::Outside) {
+        let what = "its time of modification is another".to_owned();
+        all.push(look.violation(Found { kind: "what is outside was touched", path, what }));
     }
 }
