@@ -15,8 +15,9 @@ use pinfold_terminal::permissions::show;
 
 use crate::args::Permissions;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
-use crate::{output, rules, settings};
+use crate::{output, record, rules, settings};
 use controller::PermissionsController;
+use counts::RuleCounter;
 use effective::EffectivePermissions;
 
 pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
@@ -28,8 +29,9 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
         return rules::rules(folder, what);
     }
     let locations = settings::locations(folder)?;
+    let counter = || Some(RuleCounter::new(record::reader().ok()?, locations.project.clone()));
     if wanted.list {
-        let held = EffectivePermissions::load(&locations)?;
+        let held = EffectivePermissions::load(&locations, counter().as_mut())?;
         output::out(&if wanted.json { list::json(&held) } else { list::text(&held) })?;
         return Ok(ExitCode::from(DONE));
     }
@@ -39,9 +41,10 @@ pub(crate) fn permissions(wanted: &Permissions) -> Result<ExitCode, Failure> {
     let title = locations.project.as_deref().map(|project| project.display().to_string()).unwrap_or_default();
     let failed = |e| Failure::new(FAILED, format!("the terminal cannot be used: {e}"));
     // What is wrong in the settings is told before there is a screen over it.
-    EffectivePermissions::load(&locations)?;
+    EffectivePermissions::load(&locations, None)?;
     let mut stage = ExclusiveTty::open().map_err(failed)?;
     let look = DialogStyle { colours: std::env::var_os("NO_COLOR").is_none_or(|no| no.is_empty()) };
-    show(&mut stage, &title, look, &mut PermissionsController::new(locations)).map_err(failed)?;
+    let counter = counter();
+    show(&mut stage, &title, look, &mut PermissionsController::new(locations, counter)).map_err(failed)?;
     Ok(ExitCode::from(DONE))
 }

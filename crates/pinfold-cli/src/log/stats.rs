@@ -59,7 +59,7 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
         }
         Ok(())
     })?;
-    calls.open().iter().filter(|call| filter.takes_call(call)).for_each(|call| counts.add(call));
+    calls.open().filter(|call| filter.takes_call(call)).for_each(|call| counts.add(call));
     let text = if asked.json {
         serde_json::to_string(&counts).unwrap_or_default() + "\n"
     } else {

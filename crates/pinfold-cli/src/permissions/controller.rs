@@ -8,6 +8,7 @@ use pinfold::policy::{Layer, SourcedRule};
 use pinfold::settings::{Locations, Trust, TrustedFolder, change};
 use pinfold_terminal::permissions::{LabelledLine, PermissionItem, PermissionStore};
 
+use super::counts::RuleCounter;
 use super::effective::EffectivePermissions;
 use super::running::{RunningGrant, RunningSessions};
 use crate::args::Judging;
@@ -31,19 +32,22 @@ pub(crate) enum Thing {
 /// All that holds here, for a screen.
 pub(crate) struct PermissionsController {
     locations: Locations,
+    /// Decisions by rule, as far as the audit log was read; `None` where there is none.
+    counter: Option<RuleCounter>,
     /// Targets of the items when they were last looked up.
     things: Vec<Thing>,
 }
 
 impl PermissionsController {
-    pub(crate) fn new(locations: Locations) -> Self {
-        Self { locations, things: Vec::new() }
+    pub(crate) fn new(locations: Locations, counter: Option<RuleCounter>) -> Self {
+        Self { locations, counter, things: Vec::new() }
     }
 }
 
 impl PermissionStore for PermissionsController {
     fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
-        let held = EffectivePermissions::load(&self.locations).map_err(|failure| failure_text(&failure))?;
+        let held = EffectivePermissions::load(&self.locations, self.counter.as_mut())
+            .map_err(|failure| failure_text(&failure))?;
         let (items, things) = items(&held).into_iter().unzip();
         self.things = things;
         Ok(items)

@@ -2,34 +2,53 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold::audit::LogReader;
 use pinfold::audit::read::{Calls, Read, RecordedCall};
 use pinfold::policy::{Layer, SourcedRule};
 
-/// Number of calls that each rule had a say in.
-pub(crate) struct RuleCounts(HashMap<(String, String), u64>);
+/// Counts of a record that grows. Each line is read once, however often the counts are looked at.
+pub(crate) struct RuleCounter {
+    reader: LogReader,
+    project: Option<PathBuf>,
+    /// Calls that are not decided yet.
+    calls: Calls,
+    /// Counts of those that are.
+    decided: RuleCounts,
+}
 
-impl RuleCounts {
-    /// Counts in a record. What stands in settings of a project is counted for calls in that project. A damaged line
-    /// counts for nothing; `pinfold log` tells of it.
-    pub(crate) fn read(reader: &mut LogReader, project: Option<&Path>) -> io::Result<Self> {
-        let (mut counts, mut calls) = (Self(HashMap::new()), Calls::default());
+impl RuleCounter {
+    /// A counter of a record. What stands in settings of a project is counted for calls in that project.
+    pub(crate) fn new(reader: LogReader, project: Option<PathBuf>) -> Self {
+        Self { reader, project, calls: Calls::default(), decided: RuleCounts::default() }
+    }
+
+    /// Counts what was written since the last look. A damaged line counts for nothing; `pinfold log` tells of it.
+    pub(crate) fn counts(&mut self) -> io::Result<RuleCounts> {
+        let Self { reader, project, calls, decided } = self;
+        let project = project.as_deref();
         reader.for_each(|read| {
             let call = match read {
                 Read::Line(line, _) => calls.take(line),
                 Read::Damaged(_) => None,
             };
             if let Some(call) = &call {
-                counts.add(call, project);
+                decided.add(call, project);
             }
             Ok::<(), io::Error>(())
         })?;
-        calls.open().iter().for_each(|call| counts.add(call, project));
+        let mut counts = decided.clone();
+        calls.open().for_each(|call| counts.add(call, project));
         Ok(counts)
     }
+}
 
+/// Number of calls that each rule had a say in.
+#[derive(Clone, Default)]
+pub(crate) struct RuleCounts(HashMap<(String, String), u64>);
+
+impl RuleCounts {
     /// A call counts once for a rule, however many of its parts it covers and however often it was asked about.
     fn add(&mut self, call: &RecordedCall, project: Option<&Path>) {
         let here = project.is_some_and(|project| Path::new(&call.judged.folder).starts_with(project));
@@ -107,9 +126,16 @@ mod tests {
         let lines = lines
             .map(|line| line.replace("\n               ", "").replacen('{', r#"{"v":2,"session":"s","#, 1));
         let file = folder.path().join("record.jsonl");
-        std::fs::write(&file, lines.join("\n")).unwrap();
-        let mut reader = LogReader::open_file(&pinfold::Ambient::claim(), &file);
-        let counts = RuleCounts::read(&mut reader, Some(Path::new("/p"))).unwrap();
+        let (earlier, later) = lines.split_at(2);
+        let text = |lines: &[String]| lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        std::fs::write(&file, text(earlier)).unwrap();
+        let reader = LogReader::open_file(&pinfold::Ambient::claim(), &file);
+        let mut counter = RuleCounter::new(reader, Some(PathBuf::from("/p")));
+        let pushes = rule("Bash(git push *)", Layer::User, "~/s.json", 77);
+        // Looked at twice, while one of them waits for an answer.
+        assert_eq!([(); 2].map(|()| counter.counts().unwrap().get(&pushes)), [2, 2]);
+        std::fs::write(&file, text(earlier) + &text(later)).unwrap();
+        let counts = counter.counts().unwrap();
         for (text, layer, file, count) in [
             ("Bash(git push *)", Layer::User, "~/s.json", 2),
             ("Bash(git push *)", Layer::Managed, "~/s.json", 0),

@@ -5,10 +5,10 @@ use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
 use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
 
-use super::counts::RuleCounts;
+use super::counts::RuleCounter;
 use super::running::{RunningGrant, RunningSessions};
 use crate::exit::Failure;
-use crate::{record, settings};
+use crate::settings;
 
 /// Rules and settings, grants, trust.
 pub(crate) struct EffectivePermissions {
@@ -26,14 +26,13 @@ pub(crate) struct EffectivePermissions {
 }
 
 impl EffectivePermissions {
-    pub(crate) fn load(locations: &Locations) -> Result<Self, Failure> {
+    /// Loads all that holds now. `counter` has read the audit log as far as it was at the last look.
+    pub(crate) fn load(locations: &Locations, counter: Option<&mut RuleCounter>) -> Result<Self, Failure> {
         let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
         let (grants, unreached) = RunningSessions::all().grants();
         let trust = Trust::load(&ambient, locations).unwrap_or_default();
-        let counts = record::reader()
-            .ok()
-            .and_then(|mut reader| RuleCounts::read(&mut reader, locations.project.as_deref()).ok());
+        let counts = counter.and_then(|counter| counter.counts().ok());
         Ok(Self {
             decided: counts.map(|counts| merged.rules.iter().map(|rule| counts.get(rule)).collect()),
             grants,

@@ -36,7 +36,7 @@ pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCo
         calls.take(line).iter().for_each(|call| found.take(call, is_meant(call)));
         Ok(())
     })?;
-    calls.open().iter().for_each(|call| found.take(call, is_meant(call)));
+    calls.open().for_each(|call| found.take(call, is_meant(call)));
     let told = found.told;
     let text = if wanted.json { format!("{}\n", told.as_json()) } else { told.describe(wanted.verbose) };
     output::out(&text)?;

@@ -147,11 +147,9 @@ impl Calls {
         self.open.remove(&name).map(|(_, call)| call)
     }
 
-    /// The calls that were asked about and never decided: there was no answer, or not yet.
-    pub fn open(self) -> Vec<RecordedCall> {
-        let mut open: Vec<(u64, RecordedCall)> = self.open.into_values().collect();
-        open.sort_unstable_by_key(|(at, _)| *at);
-        open.into_iter().map(|(_, call)| call).collect()
+    /// The calls that were asked about and are not decided, the oldest first: there was no answer, or there is none yet.
+    pub fn open(&self) -> impl DoubleEndedIterator<Item = &RecordedCall> {
+        self.order.values().filter_map(|name| self.open.get(name)).map(|(_, call)| call)
     }
 }
 
@@ -179,7 +177,7 @@ mod tests {
     fn settled_calls(lines: &[AuditLine]) -> Vec<(String, Ruled, String, u64, usize)> {
         let mut calls = Calls::default();
         let mut all: Vec<RecordedCall> = lines.iter().filter_map(|line| calls.take(line.clone())).collect();
-        all.extend(calls.open());
+        all.extend(calls.open().cloned());
         all.into_iter()
             .map(|call| {
                 (call.name, call.ruling, call.judged.rule.unwrap_or_default(), call.asked, call.answers.len())
@@ -247,7 +245,7 @@ mod tests {
         let names: Vec<&str> = settled.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names, ["s:0", "s:1", "s:2"], "the oldest ones, each once");
         assert!(calls.take(decision(9, "ask", "permit", "r")).is_some_and(|call| call.asked == 1));
-        assert_eq!(calls.open().len(), MOST_OPEN - 1);
+        assert_eq!(calls.open().count(), MOST_OPEN - 1);
     }
 
     #[test]

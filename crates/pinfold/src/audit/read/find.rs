@@ -370,7 +370,7 @@ impl CallHistory {
                 call = calls.take(line).or(call.take());
             }
         }
-        let call = call.or_else(|| calls.open().pop())?;
+        let call = call.or_else(|| calls.open().next_back().cloned())?;
         Some(Self { call, not_written, outcome })
     }
 }

@@ -22,8 +22,8 @@ use crate::audit::ledger;
 #[derive(Debug)]
 pub struct LogReader {
     of: LogSource,
-    /// The position in each file, by its device and inode: it keeps them when it is put aside.
-    read: HashMap<(u64, u64), ReadPosition>,
+    /// The position in each file that is there, by its device and inode: it keeps them when it is put aside.
+    read: HashMap<(u64, u64), FilePosition>,
     /// Bytes at the end that were no whole line when it was read last.
     unfinished: u64,
 }
@@ -37,6 +37,14 @@ enum LogSource {
     File(PathBuf),
 }
 
+/// The position in a file. The file is held open until another look finds it gone: its inode is given to no newer file,
+/// which would count as read as far as this one was.
+#[derive(Debug)]
+struct FilePosition {
+    held: File,
+    at: ReadPosition,
+}
+
 #[derive(Debug, Clone, Copy)]
 struct ReadPosition {
     bytes: u64,
@@ -44,9 +52,12 @@ struct ReadPosition {
     lines: Option<u64>,
 }
 
-impl Default for ReadPosition {
-    fn default() -> Self {
-        Self { bytes: 0, lines: Some(0) }
+impl ReadPosition {
+    const START: Self = Self { bytes: 0, lines: Some(0) };
+
+    /// A position that was reached from the end of a file.
+    fn from_end(bytes: u64) -> Self {
+        Self { bytes, lines: (bytes == 0).then_some(0) }
     }
 }
 
@@ -104,11 +115,20 @@ impl LogReader {
         self.unfinished
     }
 
-    fn files(&self) -> io::Result<Vec<(PathBuf, File)>> {
-        match &self.of {
-            LogSource::Record(directory) => ledger::opened(directory),
-            LogSource::File(path) => Ok(vec![(path.clone(), File::open(path)?)]),
-        }
+    /// Opens the files, in the order of the chain. Those that are there no more are forgotten.
+    fn files(&mut self) -> io::Result<Vec<OpenFile>> {
+        let opened = match &self.of {
+            LogSource::Record(directory) => ledger::opened(directory)?,
+            LogSource::File(path) => vec![(path.clone(), File::open(path)?)],
+        };
+        let files = opened.into_iter().map(|(path, file)| OpenFile::new(path, file));
+        let files: Vec<OpenFile> = files.collect::<io::Result<_>>()?;
+        self.read.retain(|identity, _| files.iter().any(|file| file.identity == *identity));
+        Ok(files)
+    }
+
+    fn mark(&mut self, file: OpenFile, at: ReadPosition) {
+        self.read.insert(file.identity, FilePosition { held: file.file, at });
     }
 
     /// Hands on whole lines from the end, the last one first, until `take` has enough. It costs what is read, however
@@ -122,18 +142,16 @@ impl LogReader {
     ) -> Result<(), E> {
         let mut enough = ControlFlow::Continue(());
         self.unfinished = 0;
-        for (index, (path, file)) in self.files()?.into_iter().rev().enumerate() {
-            let metadata = file.metadata()?;
-            let mut lines = Backwards::new(&file, metadata.len())?;
+        for (index, open) in self.files()?.into_iter().rev().enumerate() {
+            let mut lines = Backwards::new(&open.file, open.size)?;
             let bytes = lines.end();
             if index == 0 {
-                self.unfinished = metadata.len() - bytes;
+                self.unfinished = open.size - bytes;
             }
-            let position = ReadPosition { bytes, lines: (bytes == 0).then_some(0) };
-            self.read.insert((metadata.dev(), metadata.ino()), position);
             if enough.is_continue() {
-                enough = last_lines(&path, &mut lines, &mut take)?;
+                enough = last_lines(&open.path, &mut lines, &mut take)?;
             }
+            self.mark(open, ReadPosition::from_end(bytes));
         }
         Ok(())
     }
@@ -148,11 +166,9 @@ impl LogReader {
     /// When a file cannot be read.
     pub fn skip_before(&mut self, since: Timestamp) -> io::Result<()> {
         let mut search = TimeSearch::new(since);
-        for (_, file) in self.files()?.into_iter().rev() {
-            let metadata = file.metadata()?;
-            let bytes = search.first_line(&mut Backwards::new(&file, metadata.len())?)?;
-            let position = ReadPosition { bytes, lines: (bytes == 0).then_some(0) };
-            self.read.insert((metadata.dev(), metadata.ino()), position);
+        for open in self.files()?.into_iter().rev() {
+            let bytes = search.first_line(&mut Backwards::new(&open.file, open.size)?)?;
+            self.mark(open, ReadPosition::from_end(bytes));
         }
         Ok(())
     }
@@ -166,21 +182,37 @@ impl LogReader {
         &mut self,
         mut take: impl FnMut(Read<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        for (path, file) in self.files()? {
-            let metadata = file.metadata()?;
-            let at = self.read.entry((metadata.dev(), metadata.ino())).or_default();
-            if at.bytes < metadata.len() {
-                lines(&path, file, at, &mut take)?;
+        for OpenFile { path, file, identity, size } in self.files()? {
+            let known = self.read.entry(identity);
+            let FilePosition { held, at } =
+                known.or_insert_with(|| FilePosition { held: file, at: ReadPosition::START });
+            if at.bytes < size {
+                lines(&path, held, at, &mut take)?;
             }
-            self.unfinished = metadata.len().saturating_sub(at.bytes);
+            self.unfinished = size.saturating_sub(at.bytes);
         }
         Ok(())
     }
 }
 
+/// A file of a record as it is at this look.
+struct OpenFile {
+    path: PathBuf,
+    file: File,
+    identity: (u64, u64),
+    size: u64,
+}
+
+impl OpenFile {
+    fn new(path: PathBuf, file: File) -> io::Result<Self> {
+        let metadata = file.metadata()?;
+        Ok(Self { path, identity: (metadata.dev(), metadata.ino()), size: metadata.len(), file })
+    }
+}
+
 fn lines<E: From<io::Error>>(
     path: &Path,
-    mut file: File,
+    mut file: &File,
     at: &mut ReadPosition,
     take: &mut impl FnMut(Read<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -302,6 +334,20 @@ mod tests {
         let mut anew = LogReader::open_record(&ambient, bed.path().join("record"));
         assert_eq!(rest(&mut anew).0, (0..expected).collect::<Vec<_>>());
         assert!(ledger::files(ledger.directory()).unwrap().len() > 3);
+    }
+
+    /// A file system gives the inode of a file that was taken away to the next one that is made.
+    #[test]
+    fn a_new_file_is_not_taken_for_one_that_was_taken_away() {
+        let bed = tempfile::tempdir().unwrap();
+        let ambient = Ambient::claim();
+        let ledger = Ledger::open(&ambient, bed.path(), Limits { max_size: 2000, keep: 1 }).unwrap();
+        let mut reader = LogReader::open_record(&ambient, bed.path());
+        for n in 0..200 {
+            ledger.append(&record(n)).unwrap();
+            assert_eq!(rest(&mut reader), (vec![n], vec![]));
+        }
+        assert!(reader.read.len() <= 2, "none is held that is not there");
     }
 
     #[test]
