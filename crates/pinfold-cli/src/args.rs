@@ -24,7 +24,7 @@ pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, WhyArgs, WhyKind};
 pub(crate) use listen::Listen;
-pub(crate) use log::{Filters, Log, LogCommand, Stats, Verify, When};
+pub(crate) use log::{Acknowledge, Filters, Log, LogCommand, Stats, Verify, When};
 pub(crate) use mcp::{
     Going, HttpFlags, Listening, Mcp, McpCommand, McpLogin, McpLogout, McpProxy, McpServe, is_server,
 };

@@ -1,18 +1,25 @@
-//! `pinfold doctor`: what this machine can hold, layer by layer.
+//! `pinfold doctor`: what this machine can hold, layer by layer, and whether the end of its audit log is whole.
 
+use std::io;
 use std::process::ExitCode;
 
+use pinfold::audit::{Verified, ledger, verify_end};
 use pinfold_sandbox::{ProbeResult, Strength, Tier};
 use serde_json::{Value, json};
 
 use crate::args::Doctor;
 use crate::exit::{DONE, Failure, NO_SANDBOX};
-use crate::output;
+use crate::{output, record};
 
 pub(crate) fn doctor(wanted: &Doctor) -> Result<ExitCode, Failure> {
     let findings = pinfold_sandbox::probe();
     let tier = pinfold_sandbox::strongest(&findings);
-    let text = if wanted.json { format!("{}\n", as_json(&findings, tier)) } else { text(&findings, tier) };
+    let log = LogState::look();
+    let text = if wanted.json {
+        format!("{}\n", as_json(&findings, tier, &log))
+    } else {
+        format!("{}\n{}", text(&findings, tier), log.describe())
+    };
     output::out(&text)?;
     Ok(ExitCode::from(if tier.is_some() { DONE } else { NO_SANDBOX }))
 }
@@ -51,7 +58,77 @@ fn layer(finding: &ProbeResult) -> String {
     }
 }
 
-fn as_json(findings: &[ProbeResult], tier: Option<Tier>) -> Value {
+/// The audit log as `doctor` finds it.
+enum LogState {
+    /// Nothing was recorded, or there is no home for it.
+    None,
+    /// Something was recorded, and its files are gone.
+    Missing,
+    Unreadable(io::Error),
+    /// The chain of its last lines.
+    Read(Box<Verified>),
+}
+
+impl LogState {
+    /// The part of the audit log that is looked at: a file of the usual size. It takes some hundredths of a second.
+    const MOST: u64 = 16 << 20;
+
+    fn look() -> Self {
+        let Ok(directory) = record::directory() else { return Self::None };
+        let files = match ledger::opened(&directory) {
+            Ok(files) if files.is_empty() && directory.join(ledger::MACHINE).exists() => {
+                return Self::Missing;
+            }
+            Ok(files) if files.is_empty() => return Self::None,
+            Ok(files) => files,
+            Err(error) => return Self::Unreadable(error),
+        };
+        verify_end(&files, Self::MOST).map_or_else(Self::Unreadable, |found| Self::Read(Box::new(found)))
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Self::None => "The audit log: nothing has been recorded yet.\n".to_owned(),
+            Self::Missing => "The audit log is not there: all its files were taken away.\n".to_owned(),
+            Self::Unreadable(error) => {
+                format!("The audit log cannot be read: {}\n", output::visible(&error.to_string()))
+            }
+            Self::Read(found) if !found.holds() => format!(
+                "The audit log: the chain of its last {} lines is broken. `pinfold log verify` says where, and what to do.\n",
+                found.lines
+            ),
+            Self::Read(found) if found.lines == 0 => {
+                "The audit log: none of its last lines has a seal. `pinfold log verify` looks at all.\n"
+                    .to_owned()
+            }
+            Self::Read(found) => {
+                let acknowledged = match found.breaks.len() {
+                    0 => String::new(),
+                    count => format!(", but for breaks that were acknowledged: {count}"),
+                };
+                format!(
+                    "The audit log: its last {} lines follow each other{acknowledged}. `pinfold log verify` looks at all.\n",
+                    found.lines
+                )
+            }
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        match self {
+            Self::None => Value::Null,
+            Self::Missing => json!({"holds": false, "missing": true}),
+            Self::Unreadable(error) => json!({"error": error.to_string()}),
+            Self::Read(found) => json!({
+                "lines": found.lines,
+                "holds": found.holds(),
+                "acknowledged": found.breaks.iter().filter(|found| found.acknowledged_by.is_some()).count(),
+            }),
+        }
+    }
+}
+
+fn as_json(findings: &[ProbeResult], tier: Option<Tier>, log: &LogState) -> Value {
     let layers: Vec<Value> = findings
         .iter()
         .map(|f| {
@@ -69,5 +146,6 @@ fn as_json(findings: &[ProbeResult], tier: Option<Tier>) -> Value {
         "tier": tier.map(|t| t.to_string()),
         "gaps": tier.into_iter().flat_map(|tier| Strength::from(tier).gaps()).collect::<Vec<_>>(),
         "layers": layers,
+        "audit_log": log.as_json(),
     })
 }

@@ -197,6 +197,40 @@ fn damage_that_the_journal_noted_is_told_from_later_damage() {
 }
 
 #[test]
+fn a_break_that_is_acknowledged_stays_listed_and_fails_no_more() {
+    let bed = Bed::new();
+    bed.make_calls();
+    assert!(bed.log(&["acknowledge"]).contains("no break"), "nothing is written where nothing is broken");
+    let record = bed.record().join("record.jsonl");
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replacen("a.txt", "b.txt", 1)).unwrap();
+    let doctor = || String::from_utf8(bed.pinfold(&["doctor"]).stdout).unwrap();
+    let broken = bed.pinfold(&["log", "verify"]);
+    let told = String::from_utf8_lossy(&broken.stdout);
+    assert_eq!(broken.status.code(), Some(1), "{told}");
+    assert!(told.contains("record.jsonl:2") && told.contains("pinfold log acknowledge"), "{told}");
+    assert!(doctor().contains("is broken"), "{}", doctor());
+    // Appends go on, and say nothing of it.
+    bed.make_calls();
+    assert_eq!(bed.pinfold(&["log", "verify"]).status.code(), Some(1));
+
+    let done = bed.log(&["acknowledge", "--reason", "a disk was replaced"]);
+    assert!(done.contains("acknowledged: ") && done.contains("record.jsonl:2"), "{done}");
+    let told = bed.log(&["verify"]);
+    assert!(told.starts_with("the chain holds but for breaks that were acknowledged\n"), "{told}");
+    assert!(told.contains("record.jsonl:2") && told.contains("acknowledged in line"), "{told}");
+    assert!(bed.log(&["--all"]).contains("note     acknowledged: a disk was replaced"));
+    assert!(doctor().contains("breaks that were acknowledged: 1"), "{}", doctor());
+    let json: Value =
+        serde_json::from_slice(&bed.pinfold(&["doctor", "--json"]).stdout).expect("the state of the log");
+    assert_eq!((&json["audit_log"]["holds"], &json["audit_log"]["acknowledged"]), (&true.into(), &1.into()));
+    // A later one is another.
+    let text = fs::read_to_string(&record).unwrap();
+    fs::write(&record, text.replacen("b.txt", "c.txt", 1)).unwrap();
+    assert_eq!(bed.pinfold(&["log", "verify"]).status.code(), Some(1));
+}
+
+#[test]
 fn counts_since_a_moment_leave_out_what_was_asked_before() {
     let bed = Bed::new();
     bed.pinfold(&["call", "LS", "{}"]);

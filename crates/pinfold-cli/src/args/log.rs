@@ -10,12 +10,13 @@ use super::parse_time;
 ///
 /// Every call and every run leaves events in the audit log, the decision before the operation. Filters add up.
 ///
-/// Exit code: 0; `verify` ends with 1 when a line does not follow the one before, unless the damage was noted before `--head`.
+/// Exit code: 0; `verify` ends with 1 when a line does not follow the one before, unless that break was acknowledged, or noted
+/// as damage before `--head`.
 #[derive(Debug, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     after_long_help = "Examples:\n  pinfold log --since 2h --refused\n  pinfold log --path '**/.env' --json\n  \
-                       pinfold log --follow\n  pinfold log verify\n  pinfold log stats"
+                       pinfold log --follow\n  pinfold log verify\n  pinfold log acknowledge --reason 'disk of May 3rd'\n  pinfold log stats"
 )]
 #[expect(clippy::struct_excessive_bools, reason = "independent switches of a command line")]
 pub(crate) struct Log {
@@ -94,6 +95,7 @@ pub(crate) struct Filters {
 #[derive(Debug, Subcommand)]
 pub(crate) enum LogCommand {
     Verify(Verify),
+    Acknowledge(Acknowledge),
     Stats(Stats),
 }
 
@@ -107,6 +109,17 @@ pub(crate) struct Verify {
     /// Print what was found as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Acknowledge the breaks of the hash chain, so that `verify` counts later ones alone
+///
+/// Writes a note into the audit log for each break that is there now, with a hash of what stands there. `verify` goes on
+/// listing them, and ends with 0 when there is no other. Where such a place is changed once more, it is a break again.
+#[derive(Debug, Args)]
+pub(crate) struct Acknowledge {
+    /// Why, for those who read the audit log
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 }
 
 /// Count: by tool, step and rule, what was asked and what was answered

@@ -19,6 +19,7 @@ pub(super) fn format_line(line: &AuditLine, verbose: bool) -> String {
         AuditEvent::Refusal(refusal) => (&None, &refusal.denial.rule, &refusal.denial.source),
         AuditEvent::Outcome(outcome) => (&outcome.reason, &None, &None),
         AuditEvent::End(end) => (&end.reason, &None, &None),
+        AuditEvent::Note(note) => (&note.reason, &None, &None),
         _ => (&None, &None, &None),
     };
     if let Some(reason) = reason {

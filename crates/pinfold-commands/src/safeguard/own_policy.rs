@@ -1,5 +1,5 @@
 //! `own-policy`: changes what an agent may do: the rules of this gate, the trust in a project's own settings, or the answer
-//! to a question of its own.
+//! to a question of its own; or says that a person knows of a break of the audit log.
 
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
@@ -7,7 +7,7 @@ use crate::words::known_start;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "own-policy",
-    about: "changes what an agent may do",
+    about: "changes what an agent may do, or what its audit log is trusted for",
     severity: Severity::Medium,
     hits: &[
         "pinfold trust --yes",
@@ -21,6 +21,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold approvals --web",
         "pinfold setup claude --undo --yes",
         "pinfold import claude --yes",
+        "pinfold log acknowledge --reason x",
     ],
     passes: &[
         "pinfold rules list",
@@ -31,6 +32,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "pinfold approvals --json",
         "pinfold doctor",
         "pinfold setup claude --check",
+        "pinfold log verify --json",
     ],
     blind: "a copy of this program under another name; settings files that are written, which are guarded places",
     watch: Watch::Programs(&["pinfold"], hits),
@@ -45,6 +47,7 @@ fn hits(invoked: &Invoked<'_>) -> bool {
         Some("rules" | "permissions") => says("add") || says("remove"),
         Some("setup") => !says("--check"),
         Some("import") => true,
+        Some("log") => says("acknowledge"),
         Some(_) | None => false,
     }
 }

@@ -580,6 +580,9 @@ pub struct RecordedHost {
     pub times: u64,
 }
 
+/// The note by which a person acknowledges a break of the chain.
+pub(super) const ACKNOWLEDGED: &str = "acknowledged";
+
 /// The journal says something about itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -587,16 +590,21 @@ pub struct RecordedHost {
 #[serde(default)]
 pub struct NoteEvent {
     /// The note: `torn` when a killed process left the line before unfinished, `damaged` when what stands before
-    /// this line follows no line of the chain, `aside` when the file is put aside and the chain goes on in the next.
+    /// this line follows no line of the chain, `aside` when the file is put aside and the chain goes on in the next,
+    /// `acknowledged` when a person has looked at a break somewhere before this line.
     pub note: Word,
-    /// The number of bytes of the unfinished line, of what is damaged, or of the file before this line.
+    /// The number of bytes of the unfinished line, of what is damaged, of the break, or of the file before this line.
     pub bytes: u64,
-    /// The hash of the last line of the chain before the unfinished one, or before what is damaged.
+    /// The hash of the last line of the chain before the unfinished one, before what is damaged, or before the break.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
-    /// The hash of all that is damaged: of the bytes between that line and this one.
+    /// The hash of all that is damaged, or of the break: of the bytes between that line and this one, or those from which on
+    /// lines follow each other again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
+    /// Why a break is acknowledged, in the words of the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 /// The fields that the journal adds to a record, last in its line.

@@ -19,13 +19,13 @@ pub use event::{
     Ruled, Seal, StartEvent,
 };
 pub use journal::{Discard, Journal, JsonLines, Memory};
-pub use ledger::{Ledger, Limits};
+pub use ledger::{CannotAcknowledge, Ledger, Limits};
 pub use names::{call_number, session_name};
 pub use read::LogReader;
 pub use record::Record;
 pub use scrubbed_input::kept_text;
 pub use seal::Hash;
-pub use verify::{ChainBreak, Misfit, Verified, verify};
+pub use verify::{ChainBreak, Misfit, Verified, verify, verify_end};
 pub use word::Word;
 
 pub(crate) use scrubbed_input::{ScrubbedInput, Secrets};

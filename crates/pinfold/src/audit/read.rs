@@ -171,6 +171,7 @@ mod tests {
                 bytes: 1,
                 after: Some(String::new()),
                 found: None,
+                reason: None,
             }),
         ] {
             written(kind);

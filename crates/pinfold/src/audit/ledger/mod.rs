@@ -12,6 +12,7 @@
 //! which user: a user who can write the file can make a new chain, which only a head that is kept elsewhere tells from
 //! the old one.
 
+mod acknowledge;
 mod machine;
 mod record_directory;
 mod tail;
@@ -35,6 +36,7 @@ use super::journal::Journal;
 use super::record::Record;
 use super::seal::{Hash, seal};
 
+pub use self::acknowledge::CannotAcknowledge;
 pub use self::machine::NAME as MACHINE;
 pub use self::record_directory::{RECORD, files, opened};
 
@@ -243,13 +245,21 @@ impl ChainEnd {
         let after = Some(last.hash.to_string());
         let event = match (damage, &torn) {
             (None, None) => return Ok(Self { size, head, seq: last.seq }),
-            (None, Some(torn)) => NoteEvent { note: "torn".into(), bytes: torn.bytes(), after, found: None },
+            (None, Some(torn)) => {
+                NoteEvent { note: "torn".into(), bytes: torn.bytes(), after, ..NoteEvent::default() }
+            }
             (Some(mut damage), torn) => {
                 if let Some(torn) = torn {
                     damage.add(torn.closed());
                 }
                 let (bytes, found) = damage.finish();
-                NoteEvent { note: "damaged".into(), bytes, after, found: Some(found.to_string()) }
+                NoteEvent {
+                    note: "damaged".into(),
+                    bytes,
+                    after,
+                    found: Some(found.to_string()),
+                    ..NoteEvent::default()
+                }
             }
         };
         let mut line = note(event)?;

@@ -4,7 +4,7 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use pinfold_testkit::TempTree;
 
 use super::super::event::{AuditEvent, OutcomeEvent};
-use super::super::verify::{Verified, verify};
+use super::super::verify::{Verified, verify, verify_end};
 use super::*;
 
 struct Bed(TempTree);
@@ -447,4 +447,160 @@ fn lines_behind_a_break_that_nobody_noted_are_told_to_follow_each_other() {
     assert_eq!(found.last, 9);
     // What was kept behind it proves nothing about what was before it.
     assert!(!bed.looked_at(found.head.as_deref()).holds());
+}
+
+impl Bed {
+    /// A chain of nine lines whose fourth was changed, and two more behind it.
+    fn with_a_break() -> Self {
+        let bed = Self::new();
+        (0..9).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
+        fs::write(bed.current(), bed.text().replacen("\"ms\":3", "\"ms\":33", 1)).unwrap();
+        (9..11).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
+        bed
+    }
+
+    fn acknowledge(&self) -> usize {
+        self.ledger(Limits::default()).acknowledge(Some("a copy was put back")).unwrap().len()
+    }
+}
+
+#[test]
+fn an_acknowledged_break_stays_listed_and_counts_no_more() {
+    let bed = Bed::with_a_break();
+    let found = bed.looked_at(None);
+    assert!(!found.holds() && found.breaks.len() == 1, "the control");
+    assert_eq!(bed.acknowledge(), 1);
+    let found = bed.looked_at(None);
+    let [only] = found.breaks.as_slice() else { panic!("{found:?}") };
+    assert_eq!((only.misfit.line, only.acknowledged_by, only.goes_on), (5, Some(12), Some(5)));
+    assert!(found.holds() && found.clone().into_result().is_ok());
+    let note = bed.text().lines().last().unwrap().to_owned();
+    assert!(
+        note.contains("\"note\":\"acknowledged\"") && note.contains("\"reason\":\"a copy was put back\"")
+    );
+    // It is noted once, and the chain goes on.
+    assert_eq!(bed.acknowledge(), 0);
+    bed.ledger(Limits::default()).append(&record(11)).unwrap();
+    let found = bed.looked_at(None);
+    assert_eq!((found.holds(), found.breaks.len(), found.last), (true, 1, 13));
+}
+
+/// Every kind of break: noted by the journal, of a foreign line, of lines that are missing, at the end of a file.
+#[test]
+fn whatever_is_broken_can_be_acknowledged() {
+    type Spoil = fn(&Bed);
+    let cases: [(&str, Spoil); 6] = [
+        ("damage that was noted", |bed| {
+            bed.add(b"\0\0\n");
+            bed.ledger(Limits::default()).append(&record(9)).unwrap();
+        }),
+        ("damage that was not", |bed| bed.add(b"\0\0\n{\"v\":2")),
+        ("a line of another program", |bed| {
+            fs::write(bed.current(), bed.text().replacen('\n', "\nanother\n", 1)).unwrap();
+        }),
+        ("a line is missing", |bed| {
+            let text = bed.text();
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            fs::write(bed.current(), [&lines[..2], &lines[3..]].concat().concat()).unwrap();
+        }),
+        ("two lines were changed", |bed| {
+            let text = bed.text().replacen("\"ms\":2", "\"ms\":22", 1).replacen("\"ms\":5", "\"ms\":55", 1);
+            fs::write(bed.current(), text).unwrap();
+        }),
+        ("half a line at the end of a file that was put aside", |bed| {
+            let aside = bed.directory().join("record-000001.jsonl");
+            let next = bed.directory().join("next");
+            fs::rename(bed.current(), &next).unwrap();
+            fs::write(aside, fs::read_to_string(&next).unwrap() + "{\"v\":2").unwrap();
+            fs::remove_file(next).unwrap();
+            (9..12).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
+        }),
+    ];
+    for (name, spoil) in cases {
+        let bed = Bed::new();
+        (0..9).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
+        assert!(bed.looked_at(None).holds(), "{name}: the control");
+        spoil(&bed);
+        assert!(!bed.looked_at(None).holds(), "{name}");
+        assert!(bed.acknowledge() > 0, "{name}");
+        let found = bed.looked_at(None);
+        assert!(found.holds() && !found.breaks.is_empty(), "{name}: {found:?}");
+        assert_eq!(bed.acknowledge(), 0, "{name}");
+    }
+}
+
+/// An acknowledgement speaks of what stood there, at that place, before it.
+#[test]
+fn what_is_changed_later_is_a_break_again() {
+    for (name, from, to) in [
+        ("the changed line, once more", "\"ms\":33", "\"ms\":34"),
+        ("the changed line, as it was", "\"ms\":33", "\"ms\":3"),
+        ("the line that did not follow", "\"ms\":4", "\"ms\":44"),
+        ("a line behind it", "\"ms\":6", "\"ms\":66"),
+        ("a line before it", "\"ms\":1,", "\"ms\":11,"),
+        ("the note", "put back", "put in"),
+    ] {
+        let bed = Bed::with_a_break();
+        bed.acknowledge();
+        bed.ledger(Limits::default()).append(&record(12)).unwrap();
+        assert!(bed.looked_at(None).holds(), "{name}: the control");
+        let text = bed.text();
+        assert!(text.contains(from), "{name}: {text}");
+        fs::write(bed.current(), text.replacen(from, to, 1)).unwrap();
+        let found = bed.looked_at(None);
+        // As it was, nothing is broken any more.
+        assert_eq!(found.holds(), to == "\"ms\":3", "{name}: {found:?}");
+        assert!(found.holds() || found.breaks.iter().any(|found| found.acknowledged_by.is_none()), "{name}");
+    }
+}
+
+#[test]
+fn an_acknowledgement_from_before_a_break_does_not_excuse_it() {
+    let bed = Bed::with_a_break();
+    bed.acknowledge();
+    let note = bed.text().lines().last().unwrap().to_owned() + "\n";
+    let bed = Bed::with_a_break();
+    bed.add(note.as_bytes());
+    bed.ledger(Limits::default()).append(&record(12)).unwrap();
+    assert!(!bed.looked_at(None).holds(), "a note that follows no line is none");
+}
+
+#[test]
+fn more_breaks_than_are_listed_are_not_acknowledged() {
+    let bed = Bed::new();
+    let ledger = bed.ledger(Limits::default());
+    (0..350).for_each(|ms| ledger.append(&record(ms)).unwrap());
+    let text = bed.text();
+    let changed = text.lines().enumerate().map(|(at, line)| {
+        if at % 3 == 0 { line.replacen("done", "lost", 1) + "\n" } else { line.to_owned() + "\n" }
+    });
+    fs::write(bed.current(), changed.collect::<String>()).unwrap();
+    assert!(bed.looked_at(None).omitted_breaks > 0);
+    let refused = bed.ledger(Limits::default()).acknowledge(None).unwrap_err();
+    assert!(matches!(refused, CannotAcknowledge::TooMany), "{refused}");
+}
+
+#[test]
+fn the_end_of_a_record_is_verified_alone() {
+    let bed = Bed::new();
+    let ledger = bed.ledger(Limits { keep: 100, ..SMALL });
+    (0..100).for_each(|ms| ledger.append(&record(ms)).unwrap());
+    let end = |most: u64| verify_end(&opened(&bed.directory()).unwrap(), most).unwrap();
+    for most in [0, 1, 300, 1999, 2000, 2500, 9999, u64::MAX] {
+        let found = end(most);
+        assert!(found.holds(), "{most}: {found:?}");
+        assert!(found.lines <= most / 100 + 1, "{most}: {found:?}");
+    }
+    assert_eq!(end(u64::MAX), bed.looked_at(None));
+    let last = bed.files().len() - 2;
+    let aside = bed.files()[last].clone();
+    fs::write(&aside, fs::read_to_string(&aside).unwrap().replacen("done", "lost", 1)).unwrap();
+    assert!(!end(9999).holds() && end(1).holds(), "only as far as it is looked at");
+    // Where it begins among lines without a seal, the first sealed one begins the chain.
+    let old = Bed::new();
+    fs::create_dir_all(old.directory()).unwrap();
+    fs::write(old.current(), "{\"v\":1,\"kind\":\"outcome\"}\n".repeat(100)).unwrap();
+    old.ledger(Limits::default()).append(&record(1)).unwrap();
+    let found = verify_end(&opened(&old.directory()).unwrap(), 500).unwrap();
+    assert!(found.holds() && found.lines == 1, "{found:?}");
 }
