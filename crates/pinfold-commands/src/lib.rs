@@ -46,6 +46,7 @@ pub(crate) mod program;
 pub mod read_only;
 pub mod safeguard;
 mod sed;
+mod startup_files;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,7 @@ pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
 pub use place::EMPTY_DEVICES;
 pub use program::ProgramKind;
+pub use startup_files::startup_files;
 pub use unknown::{InnerLine, Unknown};
 
 use std::sync::LazyLock;

@@ -333,7 +333,7 @@ const BUCKETS: usize = 256;
 
 impl GuardList {
     fn new(groups: &'static [table::Group]) -> Self {
-        let len = groups.iter().map(|g| g.patterns.len()).sum();
+        let len = groups.iter().map(|g| g.patterns.iter().count()).sum();
         let mut list = Self {
             guards: Vec::with_capacity(len),
             heads: [None; BUCKETS],
@@ -341,7 +341,7 @@ impl GuardList {
             wild: Vec::new(),
         };
         for group in groups {
-            for pattern in group.patterns {
+            for pattern in group.patterns.iter() {
                 list.push(Guard {
                     pattern: Cow::Borrowed(pattern),
                     kind: group.kind,

@@ -3,6 +3,7 @@
 use super::way::{Start, Step, Way};
 use super::{Line, Safeguard, Watch};
 use crate::Severity;
+use crate::startup_files::STARTUP_NAMES;
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
     id: "protected-write",
@@ -35,6 +36,12 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "unzip a.zip -d ~/.ssh",
         "tar -xf a.tar -C ~/.ssh",
         "sed -i s/a/b/ /etc/hosts",
+        "echo x > ~/.bashrc.d/x",
+        "echo x >> ~/.config/fish/config.fish",
+        "echo x > ~/.config/fish/conf.d/x.fish",
+        "echo x > ./config.fish",
+        "tee ~/.xprofile",
+        "cp x ~/.pythonrc.py",
     ],
     passes: &[
         "echo x > /dev/null",
@@ -47,6 +54,8 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
         "cp ~/.bashrc backup",
         "echo '>> ~/.bashrc'",
         "echo x > bashrc",
+        "echo x > ~/.config/*",
+        "echo x > fish/config",
         "cat ~/.ssh/config",
         "echo x > $OUT",
     ],
@@ -66,27 +75,12 @@ fn is_protected(way: &Way) -> bool {
     };
     in_etc
         || steps.iter().any(|step| is_named(step, &[".ssh"]))
-        || steps.last().is_some_and(|last| is_named(last, STARTUP))
+        || STARTUP_NAMES.iter().any(|names| is_startup(&steps, names))
 }
 
-/// Files that shells read when they start or end.
-const STARTUP: &[&str] = &[
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zshenv",
-    ".zprofile",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".logout",
-    ".inputrc",
-    "config.fish",
-];
+/// Returns whether these steps can lead to a start-up file, or below a directory of such.
+fn is_startup(steps: &[Step<'_>], names: &[&str]) -> bool {
+    let is_all =
+        |steps: &[Step<'_>]| steps.iter().zip(names).all(|(step, name)| step.is_named() && step.may_be(name));
+    steps.windows(names.len()).any(is_all)
+}

@@ -4,6 +4,8 @@
 //! last component pass. What lies beneath a match is guarded too. Only places whose change runs code, or whose
 //! content opens a door: names that merely sound secret (`*secret*`, `*.db`) would ask too often to be read.
 
+use pinfold_commands::startup_files;
+
 use super::{GuardKind, KernelHold};
 
 /// Patterns that share a reason.
@@ -11,9 +13,26 @@ pub(super) struct Group {
     pub(super) kind: GuardKind,
     pub(super) held: KernelHold,
     pub(super) why: &'static str,
-    pub(super) patterns: &'static [&'static str],
+    pub(super) patterns: Patterns,
     /// See [`super::Guard::markers`].
     pub(super) markers: &'static [&'static str],
+}
+
+/// The patterns of a group.
+pub(super) enum Patterns {
+    Listed(&'static [&'static str]),
+    /// Those of [`startup_files`]: the safeguards of command lines read them too.
+    StartupFiles,
+}
+
+impl Patterns {
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'static str> {
+        let (listed, table) = match self {
+            Self::Listed(listed) => (*listed, None),
+            Self::StartupFiles => (&[][..], Some(startup_files())),
+        };
+        listed.iter().copied().chain(table.into_iter().flatten())
+    }
 }
 
 const fn group(
@@ -22,7 +41,7 @@ const fn group(
     why: &'static str,
     patterns: &'static [&'static str],
 ) -> Group {
-    Group { kind, held, why, patterns, markers: &[] }
+    Group { kind, held, why, patterns: Patterns::Listed(patterns), markers: &[] }
 }
 
 const fn marked(
@@ -30,6 +49,7 @@ const fn marked(
     patterns: &'static [&'static str],
     markers: &'static [&'static str],
 ) -> Group {
+    let patterns = Patterns::Listed(patterns);
     Group { kind: GuardKind::Credential, held: KernelHold::WhenPresent, why, patterns, markers }
 }
 
@@ -144,69 +164,13 @@ pub(super) const WRITE: &[Group] = &[
             "~/Library/Application Support/Code/User",
         ],
     ),
-    group(
-        GuardKind::ShellStartup,
-        KernelHold::WhenPresent,
-        "a shell or interpreter runs it whenever it starts",
-        &[
-            "**/.bashrc",
-            "**/.bash_profile",
-            "**/.bash_login",
-            "**/.bash_logout",
-            "**/.bash_aliases",
-            "**/.bashrc.d",
-            "**/.bash_completion",
-            "**/.profile",
-            "**/.zshrc",
-            "**/.zshenv",
-            "**/.zprofile",
-            "**/.zlogin",
-            "**/.zlogout",
-            "**/.zshrc.d",
-            "**/.oh-my-zsh",
-            "**/.kshrc",
-            "**/.mkshrc",
-            "**/.shrc",
-            "**/.shinit",
-            "**/.cshrc",
-            "**/.tcshrc",
-            "**/.login",
-            "**/.logout",
-            "**/.xonshrc",
-            "**/.config/fish",
-            "**/.config/elvish",
-            "**/.config/nushell",
-            "**/.config/powershell",
-            "**/Microsoft.PowerShell_profile.ps1",
-            "**/.inputrc",
-            "**/.tmux.conf",
-            "**/.config/tmux",
-            "**/.screenrc",
-            "**/.xinitrc",
-            "**/.xprofile",
-            "**/.xsession",
-            "**/.xsessionrc",
-            "**/.pam_environment",
-            "**/.config/environment.d",
-            "**/.pythonrc",
-            "**/.pythonrc.py",
-            "**/.irbrc",
-            "**/.pryrc",
-            "**/.Rprofile",
-            "**/.psqlrc",
-            "**/.sqliterc",
-            "/etc/profile",
-            "/etc/profile.d",
-            "/etc/bash.bashrc",
-            "/etc/bashrc",
-            "/etc/zsh",
-            "/etc/zshrc",
-            "/etc/zshenv",
-            "/etc/zprofile",
-            "/etc/fish",
-            "/etc/environment",
-        ],
-    ),
+    Group {
+        kind: GuardKind::ShellStartup,
+        held: KernelHold::WhenPresent,
+        why: "a shell or interpreter runs it whenever it starts",
+        patterns: Patterns::StartupFiles,
+        markers: &[],
+    },
     group(
         GuardKind::Secret,
         KernelHold::WhenPresent,
