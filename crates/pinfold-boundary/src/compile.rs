@@ -105,19 +105,16 @@ impl BoundaryBuilder {
         // Caches of our own may just have been made.
         self.findings.missing.retain(|path| fs::symlink_metadata(path).is_err());
         let (network_mode, hosts) = self.network(request, tier);
-        let mut profile = Profile {
-            visible: seen.visible,
-            sockets: seen.sockets,
-            cwd,
-            temp: self.temporary(request, tier),
-            layers: caches.layers.clone(),
-            spare: request.cache_home.as_ref().map(|home| home.join("spare")),
-            network: network_mode,
-            openings: request.openings,
-            limits: request.limits,
-            negotiable: request.negotiable,
-            ..Profile::default()
-        };
+        let mut profile = Profile::new(cwd)
+            .with_visible(seen.visible)
+            .with_sockets(seen.sockets)
+            .with_temp(self.temporary(request, tier))
+            .with_layers(caches.layers.clone())
+            .with_spare(request.cache_home.as_ref().map(|home| home.join("spare")))
+            .with_network(network_mode)
+            .with_openings(request.openings)
+            .with_limits(request.limits)
+            .with_negotiable(request.negotiable);
         // A guard on the whole of it would stand over the layer.
         for layer in &profile.layers {
             self.places.forget(&layer.shared);

@@ -17,12 +17,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args_os().skip(1);
     let tier = if std::env::var_os("LIGHT").is_some() { Tier::Landlock } else { Tier::Full };
     let cwd = std::env::current_dir()?;
-    let profile = Profile {
-        writes: Writes::Beneath(vec![cwd.clone()]),
-        cwd,
-        environment: std::env::vars_os().collect(),
-        ..Profile::default()
-    };
+    let profile = Profile::new(&cwd)
+        .with_writes(Writes::Beneath(vec![cwd]))
+        .with_environment(std::env::vars_os().collect());
     let command = Command::new(args.next().ok_or("no command")?).args(args);
     let confined = start(&profile, command, tier, Signalling::PassOn, std::env::var_os("BLIND").is_none())?;
     std::process::exit(match confined.supervise(&mut Tell)? {

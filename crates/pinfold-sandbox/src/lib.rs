@@ -9,12 +9,9 @@
 //! use pinfold_sandbox::{Blind, Command, End, Profile, Signalling, Tier, Writes, start};
 //!
 //! let folder = std::env::current_dir()?;
-//! let profile = Profile {
-//!     writes: Writes::Beneath(vec![folder.clone()]),
-//!     cwd: folder,
-//!     environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-//!     ..Profile::default()
-//! };
+//! let profile = Profile::new(&folder)
+//!     .with_writes(Writes::Beneath(vec![folder]))
+//!     .with_environment(vec![("PATH".into(), "/usr/bin:/bin".into())]);
 //! let run = |script: &str| -> Result<End, Box<dyn std::error::Error>> {
 //!     let command = Command::new("sh").args(["-c".into(), script.into()]);
 //!     Ok(start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut Blind)?)

@@ -9,7 +9,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Limits of a confined process. Plain data; no path is looked up again by name after the start.
+///
+/// Begins with [`Self::new`], which grants nothing: each setter, or each field, opens or closes one thing.
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Profile {
     /// Working directory of the command. The process must be able to see it.
     pub cwd: PathBuf,
@@ -61,6 +64,52 @@ pub struct Profile {
     pub environment: Vec<(OsString, OsString)>,
     /// Resource limits.
     pub limits: Limits,
+}
+
+impl Profile {
+    /// A profile of a command that works in this directory, writes nowhere and reaches no network.
+    pub fn new(cwd: impl Into<PathBuf>) -> Self {
+        Self { cwd: cwd.into(), ..Self::default() }
+    }
+}
+
+/// Defines a setter for each of these fields.
+macro_rules! setters {
+    ($($setter:ident($field:ident: $type:ty);)+) => {
+        impl Profile {
+            $(
+                #[doc = concat!("Sets [`", stringify!($field), "`](Self::", stringify!($field), ").")]
+                #[must_use]
+                pub fn $setter(mut self, $field: $type) -> Self {
+                    self.$field = $field;
+                    self
+                }
+            )+
+        }
+    };
+}
+
+setters! {
+    with_writes(writes: Writes);
+    with_read_only(read_only: Vec<PathBuf>);
+    with_pinned(pinned: Vec<PathBuf>);
+    with_absent(absent: Vec<PathBuf>);
+    with_spare(spare: Option<PathBuf>);
+    with_stand_ins(stand_ins: Vec<StandIn>);
+    with_detours(detours: Vec<Detour>);
+    with_visible(visible: Vec<PathBuf>);
+    with_covered(covered: Vec<PathBuf>);
+    with_hidden(hidden: Vec<PathBuf>);
+    with_temp(temp: Temp);
+    with_layers(layers: Vec<Layer>);
+    with_network(network: Network);
+    with_sockets(sockets: Vec<PathBuf>);
+    with_openings(openings: Openings);
+    with_negotiable(negotiable: bool);
+    with_mediated(mediated: Option<Mediation>);
+    with_watches_reading(watches_reading: bool);
+    with_environment(environment: Vec<(OsString, OsString)>);
+    with_limits(limits: Limits);
 }
 
 /// A missing file that is held by one with harmless content.

@@ -57,12 +57,11 @@ fn below_a_cover_nothing_is_seen_but_what_shows_through() {
     }
     fs::create_dir(bed.folder.join("vault")).unwrap();
     fs::write(bed.folder.join("vault/key"), "key\n").unwrap();
-    let covered = Profile {
-        covered: vec![all.clone()],
-        visible: vec![bed.outside.join("shown")],
-        hidden: vec![bed.folder.join("vault")],
-        ..bed.profile()
-    };
+    let covered = bed
+        .profile()
+        .with_covered(vec![all.clone()])
+        .with_visible(vec![bed.outside.join("shown")])
+        .with_hidden(vec![bed.folder.join("vault")]);
     let script = "cat $OUT/own; cat $OUT/shown; cat inner; cat vault/key; echo new > made; cat made; \
                   (echo x > $OUT/shown) 2>&- || echo kept; (echo x > $OUT/new) 2>&- || echo none";
     for tier in TIERS {
@@ -140,7 +139,7 @@ fn temporary_files_are_private_and_may_be_shared_by_a_session() {
 #[test]
 fn a_run_that_only_reads_still_has_its_temporary_directory() {
     let bed = Bed::new();
-    let profile = Profile { writes: Writes::Nowhere, ..bed.profile() };
+    let profile = bed.profile().with_writes(Writes::Nowhere);
     assert_eq!(bed.run(Tier::Full, &profile, "! echo x > x && echo y > /tmp/y").0, End::Code(0));
 }
 
@@ -165,7 +164,7 @@ fn a_start_that_fails_leaves_the_callers_signals_as_they_were() {
     };
     let before = blocked();
     let bed = Bed::new();
-    let profile = Profile { writes: Writes::Beneath(vec![bed.folder.join("missing")]), ..bed.profile() };
+    let profile = bed.profile().with_writes(Writes::Beneath(vec![bed.folder.join("missing")]));
     assert!(start(&profile, Command::new("true"), Tier::Full, Signalling::Own, true).is_err());
     assert_eq!(blocked(), before);
     assert_eq!(bed.run(Tier::Full, &bed.profile(), "exit 0").0, End::Code(0));
@@ -224,7 +223,7 @@ fn the_network_is_off_and_loopback_is_the_runs_own() {
         start(profile, command, Tier::Full, Signalling::Own, true).unwrap().supervise(&mut Blind).unwrap()
     };
     assert_ne!(bash(&bed.profile()), End::Code(0));
-    assert_eq!(bash(&Profile { network: Network::Host, ..bed.profile() }), End::Code(0), "the control");
+    assert_eq!(bash(&bed.profile().with_network(Network::Host)), End::Code(0), "the control");
 }
 
 #[test]

@@ -43,7 +43,7 @@ fn run(
     script: &str,
     answer: impl FnMut(PendingSyscall) + Send,
 ) -> (String, usize, usize) {
-    run_in(bed, tier, &Profile { negotiable: true, ..bed.profile() }, script, answer)
+    run_in(bed, tier, &bed.profile().with_negotiable(true), script, answer)
 }
 
 fn run_in(
@@ -241,7 +241,7 @@ int main(int argc, char **argv) {
 #[test]
 fn the_time_of_whoever_decides_is_not_the_commands() {
     let bed = Bed::new();
-    let mut profile = Profile { negotiable: true, ..bed.profile() };
+    let mut profile = bed.profile().with_negotiable(true);
     profile.limits.wall_time = Some(Duration::from_millis(900));
     let script = "mkdir $OUT/d; echo decided; sleep 5; echo late";
     let (said, ..) = run_in(&bed, Tier::Full, &profile, script, |held| {
@@ -270,7 +270,7 @@ fn only_so_many_wait_at_a_time() {
 #[test]
 fn a_caller_that_sees_other_files_is_not_held() {
     let bed = Bed::new();
-    let mut profile = Profile { negotiable: true, ..bed.profile() };
+    let mut profile = bed.profile().with_negotiable(true);
     profile.openings.user_namespaces = true;
     let script = "unshare -U -m --propagation unchanged sh -c 'echo x > $OUT/a'; echo x > $OUT/b";
     let (said, held, not_held) = run_in(&bed, Tier::Full, &profile, script, |held| {
@@ -286,7 +286,7 @@ fn the_callers_view_of_a_place_is_compared_with_ours() {
         let bed = Bed::new();
         fs::create_dir(bed.outside.join("covered")).unwrap();
         fs::write(bed.outside.join("key"), "key").unwrap();
-        let mut profile = Profile { negotiable: true, ..bed.profile() };
+        let mut profile = bed.profile().with_negotiable(true);
         profile.covered = vec![bed.outside.join("covered")];
         profile.hidden = vec![bed.outside.join("key")];
         let script = "echo x > $OUT/plain; echo x > $OUT/covered/x; echo x > $OUT/key; true";

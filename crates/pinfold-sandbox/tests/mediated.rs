@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{
-    Attempt, Detail, Done, Intent, Mediation, Profile, Reply, Tier, Turn, Turns, Watcher, is_being_written,
+    Attempt, Detail, Done, Intent, Mediation, Reply, Tier, Turn, Turns, Watcher, is_being_written,
 };
 
 /// Carries out what lies in the folder, and remembers what else would change something.
@@ -37,7 +37,7 @@ impl Watcher for Judge<'_> {
 }
 
 fn run(bed: &Bed, tier: Tier, script: &str) -> (String, Vec<Attempt>) {
-    let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+    let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
     let mut judge = Judge { bed, outside: Vec::new() };
     let (_, said) = bed.run_watched(tier, &profile, script, &mut judge);
     (said, judge.outside)
@@ -194,7 +194,7 @@ fn wrong_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync
         symlink("/etc/passwd", "l"); open(F, ">", "r"); close(F); rename("l", "src"); rename("r", "src") }'"#;
     const MOVES: &str = r#"perl -e 'for (1 .. 60) { rename("src", "kept"); unlink("kept") }'; echo > stop"#;
     let bed = Bed::new();
-    let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+    let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
     let run = |script| {
         let mut slow = Slow { turns: turns(&bed), wrong: 0 };
         bed.run_watched(tier, &profile, script, &mut slow);
@@ -229,7 +229,7 @@ fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
     }
     for tier in TIERS {
         let bed = Bed::new();
-        let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+        let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
         let script = "echo text > old; ln old new; perl -e 'rename(\"old\", \"new\") or print \"rename: $!\n\"'; mv old new; cat new";
         let (_, said) = bed.run_watched(tier, &profile, script, &mut Far);
         let apart = said.lines().filter(|line| line.ends_with("cross-device link")).count();
@@ -253,7 +253,7 @@ fn what_is_put_in_place_of_a_renamed_file_is_what_was_looked_at_with_mode_and_ti
     }
     for tier in TIERS {
         let bed = Bed::new();
-        let profile = Profile { mediated: Some(Mediation { own: Vec::new() }), ..bed.profile() };
+        let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
         let script = r#"
             umask 077; exec 3>lock; echo first >&3; chmod 664 lock; touch -d '2001-02-03 04:05:06.789' lock
             perl -e 'rename("lock", "name") or print "rename: $!\n"'

@@ -13,7 +13,7 @@ use pinfold_sandbox::{Blind, Command, Confined, End, Entrances, Network, Profile
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
     let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: Some(808), callers: 0 });
-    Profile { network, ..bed.profile() }
+    bed.profile().with_network(network)
 }
 
 fn begin(profile: &Profile, script: &str) -> Confined {

@@ -65,7 +65,7 @@ impl Daemons {
     }
 
     fn profile(&self) -> Profile {
-        let mut profile = Profile { sockets: vec![self.declared.clone()], ..self.bed.profile() };
+        let mut profile = self.bed.profile().with_sockets(vec![self.declared.clone()]);
         profile.environment.extend(self.variables().map(|(name, value)| (name.into(), value.into())));
         profile
     }
@@ -146,10 +146,10 @@ fn a_daemon_that_starts_again_is_reached_again() {
 #[test]
 fn a_declared_directory_stands_for_its_sockets_and_what_is_hidden_in_it_does_not() {
     let daemons = Daemons::new();
-    let directory = Profile { sockets: vec![daemons.bed.outside.clone()], ..daemons.profile() };
+    let directory = daemons.profile().with_sockets(vec![daemons.bed.outside.clone()]);
     daemons.inside(&directory, "plain", &mut Blind);
     assert!(daemons.others() > 0, "it lies in the directory");
-    let hidden = Profile { hidden: vec![daemons.other.clone()], ..directory };
+    let hidden = directory.with_hidden(vec![daemons.other.clone()]);
     daemons.inside(&hidden, "plain", &mut Blind);
     assert_eq!(daemons.others(), 0);
 }
@@ -217,7 +217,7 @@ fn packets_that_keep_their_order_are_held_as_streams_are() {
 fn a_view_of_ones_own_makes_no_other_socket_the_declared_one() {
     let daemons = Daemons::new();
     let openings = Openings { user_namespaces: true, ..Openings::default() };
-    daemons.inside(&Profile { openings, ..daemons.profile() }, "mounted_over", &mut Blind);
+    daemons.inside(&daemons.profile().with_openings(openings), "mounted_over", &mut Blind);
     assert_eq!(daemons.others(), 0);
 }
 
@@ -227,10 +227,10 @@ fn memory_that_is_mounted_outside_is_not_the_runs_own() {
     let Ok(shared) = tempfile::tempdir_in("/dev/shm") else { return };
     daemons.other = shared.path().join("other");
     answer(UnixListener::bind(&daemons.other).unwrap(), "other", Some(Arc::clone(&daemons.reached)));
-    let profile = Profile { visible: vec![shared.path().to_owned()], ..daemons.profile() };
+    let profile = daemons.profile().with_visible(vec![shared.path().to_owned()]);
     daemons.inside(&profile, "plain", &mut Blind);
     assert_eq!(daemons.others(), 0);
-    let declared = Profile { sockets: vec![daemons.other.clone()], ..profile };
+    let declared = profile.with_sockets(vec![daemons.other.clone()]);
     daemons.inside(&declared, "plain", &mut Blind);
     assert!(daemons.others() > 0, "the control: declared it is reached");
 }
@@ -241,7 +241,7 @@ fn nothing_is_reached_that_the_caller_has_no_right_to() {
     let is_superuser =
         std::fs::metadata("/proc/self").is_ok_and(|at| std::os::unix::fs::MetadataExt::uid(&at) == 0);
     std::fs::set_permissions(&daemons.declared, std::fs::Permissions::from_mode(0o000)).unwrap();
-    let directory = Profile { sockets: vec![daemons.bed.outside.clone()], ..daemons.profile() };
+    let directory = daemons.profile().with_sockets(vec![daemons.bed.outside.clone()]);
     let (_, said) = daemons.bed.run(
         Tier::Full,
         &directory,
@@ -259,7 +259,7 @@ fn without_a_network_of_its_own_or_mounts_none_is_reached() {
     let script = "python3 -c 'import os, socket; print(socket.socket(socket.AF_UNIX).connect_ex(os.environ[\"DECLARED\"]))'";
     for tier in TIERS {
         let network = if tier == Tier::Full { Network::Host } else { Network::Off };
-        let (_, said) = daemons.bed.run(tier, &Profile { network, ..daemons.profile() }, script);
+        let (_, said) = daemons.bed.run(tier, &daemons.profile().with_network(network), script);
         assert_eq!(said.trim(), "13", "{tier}");
     }
     let (_, said) = daemons.bed.run(Tier::Full, &daemons.profile(), script);
@@ -271,7 +271,7 @@ fn where_none_is_declared_none_is_reached_and_each_is_named() {
     let daemons = Daemons::new();
     let networks = [(Tier::Full, Network::Off), (Tier::Full, Network::Host), (Tier::Landlock, Network::Off)];
     for (tier, network) in networks {
-        let profile = Profile { sockets: Vec::new(), network, ..daemons.profile() };
+        let profile = daemons.profile().with_sockets(Vec::new()).with_network(network);
         for (name, named) in ATTACKS {
             let mut seen = Seen::default();
             daemons.clear();
@@ -312,7 +312,7 @@ print(tried(own.sendto, b"x", socket.MSG_NOSIGNAL, os.environ["OTHER"]), tried(o
 print(os.path.exists("named"))
 '"#;
     for tier in TIERS {
-        let profile = Profile { sockets: Vec::new(), ..daemons.profile() };
+        let profile = daemons.profile().with_sockets(Vec::new());
         let (_, said) = daemons.bed.run(tier, &profile, script);
         assert_eq!(said, "0.0 False True\n13 13 13 22\n106 32\nFalse\n", "{tier}");
         assert_eq!(daemons.others(), 0);
@@ -331,7 +331,7 @@ fn what_is_said_on_a_connection_is_the_two_programs_own_business() {
             let _ = (&stream).write_all(&said);
         }
     });
-    let profile = Profile { sockets: vec![path.clone()], ..daemons.profile() };
+    let profile = daemons.profile().with_sockets(vec![path.clone()]);
     let script = format!(
         "python3 -c 'import socket\nwith socket.socket(socket.AF_UNIX) as s:\n    s.connect(\"{}\"); s.sendall(b\"x\" * 500000); \
          s.shutdown(1); print(sum(len(d) for d in iter(lambda: s.recv(65536), b\"\")))'",

@@ -21,12 +21,9 @@ fn main() {
     let tier = if next() == "full" { Tier::Full } else { Tier::Landlock };
     let socket = UnixStream::connect(next()).expect("a socket");
     let cwd = std::env::current_dir().expect("a folder");
-    let profile = Profile {
-        writes: Writes::Beneath(vec![cwd.clone()]),
-        cwd,
-        environment: std::env::vars_os().collect(),
-        ..Profile::default()
-    };
+    let profile = Profile::new(&cwd)
+        .with_writes(Writes::Beneath(vec![cwd]))
+        .with_environment(std::env::vars_os().collect());
     let mut command = Command::new(next()).args(words);
     let mut beside = None;
     if let Some((opened, Own { terminal, streams })) = PtySession::open().expect("a terminal beside") {

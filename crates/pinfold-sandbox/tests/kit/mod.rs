@@ -24,16 +24,13 @@ impl Bed {
     }
 
     pub(crate) fn profile(&self) -> Profile {
-        Profile {
-            cwd: self.folder.clone(),
-            writes: Writes::Beneath(vec![self.folder.clone()]),
-            environment: vec![
+        Profile::new(&self.folder).with_writes(Writes::Beneath(vec![self.folder.clone()])).with_environment(
+            vec![
                 ("PATH".into(), "/usr/local/bin:/usr/bin:/bin".into()),
                 ("OUT".into(), self.outside.clone().into()),
                 ("HOME".into(), self.outside.clone().into()),
             ],
-            ..Profile::default()
-        }
+        )
     }
 
     #[allow(dead_code, reason = "not every test runs unwatched")]
