@@ -7,7 +7,6 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use jiff::Timestamp;
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
     Answer, Approver, ApproverResponse, Asker, By, Change, Choice, Hunk, OfferShown, PartShown, ProcessShown,
@@ -15,6 +14,7 @@ use pinfold::consent::{
 };
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_approvals::{Broker, OpenChannel};
+use pinfold_gate_testkit::request::about_command;
 use pinfold_page::Page;
 use pinfold_render::{Block, Body, LineBreaks, Piece};
 use pinfold_tests::browser::{Browser, Screen, keep};
@@ -78,50 +78,19 @@ fn choice(asking: JoinHandle<ApproverResponse>) -> Choice {
     }
 }
 
+/// A request that can be answered with wide grants, for several parts and files.
 fn command(id: &str, command: &str) -> Request {
-    let now = Timestamp::now();
-    Request {
-        v: 1,
-        id: id.to_owned(),
-        digest: format!("digest of {id}"),
-        asked_at: now,
-        deadline: now.checked_add(Duration::from_mins(9)).expect("a time"),
-        asker: Asker {
-            session: "s".to_owned(),
-            agents: vec!["main".to_owned(), "reviewer".to_owned()],
-            folder: "/home/ana/site".to_owned(),
-            process: None,
-        },
-        tool: "Bash".to_owned(),
-        operation: RequestedOperation::Command {
-            command: command.to_owned(),
-            cwd: "/home/ana/site".to_owned(),
-            background: false,
-            says: Some("Publish the package".to_owned()),
-        },
-        definition: None,
-        why: vec![WhyAsked {
-            part: command.to_owned(),
-            step: "rule-ask".to_owned(),
-            reason: "a rule asks".to_owned(),
-            rule: Some("Bash(npm publish:*)".to_owned()),
-            source: Some("project: .pinfold/settings.json:4:7".to_owned()),
-        }],
-        immune: false,
-        destructive: false,
-        offer: OfferShown {
-            kept: Vec::new(),
-            session: vec![width("npm publish", "npm publish"), width("npm *", "npm install left-pad")],
-            always: vec![
-                part("npm publish", &["Bash(npm publish)", "Bash(npm publish:*)"]),
-                part("git push", &["Bash(git push)", "Bash(git push:*)", "Bash(git:*)"]),
-            ],
-            files: vec![
-                ".pinfold/settings.local.json".to_owned(),
-                "~/.config/pinfold/settings.json".to_owned(),
-            ],
-        },
-    }
+    let mut request = about_command(id, command, Duration::from_mins(9));
+    request.offer = OfferShown {
+        kept: Vec::new(),
+        session: vec![width("npm publish", "npm publish"), width("npm *", "npm install left-pad")],
+        always: vec![
+            part("npm publish", &["Bash(npm publish)", "Bash(npm publish:*)"]),
+            part("git push", &["Bash(git push)", "Bash(git push:*)", "Bash(git:*)"]),
+        ],
+        files: vec![".pinfold/settings.local.json".to_owned(), "~/.config/pinfold/settings.json".to_owned()],
+    };
+    request
 }
 
 fn width(says: &str, also: &str) -> WidthShown {
