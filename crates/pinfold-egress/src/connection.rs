@@ -80,15 +80,12 @@ async fn relay_opaque(
     idle: Duration,
     transferred: &mut TransferredBytes,
 ) -> Result<(), SniffError> {
-    match inspection {
-        Some(inspection) => {
-            // On the heap, and gone before most bytes are relayed.
-            Box::pin(relay_inspected(inspection, inside, early, upstream, idle, transferred)).await?;
-        }
-        None => {
-            write_all(upstream, early).await?;
-            transferred.sent += early.len() as u64;
-        }
+    if let Some(inspection) = inspection {
+        // On the heap, and gone before most bytes are relayed.
+        Box::pin(relay_inspected(inspection, inside, early, upstream, idle, transferred)).await?;
+    } else {
+        write_all(upstream, early).await?;
+        transferred.sent += early.len() as u64;
     }
     // How the connection ends is between its two ends.
     let _ = relay_bytes(inside, upstream, idle, transferred).await;

@@ -35,6 +35,8 @@ pub(crate) struct ConnectionState(Mutex<FramerState>);
 struct FramerState {
     expecting: Expecting,
     last: LastRequest,
+    /// No request may follow the last one.
+    has_ended: bool,
     /// Written bytes may not have been flushed.
     unflushed: bool,
     /// Requests and responses whose bodies are not finished.
@@ -52,8 +54,6 @@ struct LastRequest {
     conflicting_lengths: bool,
     /// This request, or one before it, asked for another protocol.
     wants_upgrade: bool,
-    /// No request may follow it.
-    is_last: bool,
 }
 
 impl ConnectionState {
@@ -61,6 +61,7 @@ impl ConnectionState {
         Self(Mutex::new(FramerState {
             expecting,
             last: LastRequest::default(),
+            has_ended: false,
             unflushed: false,
             in_flight: 0,
             waker: None,
@@ -85,7 +86,7 @@ impl ConnectionState {
         };
         state.last.has_begun = false;
         state.last.wants_upgrade |= wants_upgrade;
-        state.last.is_last |= is_last;
+        state.has_ended |= is_last;
         state.in_flight += 1;
         // The reader may wait for the length.
         let waker = state.waker.take();
@@ -106,7 +107,7 @@ impl ConnectionState {
 
     /// Returns whether no request may follow the last one.
     pub(crate) fn is_last(&self) -> bool {
-        self.state().last.is_last
+        self.state().has_ended
     }
 
     /// Returns whether everything written was flushed.

@@ -48,13 +48,15 @@ pub(crate) fn sniff(bytes: &[u8], port: u16) -> Sniffed {
 /// TLS record, or in the format of SSL 2 (RFC 5246, appendix E.2), which has no server name. `None` for other bytes.
 fn disguised_hello(bytes: &[u8]) -> Option<Sniffed> {
     match bytes {
-        // Change cipher spec, alert, application data, heartbeat.
-        [0x14 | 0x15 | 0x17 | 0x18] => Some(Sniffed::Incomplete),
-        [0x14 | 0x15 | 0x17 | 0x18, 3, ..] => Some(Sniffed::Malformed),
-        // The length with the highest bit set, the type, the version. 0xff, as Telnet begins, would be longer than a record.
-        [0x80..=0xfe] | [0x80..=0xfe, _] | [0x80..=0xfe, _, 1] => Some(Sniffed::Incomplete),
-        [0x80..=0xfe, _, 1, 0] => Some(Sniffed::Incomplete),
-        [0x80..=0xfe, _, 1, 3, ..] | [0x80..=0xfe, _, 1, 0, 2, ..] => Some(Sniffed::Malformed),
+        // Change cipher spec, alert, application data or heartbeat of TLS; or the length of SSL 2 with the highest bit set, the
+        // type, the version. 0xff, as Telnet begins, would be longer than a record.
+        [0x14 | 0x15 | 0x17 | 0x18, 3, ..] | [0x80..=0xfe, _, 1, 3, ..] | [0x80..=0xfe, _, 1, 0, 2, ..] => {
+            Some(Sniffed::Malformed)
+        }
+        [0x14 | 0x15 | 0x17 | 0x18 | 0x80..=0xfe]
+        | [0x80..=0xfe, _]
+        | [0x80..=0xfe, _, 1]
+        | [0x80..=0xfe, _, 1, 0] => Some(Sniffed::Incomplete),
         _ => None,
     }
 }
