@@ -264,3 +264,29 @@ fn what_is_put_in_place_of_a_renamed_file_is_what_was_looked_at_with_mode_and_ti
         assert_eq!(said, format!("looked at 664 {}.789000000\nname\n", seconds.trim()), "{tier}");
     }
 }
+
+/// Says how each call ends that names something with a slash behind it.
+const SLASHES: &str = r#"
+    rm -rf *; mkdir d e full; touch f full/x; ln -s f l; ln -s d ld; ln -s none dangling
+    perl -MFcntl -MPOSIX -e '
+        sub shown { print "$_[0]: ", $_[1] ? "done" : $!, "\n" }
+        shown("mkdir", mkdir "new/"); shown("mkdir a link", mkdir "ld/"); shown("rmdir", rmdir "new/");
+        shown("rmdir a link", rmdir "ld/"); shown("unlink a file", unlink "f/"); shown("unlink a link", unlink "l/");
+        shown("rename", rename "d/", "m/"); shown("rename back", rename "m", "d/"); shown("rename a file", rename "f", "g/");
+        shown("rename a file from", rename "f/", "g"); shown("onto", rename "d/", "e/"); mkdir "d";
+        shown("symlink", symlink "x", "s/"); shown("link", link "f", "h/"); shown("mkfifo", POSIX::mkfifo("p/", 0600));
+        shown("open", sysopen(F, "f/", O_WRONLY)); shown("make", sysopen(F, "n/", O_WRONLY|O_CREAT));
+        shown("make anew", sysopen(F, "n/", O_WRONLY|O_CREAT|O_EXCL)); shown("missing", sysopen(F, "n/", O_WRONLY));
+        shown("dangling", sysopen(F, "dangling/", O_WRONLY|O_CREAT)); shown("truncate", truncate("f/", 0));
+        shown("truncate nothing", truncate("n/", 0)); shown("chmod", chmod 0700, "d/"); shown("chmod a file", chmod 0700, "f/");
+        shown("chmod by a link", chmod 0711, "ld/"); shown("chmod nothing", chmod 0700, "dangling/")'; ls -l | cut -c1-10; ls"#;
+
+#[test]
+fn a_slash_behind_a_name_means_what_it_means_outside() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let (said, _) = run(&bed, tier, SLASHES);
+        let free = Command::new("sh").args(["-c", SLASHES]).current_dir(&bed.folder).output().unwrap();
+        assert_eq!(said, String::from_utf8_lossy(&free.stdout), "{tier}");
+    }
+}

@@ -36,6 +36,9 @@ pub(super) enum OpenOutcome {
 /// Opens a file for writing, making it if that was asked for. It is cut when it is known which file it is.
 pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) -> io::Result<OpenOutcome> {
     let wanted = OFlags::from_bits_retain(call.flags.cast_unsigned());
+    if is_missing_directory(place) {
+        return Err(error(if call.creates() { libc::EISDIR } else { libc::ENOENT }));
+    }
     if let Some(file) = make_new(place, call, wanted)? {
         return Ok(OpenOutcome::File(file));
     }
@@ -48,7 +51,7 @@ pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) ->
         Mode::empty()
     };
     let opened = match place {
-        ResolvedPath::Entry(entry) => openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, mode),
+        ResolvedPath::Entry(entry) => openat(&entry.parent, entry.name(), flags | OFlags::NOFOLLOW, mode),
         ResolvedPath::Object(held) => reopen(held.handle.as_fd(), flags, mode),
     };
     let file = match opened {
@@ -75,6 +78,12 @@ pub(super) fn open(place: &ResolvedPath, call: &OpenCall, may: MayChange<'_>) ->
     Ok(OpenOutcome::File(file))
 }
 
+/// Returns whether a path that has slashes behind it was left a name: it leads to no directory. What is opened or made at such a path is
+/// no file.
+fn is_missing_directory(place: &ResolvedPath) -> bool {
+    matches!(place, ResolvedPath::Entry(entry) if entry.means_directory)
+}
+
 /// Makes the file of an open, where none seems to be. `None`: one is there all the same, or none is to be made. What was just made is a
 /// plain file without content and with one name, whose open waits for nothing: there is nothing more to look at.
 fn make_new(place: &ResolvedPath, call: &OpenCall, wanted: OFlags) -> io::Result<Option<OwnedFd>> {
@@ -83,7 +92,8 @@ fn make_new(place: &ResolvedPath, call: &OpenCall, wanted: OFlags) -> io::Result
         return Ok(None);
     }
     let new = OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    match openat(&entry.parent, &entry.name, (wanted - OFlags::TRUNC) | new, Mode::from_raw_mode(call.mode)) {
+    match openat(&entry.parent, entry.name(), (wanted - OFlags::TRUNC) | new, Mode::from_raw_mode(call.mode))
+    {
         Err(Errno::EXIST) if !call.is_exclusive() => Ok(None),
         made => Ok(Some(made?)),
     }
@@ -140,10 +150,26 @@ fn entry(place: &ResolvedPath, errno: i32) -> io::Result<&HeldEntry> {
     }
 }
 
+/// The entry that a call makes which makes no directory.
+///
+/// # Errors
+/// As for [`entry`]; `ENOENT` where the path has slashes behind it.
+fn new_entry(place: &ResolvedPath) -> io::Result<&HeldEntry> {
+    match entry(place, libc::EEXIST)? {
+        entry if entry.means_directory => Err(error(libc::ENOENT)),
+        entry => Ok(entry),
+    }
+}
+
+fn is_directory(entry: &HeldEntry) -> bool {
+    statat(&entry.parent, entry.name(), AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory)
+}
+
 /// Makes a directory.
 pub(super) fn make_dir(place: &ResolvedPath, mode: u32) -> io::Result<()> {
     let entry = entry(place, libc::EEXIST)?;
-    Ok(mkdirat(&entry.parent, &entry.name, Mode::from_raw_mode(mode))?)
+    Ok(mkdirat(&entry.parent, entry.name(), Mode::from_raw_mode(mode))?)
 }
 
 /// Returns whether mknod(2) makes a file of this mode.
@@ -154,14 +180,14 @@ pub(super) fn is_node(mode: u32) -> bool {
 
 /// Makes a file, a pipe or a socket; never a device.
 pub(super) fn make_node(place: &ResolvedPath, mode: u32, device: u64) -> io::Result<()> {
-    let entry = entry(place, libc::EEXIST)?;
+    let entry = new_entry(place)?;
     let kind = match mode & libc::S_IFMT {
         0 | libc::S_IFREG => FileType::RegularFile,
         libc::S_IFIFO => FileType::Fifo,
         libc::S_IFSOCK => FileType::Socket,
         _ => return Err(error(libc::EPERM)),
     };
-    Ok(mknodat(&entry.parent, &entry.name, kind, Mode::from_raw_mode(mode & !libc::S_IFMT), device)?)
+    Ok(mknodat(&entry.parent, entry.name(), kind, Mode::from_raw_mode(mode & !libc::S_IFMT), device)?)
 }
 
 /// Renames. `elsewhere`: the same two directories as they are mounted outside, for places that only the mounts inside keep
@@ -176,11 +202,17 @@ pub(super) fn rename(
     if flags & libc::RENAME_WHITEOUT != 0 {
         return Err(error(libc::EINVAL));
     }
+    // The kernel gets their names without the slashes that say so. Only an exchange says it of each for itself.
+    let exchanges = flags & libc::RENAME_EXCHANGE != 0;
+    let means_directory = from.means_directory || to.means_directory && !exchanges;
+    if means_directory && !is_directory(from) || exchanges && to.means_directory && !is_directory(to) {
+        return Err(error(libc::ENOTDIR));
+    }
     let flags = RenameFlags::from_bits_retain(flags);
-    match renameat_with(&from.parent, &from.name, &to.parent, &to.name, flags) {
+    match renameat_with(&from.parent, from.name(), &to.parent, to.name(), flags) {
         Err(Errno::XDEV) => {
             let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
-            Ok(renameat_with(from_parent, &from.name, to_parent, &to.name, flags)?)
+            Ok(renameat_with(from_parent, from.name(), to_parent, to.name(), flags)?)
         }
         other => Ok(other?),
     }
@@ -194,22 +226,25 @@ pub(super) fn replace(from: &ResolvedPath, to: &ResolvedPath, flags: u32, conten
     if flags != 0 {
         return Err(error(libc::EINVAL));
     }
-    let before = statat(&from.parent, &from.name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if from.means_directory || to.means_directory {
+        return Err(error(libc::ENOTDIR));
+    }
+    let before = statat(&from.parent, from.name(), AtFlags::SYMLINK_NOFOLLOW)?;
     let mode = Mode::from_raw_mode(before.st_mode & 0o777);
-    let name = being_written(&to.name);
+    let name = being_written(to.name());
     let make = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = std::fs::File::from(openat(&to.parent, &name, make, mode)?);
     let renamed = file.write_all(content).and_then(|()| {
         // The umask is the supervisor's own.
         fchmod(&file, mode)?;
         futimens(&file, &modified_at(&before))?;
-        Ok(renameat_with(&to.parent, &name, &to.parent, &to.name, RenameFlags::empty())?)
+        Ok(renameat_with(&to.parent, &name, &to.parent, to.name(), RenameFlags::empty())?)
     });
     if renamed.is_err() {
         let _ = unlinkat(&to.parent, &name, AtFlags::empty());
     }
     renamed?;
-    Ok(unlinkat(&from.parent, &from.name, AtFlags::empty())?)
+    Ok(unlinkat(&from.parent, from.name(), AtFlags::empty())?)
 }
 
 const BEING_WRITTEN: &str = ".pinfold-";
@@ -257,35 +292,38 @@ pub(super) fn link(
     to: &ResolvedPath,
     elsewhere: impl FnOnce(&HeldEntry, &HeldEntry) -> Option<(OwnedFd, OwnedFd)>,
 ) -> io::Result<()> {
-    let to = entry(to, libc::EEXIST)?;
+    let to = new_entry(to)?;
     match from {
         ResolvedPath::Entry(from) => {
-            match linkat(&from.parent, &from.name, &to.parent, &to.name, AtFlags::empty()) {
+            match linkat(&from.parent, from.name(), &to.parent, to.name(), AtFlags::empty()) {
                 Err(Errno::XDEV) => {
                     let (from_parent, to_parent) = elsewhere(from, to).ok_or_else(|| error(libc::EXDEV))?;
-                    Ok(linkat(from_parent, &from.name, to_parent, &to.name, AtFlags::empty())?)
+                    Ok(linkat(from_parent, from.name(), to_parent, to.name(), AtFlags::empty())?)
                 }
                 other => Ok(other?),
             }
         }
         ResolvedPath::Object(from) => {
             let name = own_name(from.handle.as_fd());
-            Ok(linkat(rustix::fs::CWD, name, &to.parent, &to.name, AtFlags::SYMLINK_FOLLOW)?)
+            Ok(linkat(rustix::fs::CWD, name, &to.parent, to.name(), AtFlags::SYMLINK_FOLLOW)?)
         }
     }
 }
 
 /// Makes a symbolic link.
 pub(super) fn symlink(text: &OsStr, place: &ResolvedPath) -> io::Result<()> {
-    let entry = entry(place, libc::EEXIST)?;
-    Ok(symlinkat(text, &entry.parent, &entry.name)?)
+    let entry = new_entry(place)?;
+    Ok(symlinkat(text, &entry.parent, entry.name())?)
 }
 
 /// Removes a name.
 pub(super) fn remove(place: &ResolvedPath, directory: bool) -> io::Result<()> {
     let entry = entry(place, if directory { libc::ENOTEMPTY } else { libc::EISDIR })?;
+    if entry.means_directory && !directory {
+        return Err(error(if is_directory(entry) { libc::EISDIR } else { libc::ENOTDIR }));
+    }
     let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-    Ok(unlinkat(&entry.parent, &entry.name, flags)?)
+    Ok(unlinkat(&entry.parent, entry.name(), flags)?)
 }
 
 /// Cuts or extends a file. `most`: the largest file that the caller may make.
@@ -293,10 +331,13 @@ pub(super) fn truncate(place: &ResolvedPath, length: u64, most: u64, may: MayCha
     if length > most {
         return Err(error(libc::EFBIG));
     }
+    if is_missing_directory(place) {
+        return Err(error(libc::ENOENT));
+    }
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match place {
         ResolvedPath::Entry(entry) => {
-            openat(&entry.parent, &entry.name, flags | OFlags::NOFOLLOW, Mode::empty())
+            openat(&entry.parent, entry.name(), flags | OFlags::NOFOLLOW, Mode::empty())
         }
         ResolvedPath::Object(held) => reopen(held.handle.as_fd(), flags, Mode::empty()),
     };
@@ -350,7 +391,7 @@ pub(super) fn lacks_attribute(handle: BorrowedFd<'_>, name: &OsStr) -> bool {
 pub(super) fn has_entries(place: &ResolvedPath) -> bool {
     let ResolvedPath::Entry(entry) = place else { return false };
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let Ok(directory) = openat(&entry.parent, &entry.name, flags, Mode::empty()) else { return false };
+    let Ok(directory) = openat(&entry.parent, entry.name(), flags, Mode::empty()) else { return false };
     let mut buffer = [MaybeUninit::uninit(); 2048];
     let mut entries = RawDir::new(directory, &mut buffer);
     while let Some(Ok(entry)) = entries.next() {

@@ -199,7 +199,7 @@ impl FileQuestion {
                 *flags == libc::RENAME_NOREPLACE && names && there(0) && there(1)
             }
             FileCall::Open(open) => {
-                let is_name = |entry: &HeldEntry| !entry.name.as_encoded_bytes().ends_with(b"/");
+                let is_name = |entry: &HeldEntry| !entry.means_directory;
                 let named = matches!(self.places.first(), Some(ResolvedPath::Entry(entry)) if is_name(entry));
                 open.is_exclusive() && named && there(0)
             }
@@ -330,8 +330,10 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<ResolvedPath> {
     };
     if open.follows() || open.is_unnamed() {
         walk.followed(&open.at, closed)
-    } else {
+    } else if open.is_exclusive() {
         walk.entry(&open.at, closed)
+    } else {
+        walk.unfollowed(&open.at, closed)
     }
 }
 

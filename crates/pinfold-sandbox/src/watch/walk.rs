@@ -46,8 +46,10 @@ pub(super) enum ResolvedPath {
 #[derive(Debug)]
 pub(super) struct HeldEntry {
     pub(super) parent: Rc<OwnedFd>,
-    /// The name as the caller wrote it, maybe with trailing slashes.
-    pub(super) name: OsString,
+    /// Without the slashes behind it, with which the kernel would follow a link.
+    name: OsString,
+    /// There were slashes behind it: a directory is meant.
+    pub(super) means_directory: bool,
     pub(super) real: PathBuf,
     /// The walk met nothing at the name. Something may be there since: a hint, on which nothing may depend.
     pub(super) seemed_missing: bool,
@@ -62,9 +64,9 @@ pub(super) struct Object {
 }
 
 impl HeldEntry {
-    /// The name without slashes behind it, with which a link would be followed.
-    fn plain_name(&self) -> &OsStr {
-        OsStr::from_bytes(without_slashes(self.name.as_bytes()))
+    /// The name for the kernel, which follows no link by it.
+    pub(super) fn name(&self) -> &OsStr {
+        &self.name
     }
 }
 
@@ -83,6 +85,8 @@ impl ResolvedPath {
     /// When there is none.
     pub(super) fn handle(&self) -> io::Result<OwnedFd> {
         match self {
+            // It was followed, and led to none.
+            Self::Entry(entry) if entry.means_directory => Err(error(libc::ENOENT)),
             Self::Entry(entry) => {
                 Ok(openat(&entry.parent, &entry.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?)
             }
@@ -131,7 +135,7 @@ impl ResolvedPath {
     /// Looks at what is there: its kind, and where that can be told which file it is. `None`: it cannot be looked at.
     pub(super) fn look(&self) -> Option<(Occupant, Option<FileIdentity>)> {
         let looked = match self {
-            Self::Entry(entry) => FileIdentity::look(entry.parent.as_fd(), entry.plain_name()),
+            Self::Entry(entry) => FileIdentity::look(entry.parent.as_fd(), entry.name()),
             Self::Object(object) => FileIdentity::look_held(object.handle.as_fd()),
         };
         match looked {
@@ -231,6 +235,19 @@ impl Walk<'_> {
         self.follow(place, closed)
     }
 
+    /// Resolves a path to what is there, a link in the last component for itself. One with slashes behind it is followed all the same.
+    ///
+    /// # Errors
+    /// As for [`Self::entry`].
+    pub(super) fn unfollowed(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
+        match self.entry(arg, closed)? {
+            ResolvedPath::Entry(entry) if entry.means_directory => {
+                self.follow(ResolvedPath::Entry(entry), closed)
+            }
+            other => Ok(other),
+        }
+    }
+
     /// The file that a call names.
     ///
     /// # Errors
@@ -238,7 +255,7 @@ impl Walk<'_> {
     pub(super) fn subject(&self, subject: &Subject) -> io::Result<ResolvedPath> {
         match subject {
             Subject::Path { arg, follow: true } => self.followed(arg, Closed::default()),
-            Subject::Path { arg, follow: false } => self.entry(arg, Closed::default()),
+            Subject::Path { arg, follow: false } => self.unfollowed(arg, Closed::default()),
             Subject::Descriptor(fd) => object(self.caller.open_file(*fd)?),
         }
     }
@@ -357,8 +374,7 @@ impl Walk<'_> {
         let mut place = place;
         loop {
             let ResolvedPath::Entry(mut at) = place else { return Ok(place) };
-            if at.name.as_bytes().last() == Some(&b'/') {
-                // Whatever it is has to be a directory.
+            if at.means_directory {
                 return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
                     Ok((handle, _)) => object(handle),
                     Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(ResolvedPath::Entry(at)),
@@ -440,11 +456,12 @@ pub(super) fn last_component(path: &OsStr) -> &[u8] {
 }
 
 fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
-    let real = parent.join(without_slashes(name));
+    let plain = without_slashes(name);
     ResolvedPath::Entry(HeldEntry {
         parent: Rc::clone(&parent.handle),
-        name: OsString::from_vec(name.to_vec()),
-        real,
+        name: OsStr::from_bytes(plain).to_owned(),
+        means_directory: plain.len() < name.len(),
+        real: parent.join(plain),
         seemed_missing: false,
     })
 }
