@@ -43,5 +43,6 @@ mod starts;
 mod streams;
 mod terminal;
 mod tour;
+mod views;
 mod ways_in;
 mod workloads;

@@ -72,6 +72,6 @@ pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, star
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Blind, Caller, Deed, Detail, Done, Intent, Limit, LinkedFile, Occupant, Opening, PendingSyscall,
-    Reply, Sync, Syscall, Taker, Time, Watcher, is_being_written,
+    Attempt, Blind, Caller, Deed, Detail, Done, Intent, Limit, LinkedFile, Occupant, Opening, PathView,
+    PendingSyscall, Reply, Sync, Syscall, Taker, Time, Watcher, is_being_written,
 };

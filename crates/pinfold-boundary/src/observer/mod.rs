@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, Profile, Reply, Temp, Tier, Turn,
-    Turns, Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply, Temp,
+    Tier, Turn, Turns, Watcher,
 };
 
 use crate::boundary::Boundary;
@@ -160,9 +160,11 @@ impl<'a> DenialObserver<'a> {
             return AttemptRuling::Refused(Denial::lends());
         }
         let place = attempt.place.as_path();
-        // What lies in no directory is the run's own: a pipe, a file without a name.
-        if !place.is_absolute() || self.is_private(place) {
+        if self.is_own(attempt) {
             return AttemptRuling::Free;
+        }
+        if attempt.view == PathView::Elsewhere {
+            return AttemptRuling::Refused(Denial { negotiable: false, ..self.outside(attempt) });
         }
         let mediated = self.mediator.is_some();
         if let Some(rule) = self.denied(attempt) {
@@ -190,13 +192,30 @@ impl<'a> DenialObserver<'a> {
             {
                 AttemptRuling::Free
             }
-            (Standing::Outside, _) if would_be_done(attempt) => AttemptRuling::Refused(self.outside(attempt)),
-            (Standing::ReadOnly(held) | Standing::Hidden(held), _) if would_be_done(attempt) => {
+            (Standing::Outside, _) if could_be_done(attempt) => AttemptRuling::Refused(self.outside(attempt)),
+            (Standing::ReadOnly(held) | Standing::Hidden(held), _) if could_be_done(attempt) => {
                 let by_us = self.tier == Tier::Landlock || mediated;
                 AttemptRuling::Refused(Denial { by_us, ..Denial::held(held.why()) })
             }
             (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => AttemptRuling::Free,
         }
+    }
+
+    /// Returns whether an attempt is about what no supervisor has to look at: a place of the run's own, or what lies in no directory, such
+    /// as a pipe.
+    fn is_own(&self, attempt: &Attempt) -> bool {
+        let place = attempt.place.as_path();
+        if !changes_by_descriptor(attempt) {
+            return !place.is_absolute() || attempt.view == PathView::Run && self.is_private(place);
+        }
+        // Neither Landlock nor a mount keeps these: what is not known to be the run's own is not.
+        let is_of_kernel = match self.tier {
+            Tier::Full => is_device(place),
+            Tier::Landlock => is_within(place, Path::new("/dev")) || is_within(place, Path::new("/proc")),
+        };
+        let is_excepted = attempt.intent == Intent::Lock && is_device(place);
+        attempt.view == PathView::Run
+            && (!place.is_absolute() || self.is_private(place) && (!is_of_kernel || is_excepted))
     }
 
     /// Returns whether what gets a name in the folder has one where the run writes by itself. No supervisor carries out what happens
@@ -440,7 +459,7 @@ impl Watcher for DenialObserver<'_> {
     fn can_change_linked(&mut self, attempts: &[Attempt], file: LinkedFile) -> bool {
         let Some(attempt) = attempts.first() else { return false };
         let place = attempt.place.as_path();
-        if self.is_private(place) || self.boundary.is_own(place) || self.boundary.is_open(place) {
+        if self.is_own(attempt) || self.boundary.is_own(place) || self.boundary.is_open(place) {
             return true;
         }
         let boundary = self.boundary;
@@ -479,6 +498,23 @@ fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
         _ => false,
     };
     !names_inside && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own))
+}
+
+/// Device nodes in which nothing is stored.
+const DEVICES: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
+
+fn is_device(place: &Path) -> bool {
+    place.strip_prefix("/dev").is_ok_and(|name| DEVICES.iter().any(|device| name == Path::new(device)))
+}
+
+/// Returns whether an attempt changes a file by any descriptor of it, whatever that was opened for.
+fn changes_by_descriptor(attempt: &Attempt) -> bool {
+    matches!(attempt.intent, Intent::Metadata | Intent::Lock)
+}
+
+/// Returns whether an attempt may change something outside. A path that is not of the run's view says nothing about what is there.
+fn could_be_done(attempt: &Attempt) -> bool {
+    attempt.view != PathView::Run || would_be_done(attempt)
 }
 
 /// Returns whether the kernel would do it if nothing held it back: what fails anyway is no refusal.

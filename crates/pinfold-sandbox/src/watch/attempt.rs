@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::limits::Limit;
 use super::pending_syscall::PendingSyscall;
+use super::view::PathView;
 use crate::identity::FileIdentity;
 use crate::turn::Turn;
 
@@ -96,14 +97,22 @@ pub struct Attempt {
     pub place: PathBuf,
     /// More about it.
     pub detail: Detail,
+    /// The view in which the path leads to what the call is about.
+    pub view: PathView,
     /// The kind of file that is there; `None` where the supervisor did not look, or cannot tell.
     pub occupant: Option<Occupant>,
 }
 
 impl Attempt {
-    /// An attempt without details, at a path that was not looked at.
+    /// An attempt without details, at a path of the run's view that was not looked at.
     pub fn new(pid: i32, intent: Intent, place: PathBuf) -> Self {
-        Self { pid, intent, place, detail: Detail::None, occupant: None }
+        Self { pid, intent, place, detail: Detail::None, view: PathView::Run, occupant: None }
+    }
+
+    /// Returns the attempt at a path of this view.
+    #[must_use]
+    pub fn with_view(self, view: PathView) -> Self {
+        Self { view, ..self }
     }
 
     /// Returns the attempt with its details.

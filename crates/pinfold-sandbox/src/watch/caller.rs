@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::OwnedFd;
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -14,6 +14,9 @@ use crate::sys::Pid;
 
 /// Threads that are remembered. When there are more, all are forgotten and met anew.
 const MOST: usize = 512;
+
+/// Bytes of the state of a thread that are read.
+const MOST_STATUS: u64 = 64 * 1024;
 
 /// Threads that made calls before, each held by its directory in `/proc`: another thread with the same number is told apart
 /// by that, since nothing is found below the directory of one that has ended.
@@ -27,6 +30,8 @@ pub(super) struct CallerThread {
     directory: OwnedFd,
     /// `None` until it is asked for, and after a change.
     umask: Option<u32>,
+    /// Its number as it and those around it see it; `None` until it is asked for.
+    number: Cell<Option<Pid>>,
     /// It was found alive since it made the call at hand.
     lives: Cell<bool>,
 }
@@ -44,7 +49,10 @@ impl Callers {
                 self.known.clear();
             }
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
-            self.known.insert(pid, CallerThread { directory, umask: None, lives: Cell::new(false) });
+            self.known.insert(
+                pid,
+                CallerThread { directory, umask: None, number: Cell::new(None), lives: Cell::new(false) },
+            );
         }
         self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -61,9 +69,21 @@ impl Callers {
 }
 
 impl CallerThread {
-    /// Its own directory in `/proc`, which `/proc/self` stands for.
-    pub(super) fn directory(&self) -> BorrowedFd<'_> {
-        self.directory.as_fd()
+    /// Its number in its own process namespace, by which it is found in the `/proc` that it sees.
+    ///
+    /// # Errors
+    /// When it is gone.
+    pub(super) fn number(&self) -> io::Result<Pid> {
+        if let Some(number) = self.number.get() {
+            return Ok(number);
+        }
+        let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let text = io::read_to_string(std::fs::File::from(file).take(MOST_STATUS))?;
+        let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:"));
+        let innermost = numbers.and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
+        let number = innermost.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
+        self.number.set(Some(number));
+        Ok(number)
     }
 
     /// Begins with a call of it: whether it still lives is not known.

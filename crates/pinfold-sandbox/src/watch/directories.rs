@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use super::view::PathView;
+
 /// Lifetime of an entry: changes from outside are noticed after that.
 const MOMENT: Duration = Duration::from_millis(20);
 
@@ -20,6 +22,8 @@ const MOST: usize = 64;
 pub(super) struct HeldDirectory {
     pub(super) handle: Rc<OwnedFd>,
     pub(super) real: Rc<Path>,
+    /// The view in which it has that path.
+    pub(super) view: PathView,
 }
 
 /// Directories by where the walk began and the path that it took from there.

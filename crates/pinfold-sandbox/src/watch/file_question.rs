@@ -9,7 +9,8 @@ use rustix::fs::{FileType, ResolveFlags, fstat};
 use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
-use super::walk::{Closed, HeldEntry, OwnDescriptors, ResolvedPath, Walk, constrained, last_component};
+use super::view::PathView;
+use super::walk::{Closed, HeldEntry, OwnDescriptors, ResolvedPath, Walk, last_component};
 use crate::identity::FileIdentity;
 use crate::sys::Pid;
 
@@ -33,7 +34,10 @@ impl FileQuestion {
     /// Returns the attempts of the call, one for each path.
     pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
         let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
-        let attempt = |intent, at: usize, detail| Attempt::new(pid, intent, real(at)).with_detail(detail);
+        let view = |at: usize| self.places.get(at).map_or(PathView::Elsewhere, ResolvedPath::view);
+        let attempt = |intent, at: usize, detail| {
+            Attempt::new(pid, intent, real(at)).with_detail(detail).with_view(view(at))
+        };
         let one = |intent, detail| vec![attempt(intent, 0, detail)];
         match &self.call {
             FileCall::Open(open) => match self.opening(open) {
@@ -319,7 +323,7 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<ResolvedPath> {
     if resolve.intersects(ResolveFlags::BENEATH | ResolveFlags::IN_ROOT) {
         // The path may not leave its directory, or takes it for the root: that the kernel knows best.
         let base = walk.caller.base(open.at.base)?;
-        return constrained(base.as_fd(), &open.at.path, resolve, open.follows());
+        return walk.constrained(base.as_fd(), &open.at.path, resolve, open.follows());
     }
     let mounts = resolve.contains(ResolveFlags::NO_XDEV);
     let closed = Closed {

@@ -28,6 +28,7 @@ mod proxied;
 mod rights;
 mod understand;
 mod unfound;
+mod view;
 mod waiting;
 mod walk;
 
@@ -58,6 +59,7 @@ pub use pending_syscall::PendingSyscall;
 pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
+pub use view::PathView;
 use waiting::WaitingOpens;
 use walk::{OwnDescriptors, ResolvedPath, Walk};
 
@@ -365,8 +367,10 @@ impl Watch {
 
     /// Returns whether a call changes something in a place of the run's own that it cannot write by itself.
     fn is_carried(&self, found: &FileQuestion) -> bool {
-        let within =
-            |place: &ResolvedPath| self.backing.carried.iter().any(|own| place.real().starts_with(own));
+        let within = |place: &ResolvedPath| {
+            place.view() == PathView::Run
+                && self.backing.carried.iter().any(|own| place.real().starts_with(own))
+        };
         found.changes() && found.places.iter().any(within)
     }
 

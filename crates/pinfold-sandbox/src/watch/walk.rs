@@ -24,10 +24,14 @@ use super::attempt::Occupant;
 use super::caller::CallerThread;
 use super::directories::{Directories, HeldDirectory};
 use super::file_call::{BaseDirectory, PathArg, Subject};
+use super::view::{PathView, has_path, view_of};
 use crate::identity::FileIdentity;
 
 /// Most links that the kernel follows.
 const MOST_LINKS: usize = 40;
+
+/// The inode of the root directory of each procfs.
+const PROC_ROOT: u64 = 1;
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = HANDLE.union(OFlags::DIRECTORY);
@@ -51,6 +55,8 @@ pub(super) struct HeldEntry {
     /// There were slashes behind it: a directory is meant.
     pub(super) means_directory: bool,
     pub(super) real: PathBuf,
+    /// The view in which its directory has its path.
+    view: PathView,
     /// The walk met nothing at the name. Something may be there since: a hint, on which nothing may depend.
     pub(super) seemed_missing: bool,
 }
@@ -61,6 +67,8 @@ pub(super) struct Object {
     pub(super) handle: OwnedFd,
     /// Its path. For an object outside of every directory the text of the kernel (`pipe:[1]`).
     pub(super) real: PathBuf,
+    /// The view in which it has that path.
+    view: PathView,
 }
 
 impl HeldEntry {
@@ -76,6 +84,14 @@ impl ResolvedPath {
         match self {
             Self::Entry(entry) => &entry.real,
             Self::Object(object) => &object.real,
+        }
+    }
+
+    /// The view in which that path leads here.
+    pub(super) fn view(&self) -> PathView {
+        match self {
+            Self::Entry(entry) => entry.view,
+            Self::Object(object) => object.view,
         }
     }
 
@@ -196,7 +212,7 @@ impl Walk<'_> {
             } else {
                 self.caller.base(arg.base)?
             };
-            return object(self.directory(&base, path, closed, &mut 0)?.0);
+            return self.object(self.directory(&base, path, closed, &mut 0)?.0);
         }
         let parent = self.parent(arg.base, above, closed)?;
         Ok(entry(&parent, name))
@@ -208,8 +224,9 @@ impl Walk<'_> {
         let walk = || {
             let base = if absolute { self.root.try_clone()? } else { self.caller.base(base)? };
             let (handle, plain) = self.directory(&base, above, closed, &mut 0)?;
-            let real = real_path(handle.as_fd())?;
-            Ok((HeldDirectory { handle: Rc::new(handle), real: real.into() }, plain))
+            // From the root down, without a link, there is no way out of the view.
+            let held = if absolute && plain { in_view_of_run(handle) } else { self.held(handle) };
+            Ok((held?, plain))
         };
         let Some(known) = self.known.filter(|_| !closed.mounts) else { return Ok(walk()?.0) };
         let from = if absolute { (0, 0) } else { self.beginning(base)? };
@@ -256,7 +273,7 @@ impl Walk<'_> {
         match subject {
             Subject::Path { arg, follow: true } => self.followed(arg, Closed::default()),
             Subject::Path { arg, follow: false } => self.unfollowed(arg, Closed::default()),
-            Subject::Descriptor(fd) => object(self.caller.open_file(*fd)?),
+            Subject::Descriptor(fd) => self.object(self.caller.open_file(*fd)?),
         }
     }
 
@@ -269,11 +286,9 @@ impl Walk<'_> {
     ) -> io::Result<ResolvedPath> {
         let (above, name) = split(path);
         if is_no_name(name) {
-            return object(self.directory(base, path, closed, links)?.0);
+            return self.object(self.directory(base, path, closed, links)?.0);
         }
-        let handle = self.directory(base, above, closed, links)?.0;
-        let real = real_path(handle.as_fd())?.into();
-        Ok(entry(&HeldDirectory { handle: Rc::new(handle), real }, name))
+        Ok(entry(&self.held(self.directory(base, above, closed, links)?.0)?, name))
     }
 
     /// The directory at a path below `base`, from the root where the path begins there; and whether no link was on the way.
@@ -333,8 +348,8 @@ impl Walk<'_> {
                 return Err(error(libc::ELOOP));
             }
             may_follow(at.as_fd(), next.as_fd())?;
-            if is_procfs(at.as_fd()) {
-                at = self.through_proc(&at, &name, closed)?;
+            if let Some(found) = self.through_proc(&at, &name, closed)? {
+                at = found;
                 continue;
             }
             let text = readlinkat(&next, "", Vec::new())?.into_bytes();
@@ -353,16 +368,26 @@ impl Walk<'_> {
         }
     }
 
-    /// Follows a link in `/proc` for the caller.
-    fn through_proc(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<OwnedFd> {
-        if matches!(name, b"self" | b"thread-self") {
-            return self.caller.directory().try_clone_to_owned();
+    /// Follows a link in `/proc` for the caller. `None`: it is a path like any other.
+    fn through_proc(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<Option<OwnedFd>> {
+        if !is_procfs(at.as_fd()) {
+            return Ok(None);
+        }
+        if fstat(at)?.st_ino == PROC_ROOT {
+            return match name {
+                // In the `/proc` that it was looked for in, whose `..` is the caller's.
+                b"self" | b"thread-self" => {
+                    let number = self.caller.number()?.to_string();
+                    Ok(Some(openat(at, number, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?))
+                }
+                _ => Ok(None),
+            };
         }
         if closed.magic_links {
             return Err(error(libc::ELOOP));
         }
         // Followed by the kernel: what it stands for is no path.
-        Ok(openat(at, name, HANDLE, Mode::empty())?)
+        Ok(Some(openat(at, name, HANDLE, Mode::empty())?))
     }
 
     /// Follows a resolved path, if it is a link.
@@ -376,7 +401,7 @@ impl Walk<'_> {
             let ResolvedPath::Entry(mut at) = place else { return Ok(place) };
             if at.means_directory {
                 return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
-                    Ok((handle, _)) => object(handle),
+                    Ok((handle, _)) => self.object(handle),
                     Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(ResolvedPath::Entry(at)),
                     Err(error) => Err(error),
                 };
@@ -395,8 +420,8 @@ impl Walk<'_> {
             }
             let link = openat(&at.parent, &at.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
             may_follow(at.parent.as_fd(), link.as_fd())?;
-            if is_procfs(at.parent.as_fd()) {
-                return object(self.through_proc(&at.parent, at.name.as_bytes(), closed)?);
+            if let Some(found) = self.through_proc(&at.parent, at.name.as_bytes(), closed)? {
+                return self.shown_in_proc(&at.parent, found);
             }
             if text.is_empty() {
                 return Err(error(libc::ENOENT));
@@ -405,36 +430,68 @@ impl Walk<'_> {
         }
     }
 
+    /// A directory that was reached by any way.
+    fn held(&self, handle: OwnedFd) -> io::Result<HeldDirectory> {
+        let found = in_view_of_run(handle)?;
+        let view = self.view(found.handle.as_fd(), &found.real);
+        Ok(HeldDirectory { view, ..found })
+    }
+
+    /// A file that was reached by any way.
+    fn object(&self, handle: OwnedFd) -> io::Result<ResolvedPath> {
+        let real = real_path(handle.as_fd())?;
+        let view = self.view(handle.as_fd(), &real);
+        Ok(ResolvedPath::Object(Object { handle, real, view }))
+    }
+
+    /// What a link in a directory of a process stands for. What has no path is the run's own only where the caller itself has it: it
+    /// cannot be told whose another process is.
+    fn shown_in_proc(&self, directory: &OwnedFd, found: OwnedFd) -> io::Result<ResolvedPath> {
+        let mut place = self.object(found)?;
+        if let ResolvedPath::Object(object) = &mut place
+            && !has_path(&object.real)
+            && !real_path(directory.as_fd())?.starts_with(format!("/proc/{}", self.caller.number()?))
+        {
+            object.view = PathView::Elsewhere;
+        }
+        Ok(place)
+    }
+
+    fn view(&self, held: BorrowedFd<'_>, real: &Path) -> PathView {
+        // Elsewhere nothing is carried out.
+        if self.known.is_some() { view_of(self.root, held, real) } else { PathView::Run }
+    }
+
+    /// Holds what a path below a directory leads to under the rules of openat2(2) that say how it may go.
+    ///
+    /// # Errors
+    /// As the kernel fails.
+    pub(super) fn constrained(
+        &self,
+        base: BorrowedFd<'_>,
+        path: &OsStr,
+        resolve: ResolveFlags,
+        follow: bool,
+    ) -> io::Result<ResolvedPath> {
+        let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
+        match openat2(base, path, last, Mode::empty(), resolve) {
+            Ok(handle) => return self.object(handle),
+            Err(Errno::NOENT) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let (above, name) = split(path.as_bytes());
+        if is_no_name(name) {
+            return Err(error(libc::ENOENT));
+        }
+        let above = if above.is_empty() { b"." } else { above };
+        let handle = openat2(base, above, DIRECTORY, Mode::empty(), resolve)?;
+        Ok(entry(&self.held(handle)?, name))
+    }
+
     fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
         let identity = |fd: BorrowedFd<'_>| fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
         identity(directory).is_some_and(|at| Some(at) == identity(self.root.as_fd()))
     }
-}
-
-/// Holds what a path below a directory leads to under the rules of openat2(2) that say how it may go.
-///
-/// # Errors
-/// As the kernel fails.
-pub(super) fn constrained(
-    base: BorrowedFd<'_>,
-    path: &OsStr,
-    resolve: ResolveFlags,
-    follow: bool,
-) -> io::Result<ResolvedPath> {
-    let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
-    match openat2(base, path, last, Mode::empty(), resolve) {
-        Ok(handle) => return object(handle),
-        Err(Errno::NOENT) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let (above, name) = split(path.as_bytes());
-    if is_no_name(name) {
-        return Err(error(libc::ENOENT));
-    }
-    let above = if above.is_empty() { b"." } else { above };
-    let handle = openat2(base, above, DIRECTORY, Mode::empty(), resolve)?;
-    let real = real_path(handle.as_fd())?.into();
-    Ok(entry(&HeldDirectory { handle: Rc::new(handle), real }, name))
 }
 
 /// Splits a path before its last component; slashes behind that belong to it.
@@ -462,6 +519,7 @@ fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
         name: OsStr::from_bytes(plain).to_owned(),
         means_directory: plain.len() < name.len(),
         real: parent.join(plain),
+        view: parent.view,
         seemed_missing: false,
     })
 }
@@ -471,9 +529,9 @@ fn without_slashes(name: &[u8]) -> &[u8] {
     name.get(..end).unwrap_or_default()
 }
 
-fn object(handle: OwnedFd) -> io::Result<ResolvedPath> {
-    let real = real_path(handle.as_fd())?;
-    Ok(ResolvedPath::Object(Object { handle, real }))
+fn in_view_of_run(handle: OwnedFd) -> io::Result<HeldDirectory> {
+    let real = real_path(handle.as_fd())?.into();
+    Ok(HeldDirectory { handle: Rc::new(handle), real, view: PathView::Run })
 }
 
 /// The directory of this process's descriptors, held: by it the path of one is read in two thirds of the time.
