@@ -634,7 +634,7 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
 }
 
 #[test]
-fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
+fn nothing_is_moved_between_the_folder_and_where_a_run_writes_by_itself() {
     let bed = Bed::new();
     bed.dir("temporary");
     bed.file("w/notes", "");
@@ -650,7 +650,10 @@ fn nothing_is_moved_into_the_folder_from_where_a_run_writes_by_itself() {
         (Intent::MoveTo, "w/f", Detail::Exchange(own.clone()), Reply::Apart),
         (Intent::MoveTo, "w/.envrc", Detail::From(own), Reply::Refuse),
         (Intent::MoveTo, "w/f", Detail::From(inside), Reply::CarryOut),
-        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::CarryOut),
+        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::Apart),
+        (Intent::MoveFrom, "w/f", Detail::Exchange(bed.at("temporary/f")), Reply::Apart),
+        (Intent::LinkFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::Apart),
+        (Intent::MoveFrom, "w/f", Detail::To(bed.at("w/g")), Reply::CarryOut),
     ] {
         let said = reply(&mut observer, intent, bed.at(place), detail.clone());
         assert_eq!(said, expected, "{intent:?} {place} {detail:?}");

@@ -180,7 +180,7 @@ impl<'a> DenialObserver<'a> {
                 AttemptRuling::Free
             }
             (Standing::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
-                None if self.comes_from_own(attempt) => AttemptRuling::Apart,
+                None if self.leads_to_own(attempt) => AttemptRuling::Apart,
                 None => AttemptRuling::Allowed,
                 Some(why) => AttemptRuling::Refused(Denial { by_us: true, ..Denial::held(&why) }),
             },
@@ -218,11 +218,14 @@ impl<'a> DenialObserver<'a> {
             && (!place.is_absolute() || self.is_private(place) && (!is_of_kernel || is_excepted))
     }
 
-    /// Returns whether what gets a name in the folder has one where the run writes by itself. No supervisor carries out what happens
-    /// there, so that it may be something else by the time it is moved.
-    fn comes_from_own(&self, attempt: &Attempt) -> bool {
-        use sandbox::Detail::{Exchange, From, SecondNameOf};
-        let (From(other) | SecondNameOf(other) | Exchange(other)) = &attempt.detail else { return false };
+    /// Returns whether a call would move or link between the folder and a place where the run writes by itself. No supervisor carries out
+    /// what happens there: what comes from there may be something else by the time it is moved, and what goes there can be
+    /// written by its new name, whatever other names it has.
+    fn leads_to_own(&self, attempt: &Attempt) -> bool {
+        use sandbox::Detail::{Exchange, From, SecondNameOf, To};
+        let (From(other) | SecondNameOf(other) | Exchange(other) | To(other)) = &attempt.detail else {
+            return false;
+        };
         self.is_private(other) || self.boundary.is_own(other)
     }
 
