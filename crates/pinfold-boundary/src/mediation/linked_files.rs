@@ -45,12 +45,17 @@ impl LinkedFiles {
     }
 }
 
-/// The names that a file still has, if they are all of them.
+/// The names that a file still has, if they are all of them. How many it has is read again with each: another run may have given it one
+/// while this one looked around.
 fn those_of(names: &Names, file: LinkedFile) -> Option<Vec<PathBuf>> {
-    let is_name =
-        |at: &Path| fs::symlink_metadata(at).is_ok_and(|found| (found.dev(), found.ino()) == file.inode);
-    let found: Vec<PathBuf> = names.get(&file.inode)?.iter().filter(|at| is_name(at)).cloned().collect();
-    (found.len() as u64 == file.names).then_some(found)
+    let count_by = |at: &Path| {
+        let found = fs::symlink_metadata(at).ok()?;
+        ((found.dev(), found.ino()) == file.inode).then(|| found.nlink())
+    };
+    let (found, counts): (Vec<PathBuf>, Vec<u64>) =
+        names.get(&file.inode)?.iter().filter_map(|at| Some((at.clone(), count_by(at)?))).unzip();
+    let is_all = |count: u64| count == file.names && count == found.len() as u64;
+    (!counts.is_empty() && counts.into_iter().all(is_all)).then_some(found)
 }
 
 /// Every name of this file, and of each that has several. A tree that cannot be looked at whole has none.
@@ -90,5 +95,28 @@ impl Mediator {
             let write = Attempt::new(attempt.pid, Intent::Write, place);
             boundary.denies_changing(&write.place).is_none() && self.judge(boundary, &write).is_none()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_another_run_gave_during_the_look_is_counted() {
+        let place = tempfile::tempdir().unwrap();
+        let (inside, outside) = (place.path().join("inside"), place.path().join("outside"));
+        for at in [&inside, &outside] {
+            fs::create_dir(at).unwrap();
+        }
+        fs::write(inside.join("one"), "").unwrap();
+        fs::hard_link(inside.join("one"), inside.join("two")).unwrap();
+        let found = fs::metadata(inside.join("one")).unwrap();
+        let file = LinkedFile { inode: (found.dev(), found.ino()), names: found.nlink() };
+        let names = look_around(std::slice::from_ref(&inside), file);
+        assert_eq!(those_of(&names, file).map(|names| names.len()), Some(2), "the control");
+        // As many were found as there were when it was opened, and there is one more by now.
+        fs::hard_link(inside.join("one"), outside.join("three")).unwrap();
+        assert_eq!(those_of(&names, file), None);
     }
 }
