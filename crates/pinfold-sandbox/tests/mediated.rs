@@ -265,6 +265,24 @@ fn what_is_put_in_place_of_a_renamed_file_is_what_was_looked_at_with_mode_and_ti
     }
 }
 
+#[test]
+fn an_open_that_waits_makes_nothing_when_what_it_waits_for_is_gone() {
+    for tier in TIERS {
+        let bed = Bed::new();
+        let script = r#"
+            perl -MFcntl -MPOSIX -e '
+                POSIX::mkfifo("pipe", 0600);
+                unless (fork) { sysopen(F, "pipe", O_WRONLY|O_CREAT) or print "open: $!\n"; exit }
+                select(undef, undef, undef, 0.3); unlink "pipe"; wait; print -e "pipe" ? "made\n" : "gone\n"'
+            perl -MFcntl -MPOSIX -e '
+                POSIX::mkfifo("pipe", 0600);
+                unless (fork) { sysopen(F, "pipe", O_WRONLY|O_CREAT) and print "opened\n"; exit }
+                select(undef, undef, undef, 0.3); sysopen(F, "pipe", O_RDONLY); wait'"#;
+        let (said, _) = run(&bed, tier, script);
+        assert_eq!(said, "open: No such file or directory\ngone\nopened\n", "{tier}");
+    }
+}
+
 /// Says how each call ends that names something with a slash behind it.
 const SLASHES: &str = r#"
     rm -rf *; mkdir d e full; touch f full/x; ln -s f l; ln -s d ld; ln -s none dangling

@@ -143,6 +143,11 @@ impl OpenCall {
         self.creates() && self.flags & (libc::O_ACCMODE | libc::O_TRUNC) == 0
     }
 
+    /// Takes away that a file is made where there is none.
+    pub(super) fn make_nothing(&mut self) {
+        self.flags &= !(libc::O_CREAT | libc::O_EXCL);
+    }
+
     pub(super) fn is_exclusive(&self) -> bool {
         self.creates() && self.has(libc::O_EXCL)
     }

@@ -38,9 +38,18 @@ impl WaitingOpens {
     ///
     /// # Errors
     /// `ENFILE` when too many wait already.
-    pub(super) fn take(&mut self, id: u64, found: FileQuestion, attempts: Vec<Attempt>) -> Result<(), i32> {
+    pub(super) fn take(
+        &mut self,
+        id: u64,
+        mut found: FileQuestion,
+        attempts: Vec<Attempt>,
+    ) -> Result<(), i32> {
         if self.opens.len() >= MOST {
             return Err(libc::ENFILE);
+        }
+        if let FileCall::Open(open) = &mut found.call {
+            // It was judged with something there. When that is gone nobody has judged what would be made.
+            open.make_nothing();
         }
         self.opens.push(WaitingOpen { id, found, attempts });
         self.pause = Some((Instant::now() + SOONEST, SOONEST));
@@ -79,7 +88,7 @@ impl WaitingOpen {
         if !sys::still_asking(listener, self.id) {
             return false;
         }
-        // It is there: nothing is made any more, so that no umask counts.
+        // Nothing is made any more, so that no umask counts.
         let mut may = |file| watcher.can_change_linked(&self.attempts, file);
         let opened =
             rights.as_caller(None, || carry_out::open(place, open, &mut may)).and_then(|opened| opened);
