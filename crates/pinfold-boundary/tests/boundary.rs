@@ -621,13 +621,15 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
         (Intent::MakeDir, "w/node_modules/p/.vscode", true),
         (Intent::Create, "w/node_modules/p/.mcp.json", true),
         (Intent::MakeDir, "w/inner/.git", true),
+        // What it made is what has the name afterwards.
+        (Intent::MakeDir, "w/target", true),
         (Intent::Create, "w/bare/HEAD", true),
         // Most calls.
         (Intent::Create, "w/src/lib.rs", false),
         (Intent::Write, "w/src/lib.rs", false),
-        (Intent::MakeDir, "w/target", false),
         (Intent::Remove, "w/src/lib.rs", false),
         (Intent::MoveFrom, "elsewhere/src", false),
+        (Intent::MakeDir, "elsewhere/target", false),
     ] {
         assert_eq!(takes(intent, bed.at(place)), expected, "{intent:?} {place}");
     }

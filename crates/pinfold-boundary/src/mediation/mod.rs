@@ -384,13 +384,13 @@ impl Mediator {
 }
 
 /// Returns whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
-/// the attempt does that to another's: whatever names a file that is there, makes a link, or makes what is judged by its name when
-/// a directory around it is moved.
+/// the attempt does that to another's: whatever names a file that is there, makes a link, makes what is judged by its name when a
+/// directory around it is moved, or makes a directory, which counts as made here by what has its name afterwards.
 pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     let place = attempt.place.as_path();
     let minds = match attempt.intent {
-        Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink => true,
-        Intent::Create | Intent::MakeDir => {
+        Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink | Intent::MakeDir => true,
+        Intent::Create => {
             let tells = |name: &OsStr| name == ".git" || layout::is_part_of_bare(name);
             split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
