@@ -298,6 +298,8 @@ fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::
         Signalling::PassOn => {
             // Inherited as ignored, it would keep the supervisor from waiting for the command.
             sys::default_action(libc::SIGCHLD);
+            // What is done for the command meets limits of the supervisor too, as an error.
+            sys::ignore(libc::SIGXFSZ);
             let minded: &[_] = if own_terminal { &MINDED } else { &[] };
             let ours: Vec<_> = PASSED_ON.iter().chain(minded).copied().collect();
             let ours = Signals::of(&ours);

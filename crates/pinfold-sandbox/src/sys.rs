@@ -1098,6 +1098,12 @@ pub(crate) fn default_action(signal: c_int) {
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 
+/// Ignores a signal. A program that is started inherits that.
+pub(crate) fn ignore(signal: c_int) {
+    // SAFETY: sets a disposition; SIG_IGN is always valid.
+    unsafe { libc::signal(signal, libc::SIG_IGN) };
+}
+
 /// [kill(2)](https://man7.org/linux/man-pages/man2/kill.2.html)
 pub(crate) fn kill(pid: Pid, signal: c_int) -> io::Result<()> {
     // SAFETY: takes numbers only.

@@ -451,7 +451,8 @@ impl Watch {
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = watcher.content_for(&attempts);
         let carried = umask.and_then(|umask| {
-            let largest = || sys::largest_file(pid);
+            // Beyond its own limit the supervisor would get a signal.
+            let largest = || sys::largest_file(pid).min(sys::largest_file(sys::own_pid()));
             let mut may = |file| watcher.can_change_linked(&attempts, file);
             self.rights.as_caller(umask, || found.carry_out(content, largest, &mut may))?
         });
