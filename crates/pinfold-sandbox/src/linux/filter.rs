@@ -454,12 +454,26 @@ const HARMLESS_OPTIONS: [(c_int, &[c_int]); 4] = [
     (libc::IPPROTO_IPV6, &[libc::IPV6_V6ONLY, libc::IPV6_TCLASS]),
 ];
 
+/// `open_tree_attr(2)`, which the C library does not number yet.
+const OPEN_TREE_ATTR: c_long = 467;
+
 /// Typing into the terminal that we share with the person, and its virtual-console cousins. Without mounts also
-/// what changes a file through a descriptor that is only read: flags, project and seal of an inode.
+/// what changes a file through a descriptor that is only read: flags, project, seal, version and encryption of an inode.
 fn controls(profile: &Profile, backing: Backing) -> Vec<Rule> {
     const TIOCLINUX: u32 = 0x541c;
-    // FS_IOC_SETFLAGS, its 32-bit form, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY
-    const OF_INODES: [u32; 4] = [0x4008_6602, 0x4004_6602, 0x401c_5820, 0x4080_6685];
+    // FS_IOC_SETFLAGS, its 32-bit form, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY, FS_IOC_SETVERSION, its 32-bit form,
+    // EXT4_IOC_SETVERSION, its 32-bit form, FS_IOC_SET_ENCRYPTION_POLICY
+    const OF_INODES: [u32; 9] = [
+        0x4008_6602,
+        0x4004_6602,
+        0x401c_5820,
+        0x4080_6685,
+        0x4008_7602,
+        0x4004_7602,
+        0x4008_6604,
+        0x4004_6604,
+        0x800c_6613,
+    ];
     // BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, their later forms, SUBVOL_SETFLAGS: they make and remove names
     // in a directory that is only read.
     const OF_NAMES: [u32; 7] =
@@ -638,6 +652,7 @@ fn namespaces_and_mounts(starts: Action) -> Vec<Rule> {
         libc::SYS_mount_setattr,
         libc::SYS_move_mount,
         libc::SYS_open_tree,
+        OPEN_TREE_ATTR,
         libc::SYS_pivot_root,
         libc::SYS_umount2,
     ];
