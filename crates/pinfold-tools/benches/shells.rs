@@ -44,13 +44,10 @@ fn bash_true(bencher: Bencher) {
 fn sandbox_bash_true(bencher: Bencher) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
-    let profile = Profile {
-        cwd: root.clone(),
-        visible: vec![root.clone()],
-        writes: Writes::Beneath(vec![root]),
-        environment: vec![("PATH".into(), "/usr/bin:/bin".into())],
-        ..Profile::default()
-    };
+    let profile = Profile::new(root.clone())
+        .with_visible(vec![root.clone()])
+        .with_writes(Writes::Beneath(vec![root]))
+        .with_environment(vec![("PATH".into(), "/usr/bin:/bin".into())]);
     bencher.bench_local(|| {
         let args = ["--noprofile", "--norc", "-c", "true"].map(Into::into);
         let command = Command::new("bash").args(args).new_session();
