@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(read) = Config::read_from(bytes) else { return };
     let text = std::str::from_utf8(bytes).expect("it was read");
     assert_eq!(read.text(), text.strip_prefix('\u{feff}').unwrap_or(text));
-    let with = read.with("branch", "x", &["remote"], &[("remote", "o")]);
+    let with = read.with_values("branch", "x", &["remote"], &[("remote", "o")]);
     let again = Config::parse(&with).expect("what was written is read");
     assert_eq!(again.last("branch", Some("x"), "remote"), Some("o"));
     let ours = |entry: &&ConfigEntry| entry.name() != "branch.x.remote";

@@ -43,7 +43,7 @@ use pinfold::policy::{
 };
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_boundary::{
-    Boundary, CacheChoice, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+    Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
 };
 use pinfold_sandbox::{Command, End, Signalling, Strength, Tier, probe, start, strongest};
 use pinfold_testkit::TempTree;
@@ -466,28 +466,32 @@ fn exception(
     path: &Path,
     real: &Path,
 ) -> Option<&'static str> {
-    let standing = boundary.standing(real);
+    let standing = boundary.access(real);
     let guards = Guards::default();
     let home = None;
     if act.changes() && real.components().any(|c| c.as_os_str() == ".git") {
         return Some("own-data");
     }
     if act.changes()
-        && standing == Standing::Writable
+        && standing == PathAccess::Writable
         && guards.write(path, home, false).or(guards.write(real, home, false)).is_some()
     {
         return Some("by-name");
     }
     // Of a run whose calls are judged one by one the tools know what a look at the folder finds; names that the configuration of
     // another repository leads to are known to the run once it changes something there.
-    if act.changes() && standing == Standing::Writable && boundary.guards().write(real, home, false).is_some()
+    if act.changes()
+        && standing == PathAccess::Writable
+        && boundary.guards().write(real, home, false).is_some()
     {
         return Some("searched");
     }
-    if act.changes() && world.mode == SandboxMode::DefaultWrite && standing == Standing::Writable {
+    if act.changes() && world.mode == SandboxMode::DefaultWrite && standing == PathAccess::Writable {
         return Some("anywhere");
     }
-    if !act.changes() && guards.read(real, home, false).is_some() && !matches!(standing, Standing::Hidden(_))
+    if !act.changes()
+        && guards.read(real, home, false).is_some()
+        && !matches!(standing, PathAccess::Hidden(_))
     {
         return Some("unwatched-read");
     }
@@ -521,20 +525,20 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     let can = tried_inside(&boundary, tier, &list);
     for (((act, path), verdict), can) in list.iter().zip(&said).zip(can) {
         let real = real(*act, path).expect("its folder is there");
-        let standing = boundary.standing(&real);
+        let standing = boundary.access(&real);
         let about = || format!("{act:?} {} ({standing:?}), {tier}: {verdict:?}", path.display());
         if exception_to_both(&boundary, tier, *act, &real).is_some() {
             continue;
         }
         let unread = act.changes() && denied.reading(&real).is_some();
         let above = !strength.mediated
-            && matches!(standing, Standing::ReadOnly(_))
+            && matches!(standing, PathAccess::ReadOnly(_))
             && request.denied.read_patterns().chain(request.denied.write_patterns()).any(|pattern| {
                 pattern.place().starts_with(&real) && pattern.place().symlink_metadata().is_err()
             });
         let renamed = |rule: fn(&DeniedPaths, &Path) -> bool| rule(denied, path) && !rule(denied, &real);
         // With Landlock alone a link in a hidden directory can be followed.
-        let linked = || tier == Tier::Landlock && matches!(boundary.standing(path), Standing::Hidden(_));
+        let linked = || tier == Tier::Landlock && matches!(boundary.access(path), PathAccess::Hidden(_));
         let other_name = path != &real && linked()
             || renamed(|denied, at| denied.reading(at).is_some())
             || renamed(|denied, at| denied.writing(at).is_some());
@@ -545,9 +549,9 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
             prop_assert!(why.is_some(), "2. the process can, the tool is not allowed: {}", about());
         }
         let shut = match standing {
-            Standing::Writable => false,
-            Standing::Outside | Standing::ReadOnly(_) => act.changes(),
-            Standing::Hidden(_) => true,
+            PathAccess::Writable => false,
+            PathAccess::Outside | PathAccess::ReadOnly(_) => act.changes(),
+            PathAccess::Hidden(_) => true,
         };
         prop_assert!(!(shut && can), "3. the boundary says no, the process can: {}", about());
     }

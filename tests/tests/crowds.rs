@@ -6,7 +6,7 @@ use std::io::{BufRead, BufReader, Lines, Write};
 use std::process::{Child, ChildStdout, Command, Output, Stdio};
 
 use pinfold_tests::cases::{Case, report};
-use pinfold_tests::missing::{all_there, say};
+use pinfold_tests::missing::{all_there, print_uncaptured};
 use pinfold_tests::output::describe;
 use pinfold_tests::outside::{World, data, with_world};
 use pinfold_tests::{Tier, Who, each};
@@ -33,7 +33,9 @@ fn descriptors() -> usize {
 fn as_many(wanted: usize) -> usize {
     let many = wanted.min(descriptors().saturating_sub(OTHERS));
     if many < wanted {
-        say(&format!("{many} connections instead of {wanted}: a process may have no more descriptors here"));
+        print_uncaptured(&format!(
+            "{many} connections instead of {wanted}: a process may have no more descriptors here"
+        ));
     }
     many
 }

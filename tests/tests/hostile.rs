@@ -24,7 +24,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use pinfold_tests::hostile::{ActorProgram, Case, Held, Hunt, Machine, Person, cases, hunt};
-use pinfold_tests::missing::{all_there, say};
+use pinfold_tests::missing::{all_there, print_uncaptured};
 use pinfold_tests::product::offered;
 use pinfold_tests::{Tier, Who, each};
 
@@ -48,7 +48,7 @@ fn random_programs_violate_nothing(who: Who, tier: Tier) {
     }
     let plan = Hunt::of_environment(PROGRAMS);
     let bag = hunt(who, Held::By(tier), actor(), &plan);
-    say(&format!("{who}, {tier}, seeds from {}: {bag}", plan.seed));
+    print_uncaptured(&format!("{who}, {tier}, seeds from {}: {bag}", plan.seed));
     let failures: Vec<String> = bag.failures.iter().map(ToString::to_string).collect();
     assert!(failures.is_empty(), "{} programs violate something:\n\n{}", failures.len(), failures.join("\n"));
     assert!(bag.total.done > bag.total.runs, "programs do something");

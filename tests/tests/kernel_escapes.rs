@@ -16,7 +16,7 @@ use std::thread;
 
 use pinfold_tests::expected::exceptions;
 use pinfold_tests::ground::new_place;
-use pinfold_tests::missing::{all_there, say};
+use pinfold_tests::missing::{all_there, print_uncaptured};
 use pinfold_tests::output::describe;
 use pinfold_tests::product::{pinfold, shelf};
 use pinfold_tests::{Tier, Who, each};
@@ -163,7 +163,7 @@ fn copy(from: &Path, into: &Path) {
 fn report(what: &str, results: &Results) {
     let count = |wanted: &str| results.values().filter(|r| *r == wanted).count();
     let skipped: Vec<&str> = results.iter().filter(|(_, r)| *r == "skip").map(|(n, _)| n.as_str()).collect();
-    say(&format!(
+    print_uncaptured(&format!(
         "escapes, {what}: {} probes, {} got out, {} blocked, {} contained, {} had nothing to try ({})",
         results.len(),
         count("ESCAPED"),

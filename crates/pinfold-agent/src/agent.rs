@@ -83,7 +83,7 @@ impl Agent {
     pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Option<AgentSlot>, resumed: bool) -> Ending {
         let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
             begin;
-        let mode = session.policy().mode.word().to_owned();
+        let mode = session.policy().mode.as_str().to_owned();
         team.emit(&Event::Started { who: who.clone(), session: session.id().to_owned(), mode });
         let trusted = definition.as_ref().filter(|definition| definition.trusted);
         let model = team.parts.models.model(&who, trusted.and_then(|definition| definition.model.as_deref()));

@@ -36,12 +36,12 @@ pub struct AgentProfile {
     /// Keys that it takes from the environment.
     pub keys: &'static [Key],
     /// Variables that it is given, where the user set none of that name.
-    pub told: &'static [Told],
+    pub told: &'static [PresetVariable],
 }
 
 /// A variable that an agent is given.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Told {
+pub struct PresetVariable {
     /// Its name.
     pub variable: &'static str,
     /// Its value.
@@ -61,7 +61,7 @@ pub struct State {
     pub fixed: &'static [Fixed],
     /// Below it: logins. This agent reads them; read-only where there is one outside.
     pub logins: &'static [&'static str],
-    /// A file of the home directory that belongs to the state. The agent finds a copy of it in the state, once it is told
+    /// A file of the home directory that belongs to the state. The agent finds a copy of it in the state, once it is presets
     /// by its variable where that is.
     pub brought: Option<&'static str>,
 }
@@ -96,7 +96,7 @@ pub struct Key {
 
 impl AgentProfile {
     /// The profile of that name.
-    pub fn named(name: &str) -> Option<&'static Self> {
+    pub fn find(name: &str) -> Option<&'static Self> {
         AGENTS.iter().find(|agent| agent.name == name)
     }
 
@@ -136,7 +136,7 @@ impl State {
     }
 
     /// Returns its path: the usual one below home, unless the user moved it.
-    pub fn at(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
+    pub fn path(&self, home: &Path, environment: &[(OsString, OsString)]) -> PathBuf {
         let named = self.moved_by.and_then(|(variable, below)| {
             let (_, value) = environment.iter().find(|(name, _)| name == variable)?;
             let named = Path::new(value);
@@ -150,7 +150,7 @@ impl State {
 /// link, nor in a place that runs can write as it is: an earlier run may have chosen the target.
 pub(crate) fn logins(request: &SandboxRequest, home: Option<&Path>, granted: &[PathBuf]) -> Vec<PathBuf> {
     let (Some(agent), Some(home)) = (request.agent, home) else { return Vec::new() };
-    let places = agent.state.iter().map(|state| (state.at(home, &request.environment), state));
+    let places = agent.state.iter().map(|state| (state.path(home, &request.environment), state));
     let apart = places.filter(|(at, _)| !granted.iter().any(|granted| at.starts_with(granted)));
     let of_state = |(at, state): (PathBuf, &'static State)| {
         state
@@ -169,7 +169,7 @@ pub(crate) fn logins(request: &SandboxRequest, home: Option<&Path>, granted: &[P
 pub(crate) fn moved_logins(request: &SandboxRequest, home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let states = AGENTS.iter().flat_map(|agent| agent.state);
-    let moved = states.map(|state| (state.at(home, &request.environment), state));
+    let moved = states.map(|state| (state.path(home, &request.environment), state));
     let moved = moved.filter(|(at, state)| *at != home.join(state.usual));
     let secrets = moved.flat_map(|(at, state)| state.secrets().map(move |name| at.join(name)));
     secrets.filter_map(|secret| fs::canonicalize(secret).ok()).collect()
@@ -177,14 +177,15 @@ pub(crate) fn moved_logins(request: &SandboxRequest, home: Option<&Path>) -> Vec
 
 /// Returns the overrides of single variables: the keys of the agent are passed on, and its settings are set, unless the user
 /// overrides them.
-pub(crate) fn wishes(request: &SandboxRequest, folder: &Path) -> Vec<EnvOverride> {
+pub(crate) fn env_overrides(request: &SandboxRequest, folder: &Path) -> Vec<EnvOverride> {
     let is_set = |variable: &str| request.environment.iter().any(|(name, _)| name == variable);
-    let told = request.agent.into_iter().flat_map(|agent| agent.told);
-    let told = told.filter(|told| !is_set(told.variable) && !folder.join(told.unless).exists());
-    let told = told.map(|told| EnvOverride::Set(told.variable.into(), told.value.into()));
+    let presets = request.agent.into_iter().flat_map(|agent| agent.told);
+    let presets =
+        presets.filter(|presets| !is_set(presets.variable) && !folder.join(presets.unless).exists());
+    let presets = presets.map(|presets| EnvOverride::Set(presets.variable.into(), presets.value.into()));
     let keys = request.agent.into_iter().flat_map(|agent| agent.keys_in(&request.environment));
     let passed = keys.map(|key| EnvOverride::Pass(key.variable.into()));
-    told.chain(passed).chain(request.env_overrides.iter().cloned()).collect()
+    presets.chain(passed).chain(request.env_overrides.iter().cloned()).collect()
 }
 
 #[cfg(test)]

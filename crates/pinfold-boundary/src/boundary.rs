@@ -8,6 +8,7 @@ use std::sync::Arc;
 use pinfold_policy::{DeniedPaths, Guard, Guards, KernelHold, SourcedRule};
 use pinfold_sandbox::{Profile, Strength, Tier, Turns};
 
+use crate::access_list::{AccessList, PathAccess};
 use crate::credentials;
 use crate::egress::network;
 use crate::folder::Findings;
@@ -15,7 +16,6 @@ use crate::git::layout;
 use crate::git::operations::Operations;
 use crate::guarded_links;
 use crate::hosts::HostList;
-use crate::place::{Places, Standing};
 use crate::private::Private;
 use crate::request::SandboxRequest;
 use crate::secrets::SecretPlaceholders;
@@ -26,12 +26,12 @@ const GIT_DATA: &str = "git keeps its own data there, which its commands change"
 /// A compiled grant. One boundary drives the mounts, Landlock and the file tools.
 ///
 /// # Invariants
-/// - [`Boundary::profile`] and [`Boundary::standing`] are read off one list of places.
+/// - [`Boundary::profile`] and [`Boundary::access`] are read off one list of places.
 /// - Whatever was granted was resolved once, at compile time.
 #[derive(Debug)]
 pub struct Boundary {
     pub(crate) profile: Profile,
-    pub(crate) places: Places,
+    pub(crate) places: AccessList,
     pub(crate) guards: Guards,
     pub(crate) denied: DeniedPaths,
     pub(crate) home: Option<PathBuf>,
@@ -70,8 +70,8 @@ impl Boundary {
     ///
     /// Two places differ on purpose, to the strict side: a shell has a `/tmp` and caches of its own, which are not
     /// the ones that a file tool would reach; to it both lie outside.
-    pub fn standing(&self, real: &Path) -> Standing<'_> {
-        self.places.standing(real)
+    pub fn access(&self, real: &Path) -> PathAccess<'_> {
+        self.places.access(real)
     }
 
     /// The guard that writing a resolved path meets, whether or not a wall stands there. None where the person opened
@@ -93,14 +93,14 @@ impl Boundary {
 
     /// Returns whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
     pub(crate) fn minds_link_to(&self, place: &Path) -> bool {
-        self.standing(place) == Standing::Writable && !self.is_open(place) && !self.is_own(place)
+        self.access(place) == PathAccess::Writable && !self.is_open(place) && !self.is_own(place)
     }
 
     /// Returns the lock by which supervisors in one folder take turns.
     pub(crate) fn turns(&self) -> Option<Turns> {
         let place = self.state_home.as_ref()?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(place).ok()?;
-        Turns::at(&place.join("turn")).ok()
+        Turns::open(&place.join("turn")).ok()
     }
 
     /// The directory in which supervisors meet.
@@ -232,7 +232,7 @@ impl Boundary {
 
     fn listed(&self) -> Guards {
         let guards = self.places.guards(self.guards.clone());
-        let guards = guarded_links::with(&self.findings.linked, guards);
+        let guards = guarded_links::add_guards(&self.findings.linked, guards);
         // A bare one has no name that a guard would know it by.
         let is_named = |dir: &Path| guards.write(dir, self.home(), false).is_some();
         let bare: Vec<_> = self.git_dirs().iter().filter(|dir| !is_named(dir)).collect();

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::{Guards, KernelHold};
 use pinfold_sandbox::Tier;
 
+use crate::access_list::{AccessList, Hold};
 use crate::agents;
 use crate::compile_error::resolve;
 use crate::credentials;
 use crate::folder::{Findings, Holder};
 use crate::git::person::Person;
 use crate::guarded_links;
-use crate::place::{Hold, Places};
 use crate::request::{SandboxMode, SandboxRequest};
 use crate::scan::Coverage;
 
@@ -25,7 +25,7 @@ fn with_real_parent(path: PathBuf) -> PathBuf {
 
 /// A boundary while it is drawn.
 pub(crate) struct BoundaryBuilder {
-    pub(crate) places: Places,
+    pub(crate) places: AccessList,
     pub(crate) findings: Findings,
     pub(crate) granted: Vec<PathBuf>,
     /// Guarded places and files that the person opened by name.
@@ -91,7 +91,7 @@ impl BoundaryBuilder {
         let mut look = guarded_links::LinkSearch::new(guards, home);
         // Below a folder that is itself guarded the grant speaks.
         let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
-        folders.for_each(|folder| look.around(folder));
+        folders.for_each(|folder| look.search_folder(folder));
         // Those of the folder that lie elsewhere too.
         self.findings.git.git_dirs.iter().for_each(|git_dir| look.git_directory(git_dir));
         let (found, reach) = look.finish();
@@ -149,14 +149,14 @@ impl BoundaryBuilder {
                 .filter(|o| !cover.starts_with(o) || grant_names(o, &self.granted))
                 .cloned()
                 .collect();
-            for part in credentials::around(&cover, &open) {
+            for part in credentials::coverable_parts(&cover, &open) {
                 self.places.add(part, Hold::Hidden, why.clone());
             }
         }
         for path in &request.deny_read {
             match resolve(cwd, path) {
                 Ok(real) if self.places.grants_beneath(&real) => {
-                    for part in credentials::around(&real, &self.granted) {
+                    for part in credentials::coverable_parts(&real, &self.granted) {
                         self.places.add(part, Hold::Hidden, "reading it was denied");
                     }
                 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use pinfold_policy::Guards;
 use pinfold_sandbox::{self as sandbox, Mediation, Profile, Strength, Temp, Tier};
 
+use crate::access_list::{AccessList, Hold};
 use crate::agents;
 use crate::boundary::Boundary;
 use crate::builder::BoundaryBuilder;
@@ -19,7 +20,6 @@ use crate::folder::Findings;
 use crate::git::operations::Operations;
 use crate::guarded_links;
 use crate::lists;
-use crate::place::{Hold, Places};
 use crate::private::Private;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
 use crate::secrets;
@@ -49,7 +49,7 @@ impl Boundary {
             || (request.cwd.is_absolute() && request.cwd == request.folder);
         let cwd = if same { folder.clone() } else { resolve(&folder, &request.cwd)? };
         let mut builder = BoundaryBuilder {
-            places: Places::new(request.mode == SandboxMode::DefaultWrite),
+            places: AccessList::new(request.mode == SandboxMode::DefaultWrite),
             findings: Findings::default(),
             granted: vec![folder.clone()],
             opened: Vec::new(),
@@ -135,7 +135,7 @@ impl BoundaryBuilder {
         let variables = network::proxy_variables(&profile.network);
         added.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         if let (sandbox::Network::Relayed(_), Some(hosts)) = (&profile.network, &hosts) {
-            self.hosts_file(request, &Arc::clone(hosts.said()), &mut profile);
+            self.hosts_file(request, &Arc::clone(hosts.configured()), &mut profile);
         }
         let secrets = self.secrets(request, &mut profile, &mut added);
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
@@ -143,8 +143,11 @@ impl BoundaryBuilder {
         }
         self.findings.notes.extend(caches.notes);
         let top = self.granted.first().cloned().unwrap_or_default();
-        let Filtered { kept, removed } =
-            environment::filter(&secrets::without_sources(request), added, &agents::wishes(request, &top));
+        let Filtered { kept, removed } = environment::filter(
+            &secrets::without_sources(request),
+            added,
+            &agents::env_overrides(request, &top),
+        );
         profile.environment = kept;
         self.places.prune();
         self.places.enter(&mut profile);

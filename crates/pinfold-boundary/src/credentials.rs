@@ -126,7 +126,7 @@ fn is_marked(path: &Path, markers: &[&str]) -> bool {
 }
 
 /// The parts of `cover` that can be covered without covering anything in `open`.
-pub(crate) fn around(cover: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
+pub(crate) fn coverable_parts(cover: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
     if open.iter().any(|o| cover.starts_with(o)) {
         return Vec::new();
     }
@@ -135,5 +135,5 @@ pub(crate) fn around(cover: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
     }
     let Ok(entries) = fs::read_dir(cover) else { return Vec::new() };
     let plain = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| !t.is_symlink()));
-    plain.flat_map(|e| around(&e.path(), open)).collect()
+    plain.flat_map(|e| coverable_parts(&e.path(), open)).collect()
 }

@@ -10,10 +10,10 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{DeniedPaths, DeniedPattern, Guard, GuardKind, Guards, SourcedRule};
 
+use crate::access_list::{Hold, PathAccess};
 use crate::builder::BoundaryBuilder;
 use crate::compile_error::CompileError;
 use crate::git::protect;
-use crate::place::{Hold, Standing};
 use crate::request::SandboxRequest;
 use crate::scan::is_skipped;
 
@@ -36,8 +36,10 @@ pub(crate) fn apply(
 ) -> Result<(), CompileError> {
     let denied = &request.denied;
     if let Some(rule) = denied.reads_nowhere() {
-        let note =
-            format!("{} binds tools and words alone: processes read what no path rule denies", named(rule));
+        let note = format!(
+            "{} binds tools and words alone: processes read what no path rule denies",
+            describe_rule(rule)
+        );
         builder.findings.notes.push(note);
     }
     let guarded = guards.read_list().iter().any(is_wild).then_some(Guarded { guards, home });
@@ -70,8 +72,8 @@ impl<'g> Guarded<'g> {
     }
 }
 
-/// Why a place is closed: one clause.
-pub(crate) fn named(rule: &SourcedRule) -> String {
+/// Names a rule with its source, as the reason why a place is closed.
+pub(crate) fn describe_rule(rule: &SourcedRule) -> String {
     format!("the rule `{}` ({})", rule.rule, rule.source)
 }
 
@@ -81,7 +83,7 @@ fn hide(
     rule: &SourcedRule,
     builder: &mut BoundaryBuilder,
 ) -> Result<(), CompileError> {
-    let why = format!("{} denies reading it", named(rule));
+    let why = format!("{} denies reading it", describe_rule(rule));
     if let Ok(real) = fs::canonicalize(place) {
         return hide_real(real, cwd, why, builder);
     }
@@ -104,10 +106,10 @@ fn hide_real(
 }
 
 fn hold(place: &Path, rule: &SourcedRule, builder: &mut BoundaryBuilder) {
-    let why = format!("{} denies changing it", named(rule));
+    let why = format!("{} denies changing it", describe_rule(rule));
     let Ok(real) = fs::canonicalize(place) else { return refuse_to_make(place, why, builder) };
     builder.places.close(&real, &why);
-    if builder.places.standing(&real) != Standing::Outside {
+    if builder.places.access(&real) != PathAccess::Outside {
         pin_above(&real, builder);
         builder.places.add(real, Hold::ReadOnly, why);
     }
@@ -124,7 +126,7 @@ fn refuse_to_make(place: &Path, why: String, builder: &mut BoundaryBuilder) {
         Some(above.join(first.file_name()?))
     };
     if let Some(first) = missing.and_then(real)
-        && builder.places.standing(&first) == Standing::Writable
+        && builder.places.access(&first) == PathAccess::Writable
     {
         builder.places.add(first, Hold::Absent, why);
     }
@@ -153,7 +155,7 @@ fn search(
     let mut search =
         PatternSearch { denied, guarded, readable, reading, writing, found: Vec::new(), looked_at: 0 };
     for place in places {
-        if !search.below(&place) {
+        if !search.search(&place) {
             builder.findings.notes.push(format!(
                 "`{}` was searched in part for what deny rules match; the rest is looked at when it is opened",
                 place.display()
@@ -161,7 +163,7 @@ fn search(
         }
     }
     for (place, hold, why) in search.found {
-        if builder.places.standing(&place) == Standing::Writable {
+        if builder.places.access(&place) == PathAccess::Writable {
             pin_above(&place, builder);
         }
         match hold {
@@ -196,7 +198,7 @@ impl PatternSearch<'_> {
     }
 
     /// Searches below a directory, what is near it first, and directories of dependencies last. False when it ended early.
-    fn below(&mut self, place: &Path) -> bool {
+    fn search(&mut self, place: &Path) -> bool {
         // Rules name a place as it is written, and the kernel knows it by its real path. Below, no link is followed.
         let top = fs::canonicalize(place).unwrap_or_else(|_| place.to_owned());
         let real = |at: &Path| at.strip_prefix(place).map_or_else(|_| at.to_owned(), |below| top.join(below));
@@ -244,7 +246,8 @@ impl PatternSearch<'_> {
             (None, Some(rule)) if !self.writing.is_empty() => Some((Hold::ReadOnly, rule, "changing")),
             (None, _) => None,
         };
-        let found = found.map(|(hold, rule, what)| (hold, format!("{} denies {what} it", named(rule))));
+        let found =
+            found.map(|(hold, rule, what)| (hold, format!("{} denies {what} it", describe_rule(rule))));
         found.or_else(|| self.guards(entry))
     }
 

@@ -54,19 +54,19 @@ impl EgressProxy {
     ) -> io::Result<Option<Self>> {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
         let limits = RelayLimits::default();
-        let Some(doors) = doors(confined, options.published, limits) else { return Ok(None) };
+        let Some(listeners) = listeners(confined, options.published, limits) else { return Ok(None) };
         let keeper = HostPolicy::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
         let keeper = Arc::new(match approver {
             Some(approver) => keeper.asking(approver),
             None => keeper,
         });
-        if !boundary.reaches_hosts() && doors.forwards.forwards.is_empty() {
-            let relay = EgressRelay::start_on_demand(doors, Arc::clone(&keeper) as Arc<_>, limits)?;
+        if !boundary.reaches_hosts() && listeners.forwards.forwards.is_empty() {
+            let relay = EgressRelay::start_on_demand(listeners, Arc::clone(&keeper) as Arc<_>, limits)?;
             return Ok(Some(Self { relay, keeper }));
         }
         // Read only now: the command was forked from this process, and has none of it.
         let vault = boundary.secrets().map(SecretPlaceholders::open).transpose()?;
-        let relay = EgressRelay::start(doors, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
+        let relay = EgressRelay::start(listeners, Arc::clone(&keeper) as Arc<_>, limits, vault)?;
         Ok(Some(Self { relay, keeper }))
     }
 
@@ -82,22 +82,22 @@ impl EgressProxy {
             }
         }
         drop(self.relay);
-        self.keeper.told(refused, more);
+        self.keeper.append_refused(refused, more);
         self.keeper.contacts()
     }
 }
 
 /// Takes the listeners inside the run for the relay; `None` where there are none.
-fn doors(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
-    if let Some(doors) = confined.doors() {
+fn listeners(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
+    if let Some(sockets) = confined.relay_sockets() {
         return Some(Listeners {
-            ports: doors.ports,
-            dns_udp: doors.names,
-            dns_tcp: doors.names_by_connection,
-            proxies: doors.proxies,
-            dropped_udp: doors.unheard,
+            ports: sockets.ports,
+            dns_udp: sockets.names,
+            dns_tcp: sockets.names_by_connection,
+            proxies: sockets.proxies,
+            dropped_udp: sockets.unheard,
             handoff: None,
-            forwards: PortForwards { sockets: doors.callers, forwards: published },
+            forwards: PortForwards { sockets: sockets.callers, forwards: published },
         });
     }
     let (sender, handoff) = proxy_handoff(limits.connections);

@@ -14,12 +14,12 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
+use crate::access_list::AccessList;
 use crate::git::layout::{self, GitLayout};
 use crate::git::person::Person;
 use crate::git::protect::{self, hold};
 use crate::guarded_links::Linked;
 use crate::lookup::Lookup;
-use crate::place::Places;
 use crate::private::Private;
 use crate::scan::{Coverage, Descend, ScannedEntry, scan};
 use crate::snapshot::{Snapshot, SnapshotKind};
@@ -58,7 +58,7 @@ pub(crate) struct Findings {
 
 impl Holder<'_> {
     /// Holds one folder.
-    pub(crate) fn hold(&self, folder: &Path, places: &mut Places, findings: &mut Findings) {
+    pub(crate) fn hold(&self, folder: &Path, places: &mut AccessList, findings: &mut Findings) {
         let mut projects = vec![folder.to_owned()];
         if let Some(bare) = layout::bare(folder) {
             self.repository(&bare, places, findings);
@@ -113,22 +113,22 @@ impl Holder<'_> {
     }
 
     /// Holds what stands at the top of a folder, where everything below is judged when it is named.
-    pub(crate) fn hold_top(&self, folder: &Path, places: &mut Places, findings: &mut Findings) {
+    pub(crate) fn hold_top(&self, folder: &Path, places: &mut AccessList, findings: &mut Findings) {
         if let Some(bare) = layout::bare(folder) {
             self.repository(&bare, places, findings);
         }
         self.project(folder, places, findings);
     }
 
-    fn repository(&self, repository: &layout::Repository, places: &mut Places, findings: &mut Findings) {
+    fn repository(&self, repository: &layout::Repository, places: &mut AccessList, findings: &mut Findings) {
         let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
         let Self { private, home, person, mediated, .. } = *self;
         let known = protect::Known { inside: &inside, private, home, person, mediated };
         protect::protect(repository, &known, places, &mut findings.git);
     }
 
-    fn project(&self, top: &Path, places: &mut Places, findings: &mut Findings) {
-        match layout::at(top) {
+    fn project(&self, top: &Path, places: &mut AccessList, findings: &mut Findings) {
+        match layout::detect(top) {
             GitLayout::Nothing => {}
             GitLayout::Repository(repository) => self.repository(&repository, places, findings),
             GitLayout::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
@@ -149,7 +149,7 @@ impl Holder<'_> {
         }
     }
 
-    fn autorun(&self, project: &Path, places: &mut Places) {
+    fn autorun(&self, project: &Path, places: &mut AccessList) {
         for guard in self.guards.write_list().iter().filter(|g| g.held() == KernelHold::EvenMissing) {
             if let Some(name) = guard.pattern().strip_prefix("**/") {
                 hold(&project.join(name), autorun_why(guard.kind()), places);

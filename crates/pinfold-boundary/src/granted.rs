@@ -196,7 +196,7 @@ impl SandboxRequest {
             env_overrides: env_overrides.iter().map(override_form).collect(),
             network: match network {
                 Network::Off => GrantedNetwork::Off,
-                Network::Hosts(hosts) => GrantedNetwork::Hosts(hosts.said()),
+                Network::Hosts(hosts) => GrantedNetwork::Hosts(hosts.configured()),
                 Network::Host => GrantedNetwork::Host,
             },
             asks_about_hosts: *asks_about_hosts,

@@ -17,7 +17,7 @@ use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_of_person, part};
 use crate::scan::{Coverage, Descend, ScannedEntry, each_entry, scan};
 use chain::follow;
-pub(crate) use holds::{judge, on_the_way, wall, with};
+pub(crate) use holds::{add_guards, judge, on_the_way, wall};
 
 /// Guarded names that lead elsewhere. Beyond that the look is said to be bounded.
 const MOST: usize = 1_000;
@@ -75,8 +75,8 @@ impl<'a> LinkSearch<'a> {
         }
     }
 
-    /// Looks around a folder, within the bounds of a [scan].
-    pub(crate) fn around(&mut self, folder: &Path) {
+    /// Searches a folder, within the bounds of a [scan].
+    pub(crate) fn search_folder(&mut self, folder: &Path) {
         if layout::is_git_dir(folder) {
             self.git_directory(folder);
         }

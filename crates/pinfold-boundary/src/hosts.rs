@@ -11,7 +11,7 @@ type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;
 /// Hosts that can be reached: a fixed list, or one that follows its settings.
 #[derive(Clone)]
 pub struct HostList {
-    said: Arc<Hosts>,
+    configured: Arc<Hosts>,
     follow: Option<Arc<Follow>>,
 }
 
@@ -22,38 +22,38 @@ impl HostList {
         Self { follow: Some(Arc::new(follow)), ..self }
     }
 
-    /// The list as it was said.
-    pub fn said(&self) -> &Arc<Hosts> {
-        &self.said
+    /// Returns the list of the settings.
+    pub fn configured(&self) -> &Arc<Hosts> {
+        &self.configured
     }
 
     /// The list that holds now.
     pub fn now(&self) -> Arc<Hosts> {
-        self.follow.as_ref().map_or_else(|| Arc::clone(&self.said), |follow| follow())
+        self.follow.as_ref().map_or_else(|| Arc::clone(&self.configured), |follow| follow())
     }
 
     /// Takes what holds now for what was said: for another run.
     pub fn renew(&mut self) {
-        self.said = self.now();
+        self.configured = self.now();
     }
 }
 
 impl From<Hosts> for HostList {
     /// One that stays as it is.
     fn from(hosts: Hosts) -> Self {
-        Self { said: Arc::new(hosts), follow: None }
+        Self { configured: Arc::new(hosts), follow: None }
     }
 }
 
 impl PartialEq for HostList {
     /// Returns whether the same was said.
     fn eq(&self, other: &Self) -> bool {
-        self.said == other.said
+        self.configured == other.configured
     }
 }
 
 impl fmt::Debug for HostList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HostList").field("said", &self.said).finish_non_exhaustive()
+        f.debug_struct("HostList").field("configured", &self.configured).finish_non_exhaustive()
     }
 }

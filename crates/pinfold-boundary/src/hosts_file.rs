@@ -9,8 +9,8 @@ use pinfold_host::Name;
 use pinfold_policy::hosts::Hosts;
 use pinfold_sandbox::Profile;
 
+use crate::access_list::Hold;
 use crate::builder::BoundaryBuilder;
-use crate::place::Hold;
 use crate::request::SandboxRequest;
 
 /// [hosts(5)](https://man7.org/linux/man-pages/man5/hosts.5.html)
@@ -22,7 +22,9 @@ impl BoundaryBuilder {
     pub(crate) fn hosts_file(&mut self, request: &SandboxRequest, hosts: &Hosts, profile: &mut Profile) {
         let own = rustix::system::uname();
         let own = own.nodename().to_string_lossy();
-        let Some(text) = fs::read_to_string(FILE).ok().and_then(|text| without(&text, hosts, &own)) else {
+        let Some(text) =
+            fs::read_to_string(FILE).ok().and_then(|text| remove_allowed_names(&text, hosts, &own))
+        else {
             return;
         };
         match write(request, &text) {
@@ -47,15 +49,15 @@ fn write(request: &SandboxRequest, text: &str) -> io::Result<PathBuf> {
 }
 
 /// The file without allowed names; `None` where it has none. What stands for this machine itself stays.
-fn without(text: &str, hosts: &Hosts, own: &str) -> Option<String> {
+fn remove_allowed_names(text: &str, hosts: &Hosts, own: &str) -> Option<String> {
     let lines: Vec<String> = text.lines().filter_map(|line| line_without(line, hosts, own)).collect();
     (lines.len() != text.lines().count() || lines.iter().ne(text.lines())).then(|| lines.join("\n") + "\n")
 }
 
 /// A line as it stays; `None` when nothing of it does.
 fn line_without(line: &str, hosts: &Hosts, own: &str) -> Option<String> {
-    let said = line.split('#').next().unwrap_or_default();
-    let mut words = said.split_ascii_whitespace();
+    let entry = line.split('#').next().unwrap_or_default();
+    let mut words = entry.split_ascii_whitespace();
     let address = words.next();
     let is_own =
         address.and_then(|word| word.parse::<IpAddr>().ok()).is_none_or(|at| at.to_canonical().is_loopback());
@@ -86,8 +88,12 @@ mod tests {
                     10.0.0.6 a.wide.test\n::1 localhost\nfe80::1%lo b.wide.test\nno line\n\n";
         let left = "# the machine\n127.0.0.1 localhost db.test\n10.0.0.9 own.wide.test own\n10.0.0.5 other.test\n\
                     ::1 localhost\nfe80::1%lo b.wide.test\nno line\n\n";
-        assert_eq!(without(text, &hosts, "own.wide.test").as_deref(), Some(left));
-        assert_eq!(without(left, &hosts, "own.wide.test"), None, "nothing is left to be taken out");
-        assert_eq!(without("", &hosts, "own"), None);
+        assert_eq!(remove_allowed_names(text, &hosts, "own.wide.test").as_deref(), Some(left));
+        assert_eq!(
+            remove_allowed_names(left, &hosts, "own.wide.test"),
+            None,
+            "nothing is left to be taken out"
+        );
+        assert_eq!(remove_allowed_names("", &hosts, "own"), None);
     }
 }

@@ -6,7 +6,7 @@
 //! repository is run, and no git command is started.
 //!
 //! # Vocabulary
-//! [`SandboxRequest`], [`Boundary`], [`Place`], [`Standing`], [`RunReport`].
+//! [`SandboxRequest`], [`Boundary`], [`AccessEntry`], [`PathAccess`], [`RunReport`].
 //!
 //! # Invariants
 //! 1. Kernel and file tools are told the same: both answers are read off one list of places.
@@ -21,6 +21,7 @@
 //! - A process outside that replaces a held file during the run (`git config` in another terminal): the kernel then
 //!   lets go of the name inside. The next run holds it again, and the report compares with the state before.
 
+mod access_list;
 mod agents;
 mod boundary;
 mod builder;
@@ -43,7 +44,6 @@ mod lookup;
 mod mediation;
 mod observer;
 mod outcome;
-mod place;
 mod private;
 mod profile_parts;
 mod report;
@@ -55,7 +55,8 @@ mod settle;
 mod snapshot;
 mod within;
 
-pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, State, Told};
+pub use access_list::{AccessEntry, PathAccess};
+pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, PresetVariable, State};
 pub use boundary::Boundary;
 pub use compile_error::CompileError;
 pub use egress::{EgressOptions, HostApprover, HostContact, HostContacts, HostOutcome, HostRequest};
@@ -64,10 +65,11 @@ pub use git::settle::ConfigOutcome;
 pub use granted::Granted;
 pub use hosts::HostList;
 pub use limits_reached::{Amount, LimitKind, LimitReached};
-pub use observer::{DenialObserver, INSTEAD_OUTSIDE, Observer, TO_ALLOW_OUTSIDE, observe_denials, word};
+pub use observer::{
+    DenialObserver, INSTEAD_OUTSIDE, Observer, TO_ALLOW_OUTSIDE, intent_name, observe_denials,
+};
 pub use outcome::{Approved, EscalationOutcome, LimitMet, Refused};
 pub use pinfold_egress::PortForward;
-pub use place::{Place, Standing};
 pub use private::Private;
 pub use report::{AutorunChanges, RunReport};
 pub use request::{CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};

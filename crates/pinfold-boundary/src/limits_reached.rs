@@ -56,7 +56,7 @@ impl LimitKind {
     }
 
     /// Returns advice for working within the limit.
-    pub fn instead(self) -> &'static str {
+    pub fn advice(self) -> &'static str {
         match self {
             Self::Memory => "work on less at a time, or in several processes one after the other",
             Self::Processes => "start fewer at a time (`make -j2`, fewer workers or threads)",
@@ -242,7 +242,7 @@ mod tests {
         use LimitKind::{CpuTime, FileSize, Memory, Output, Processes, Time};
         for kind in [Memory, Processes, FileSize, CpuTime, Time, Output] {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.as_str());
-            assert!(!kind.exceeded().is_empty() && !kind.instead().is_empty());
+            assert!(!kind.exceeded().is_empty() && !kind.advice().is_empty());
         }
     }
 }

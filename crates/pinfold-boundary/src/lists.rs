@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::declared::KernelLists;
 
+use crate::access_list::{Hold, PathAccess};
 use crate::builder::BoundaryBuilder;
 use crate::compile_error::CompileError;
-use crate::place::{Hold, Standing};
 use crate::request::SandboxRequest;
 
 /// Places of the system, and places with a private part of the run over them: programs cannot do without.
@@ -113,7 +113,7 @@ fn both(one: &[PathBuf], other: &[PathBuf]) -> Vec<PathBuf> {
 
 /// Covers everything but the system, and lets through what is allowed and what programs are made of.
 fn cover(request: &SandboxRequest, home: Option<&Path>, only: &[PathBuf], builder: &mut BoundaryBuilder) {
-    let covers = covers(home);
+    let covers = non_system_directories(home);
     for place in &covers {
         // An allowed place above needs no cover.
         if !only.iter().any(|allowed| place.starts_with(allowed)) {
@@ -138,7 +138,7 @@ fn cover(request: &SandboxRequest, home: Option<&Path>, only: &[PathBuf], builde
 }
 
 /// The directories at the top that are not the system's, and home where it lies elsewhere.
-fn covers(home: Option<&Path>) -> Vec<PathBuf> {
+fn non_system_directories(home: Option<&Path>) -> Vec<PathBuf> {
     let top = fs::read_dir("/").into_iter().flatten().flatten();
     let folders =
         top.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
@@ -180,12 +180,12 @@ fn deny(place: &Path, builder: &mut BoundaryBuilder) {
     let Some(first) = missing else {
         return builder.places.add(place.to_owned(), Hold::Hidden, WHY);
     };
-    match builder.places.standing(first) {
-        Standing::Writable => builder.places.add(first.to_owned(), Hold::Absent, WHY),
-        Standing::Outside => builder.findings.notes.push(format!(
+    match builder.places.access(first) {
+        PathAccess::Writable => builder.places.add(first.to_owned(), Hold::Absent, WHY),
+        PathAccess::Outside => builder.findings.notes.push(format!(
             "the denied `{}` does not exist; should it be made outside during the run, it can be read",
             place.display()
         )),
-        Standing::ReadOnly(_) | Standing::Hidden(_) => {}
+        PathAccess::ReadOnly(_) | PathAccess::Hidden(_) => {}
     }
 }

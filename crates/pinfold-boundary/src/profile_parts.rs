@@ -30,15 +30,17 @@ impl BoundaryBuilder {
             (Network::Off, Tier::Full) => names_alone(request, Hosts::default()),
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
-            (Network::Hosts(hosts), Tier::Full) if request.asks_about_hosts || !hosts.said().is_empty() => {
+            (Network::Hosts(hosts), Tier::Full)
+                if request.asks_about_hosts || !hosts.configured().is_empty() =>
+            {
                 let callers = if request.publishes { MOST_CALLERS } else { 0 };
                 let entrances =
-                    Entrances { callers, ..network::entrances(hosts.said(), request.asks_about_hosts) };
+                    Entrances { callers, ..network::entrances(hosts.configured(), request.asks_about_hosts) };
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
-            (Network::Hosts(hosts), Tier::Full) => names_alone(request, Hosts::clone(hosts.said())),
+            (Network::Hosts(hosts), Tier::Full) => names_alone(request, Hosts::clone(hosts.configured())),
             (Network::Hosts(hosts), Tier::Landlock)
-                if hosts.said().is_empty() && !request.asks_about_hosts =>
+                if hosts.configured().is_empty() && !request.asks_about_hosts =>
             {
                 (sandbox::Network::Off, None)
             }
@@ -51,7 +53,7 @@ impl BoundaryBuilder {
                 (sandbox::Network::Off, None)
             }
             (Network::Hosts(hosts), Tier::Landlock) => {
-                let proxy = network::proxy_port(&hosts.said().reachable_ports());
+                let proxy = network::proxy_port(&hosts.configured().reachable_ports());
                 (sandbox::Network::Proxied(proxy), Some(hosts.clone()))
             }
         }

@@ -56,7 +56,7 @@ impl fmt::Display for RunReport {
         list(f, "changed files that run or are acted on later", &self.changed_autorun)?;
         list(f, "unfinished operations; their lists may hold commands to run", &self.unfinished)?;
         for config in &self.git_config {
-            let at = shown(&config.git_dir.to_string_lossy());
+            let at = escape_invisible(&config.git_dir.to_string_lossy());
             if let Some(why) = &config.failed {
                 writeln!(f, "git configuration of `{at}` was not brought back: {why}")?;
             }
@@ -64,7 +64,7 @@ impl fmt::Display for RunReport {
             let keys: Vec<PathBuf> = config.left_out.iter().map(PathBuf::from).collect();
             list(f, &title, &keys)?;
         }
-        self.notes.iter().try_for_each(|note| writeln!(f, "note: {}", shown(note)))
+        self.notes.iter().try_for_each(|note| writeln!(f, "note: {}", escape_invisible(note)))
     }
 }
 
@@ -73,7 +73,10 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, paths: &[PathBuf]) -> fmt::Resu
         return Ok(());
     }
     writeln!(f, "{title}:")?;
-    paths.iter().take(SHOWN).try_for_each(|path| writeln!(f, "  {}", shown(&path.to_string_lossy())))?;
+    paths
+        .iter()
+        .take(SHOWN)
+        .try_for_each(|path| writeln!(f, "  {}", escape_invisible(&path.to_string_lossy())))?;
     match paths.len().checked_sub(SHOWN) {
         Some(more) if more > 0 => writeln!(f, "  and {more} more"),
         _ => Ok(()),
@@ -81,7 +84,7 @@ fn list(f: &mut fmt::Formatter<'_>, title: &str, paths: &[PathBuf]) -> fmt::Resu
 }
 
 /// Names come from the run: every character that would not be seen as itself is made visible.
-fn shown(text: &str) -> String {
+fn escape_invisible(text: &str) -> String {
     let plain = |c: char| matches!(c, '\'' | '"' | '\\');
     text.chars().fold(String::new(), |mut out, c| {
         if plain(c) {

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
-    Attendant, Command, Confined, End, Limits, Remote, Signalling, StartError, Strength, Tier, Watcher,
-    can_mediate, start,
+    Command, Confined, End, JobControl, Limits, Remote, Signalling, StartError, Strength, SyscallHandler,
+    Tier, can_mediate, start,
 };
 
 use crate::boundary::Boundary;
@@ -135,9 +135,9 @@ impl Run {
         !self.boundary.profile().sockets.is_empty() && !self.confined.reaches_sockets()
     }
 
-    /// Has `attendant` told what happens at the supervisor's terminal.
-    pub fn attended_by(&mut self, attendant: Box<dyn Attendant>) {
-        self.confined.attended_by(attendant);
+    /// Sets what is called when the supervisor's terminal is resized, or the supervisor stops and continues.
+    pub fn set_job_control(&mut self, job_control: Box<dyn JobControl>) {
+        self.confined.set_job_control(job_control);
     }
 
     /// Returns a handle with which another thread can signal or kill the command.
@@ -189,7 +189,7 @@ fn egress_of(boundary: &Boundary, proxy: Option<&EgressProxy>) -> Egress {
 }
 
 /// Kills a command that cannot be observed. Dropped, it would go on.
-fn end(confined: Confined, observer: &mut dyn Watcher) -> io::Result<End> {
+fn end(confined: Confined, observer: &mut dyn SyscallHandler) -> io::Result<End> {
     confined.remote()?.kill()?;
     confined.supervise(observer)
 }

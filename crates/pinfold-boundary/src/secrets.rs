@@ -17,9 +17,9 @@ use pinfold_policy::settings::{SecretFrom, SecretSetting};
 use pinfold_sandbox::{self as sandbox, Profile};
 use rustix::rand::{GetRandomFlags, getrandom};
 
+use crate::access_list::Hold;
 use crate::builder::BoundaryBuilder;
 use crate::egress::network;
-use crate::place::Hold;
 use crate::request::SandboxRequest;
 
 /// Variables that name the trusted certificate authorities of programs.
@@ -88,10 +88,11 @@ impl BoundaryBuilder {
             }
             return None;
         }
-        match kept(request) {
+        match make_placeholders(request) {
             Ok(kept) => {
-                let told = kept.all.iter().map(|one| (one.name.clone().into(), one.stand_in.clone().into()));
-                added.extend(told);
+                let variables =
+                    kept.all.iter().map(|one| (one.name.clone().into(), one.stand_in.clone().into()));
+                added.extend(variables);
                 added.extend(ROOTS.map(|name| (name.into(), kept.bundle.clone().into_os_string())));
                 profile.visible.push(kept.bundle.clone());
                 Some(kept)
@@ -130,7 +131,7 @@ pub(crate) fn without_sources(request: &SandboxRequest) -> Cow<'_, [(OsString, O
 }
 
 /// The placeholders, and the file with all authorities that are believed inside.
-fn kept(request: &SandboxRequest) -> io::Result<SecretPlaceholders> {
+fn make_placeholders(request: &SandboxRequest) -> io::Result<SecretPlaceholders> {
     let all = request.secrets.0.iter().map(|(name, setting)| {
         let stand_in = format!("pinfold_{}_{}", name.to_ascii_lowercase(), random()?);
         Ok(Placeholder { name: name.clone(), setting: setting.clone(), stand_in })

@@ -43,7 +43,7 @@ impl Boundary {
         let mut notes = Vec::new();
         let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
         for directory in changes.directories().filter(|directory| Lookup::of(directory).may_be_directory()) {
-            if Snapshot::of(directory, &mut seen, &self.guards, self.home()) != Coverage::Everything {
+            if Snapshot::take(directory, &mut seen, &self.guards, self.home()) != Coverage::Everything {
                 let place = directory.display();
                 notes.push(format!("`{place}` was moved, and is listed as it was not searched everywhere"));
                 files.insert(directory.clone());
@@ -74,7 +74,7 @@ impl Boundary {
         let mut after = Snapshot::default();
         if !matches!(self.profile.writes, pinfold_sandbox::Writes::Nowhere) {
             for folder in self.granted.iter().filter(|f| f.is_dir()) {
-                Snapshot::of(folder, &mut after, &self.guards, self.home.as_deref());
+                Snapshot::take(folder, &mut after, &self.guards, self.home.as_deref());
             }
         }
         self.findings.missing.iter().for_each(|path| after.file(path));

@@ -104,7 +104,7 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     /// Looks at a folder anew.
-    pub(crate) fn of(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Coverage {
+    pub(crate) fn take(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Coverage {
         let guarded = guards.write(folder, home, false).is_some();
         scan(folder, |entry| {
             if into.see(entry) == SnapshotKind::Repository {
@@ -223,7 +223,7 @@ mod tests {
             fs::write(folder.path().join(name), "").unwrap();
         }
         let mut seen = Snapshot::default();
-        Snapshot::of(folder.path(), &mut seen, &Guards::default(), None);
+        Snapshot::take(folder.path(), &mut seen, &Guards::default(), None);
         assert_eq!(seen.files.len(), BUILD_FILES.len() + BUILD_DIRECTORIES.len(), "{:?}", seen.files.keys());
         assert!(others.iter().all(|name| !seen.files.contains_key(&folder.path().join(name))));
     }

@@ -7,10 +7,12 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use pinfold_boundary::{
-    Boundary, CacheChoice, CompileError, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+    Boundary, CacheChoice, CompileError, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
 };
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Intent, Profile, Reply, Strength, Temp, Tier, Watcher as _, Writes};
+use pinfold_sandbox::{
+    Attempt, Detail, Intent, Profile, Reply, Strength, SyscallHandler as _, Temp, Tier, Writes,
+};
 use pinfold_testkit::TempTree;
 use proptest::prelude::*;
 
@@ -53,17 +55,17 @@ impl Bed {
         Boundary::compile(&request, &Guards::default(), WALLS).unwrap()
     }
 
-    fn standing(&self, boundary: &Boundary, path: &str) -> &'static str {
-        word(boundary.standing(&self.at(path)))
+    fn access(&self, boundary: &Boundary, path: &str) -> &'static str {
+        word(boundary.access(&self.at(path)))
     }
 }
 
-fn word(standing: Standing<'_>) -> &'static str {
+fn word(standing: PathAccess<'_>) -> &'static str {
     match standing {
-        Standing::Writable => "writable",
-        Standing::Outside => "outside",
-        Standing::ReadOnly(_) => "held",
-        Standing::Hidden(_) => "hidden",
+        PathAccess::Writable => "writable",
+        PathAccess::Outside => "outside",
+        PathAccess::ReadOnly(_) => "held",
+        PathAccess::Hidden(_) => "hidden",
     }
 }
 
@@ -131,11 +133,11 @@ proptest! {
         let boundary = bed.compile(|request| request.mode = mode);
         for names in &asked {
             let real = bed.at(&path(names));
-            prop_assert_eq!(word(boundary.standing(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
+            prop_assert_eq!(word(boundary.access(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
         }
         for place in ["home/x", "home/.bashrc", "elsewhere"] {
             let real = bed.at(place);
-            prop_assert_eq!(word(boundary.standing(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
+            prop_assert_eq!(word(boundary.access(&real)), by_profile(boundary.profile(), &real), "{:?}", real);
         }
     }
 }
@@ -153,7 +155,7 @@ fn a_plain_repository_is_writable_but_for_what_runs() {
         "w/.git/objects/ab/c",
         "w/.git/packed-refs",
     ] {
-        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+        assert_eq!(bed.access(&boundary, writable), "writable", "{writable}");
     }
     for held in [
         "w/.git",
@@ -167,9 +169,9 @@ fn a_plain_repository_is_writable_but_for_what_runs() {
         "w/.mcp.json",
         "w/.pinfold/settings.json",
     ] {
-        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+        assert_eq!(bed.access(&boundary, held), "held", "{held}");
     }
-    assert_eq!(bed.standing(&boundary, "outside"), "outside");
+    assert_eq!(bed.access(&boundary, "outside"), "outside");
 }
 
 /// A main repository in `main` with a linked worktree at `w`; `back` is what its `gitdir` file says.
@@ -193,7 +195,7 @@ fn a_linked_worktree_reaches_its_repository_and_not_its_siblings() {
         "main/.git/worktrees/w/index",
         "main/.git/packed-refs",
     ] {
-        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+        assert_eq!(bed.access(&boundary, writable), "writable", "{writable}");
     }
     for held in [
         "main/.git/HEAD",
@@ -202,9 +204,9 @@ fn a_linked_worktree_reaches_its_repository_and_not_its_siblings() {
         "main/.git/worktrees/w/commondir",
         "w/.git",
     ] {
-        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+        assert_eq!(bed.access(&boundary, held), "held", "{held}");
     }
-    assert_eq!(bed.standing(&boundary, "main/f"), "outside");
+    assert_eq!(bed.access(&boundary, "main/f"), "outside");
 }
 
 #[test]
@@ -212,8 +214,8 @@ fn a_pointer_that_is_not_pointed_back_at_grants_nothing() {
     let bed = Bed::new();
     worktree(&bed, &bed.at("another/.git").display().to_string());
     let boundary = bed.compile(|_| {});
-    assert_eq!(bed.standing(&boundary, "main/.git/refs/heads/w"), "outside");
-    assert_eq!(bed.standing(&boundary, "w/.git"), "held");
+    assert_eq!(bed.access(&boundary, "main/.git/refs/heads/w"), "outside");
+    assert_eq!(bed.access(&boundary, "w/.git"), "held");
     assert!(
         boundary.notes().iter().any(|n| n.contains("does not name it in turn")),
         "{:?}",
@@ -232,7 +234,7 @@ fn a_planted_git_directory_does_not_lend_another_repository() {
     bed.file("w/g/gitdir", &bed.at("w/.git").display().to_string());
     bed.file("w/.git", &format!("gitdir: {}\n", bed.at("w/g").display()));
     let boundary = bed.compile(|_| {});
-    assert_eq!(bed.standing(&boundary, "main/.git/refs/heads/x"), "outside");
+    assert_eq!(bed.access(&boundary, "main/.git/refs/heads/x"), "outside");
 }
 
 #[test]
@@ -248,7 +250,7 @@ fn a_submodule_is_believed_when_its_repository_names_it() {
         bed.file("super/.git/modules/x/config", &format!("[core]\n\tworktree = {worktree}\n"));
         bed.file("w/.git", &format!("gitdir: {}\n", at.display()));
         let boundary = bed.compile(|_| {});
-        assert_eq!(bed.standing(&boundary, "super/.git/modules/x/index"), expected, "{worktree}");
+        assert_eq!(bed.access(&boundary, "super/.git/modules/x/index"), expected, "{worktree}");
     }
 }
 
@@ -262,9 +264,9 @@ fn what_the_configuration_names_in_the_folder_is_held() {
     bed.file("w/f", "");
     let boundary = bed.compile(|_| {});
     for held in ["w/.githooks/pre-commit", "w/clean.sh", "w/team.cfg"] {
-        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+        assert_eq!(bed.access(&boundary, held), "held", "{held}");
     }
-    assert_eq!(bed.standing(&boundary, "w/f"), "writable");
+    assert_eq!(bed.access(&boundary, "w/f"), "writable");
 }
 
 /// The person's own configuration counts in every repository, and so does what it includes.
@@ -291,21 +293,21 @@ fn what_the_configuration_of_the_person_names_in_a_repository_is_held() {
         bed.file(file, &text);
         bed.file("home/more/git.cfg", "[include]\n\tpath = git.cfg\n[core]\n\thooksPath = more\n");
         let boundary = bed.compile(|_| {});
-        assert_eq!(bed.standing(&boundary, held), "held", "{text}");
-        assert_eq!(bed.standing(&boundary, writable), "writable", "{text}");
+        assert_eq!(bed.access(&boundary, held), "held", "{text}");
+        assert_eq!(bed.access(&boundary, writable), "writable", "{text}");
     }
     let bed = Bed::new();
     bed.0.make_git_dir("w/.git");
     bed.file("home/.gitconfig", &hooks("/etc"));
     let boundary = bed.compile(|_| {});
-    assert_eq!(bed.standing(&boundary, "w/x"), "writable", "what lies outside is held anyway");
+    assert_eq!(bed.access(&boundary, "w/x"), "writable", "what lies outside is held anyway");
     // The same in a configuration of the repository.
     for path in ["~/../w/own/hooks", "own/hooks"] {
         let bed = Bed::new();
         bed.0.make_git_dir("w/.git");
         bed.file("w/.git/config", &hooks(path));
         let boundary = bed.compile(|_| {});
-        assert_eq!(bed.standing(&boundary, "w/own/hooks/pre-commit"), "held", "{path}");
+        assert_eq!(bed.access(&boundary, "w/own/hooks/pre-commit"), "held", "{path}");
     }
 }
 
@@ -327,8 +329,8 @@ fn what_an_odd_configuration_names_is_held_too() {
         fs::write(bed.at("w/.git/config"), config).unwrap();
         bed.file("w/.githooks/pre-commit", "");
         let boundary = bed.compile(|_| {});
-        assert_eq!(bed.standing(&boundary, "w/.githooks/pre-commit"), "held", "{name}");
-        let own = bed.standing(&boundary, "w/.git/config.worktree");
+        assert_eq!(bed.access(&boundary, "w/.githooks/pre-commit"), "held", "{name}");
+        let own = bed.access(&boundary, "w/.git/config.worktree");
         assert_eq!(own == "held", extension, "{name}: {own}");
     }
 }
@@ -342,10 +344,10 @@ fn guarded_files_that_exist_are_held_at_any_depth_and_links_with_their_targets()
     symlink("real", bed.at("w/.vscode")).unwrap();
     let boundary = bed.compile(|_| {});
     for held in ["w/a/b/.env", "w/a/.bashrc", "w/.vscode", "w/real/tasks.json"] {
-        assert_eq!(bed.standing(&boundary, held), "held", "{held}");
+        assert_eq!(bed.access(&boundary, held), "held", "{held}");
     }
     for writable in ["w/a/b/.env.example", "w/b/.env", "w/a/x"] {
-        assert_eq!(bed.standing(&boundary, writable), "writable", "{writable}");
+        assert_eq!(bed.access(&boundary, writable), "writable", "{writable}");
     }
 }
 
@@ -358,19 +360,19 @@ fn credentials_are_hidden_unless_they_are_named() {
     bed.file("home/notes", "");
     let boundary = bed.compile(|_| {});
     for hidden in ["home/.aws/credentials", "home/.ssh/later", "home/.ssh/id_rsa"] {
-        assert_eq!(bed.standing(&boundary, hidden), "hidden", "{hidden}");
+        assert_eq!(bed.access(&boundary, hidden), "hidden", "{hidden}");
     }
     for seen in ["home/.npmrc", "home/notes"] {
-        assert_eq!(bed.standing(&boundary, seen), "outside", "{seen}");
+        assert_eq!(bed.access(&boundary, seen), "outside", "{seen}");
     }
     bed.file("home/.npmrc", "//r.example/:_authToken=x\n");
     let named = bed.compile(|request| {
         request.allow_read = vec![bed.at("home/.aws")];
         request.deny_read = vec![bed.at("home/notes")];
     });
-    assert_eq!(bed.standing(&named, "home/.aws/credentials"), "outside");
-    assert_eq!(bed.standing(&named, "home/notes"), "hidden");
-    assert_eq!(bed.standing(&named, "home/.npmrc"), "hidden");
+    assert_eq!(bed.access(&named, "home/.aws/credentials"), "outside");
+    assert_eq!(bed.access(&named, "home/notes"), "hidden");
+    assert_eq!(bed.access(&named, "home/.npmrc"), "hidden");
 }
 
 #[test]
@@ -379,8 +381,8 @@ fn a_folder_within_a_credential_store_stays_usable() {
     bed.file("home/.aws/tool/f", "");
     bed.file("home/.aws/credentials", "");
     let boundary = bed.compile(|request| request.folder = bed.at("home/.aws/tool"));
-    assert_eq!(bed.standing(&boundary, "home/.aws/tool/f"), "writable");
-    assert_eq!(bed.standing(&boundary, "home/.aws/credentials"), "hidden");
+    assert_eq!(bed.access(&boundary, "home/.aws/tool/f"), "writable");
+    assert_eq!(bed.access(&boundary, "home/.aws/credentials"), "hidden");
 }
 
 #[test]
@@ -391,10 +393,10 @@ fn a_guarded_place_opens_by_name_and_only_that_one() {
     let opened =
         bed.compile(|request| request.allow_write = vec![bed.at("w/.vscode"), bed.at("home/.claude")]);
     for writable in ["w/.vscode/tasks.json", "home/.claude/x"] {
-        assert_eq!(bed.standing(&opened, writable), "writable", "{writable}");
+        assert_eq!(bed.access(&opened, writable), "writable", "{writable}");
     }
-    assert_eq!(bed.standing(&opened, "w/.idea/x"), "held");
-    assert_eq!(bed.standing(&bed.compile(|_| {}), "w/.vscode/tasks.json"), "held");
+    assert_eq!(bed.access(&opened, "w/.idea/x"), "held");
+    assert_eq!(bed.access(&bed.compile(|_| {}), "w/.vscode/tasks.json"), "held");
 }
 
 #[test]
@@ -402,11 +404,11 @@ fn modes_say_how_far_writing_goes() {
     let bed = Bed::new();
     bed.file("home/.bashrc", "");
     let read_only = bed.compile(|request| request.mode = SandboxMode::ReadOnly);
-    assert_eq!(bed.standing(&read_only, "w/f"), "outside");
+    assert_eq!(bed.access(&read_only, "w/f"), "outside");
     let anywhere = bed.compile(|request| request.mode = SandboxMode::DefaultWrite);
-    assert_eq!(bed.standing(&anywhere, "elsewhere/f"), "writable");
-    assert_eq!(bed.standing(&anywhere, "home/.bashrc"), "held");
-    assert_eq!(bed.standing(&anywhere, "w/.mcp.json"), "held");
+    assert_eq!(bed.access(&anywhere, "elsewhere/f"), "writable");
+    assert_eq!(bed.access(&anywhere, "home/.bashrc"), "held");
+    assert_eq!(bed.access(&anywhere, "w/.mcp.json"), "held");
 }
 
 #[test]
@@ -522,18 +524,18 @@ fn what_guarded_names_lead_to_is_held_like_the_names() {
     for strength in [WALLS, JUDGED] {
         let boundary = Boundary::compile(&bed.request(), &Guards::default(), strength).unwrap();
         for held in LED_TO {
-            assert_eq!(bed.standing(&boundary, held), "held", "{held} {strength:?}");
+            assert_eq!(bed.access(&boundary, held), "held", "{held} {strength:?}");
             let guards = boundary.guards();
             let guard = guards.write(&bed.at(held), None, false);
             // Not even a mode that asks nothing lets file tools write there.
             assert!(guard.is_some_and(|guard| guard.kind().is_sensitive()), "{held} {guard:?}");
         }
         for free in ["w/config/other", "w/scripts/x", "w/app/x"] {
-            assert_eq!(bed.standing(&boundary, free), "writable", "{free} {strength:?}");
+            assert_eq!(bed.access(&boundary, free), "writable", "{free} {strength:?}");
         }
     }
     let opened = bed.compile(|request| request.allow_write = vec![bed.at("w/config/envrc")]);
-    assert_eq!(bed.standing(&opened, "w/config/envrc"), "writable", "what a person names is theirs to open");
+    assert_eq!(bed.access(&opened, "w/config/envrc"), "writable", "what a person names is theirs to open");
 }
 
 #[test]

@@ -8,7 +8,9 @@ use std::path::PathBuf;
 
 use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, Tier, Watcher as _};
+use pinfold_sandbox::{
+    Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,
+};
 use pinfold_testkit::TempTree;
 
 struct Bed(TempTree);
@@ -109,7 +111,7 @@ impl<'b> Run<'b> {
     fn makes_dir(&mut self, path: &str) {
         assert!(self.tries(Intent::MakeDir, path, Detail::None), "{path}");
         fs::create_dir(self.bed.at(path)).unwrap();
-        let made = FileIdentity::of(&self.bed.at(path));
+        let made = FileIdentity::read(&self.bed.at(path));
         let attempt = Attempt::new(1, Intent::MakeDir, self.bed.at(path));
         self.observer.carried_out(&Done { attempt, made, gone: None });
     }

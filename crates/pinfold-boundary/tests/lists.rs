@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use pinfold_boundary::{
-    Boundary, CacheChoice, CompileError, DenialObserver, Private, SandboxMode, SandboxRequest, Standing,
+    Boundary, CacheChoice, CompileError, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
 };
 use pinfold_policy::Guards;
 use pinfold_policy::declared::KernelLists;
@@ -118,15 +118,15 @@ fn the_same_boundary_answers_for_tools() {
         ("home/vault/key", "hidden"),
         ("elsewhere", "hidden"),
     ] {
-        let word = match boundary.standing(&bed.at(path)) {
-            Standing::Writable => "writable",
-            Standing::Outside => "outside",
-            Standing::ReadOnly(_) => "held",
-            Standing::Hidden(_) => "hidden",
+        let word = match boundary.access(&bed.at(path)) {
+            PathAccess::Writable => "writable",
+            PathAccess::Outside => "outside",
+            PathAccess::ReadOnly(_) => "held",
+            PathAccess::Hidden(_) => "hidden",
         };
         assert_eq!(word, standing, "{path}");
     }
-    assert!(matches!(boundary.standing(Path::new("/usr/bin/env")), Standing::Outside));
+    assert!(matches!(boundary.access(Path::new("/usr/bin/env")), PathAccess::Outside));
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(crate) fn code(decision: Decision) -> u8 {
 
 /// An answer for a person.
 fn format_answer(answer: &CheckAnswer) -> String {
-    let mut text = format!("{}\n", answer.decision.word());
+    let mut text = format!("{}\n", answer.decision.as_str());
     let mut row = |name: &str, value: &str| {
         let _ = writeln!(text, "  {name:<8} {}", output::visible(value));
     };

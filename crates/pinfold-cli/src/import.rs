@@ -144,7 +144,7 @@ fn as_json(told: &[(&ForeignFile, Vec<Finding>)], proposals: &[Proposal]) -> Val
     let file = |(theirs, findings): &(&ForeignFile, Vec<Finding>)| {
         json!({
             "file": theirs.path,
-            "layer": theirs.layer.word(),
+            "layer": theirs.layer.as_str(),
             "findings": findings.iter().map(finding).collect::<Vec<_>>(),
         })
     };

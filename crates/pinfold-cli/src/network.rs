@@ -94,7 +94,7 @@ fn hosts_now(said: Result<Network, Failure>, merged: &Merged) -> Hosts {
     let source = merged.sandbox.network.as_ref().map(|said| &said.source);
     let closed = || Hosts::closed(source.unwrap_or(&Source::plain(Layer::BuiltIn)));
     match said {
-        Ok(Network::Hosts(list)) => Hosts::clone(list.said()),
+        Ok(Network::Hosts(list)) => Hosts::clone(list.configured()),
         Ok(Network::Host) => Hosts::new(&merged.network, &merged.rules).unwrap_or_else(|_| closed()),
         Ok(Network::Off) | Err(_) => closed(),
     }

@@ -41,7 +41,7 @@ fn format_profile(agent: &AgentProfile) -> String {
         hosts => format!("{} (and {})", key.variable, hosts.join(", ")),
     };
     line("keys", &agent.keys.iter().map(key).collect::<Vec<_>>());
-    let told = |told: &pinfold_boundary::Told| {
+    let told = |told: &pinfold_boundary::PresetVariable| {
         format!("{}={} (where the folder has no {})", told.variable, told.value, told.unless)
     };
     line("sets", &agent.told.iter().map(told).collect::<Vec<_>>());

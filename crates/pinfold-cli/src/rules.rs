@@ -54,9 +54,9 @@ fn list(locations: &Locations, flags: &Flags, as_json: bool) -> Result<ExitCode,
 }
 
 fn text_of(merged: &Merged) -> String {
-    let mut lines = vec![format!("mode   {:<40} {}", merged.mode.value.word(), merged.mode.source)];
+    let mut lines = vec![format!("mode   {:<40} {}", merged.mode.value.as_str(), merged.mode.source)];
     let rule = |rule: &pinfold::policy::SourcedRule| {
-        format!("{:<6} {:<40} {}", rule.effect.word(), output::visible(rule.rule.text()), rule.source)
+        format!("{:<6} {:<40} {}", rule.effect.as_str(), output::visible(rule.rule.text()), rule.source)
     };
     lines.extend(merged.rules.iter().map(rule));
     let folder = |at: &Located<String>| format!("folder {:<40} {}", output::visible(&at.value), at.source);
@@ -81,7 +81,7 @@ pub(crate) fn json_of(merged: &Merged) -> Value {
         .rules
         .iter()
         .map(|rule| {
-            with_source(json!({"effect": rule.effect.word(), "rule": rule.rule.text()}), &rule.source)
+            with_source(json!({"effect": rule.effect.as_str(), "rule": rule.rule.text()}), &rule.source)
         })
         .collect();
     let ignored: Vec<_> = merged
@@ -114,7 +114,7 @@ fn located<T: Serialize>(value: &Located<T>) -> Value {
 pub(crate) fn with_source(mut value: Value, source: &Source) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("source".to_owned(), source.to_string().into());
-        object.insert("layer".to_owned(), source.layer.word().into());
+        object.insert("layer".to_owned(), source.layer.as_str().into());
         object.insert("file".to_owned(), source.file.as_deref().into());
         object.insert("line".to_owned(), source.at.map(|(line, _)| line).into());
         object.insert("column".to_owned(), source.at.map(|(_, column)| column).into());

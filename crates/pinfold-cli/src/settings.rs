@@ -116,7 +116,7 @@ pub(crate) fn profile(name: Option<&str>) -> Result<Option<Profile>, Failure> {
 fn format_ignored(ignored: &[Ignored]) -> Vec<String> {
     let mut lines: Vec<(String, usize, &Ignored)> = Vec::new();
     for one in ignored {
-        let key = format!("{} {:?} {:?}", one.source.layer.word(), one.source.file, one.why);
+        let key = format!("{} {:?} {:?}", one.source.layer.as_str(), one.source.file, one.why);
         match lines.iter_mut().find(|(known, ..)| *known == key) {
             Some((_, more, _)) => *more += 1,
             None => lines.push((key, 0, one)),
@@ -161,7 +161,7 @@ fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
     if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {
         return output::lines(&bad.to_string());
     }
-    let source = format!("{} {}", bad.source.layer.word(), bad.source.file.as_deref().unwrap_or_default());
+    let source = format!("{} {}", bad.source.layer.as_str(), bad.source.file.as_deref().unwrap_or_default());
     let snippet = Snippet::source(text)
         .path(source)
         .annotation(AnnotationKind::Primary.span(bad.span.clone()).label(bad.mend.as_str()));

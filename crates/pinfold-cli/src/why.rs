@@ -79,7 +79,7 @@ fn describe(answer: &CheckAnswer, offer: &Offer) -> String {
     let _ = writeln!(
         text,
         "\n  so: {} ({}: {})",
-        answer.decision.word(),
+        answer.decision.as_str(),
         answer.step,
         output::visible(&answer.reason)
     );
@@ -104,7 +104,7 @@ fn part_in_words(trace: &PartTrace) -> String {
         text,
         "    {:<14} {}: {reason}{}",
         part.step,
-        part.decision.word(),
+        part.decision.as_str(),
         output::visible(&rule.unwrap_or_default())
     );
     text

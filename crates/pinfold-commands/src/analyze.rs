@@ -8,10 +8,10 @@ use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
 use super::invocation::{Invocation, Through};
 use super::named::{self, NamedPlace};
-use super::place::{Base, Stand};
 use super::program::{self, Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
+use super::working_directory::{Base, WorkingDirectory};
 use super::{
     CommandClaim, CommandEffects, FolderUse, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown,
     WorkFolder, builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
@@ -28,7 +28,7 @@ const MOST_READINGS: usize = 64;
 /// What a line of the call would do.
 pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
     let here = Surroundings {
-        folders: vec![Stand::at(Base::Start)],
+        folders: vec![WorkingDirectory::new(Base::Start)],
         through: Vec::new(),
         depth: 0,
         elsewhere: false,
@@ -39,7 +39,7 @@ pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
 /// Context in which a script is read.
 struct Surroundings {
     /// The folders that it may start in.
-    folders: Vec<Stand>,
+    folders: Vec<WorkingDirectory>,
     /// What starts the shell that reads it, outermost first.
     through: Vec<Through>,
     /// How many programs stand around it.
@@ -55,7 +55,7 @@ fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> C
     out.bars.extend(script.opaque.iter().map(opaque::bar));
     out.bars.extend(loose(script));
     let mut shells = Shells::new(script, surroundings.folders.clone());
-    let values = Values::of(script);
+    let values = Values::new(script);
     for (at, command) in script.commands.iter().enumerate() {
         let found = shells.enter(script, at, command, &values);
         let mut analyzer = CommandAnalyzer::new(&mut out, at, script, &values);
@@ -215,8 +215,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     /// The command as it is written, and everything that it starts.
     fn analyze_command(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
-        self.around(command, found, surroundings.elsewhere);
-        let words = self.here(words::expand(&command.words));
+        self.analyze_assignments_and_redirects(command, found, surroundings.elsewhere);
+        let words = self.substitute_pwd(words::expand(&command.words));
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
         let mut next = Some(PendingInvocation {
             invocation,
@@ -239,7 +239,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The words with `$(pwd)` put as `$PWD`, which is the folder that is known.
-    fn here(&self, mut words: Arc<Vec<Word>>) -> Arc<Vec<Word>> {
+    fn substitute_pwd(&self, mut words: Arc<Vec<Word>>) -> Arc<Vec<Word>> {
         if !words.iter().any(|word| self.values.prints_folder(word)) {
             return words;
         }
@@ -256,7 +256,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Its assignments and redirects.
-    fn around(&mut self, command: &SimpleCommand, found: &Found, elsewhere: bool) {
+    fn analyze_assignments_and_redirects(&mut self, command: &SimpleCommand, found: &Found, elsewhere: bool) {
         self.bars.extend(builtin::planted(command));
         let alone = command.words.is_empty();
         let counted = command.assignments.iter().filter(|one| !alone || environment::matters(&one.name));
@@ -510,7 +510,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     fn moved<'f>(acts: &Acts<'_>, mut found: Cow<'f, Found>) -> Cow<'f, Found> {
         for folder in &acts.folders {
             let found = found.to_mut();
-            found.folders = found.folders.iter().flat_map(|stand| stand.moved(folder)).collect();
+            found.folders = found.folders.iter().flat_map(|stand| stand.change_to(folder)).collect();
         }
         found
     }
@@ -522,7 +522,7 @@ fn folders_read_in(reads_in: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
     let ReadsIn::Repository(sent) = reads_in else { return Some(Vec::new()) };
     let mut stands = found.folders.clone();
     for folder in sent {
-        stands = stands.iter().flat_map(|stand| stand.moved(folder)).collect();
+        stands = stands.iter().flat_map(|stand| stand.change_to(folder)).collect();
     }
     let mut folders = Vec::new();
     for stand in stands {

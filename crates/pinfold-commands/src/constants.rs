@@ -32,16 +32,16 @@ pub(crate) enum Value<'a> {
 
 impl<'a> Value<'a> {
     /// The value of an assignment.
-    fn of(word: &'a Word) -> Option<Self> {
-        Self::of_parts(word, is_home)
+    fn from_word(word: &'a Word) -> Option<Self> {
+        Self::from_parts(word, is_home)
     }
 
     /// A word that a loop goes over: wildcards in it stand for what they match.
-    fn of_element(word: &'a Word) -> Option<Self> {
-        Self::of_parts(word, |part| is_home(part) || matches!(part, Part::Glob(_)))
+    fn from_element(word: &'a Word) -> Option<Self> {
+        Self::from_parts(word, |part| is_home(part) || matches!(part, Part::Glob(_)))
     }
 
-    fn of_parts(word: &'a Word, is_known: impl Fn(&Part) -> bool) -> Option<Self> {
+    fn from_parts(word: &'a Word, is_known: impl Fn(&Part) -> bool) -> Option<Self> {
         let known = |part: &Part| matches!(part, Part::Literal(_)) || is_known(part);
         match word.as_static() {
             Some(text) => Some(Self::Text(text)),
@@ -66,11 +66,11 @@ pub(crate) enum Given<'c, 'a> {
 }
 
 impl<'a> Constants<'a> {
-    pub(crate) fn of(script: &'a Script) -> Self {
+    pub(crate) fn from_script(script: &'a Script) -> Self {
         let mut constants = Self::default();
         for assignment in script.commands.iter().flat_map(|command| &command.assignments) {
             if assignment.elements.is_empty() {
-                let value = if assignment.appends { None } else { Value::of(&assignment.value) };
+                let value = if assignment.appends { None } else { Value::from_word(&assignment.value) };
                 constants.add(&assignment.name, value);
             } else {
                 constants.lists.entry(&assignment.name).or_default().extend(&assignment.elements);
@@ -78,7 +78,7 @@ impl<'a> Constants<'a> {
         }
         for over in &script.loops {
             for element in &over.elements {
-                constants.add(&over.name, Value::of_element(element));
+                constants.add(&over.name, Value::from_element(element));
             }
         }
         for name in &script.numbers {

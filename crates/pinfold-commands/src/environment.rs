@@ -694,7 +694,7 @@ pub(super) fn of_assignment(assignment: &Assignment) -> Option<NotAllowlistable>
 /// The same for `NAME=value` as a word, as `env` and `export` take it.
 pub(super) fn of_word(word: &Word) -> Option<NotAllowlistable> {
     let (name, _) = word.literal_prefix().split_once('=')?;
-    let value = super::words::behind(word, name.len() + 1);
+    let value = super::words::strip_start(word, name.len() + 1);
     let name = name.trim_end_matches('+');
     if !is_name(name) {
         // `BASH_FUNC_ls%%=() { …; }` defines a function for the next shell.

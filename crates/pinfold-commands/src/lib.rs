@@ -41,7 +41,6 @@ mod operation;
 mod page;
 mod path_claim;
 pub mod pieces;
-mod place;
 pub(crate) mod program;
 pub mod read_only;
 pub mod safeguard;
@@ -55,16 +54,17 @@ mod unknown;
 mod value;
 pub mod wild;
 mod words;
+mod working_directory;
 mod wrapper;
 
 pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
-pub use place::EMPTY_DEVICES;
 pub use program::ProgramKind;
 pub use startup_files::startup_files;
 pub use unknown::{InnerLine, Unknown};
+pub use working_directory::EMPTY_DEVICES;
 
 use std::sync::LazyLock;
 

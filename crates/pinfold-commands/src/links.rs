@@ -7,10 +7,10 @@ use std::sync::Arc;
 use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
-use super::place::{Named, join};
 use super::program::Acts;
 use super::state::Found;
 use super::value::Values;
+use super::working_directory::{Named, join};
 use super::{CommandEffects, NotAllowlistable, WorkFolder};
 use crate::PathClaim;
 use crate::PathText;
@@ -42,7 +42,7 @@ pub(super) fn made_by(
     values: &Values<'_>,
     found: &Found,
 ) -> Vec<Link> {
-    let kind = Kind::of(invocation);
+    let kind = Kind::from_invocation(invocation);
     let mut links = Vec::new();
     for (source, target) in &acts.renamed {
         for stand in &found.folders {
@@ -51,7 +51,7 @@ pub(super) fn made_by(
             let leads_to = match one(source) {
                 // A relative link starts from the folder that it lies in.
                 Some(Named::Path(_)) if kind == Kind::Symbolic && is_relative(source) => {
-                    source.as_static().map(|text| beside(&name, text))
+                    source.as_static().map(|text| resolve_from_parent(&name, text))
                 }
                 Some(Named::Path(path)) => Some(path),
                 _ => None,
@@ -74,7 +74,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(invocation: &Invocation) -> Self {
+    fn from_invocation(invocation: &Invocation) -> Self {
         let letters = |wanted: &[char]| {
             invocation
                 .known_args()
@@ -118,7 +118,7 @@ fn is_relative(word: &Word) -> bool {
 }
 
 /// A path as it is written, from the folder in which `name` lies.
-fn beside(name: &str, path: &str) -> String {
+fn resolve_from_parent(name: &str, path: &str) -> String {
     match name.rsplit_once('/') {
         Some(("", _)) => join("/", path),
         Some((folder, _)) => join(folder, path),
@@ -135,7 +135,7 @@ fn plain(path: &str) -> String {
 
 /// Claims what the commands of a line touch through its links under the names that those lead to as well.
 pub(super) fn follow(out: &mut CommandEffects) {
-    let links = Links::of(std::mem::take(&mut out.links));
+    let links = Links::new(std::mem::take(&mut out.links));
     if links.0.is_empty() {
         return;
     }
@@ -144,7 +144,7 @@ pub(super) fn follow(out: &mut CommandEffects) {
         let mut folders = Vec::new();
         for folder in &command.works_in {
             let text = folder.path.as_os_str().to_str().unwrap_or_default();
-            let paths = links.through(text, at, true).into_iter().flatten();
+            let paths = links.follow(text, at, true).into_iter().flatten();
             folders.extend(paths.map(|path| WorkFolder { path: PathText::new(path), takes: folder.takes }));
         }
         command.works_in.extend(folders);
@@ -167,7 +167,7 @@ pub(super) fn follow(out: &mut CommandEffects) {
 struct Links(HashMap<String, Vec<Link>>);
 
 impl Links {
-    fn of(links: Vec<Link>) -> Self {
+    fn new(links: Vec<Link>) -> Self {
         let mut by_name: HashMap<String, Vec<Link>> = HashMap::new();
         for link in links {
             let same = by_name.entry(link.name.clone()).or_default();
@@ -195,7 +195,7 @@ impl Links {
             else {
                 continue;
             };
-            for led in self.through(text, by, claim.operation.writes()) {
+            for led in self.follow(text, by, claim.operation.writes()) {
                 match led {
                     Some(path) => more.push(PathClaim { path: Some(PathText::new(path)), ..claim.clone() }),
                     None => drop(unknown.insert(by)),
@@ -206,13 +206,13 @@ impl Links {
     }
 
     /// Where a path leads through the links that other commands make. `None` among them: that is not known.
-    fn through(&self, path: &str, by: usize, writes: bool) -> Vec<Option<String>> {
+    fn follow(&self, path: &str, by: usize, writes: bool) -> Vec<Option<String>> {
         let mut found: Vec<Option<String>> = Vec::new();
         let mut open = vec![plain(path)];
         for _ in 0..MOST_FOLLOWED {
             let mut next = Vec::new();
             for path in &open {
-                for (link, rest) in self.above(path) {
+                for (link, rest) in self.links_along(path) {
                     if link.by == Some(by) || writes && !link.writes {
                         continue;
                     }
@@ -234,7 +234,7 @@ impl Links {
     }
 
     /// The links that a path goes through by its words, each with what lies behind it.
-    fn above<'l>(&'l self, path: &'l str) -> impl Iterator<Item = (&'l Link, &'l str)> {
+    fn links_along<'l>(&'l self, path: &'l str) -> impl Iterator<Item = (&'l Link, &'l str)> {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.flat_map(move |end| {
             let (name, rest) = path.split_at_checked(end).unwrap_or((path, ""));
@@ -248,7 +248,7 @@ impl Links {
         let Some(program) = reading.program().filter(|program| program.contains('/')) else {
             return Vec::new();
         };
-        let paths = self.through(program, by, false).into_iter().flatten();
+        let paths = self.follow(program, by, false).into_iter().flatten();
         let named = paths.filter_map(|path| {
             let (first, args) = reading.words.split_first()?;
             let name = path.rsplit('/').next().unwrap_or(&path).to_owned();

@@ -6,10 +6,10 @@
 use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
-use super::place::Named;
 use super::program::{Acts, Reach};
 use super::state::Found;
 use super::value::Values;
+use super::working_directory::Named;
 use crate::PathText;
 use crate::pieces::{Piece, Spelled, Sure, of_word};
 

@@ -97,7 +97,7 @@ impl Operation {
     }
 
     /// The operation in a word, for messages and records.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::List => "list",

@@ -25,21 +25,21 @@ impl Spelled {
 
     /// This text with `text` behind it.
     #[must_use]
-    pub fn with(&self, text: &str) -> Self {
+    pub fn with_suffix(&self, text: &str) -> Self {
         Self { text: format!("{}{text}", self.text), open: self.open }
     }
 
     /// This text with a pattern behind it, which the shell fills in.
     #[must_use]
     pub fn with_open(&self, pattern: &str) -> Self {
-        Self { open: self.open.or(Some(self.text.len())), ..self.with(pattern) }
+        Self { open: self.open.or(Some(self.text.len())), ..self.with_suffix(pattern) }
     }
 
     /// This text with another behind it.
     #[must_use]
     pub fn with_all(&self, other: &Self) -> Self {
         let open = self.open.or_else(|| other.open.map(|at| at + self.text.len()));
-        Self { open, ..self.with(&other.text) }
+        Self { open, ..self.with_suffix(&other.text) }
     }
 }
 

@@ -257,7 +257,7 @@ mod tests {
         }
         let told = |effect: &Effect| match effect {
             Effect::Bars(why) => why.split(' ').next().unwrap().to_owned(),
-            Effect::File(name, operation) => format!("{} {name}", operation.word()),
+            Effect::File(name, operation) => format!("{} {name}", operation.as_str()),
         };
         effects.iter().map(told).collect::<Vec<_>>().join(", ")
     }

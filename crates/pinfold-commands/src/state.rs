@@ -5,8 +5,8 @@
 
 use pinfold_shell::{Script, SimpleCommand, Span, Word};
 
-use super::place::{Base, Stand};
 use super::value::Values;
+use super::working_directory::{Base, WorkingDirectory};
 
 /// How many folders a command may possibly stand in before that is simply unknown.
 const MOST_FOLDERS: usize = 8;
@@ -33,9 +33,9 @@ struct Shell {
 /// The folders that a shell may stand in.
 #[derive(Clone)]
 struct Folders {
-    now: Vec<Stand>,
+    now: Vec<WorkingDirectory>,
     /// Where it stands if the last change of folder failed, and the command that made it.
-    otherwise: Option<(usize, Vec<Stand>)>,
+    otherwise: Option<(usize, Vec<WorkingDirectory>)>,
 }
 
 /// What a command does to its shell.
@@ -61,13 +61,13 @@ enum Goes {
 #[derive(Clone)]
 pub(super) struct Found {
     /// The folders that it may run in, the likeliest first.
-    pub(super) folders: Vec<Stand>,
+    pub(super) folders: Vec<WorkingDirectory>,
     /// How many of them, from the first, are where the line means it to run.
     pub(super) meant: usize,
 }
 
 impl Shells {
-    pub(super) fn new(script: &Script, start: Vec<Stand>) -> Self {
+    pub(super) fn new(script: &Script, start: Vec<WorkingDirectory>) -> Self {
         let folders = Folders { now: start, otherwise: None };
         let moves = |command: &SimpleCommand| {
             let name = command.words.first().and_then(Word::as_static);
@@ -145,7 +145,7 @@ impl Shells {
 
 impl Found {
     fn unknown() -> Self {
-        Self { folders: vec![Stand::at(Base::Unknown)], meant: 1 }
+        Self { folders: vec![WorkingDirectory::new(Base::Unknown)], meant: 1 }
     }
 }
 
@@ -176,7 +176,7 @@ impl Shell {
 
 impl Folders {
     fn unknown() -> Self {
-        Self { now: vec![Stand::at(Base::Unknown)], otherwise: None }
+        Self { now: vec![WorkingDirectory::new(Base::Unknown)], otherwise: None }
     }
 
     fn moved(&mut self, at: usize, to: &Goes) {
@@ -186,12 +186,12 @@ impl Folders {
         }
         once_each(&mut from);
         if from.len() > MOST_FOLDERS {
-            from = vec![Stand::at(Base::Unknown)];
+            from = vec![WorkingDirectory::new(Base::Unknown)];
         }
-        let leads = |stand: &Stand| match to {
-            Goes::To(word) => stand.moved(word),
-            Goes::Back => vec![stand.back()],
-            Goes::Somewhere => vec![stand.lost()],
+        let leads = |stand: &WorkingDirectory| match to {
+            Goes::To(word) => stand.change_to(word),
+            Goes::Back => vec![stand.change_back()],
+            Goes::Somewhere => vec![stand.change_to_unknown()],
         };
         self.now = from.iter().flat_map(leads).collect();
         once_each(&mut self.now);
@@ -200,8 +200,8 @@ impl Folders {
 }
 
 /// Leaves the first of several that are the same.
-fn once_each(stands: &mut Vec<Stand>) {
-    let mut seen: Vec<Stand> = Vec::with_capacity(stands.len());
+fn once_each(stands: &mut Vec<WorkingDirectory>) {
+    let mut seen: Vec<WorkingDirectory> = Vec::with_capacity(stands.len());
     for stand in stands.drain(..) {
         if !seen.contains(&stand) {
             seen.push(stand);

@@ -15,15 +15,15 @@ fn commands(line: &str) -> CommandEffects {
     analyze(line, &pinfold_shell::parse(line))
 }
 
-fn words(invocation: &Invocation) -> String {
-    let mut shown: Vec<String> = invocation.words.iter().map(word).collect();
+fn show_words(invocation: &Invocation) -> String {
+    let mut shown: Vec<String> = invocation.words.iter().map(show_word).collect();
     if invocation.open_ended {
         shown.push("…".to_owned());
     }
     shown.join(" ")
 }
 
-fn word(word: &Word) -> String {
+fn show_word(word: &Word) -> String {
     let part = |part: &Part| match part {
         Part::Literal(text) | Part::Glob(text) => text.replace('\n', "\\n"),
         Part::Tilde(user) => format!("~{user}"),
@@ -42,7 +42,7 @@ fn bar(bar: &NotAllowlistable) -> String {
 }
 
 /// Everything that is claimed, a line each.
-fn told(line: &str) -> String {
+fn claim_lines(line: &str) -> String {
     let understood = commands(line);
     let mut out = String::new();
     let several = understood.commands.len() > 1;
@@ -52,15 +52,15 @@ fn told(line: &str) -> String {
     for (at, claim) in understood.commands.iter().enumerate() {
         if several {
             let inert = if claim.inert { " (inert)" } else { "" };
-            let _ = writeln!(out, "  [{at}] {}{inert}", words(&claim.readings[0]));
+            let _ = writeln!(out, "  [{at}] {}{inert}", show_words(&claim.readings[0]));
         } else if claim.inert {
             out.push_str("  inert\n");
         }
         if *claim.allowable() != claim.readings[0] {
-            let _ = writeln!(out, "  rules see {}", words(claim.allowable()));
+            let _ = writeln!(out, "  rules see {}", show_words(claim.allowable()));
         }
         for reading in &claim.readings[1..] {
-            let _ = writeln!(out, "  runs {}", words(reading));
+            let _ = writeln!(out, "  runs {}", show_words(reading));
         }
         for bar in &claim.bars {
             let _ = writeln!(out, "  {}", self::bar(bar));
@@ -84,7 +84,7 @@ fn told(line: &str) -> String {
             };
             if number == at {
                 let text = path.path.as_ref().map_or(".".into(), |path| path.as_os_str().to_string_lossy());
-                let _ = writeln!(out, "  {} {text}{aside}", path.operation.word());
+                let _ = writeln!(out, "  {} {text}{aside}", path.operation.as_str());
             }
         }
     }
@@ -100,7 +100,7 @@ fn bless(table: &str, name: &str) {
     for line in table.lines().filter(|line| !line.starts_with("  ")) {
         let _ = writeln!(out, "{line}");
         if let Some(command) = line.strip_prefix("$ ") {
-            out.push_str(&told(&command.replace("\\n", "\n")));
+            out.push_str(&claim_lines(&command.replace("\\n", "\n")));
         }
     }
     let file = format!("{}/src/cases/{name}.txt", env!("CARGO_MANIFEST_DIR"));
@@ -127,7 +127,7 @@ fn check(table: &str, name: &str) {
     }
     assert!(!blocks.is_empty(), "{name} is empty");
     for (command, expected) in blocks {
-        let told = told(&command.replace("\\n", "\n"));
+        let told = claim_lines(&command.replace("\\n", "\n"));
         if told != expected {
             let _ = writeln!(wrong, "$ {command}\n{told}  -- expected --\n{expected}");
         }

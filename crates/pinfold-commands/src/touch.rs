@@ -4,9 +4,9 @@ use pinfold_shell::{Redirect, RedirectKind, Word};
 
 use super::analyze::CommandAnalyzer;
 use super::invocation::Invocation;
-use super::place::{Base, Named, Stand};
 use super::program::{Acts, Purpose, Touched};
 use super::state::Found;
+use super::working_directory::{Base, Named, WorkingDirectory};
 use super::{FolderUse, HostClaim, NotAllowlistable, WorkFolder, builtin, host, words};
 use crate::PathText;
 use crate::{Operation, Origin, PathClaim};
@@ -71,7 +71,13 @@ impl CommandAnalyzer<'_, '_> {
         file
     }
 
-    fn path_from(&mut self, stand: &Stand, word: &Word, operation: Operation, purpose: Purpose) -> bool {
+    fn path_from(
+        &mut self,
+        stand: &WorkingDirectory,
+        word: &Word,
+        operation: Operation,
+        purpose: Purpose,
+    ) -> bool {
         let (path, wild) = match stand.name(word) {
             Named::NoFile => return false,
             Named::Path(path) => (path, false),
@@ -126,13 +132,13 @@ impl CommandAnalyzer<'_, '_> {
             let each: Vec<_> = each.collect();
             let bases = found.folders.iter().flat_map(|stand| {
                 each.iter().flat_map(|source| match source {
-                    Some(source) => stand.moved(source),
-                    None => vec![stand.lost()],
+                    Some(source) => stand.change_to(source),
+                    None => vec![stand.change_to_unknown()],
                 })
             });
             bases.collect::<Vec<_>>()
         };
-        let stands: Vec<Stand> = found.folders.iter().cloned().chain(sources()).collect();
+        let stands: Vec<WorkingDirectory> = found.folders.iter().cloned().chain(sources()).collect();
         for stand in stands {
             if let Some(folder) = stand.now.folder() {
                 let folder = WorkFolder { path: PathText::new(folder), takes };

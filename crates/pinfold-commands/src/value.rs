@@ -95,12 +95,12 @@ pub(super) struct Values<'s> {
 }
 
 impl<'s> Values<'s> {
-    pub(super) fn of(script: &'s Script) -> Self {
+    pub(super) fn new(script: &'s Script) -> Self {
         Self { script, constants: OnceCell::new(), dashed: OnceCell::new() }
     }
 
     fn constants(&self) -> &Constants<'s> {
-        self.constants.get_or_init(|| Constants::of(self.script))
+        self.constants.get_or_init(|| Constants::from_script(self.script))
     }
 
     /// The words that a word of the command at `at` becomes, with the values that the line gives its variables. `None`:

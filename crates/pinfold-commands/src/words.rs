@@ -30,7 +30,7 @@ pub(super) fn literal(text: &str, like: &Word) -> Word {
 }
 
 /// What is left of a word behind `bytes` of its literal start.
-pub(super) fn behind(word: &Word, bytes: usize) -> Word {
+pub(super) fn strip_start(word: &Word, bytes: usize) -> Word {
     let mut parts = word.parts.clone();
     if let Some(Part::Literal(text)) = parts.first_mut() {
         let rest = text.get(bytes..).unwrap_or_default().to_owned();

@@ -146,7 +146,7 @@ impl Added<'_> {
 
 /// A rule as it is written in the report.
 fn format_rule(effect: Effect, rule: &pinfold_policy::Rule) -> String {
-    format!("{} {rule}", effect.word())
+    format!("{} {rule}", effect.as_str())
 }
 
 /// For an allow that is not said.

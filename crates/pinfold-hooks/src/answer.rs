@@ -183,7 +183,7 @@ impl HookAnswer {
         let none = Map::new();
         let own = self.object(top, "hookSpecificOutput").unwrap_or(&none);
         let named = self.text(own, "hookEventName");
-        if named.as_deref().is_some_and(|name| name != event.word()) {
+        if named.as_deref().is_some_and(|name| name != event.as_str()) {
             self.wrong(format!("its answer is one to `{}`", cut(&named.unwrap_or_default(), 80)));
             return;
         }

@@ -93,7 +93,7 @@ impl fmt::Display for Notice {
             NoticeKind::FailedClosed => "failed, so the call is denied",
             NoticeKind::Says => "says",
         };
-        write!(f, "the hook {by} of {} {how}: {text}", event.word())
+        write!(f, "the hook {by} of {} {how}: {text}", event.as_str())
     }
 }
 
@@ -161,7 +161,7 @@ impl Configured {
         let mut entries = Vec::new();
         for layer in merged.hooks.iter().rev() {
             for event in HookEvent::ALL.iter().copied() {
-                for group in layer.value.of(event) {
+                for group in layer.value.groups(event) {
                     for hook in &group.hooks {
                         let (matcher, source) = (group.matcher.clone(), &hook.source);
                         entries.push(ConfiguredHook::new(
@@ -340,7 +340,7 @@ impl Hooks for Configured {
 
     fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
         let said = |field| moment.detail.get(field).and_then(Value::as_str);
-        let kind = match moment.event.about() {
+        let kind = match moment.event.matcher_subject() {
             About::Kind("agent_type") => said("agent_type").or(moment.agent),
             About::Kind(field) => said(field),
             // Points of a call have their own functions.

@@ -26,12 +26,12 @@ impl Always<'_> {
             say("transcript_path", json!(path.to_string_lossy()));
         }
         say("cwd", json!(self.cwd.to_string_lossy()));
-        say("permission_mode", json!(self.mode.word()));
+        say("permission_mode", json!(self.mode.as_str()));
         if let Some(agent) = self.agent {
             say("agent_id", json!(agent));
             say("agent_type", json!(agent));
         }
-        say("hook_event_name", json!(self.event.word()));
+        say("hook_event_name", json!(self.event.as_str()));
         fields
     }
 }

@@ -69,7 +69,7 @@ fn command<const RULES: usize>(bencher: Bencher<'_, '_>, command: &str) {
     let (policy, scope) = (policy(RULES), scope());
     let call = ToolCall::parse(&RawCall::new("Bash", json!({"command": command}))).unwrap();
     bencher.bench(|| {
-        let claims = Claims::of(black_box(&call));
+        let claims = Claims::from_call(black_box(&call));
         let facts = Facts {
             paths: claims.paths.iter().map(|claim| fact(claim.operation)).collect(),
             shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
@@ -83,7 +83,7 @@ fn command<const RULES: usize>(bencher: Bencher<'_, '_>, command: &str) {
 #[divan::bench(args = ["rm -rf a;", "x=1; \"$x\" y;", "sudo ", "> a ", "$(", "{a,", "(", "A=1 ", "f(){ f|f& };"], consts = [1_000, 4_000])]
 fn hostile<const TIMES: usize>(bencher: Bencher<'_, '_>, piece: &str) {
     let call = ToolCall::parse(&RawCall::new("Bash", json!({"command": piece.repeat(TIMES)}))).unwrap();
-    bencher.bench(|| Claims::of(black_box(&call)));
+    bencher.bench(|| Claims::from_call(black_box(&call)));
 }
 
 /// A file tool's verdict, without the look at the file system.
@@ -93,7 +93,7 @@ fn file_tool<const RULES: usize>(bencher: Bencher<'_, '_>) {
     let raw = RawCall::new("Edit", json!({"file_path": "src/a.rs", "old_string": "a", "new_string": "b"}));
     bencher.bench(|| {
         let call = ToolCall::parse(black_box(&raw)).unwrap();
-        let claims = Claims::of(&call);
+        let claims = Claims::from_call(&call);
         let facts = Facts { paths: vec![fact(claims.paths[0].operation)], ..Facts::default() };
         decide(&call, &claims, &facts, &scope, &policy)
     });

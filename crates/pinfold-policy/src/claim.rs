@@ -25,7 +25,7 @@ pub enum ShellClaim {
 
 impl ShellClaim {
     /// Returns the text for the shell.
-    pub fn said(&self) -> Option<&str> {
+    pub fn text(&self) -> Option<&str> {
         match self {
             Self::Run(command) => Some(command),
             Self::Send(text) => Some(text),
@@ -55,7 +55,7 @@ pub struct Claims {
 
 impl Claims {
     /// Reads the claims off `call`.
-    pub fn of(call: &ToolCall) -> Self {
+    pub fn from_call(call: &ToolCall) -> Self {
         use Operation as O;
         let paths = match call {
             ToolCall::Read(i) => vec![claim(&i.path, O::Read)],
@@ -87,7 +87,7 @@ impl Claims {
             ToolCall::Process(call) => call.claims(),
         };
         let mut claims = Self { paths, shell: shell(call), hosts: hosts(call), ..Self::default() };
-        if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::said) {
+        if let Some(said) = claims.shell.as_ref().and_then(ShellClaim::text) {
             let script = Arc::new(pinfold_shell::parse(said));
             let found = pinfold_commands::analyze(said, &script);
             claims.add_commands(found);

@@ -27,7 +27,7 @@ pub enum Decision {
 
 impl Decision {
     /// The decision in a word, as in settings and answers.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Ask => "ask",

@@ -61,7 +61,7 @@ impl DeniedPaths {
 
     /// The rule that denies reading a resolved path.
     pub fn reading(&self, real: &Path) -> Option<&Arc<SourcedRule>> {
-        self.rules.path(real, true).into_iter().find(|found| reads(found.tool)).map(|found| found.rule)
+        self.rules.path(real, true).into_iter().find(|found| is_read(found.tool)).map(|found| found.rule)
     }
 
     /// The rule that denies writing a resolved path.
@@ -81,7 +81,7 @@ impl DeniedPaths {
 
     /// Every pattern that denies reading.
     pub fn read_patterns(&self) -> impl Iterator<Item = DeniedPattern<'_>> {
-        self.patterns(reads)
+        self.patterns(is_read)
     }
 
     /// Every pattern that denies writing.
@@ -95,7 +95,7 @@ impl DeniedPaths {
     }
 }
 
-fn reads(tool: ToolName) -> bool {
+fn is_read(tool: ToolName) -> bool {
     tool == ToolName::Read
 }
 

@@ -4,7 +4,7 @@ use pinfold_commands::Operation;
 use pinfold_commands::PathText;
 use serde_json::Value;
 
-use crate::form::{BadField, found};
+use crate::form::{BadField, describe_value};
 use crate::tool::{Level, ToolName};
 
 /// A call of a third-party tool. The gate decides about it; we never perform it.
@@ -196,7 +196,7 @@ fn text<'v>(input: &'v Value, names: &[&str]) -> Result<Option<&'v str>, BadFiel
     match found_one {
         None => Ok(None),
         Some((name, value)) => {
-            value.as_str().map(Some).ok_or_else(|| BadField::new(name, "a string", found(value)))
+            value.as_str().map(Some).ok_or_else(|| BadField::new(name, "a string", describe_value(value)))
         }
     }
 }
@@ -206,7 +206,7 @@ fn flag(input: &Value, names: &[&str]) -> Result<bool, BadField> {
     match found_one {
         None => Ok(false),
         Some((name, value)) => {
-            value.as_bool().ok_or_else(|| BadField::new(name, "true or false", found(value)))
+            value.as_bool().ok_or_else(|| BadField::new(name, "true or false", describe_value(value)))
         }
     }
 }

@@ -31,7 +31,7 @@ impl BadField {
     }
 
     /// Returns the error as seen from one level further out.
-    fn below(self, outer: &str) -> Self {
+    fn with_parent(self, outer: &str) -> Self {
         let field = if self.field.is_empty() {
             outer.to_owned()
         } else if self.field.starts_with('[') {
@@ -44,7 +44,7 @@ impl BadField {
 }
 
 /// A JSON value in words short enough for an error message.
-pub(crate) fn found(value: &Value) -> String {
+pub(crate) fn describe_value(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
         Value::Bool(b) => format!("the boolean {b}"),
@@ -84,7 +84,7 @@ impl Field for String {
     }
 
     fn read(value: &Value) -> Result<Self, BadField> {
-        value.as_str().map(str::to_owned).ok_or_else(|| BadField::new("", "a string", found(value)))
+        value.as_str().map(str::to_owned).ok_or_else(|| BadField::new("", "a string", describe_value(value)))
     }
 
     fn schema() -> Value {
@@ -94,7 +94,7 @@ impl Field for String {
 
 impl Field for bool {
     fn read(value: &Value) -> Result<Self, BadField> {
-        value.as_bool().ok_or_else(|| BadField::new("", "true or false", found(value)))
+        value.as_bool().ok_or_else(|| BadField::new("", "true or false", describe_value(value)))
     }
 
     fn schema() -> Value {
@@ -104,7 +104,7 @@ impl Field for bool {
 
 impl Field for u64 {
     fn read(value: &Value) -> Result<Self, BadField> {
-        value.as_u64().ok_or_else(|| BadField::new("", "a whole number, zero or more", found(value)))
+        value.as_u64().ok_or_else(|| BadField::new("", "a whole number, zero or more", describe_value(value)))
     }
 
     fn schema() -> Value {
@@ -118,8 +118,8 @@ impl<T: Field> Field for Vec<T> {
     }
 
     fn read(value: &Value) -> Result<Self, BadField> {
-        let items = value.as_array().ok_or_else(|| BadField::new("", "an array", found(value)))?;
-        let read = |(i, item)| T::read(item).map_err(|bad| bad.below(&format!("[{i}]")));
+        let items = value.as_array().ok_or_else(|| BadField::new("", "an array", describe_value(value)))?;
+        let read = |(i, item)| T::read(item).map_err(|bad| bad.with_parent(&format!("[{i}]")));
         items.iter().enumerate().map(read).collect()
     }
 
@@ -161,7 +161,8 @@ pub(crate) trait InputForm: Sized {
 
     /// Reads the object; every field is taken or named in the error.
     fn from_value(value: &Value, needed: Needed) -> Result<Self, BadField> {
-        let object = value.as_object().ok_or_else(|| BadField::new("", "an object", found(value)))?;
+        let object =
+            value.as_object().ok_or_else(|| BadField::new("", "an object", describe_value(value)))?;
         let mut reader = FieldReader { object, needed, taken: Vec::with_capacity(object.len()) };
         let filled = Self::fill(&mut reader)?;
         reader.nothing_left(Self::FIELDS)?;
@@ -217,7 +218,7 @@ impl FieldReader<'_> {
             self.taken.push(key);
         }
         match given {
-            Some((key, value)) => T::read(value).map_err(|bad| bad.below(key)),
+            Some((key, value)) => T::read(value).map_err(|bad| bad.with_parent(key)),
             None => T::absent()
                 .or_else(|| if self.needed == Needed::ForTheVerdict { T::blank() } else { None })
                 .ok_or_else(|| BadField::new(name, "a value", BadField::MISSING)),
@@ -287,7 +288,7 @@ macro_rules! words {
                 match value.as_str() {
                     $( Some($word) => Ok(Self::$variant), )+
                     Some(other) => Err($crate::form::BadField::new("", WORDS.join(" or "), format!("`{other}`"))),
-                    None => Err($crate::form::BadField::new("", WORDS.join(" or "), $crate::form::found(value))),
+                    None => Err($crate::form::BadField::new("", WORDS.join(" or "), $crate::form::describe_value(value))),
                 }
             }
 

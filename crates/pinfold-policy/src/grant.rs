@@ -28,7 +28,7 @@ pub enum Class {
 
 impl Class {
     /// The class in a word.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Read => "read",
             Self::Write => "write",
@@ -78,8 +78,8 @@ impl std::fmt::Display for Grant {
         match self {
             Self::Rule(rule) => write!(f, "{}", rule.rule),
             Self::PlainCommands => f.write_str("plain commands"),
-            Self::Place(path, class) => write!(f, "{} {}", class.word(), path.display()),
-            Self::Folder(path, class) => write!(f, "{} {}/**", class.word(), path.display()),
+            Self::Place(path, class) => write!(f, "{} {}", class.as_str(), path.display()),
+            Self::Folder(path, class) => write!(f, "{} {}/**", class.as_str(), path.display()),
             Self::Host(host) => write!(f, "reach {host}"),
         }
     }

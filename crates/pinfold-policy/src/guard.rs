@@ -195,7 +195,10 @@ impl Guards {
 
     /// Returns `true` if a place at any depth may be guarded for reading.
     pub fn reads_anywhere(&self) -> bool {
-        self.read.guards.iter().any(|guard| matches!(Anchor::of(&guard.pattern), Some((Anchor::Anywhere, _))))
+        self.read
+            .guards
+            .iter()
+            .any(|guard| matches!(Anchor::split(&guard.pattern), Some((Anchor::Anywhere, _))))
     }
 
     /// Adds a place guarded for writing. A pattern without `**/`, `~/` or `/` in front counts at any depth.
@@ -415,7 +418,7 @@ impl GuardList {
         let wild = self.wild.iter().filter(move |(wanted, _)| signs.hold(*wanted)).map(|(_, index)| *index);
         let guards = chain.chain(wild).filter_map(|i| self.guards.get(i));
         guards.filter(move |g| {
-            Anchor::of(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
+            Anchor::split(&g.pattern).is_some_and(|(anchor, rest)| query.matches(at, anchor, rest))
         })
     }
 }

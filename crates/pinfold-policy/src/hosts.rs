@@ -85,8 +85,9 @@ impl Hosts {
     ///
     /// # Errors
     /// [`TooManyPorts`].
-    pub fn new(said: &NetworkSettings, rules: &[SourcedRule]) -> Result<Self, TooManyPorts> {
-        let mut hosts = Self { allow: said.allow.clone(), deny: said.deny.clone(), ..Self::default() };
+    pub fn new(settings: &NetworkSettings, rules: &[SourcedRule]) -> Result<Self, TooManyPorts> {
+        let mut hosts =
+            Self { allow: settings.allow.clone(), deny: settings.deny.clone(), ..Self::default() };
         for rule in rules {
             let Covers::Host(pattern) = rule.rule.covers() else { continue };
             let value = HostRule::from_pattern(rule.rule.text(), pattern);
@@ -97,10 +98,10 @@ impl Hosts {
                 Effect::Deny => hosts.deny.push(located),
             }
         }
-        if !said.ports.is_empty() {
-            hosts.ports = said.ports.iter().map(|port| port.value.0).collect();
+        if !settings.ports.is_empty() {
+            hosts.ports = settings.ports.iter().map(|port| port.value.0).collect();
         }
-        hosts.pins = said.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
+        hosts.pins = settings.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
         let ports = hosts.reachable_ports().len();
         if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
     }

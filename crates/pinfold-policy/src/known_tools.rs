@@ -23,7 +23,7 @@ pub(crate) fn tools_of_agents() -> impl Iterator<Item = &'static str> {
 
 /// The meaning of a name in a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Named {
+pub(crate) enum NameLookup {
     /// Calls come under this name.
     Known,
     /// None does: this one is meant, in other capitals or by the name that another program gives it.
@@ -33,10 +33,10 @@ pub(crate) enum Named {
 }
 
 /// Returns whether calls come under this name.
-pub(crate) fn named(name: &str) -> Named {
+pub(crate) fn look_up(name: &str) -> NameLookup {
     let known: Vec<&'static str> = known_tools().collect();
     if name.starts_with(MCP_PREFIX) || known.contains(&name) || tools_of_agents().any(|tool| tool == name) {
-        return Named::Known;
+        return NameLookup::Known;
     }
     let alias = || {
         ToolName::parse(name).or_else(|| ToolName::parse(&name.to_ascii_lowercase())).map(ToolName::as_str)
@@ -48,7 +48,7 @@ pub(crate) fn named(name: &str) -> Named {
         (name.len() > 2).then(|| known.iter().copied().find(begins)).flatten()
     };
     let near = alias().or_else(capitals).or_else(|| near_name(name, &known)).or_else(cut);
-    near.map_or(Named::Unknown, Named::Meant)
+    near.map_or(NameLookup::Unknown, NameLookup::Meant)
 }
 
 #[cfg(test)]
@@ -59,7 +59,7 @@ mod tests {
     fn a_name_under_which_no_call_comes_is_found_out() {
         for name in ["Bash", "Edit", "Task", "MCP", "WebSearch", "mcp__any__thing", "mcp__x", "computer_use"]
         {
-            assert_eq!(named(name), Named::Known, "{name}");
+            assert_eq!(look_up(name), NameLookup::Known, "{name}");
         }
         for (name, meant) in [
             ("bash", "Bash"),
@@ -73,10 +73,10 @@ mod tests {
             ("websearch", "WebSearch"),
             ("mcp", "MCP"),
         ] {
-            assert_eq!(named(name), Named::Meant(meant), "{name}");
+            assert_eq!(look_up(name), NameLookup::Meant(meant), "{name}");
         }
         for name in ["Foo", "Launch", "x", "é"] {
-            assert_eq!(named(name), Named::Unknown, "{name}");
+            assert_eq!(look_up(name), NameLookup::Unknown, "{name}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Decisions: a call and the facts about it in, a verdict out.
 //!
 //! Everything here is pure: no file, no clock, no environment. A [`RawCall`] is understood once into a
-//! [`ToolCall`]; [`Claims::of`] reads off what it says it will touch; a caller with access to files turns
+//! [`ToolCall`]; [`Claims::from_call`] reads off what it says it will touch; a caller with access to files turns
 //! claims into [`Facts`]; [`judge()`] decides.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //!
 //! let raw = RawCall::new("Write", serde_json::json!({"file_path": "/etc/motd", "content": "hi"}));
 //! let call = ToolCall::parse(&raw)?;
-//! let claims = Claims::of(&call);
+//! let claims = Claims::from_call(&call);
 //!
 //! // The survey's part: here the claim leads outside.
 //! let fact = |standing| PathFact {
@@ -45,6 +45,7 @@
 //! A wrong fact. The caller has to hold the surveyed objects until the operation; the gate does.
 
 pub mod call;
+mod call_text;
 pub mod claim;
 pub mod decision;
 pub mod declared;
@@ -77,7 +78,6 @@ pub mod rules;
 pub mod scope;
 pub mod settings;
 pub mod source;
-mod spoken;
 pub mod tool;
 pub mod visible;
 pub mod way_in;

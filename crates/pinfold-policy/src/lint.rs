@@ -52,9 +52,9 @@ const CHECKS: &[Check] = &[
 /// Looks at every rule, and at every pair that could say the same.
 pub fn lint(rules: &[SourcedRule]) -> Vec<Remark> {
     let mut remarks: Vec<Remark> = rules.iter().flat_map(alone).collect();
-    let index = RuleIndex::of(rules);
+    let index = RuleIndex::new(rules);
     let dead = rules.iter().enumerate().filter_map(|(at, rule)| {
-        let by = index.near(&rule.rule).filter_map(|other| Some((other, rules.get(other)?)));
+        let by = index.candidates(&rule.rule).filter_map(|other| Some((other, rules.get(other)?)));
         by.filter(|(other, _)| *other != at).find_map(|(other, by)| overtaken(rule, by, other < at))
     });
     remarks.extend(dead);
@@ -66,7 +66,12 @@ fn alone(rule: &SourcedRule) -> impl Iterator<Item = Remark> {
 }
 
 fn remark(rule: &SourcedRule, kind: &'static str, text: String) -> Remark {
-    Remark { source: rule.source.clone(), rule: format!("{} {}", rule.effect.word(), rule.rule), kind, text }
+    Remark {
+        source: rule.source.clone(),
+        rule: format!("{} {}", rule.effect.as_str(), rule.rule),
+        kind,
+        text,
+    }
 }
 
 /// Returns the remark about a rule that `by` leaves without effect. `earlier`: of two equal rules the later is reported.
@@ -74,7 +79,7 @@ fn overtaken(rule: &SourcedRule, by: &SourcedRule, earlier: bool) -> Option<Rema
     if !covers(by, &rule.rule) {
         return None;
     }
-    let stands = || format!("`{} {}` ({})", by.effect.word(), by.rule, by.source);
+    let stands = || format!("`{} {}` ({})", by.effect.as_str(), by.rule, by.source);
     let back = by.effect == rule.effect && covers(rule, &by.rule);
     match (rule.effect, by.effect) {
         (Effect::Allow | Effect::Ask, Effect::Deny) => {
@@ -141,7 +146,7 @@ struct RuleIndex {
 }
 
 impl RuleIndex {
-    fn of(rules: &[SourcedRule]) -> Self {
+    fn new(rules: &[SourcedRule]) -> Self {
         let mut by: HashMap<_, Vec<usize>> = HashMap::new();
         for (at, SourcedRule { rule, .. }) in rules.iter().enumerate() {
             by.entry(start(rule)).or_default().push(at);
@@ -150,7 +155,7 @@ impl RuleIndex {
     }
 
     /// The rules that could cover this one: those that start as it does, and say no more.
-    fn near(&self, rule: &Rule) -> impl Iterator<Item = usize> {
+    fn candidates(&self, rule: &Rule) -> impl Iterator<Item = usize> {
         let start = start(rule);
         let starts = (0..=start.len()).filter_map(move |n| self.by.get(start.get(..n)?));
         starts.flatten().copied()

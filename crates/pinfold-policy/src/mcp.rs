@@ -24,7 +24,7 @@ use pinfold_commands::{Origin, PathClaim};
 use self::argument::{Arguments, PathArgument};
 use self::class::{class, operation};
 use self::key::Role;
-use crate::form::{BadField, found};
+use crate::form::{BadField, describe_value};
 use crate::tool::Level;
 
 /// A call of a tool of an MCP server, or of another method of its protocol.
@@ -52,14 +52,14 @@ impl McpCall {
     pub fn parse(name: &str, input: &Value, shape: Option<&Shape>) -> Option<Result<Self, BadField>> {
         let (server, tool) = split_name(name)?;
         if !input.is_object() && !input.is_null() {
-            return Some(Err(BadField::new("", "an object", found(input))));
+            return Some(Err(BadField::new("", "an object", describe_value(input))));
         }
         Some(Arguments::read(input, shape).map(|arguments| Self {
             name: name.to_owned(),
             server: server.to_owned(),
             tool: tool.to_owned(),
             is_method: false,
-            shape: shape.and_then(|shape| shape.about(input)),
+            shape: shape.and_then(|shape| shape.restrict_to(input)),
             arguments,
         }))
     }
@@ -111,7 +111,7 @@ fn split_name(name: &str) -> Option<(&str, &str)> {
 }
 
 /// `readFile`, `read_file`, `READ-FILE` → `read`, `file`.
-fn words(name: &str) -> Vec<String> {
+fn split_words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut lower = false;
     for c in name.chars() {

@@ -162,7 +162,7 @@ impl Merged {
         let by_mode =
             self.mode.value == Mode::BypassPermissions && self.mode.source.layer == Layer::CommandLine;
         match &self.allow_bash {
-            Some(said) if !by_mode || said.source.layer <= Layer::CommandLine => Some(said.value),
+            Some(value) if !by_mode || value.source.layer <= Layer::CommandLine => Some(value.value),
             Some(_) | None => by_mode.then_some(true),
         }
     }
@@ -342,8 +342,8 @@ impl Merging<'_> {
 
     /// The value that holds, if any layer has one.
     fn single<T: Copy + Serialize>(&mut self, setting: &Single<T>, default: T) -> Option<Located<T>> {
-        let said = self.said(setting);
-        self.held(setting, said, default)
+        let values = self.layer_values(setting);
+        self.resolve_held(setting, values, default)
     }
 
     fn single_or_default<T: Copy + Serialize + Default>(&mut self, setting: &Single<T>) -> Located<T> {
@@ -353,46 +353,46 @@ impl Merging<'_> {
     /// Merges the mode. A flag or the call itself chooses it, all else only sets the default. Where `bypassPermissions` is
     /// locked, who says it has said `default`.
     fn mode(&mut self, bypass_locked: Option<&Source>) -> Located<Mode> {
-        let mut said = self.said(&MODE);
-        said.sort_by_key(|(_, said)| matches!(said.source.layer, Layer::CommandLine | Layer::Call));
-        for (_, said) in &mut said {
-            if let (Some(lock), Mode::BypassPermissions) = (bypass_locked, said.value) {
+        let mut values = self.layer_values(&MODE);
+        values.sort_by_key(|(_, value)| matches!(value.source.layer, Layer::CommandLine | Layer::Call));
+        for (_, value) in &mut values {
+            if let (Some(lock), Mode::BypassPermissions) = (bypass_locked, value.value) {
                 self.ignored.push(Ignored::new(
                     MODE.key,
-                    &said.value,
-                    &said.source,
+                    &value.value,
+                    &value.source,
                     WhyIgnored::BypassLocked,
                 ));
-                *said = Located { value: Mode::Default, source: lock.clone() };
+                *value = Located { value: Mode::Default, source: lock.clone() };
             }
         }
-        self.held(&MODE, said, Mode::Default).unwrap_or_else(|| built_in(Mode::Default))
+        self.resolve_held(&MODE, values, Mode::Default).unwrap_or_else(|| built_in(Mode::Default))
     }
 
     /// Returns the values of each layer, the weakest first, and whether it is trusted.
-    fn said<T: Copy>(&self, setting: &Single<T>) -> Vec<(bool, Located<T>)> {
-        let said =
+    fn layer_values<T: Copy>(&self, setting: &Single<T>) -> Vec<(bool, Located<T>)> {
+        let value =
             |layered: &&Layered| Some((layered.trusted, (setting.of)(&layered.settings.says)?.clone()));
-        self.layers.iter().rev().filter_map(said).collect()
+        self.layers.iter().rev().filter_map(value).collect()
     }
 
     /// The last of what is said, where one that is not trusted changes what is held only to what is no looser.
-    fn held<T: Copy + Serialize>(
+    fn resolve_held<T: Copy + Serialize>(
         &mut self,
         setting: &Single<T>,
-        said: Vec<(bool, Located<T>)>,
+        values: Vec<(bool, Located<T>)>,
         default: T,
     ) -> Option<Located<T>> {
         let mut held: Option<Located<T>> = None;
-        for (trusted, said) in said {
+        for (trusted, value) in values {
             let now = held.as_ref().map_or(default, |held| held.value);
-            if trusted || (setting.looseness)(said.value) <= (setting.looseness)(now) {
-                held = Some(said);
+            if trusted || (setting.looseness)(value.value) <= (setting.looseness)(now) {
+                held = Some(value);
             } else {
                 self.ignored.push(Ignored::new(
                     setting.key,
-                    &said.value,
-                    &said.source,
+                    &value.value,
+                    &value.source,
                     WhyIgnored::NotTrusted,
                 ));
             }
@@ -402,15 +402,15 @@ impl Merging<'_> {
 
     /// The strongest layer counts; in one file the key counts before its former name.
     fn always_ask(&mut self) -> Located<Immune> {
-        let said = self.user_or_managed(ALWAYS_ASK, |says| says.always_ask.as_slice());
+        let value = self.user_or_managed(ALWAYS_ASK, |says| says.always_ask.as_slice());
         let former = self.user_or_managed(IMMUNE, |says| says.immune.as_slice());
-        let strongest = said.into_iter().chain(former).min_by_key(|said| said.source.layer);
+        let strongest = value.into_iter().chain(former).min_by_key(|value| value.source.layer);
         strongest.unwrap_or_else(|| built_in(Immune::All))
     }
 
     fn renamed(&self) -> Vec<Renamed> {
         let former = self.layers.iter().filter_map(|layered| layered.settings.says.immune.as_ref());
-        former.map(|said| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: said.source.clone() }).collect()
+        former.map(|value| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: value.source.clone() }).collect()
     }
 
     /// Hooks may let through what would have been asked about, so a layer that may not widen has none. Each one that
@@ -428,7 +428,7 @@ impl Merging<'_> {
                 }
             };
             self.ignored.extend(hooks.value.all().map(|(event, hook)| Ignored {
-                what: format!("the hook `{}` of `{}`", hook.value.asks.name(), event.word()),
+                what: format!("the hook `{}` of `{}`", hook.value.asks.name(), event.as_str()),
                 source: hook.source.clone(),
                 why: why_not.clone(),
             }));
@@ -438,8 +438,8 @@ impl Merging<'_> {
 
     fn headless_permission_request(&mut self) -> Located<bool> {
         let key = "headlessPermissionRequest";
-        let said = self.user_or_managed(key, |says| says.headless_permission_request.as_slice());
-        said.into_iter().next().unwrap_or_else(|| built_in(false))
+        let value = self.user_or_managed(key, |says| says.headless_permission_request.as_slice());
+        value.into_iter().next().unwrap_or_else(|| built_in(false))
     }
 
     fn guards(&mut self) -> GuardSettings {
@@ -548,12 +548,12 @@ impl Merging<'_> {
     ) -> Vec<Located<T>> {
         let mut counting = Vec::new();
         for layered in &self.layers {
-            let said = of(&layered.settings.says);
+            let entries = of(&layered.settings.says);
             if may(layered) {
-                counting.extend_from_slice(said);
+                counting.extend_from_slice(entries);
             } else {
                 let ignored = |one: &Located<T>| Ignored::new(key, &one.value, &one.source, why_not.clone());
-                self.ignored.extend(said.iter().map(ignored));
+                self.ignored.extend(entries.iter().map(ignored));
             }
         }
         counting

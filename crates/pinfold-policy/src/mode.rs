@@ -26,7 +26,7 @@ macro_rules! choices {
             }
 
             /// The word for it.
-            pub fn word(self) -> &'static str {
+            pub fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $word, )+ }
             }
         }
@@ -137,16 +137,16 @@ pub struct UnknownChoice {
 
 impl UnknownChoice {
     pub(crate) fn new(word: &str, words: &'static [&'static str]) -> Self {
-        Self::with(word, words, nearest_name(word, words))
+        Self::suggest(word, words, nearest_name(word, words))
     }
 
     /// Returns an error for a word like none of these, where the first holds if nothing is set.
     fn cautious(word: &str, words: &'static [&'static str]) -> Self {
-        Self::with(word, words, words.first().copied().unwrap_or_default())
+        Self::suggest(word, words, words.first().copied().unwrap_or_default())
     }
 
     /// A part of a name means that name: `edit` is `acceptEdits`.
-    fn with(word: &str, words: &'static [&'static str], otherwise: &'static str) -> Self {
+    fn suggest(word: &str, words: &'static [&'static str], otherwise: &'static str) -> Self {
         let part = word.to_ascii_lowercase();
         let whole = || {
             let mut all = words.iter().copied();

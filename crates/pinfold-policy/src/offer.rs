@@ -8,7 +8,7 @@ mod breadth;
 mod command;
 mod examples;
 mod named;
-mod place;
+mod path;
 mod trial;
 
 use std::sync::Arc;
@@ -74,13 +74,14 @@ pub fn is_immune(verdict: &Verdict) -> bool {
 
 impl Offer {
     /// Computes the offer for a call that is asked about. Patterns are relative to `bases`.
-    pub fn of(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
+    pub fn compute(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
         if verdict.decision != Decision::Ask || is_immune(verdict) {
             return Self::default();
         }
         let trial = Trial { case, bases };
         let asking = verdict.trail.iter().filter(|entry| entry.opinion.decision == Decision::Ask);
-        let mut asked: Vec<AskedPart<'_>> = asking.map(|entry| AskedPart::of(&trial, entry)).collect();
+        let mut asked: Vec<AskedPart<'_>> =
+            asking.map(|entry| AskedPart::from_entry(&trial, entry)).collect();
         // A command, then what it writes.
         asked.sort_by_key(|asked| matches!(asked.entry.part, PartId::Path(_)));
         Self { kept: kept(&trial, &asked), session: session(&trial, &asked), always: always(&trial, &asked) }
@@ -100,11 +101,11 @@ struct AskedPart<'a> {
 }
 
 impl<'a> AskedPart<'a> {
-    fn of(trial: &Trial<'_>, entry: &'a TrailEntry) -> Self {
+    fn from_entry(trial: &Trial<'_>, entry: &'a TrailEntry) -> Self {
         let nothing = Self { entry, part: String::new(), session: Vec::new(), rules: Vec::new(), usual: 0 };
         match entry.part {
-            PartId::Command(at) => command::asked(trial, at, nothing),
-            PartId::Path(at) => place::asked(trial, at, nothing),
+            PartId::Command(at) => command::command_part(trial, at, nothing),
+            PartId::Path(at) => path::path_part(trial, at, nothing),
             PartId::Host(at) => named::host(trial, at, nothing),
             PartId::Tool => named::tool(trial, nothing),
             // A line is asked about as a whole when it was not understood.
@@ -128,7 +129,7 @@ fn kept(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Grant> {
         )
     };
     let mut kept: Vec<Grant> = Vec::new();
-    for grant in asked.iter().filter(beyond).filter_map(|asked| place::exactly(trial, asked.entry.part)) {
+    for grant in asked.iter().filter(beyond).filter_map(|asked| path::exactly(trial, asked.entry.part)) {
         if !kept.contains(&grant) {
             kept.push(grant);
         }
@@ -144,7 +145,8 @@ fn session(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Width> {
         let Some(grants) = grants_at(asked, at) else { continue };
         let new = widths.iter().all(|width| width.grants != grants);
         if new && trial.with_grants(&grants).allows_this() {
-            let (also, still_asks) = examples::of(trial, &trial.with_grants(&grants), &grants, None);
+            let (also, still_asks) =
+                examples::collect_examples(trial, &trial.with_grants(&grants), &grants, None);
             let says = grants.iter().map(describe).collect::<Vec<_>>().join(", and ");
             widths.push(Width { says, grants, rule: None, also, still_asks });
         }
@@ -178,8 +180,8 @@ fn describe(grant: &Grant) -> String {
                                  machine and remove nothing"
                 .to_owned()
         }
-        Grant::Place(path, class) => format!("{} {}", class.word(), path.display()),
-        Grant::Folder(path, class) => format!("{} anything in {}", class.word(), path.display()),
+        Grant::Place(path, class) => format!("{} {}", class.as_str(), path.display()),
+        Grant::Folder(path, class) => format!("{} anything in {}", class.as_str(), path.display()),
         Grant::Host(host) => format!("reach {host}"),
     }
 }
@@ -227,7 +229,7 @@ impl PlannedRules<'_> {
 }
 
 fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {
-    let (also, still_asks) = examples::of(trial, &trial.with_rule(rule), &[], Some(rule));
+    let (also, still_asks) = examples::collect_examples(trial, &trial.with_rule(rule), &[], Some(rule));
     Width { says: rule.text().to_owned(), grants: Vec::new(), rule: Some(rule.clone()), also, still_asks }
 }
 

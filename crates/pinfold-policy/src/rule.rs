@@ -4,7 +4,7 @@ use std::fmt;
 
 use pinfold_host::HostPattern;
 
-use crate::known_tools::{Named, named};
+use crate::known_tools::{NameLookup, look_up};
 
 use crate::pattern::{CommandPattern, NamePattern, PathPattern};
 use crate::source::Source;
@@ -23,7 +23,7 @@ pub enum Effect {
 
 impl Effect {
     /// The word for it, as in settings.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
             Self::Ask => "ask",
@@ -114,7 +114,7 @@ impl Rule {
             return Err(bad("it does not start with the name of a tool", "write `Tool` or `Tool(pattern)`"));
         }
         let covers = match pattern {
-            None => match meant(tool) {
+            None => match nearest_tool(tool) {
                 Some(near) if !near.eq_ignore_ascii_case(tool) => {
                     let why = format!("there is no tool `{tool}`");
                     return Err(bad(&why, &format!("did you mean `{near}`?")));
@@ -137,7 +137,7 @@ impl Rule {
     pub fn parse_written(text: &str) -> Result<Self, BadRule> {
         let rule = Self::parse(text)?;
         let tool = rule.tool();
-        let Named::Meant(near) = named(tool) else { return Ok(rule) };
+        let NameLookup::Meant(near) = look_up(tool) else { return Ok(rule) };
         Err(BadRule {
             text: shorten(text),
             why: format!("no tool is called `{}`", shorten(tool)),
@@ -190,7 +190,7 @@ const KINDS: &[&str] = &["Skill", "Agent", "Task", "MCP"];
 
 /// The tool that a name which is none seems to mean: one or two letters are wrong. Other programs have tools of their own
 /// with other names, some of which differ in capitals alone.
-fn meant(name: &str) -> Option<&'static str> {
+fn nearest_tool(name: &str) -> Option<&'static str> {
     let known = ToolName::ALL.iter().map(|tool| tool.as_str()).chain(KINDS.iter().copied());
     let known: Vec<&'static str> = known.collect();
     if known.contains(&name) || ToolName::parse(name).is_some() || name.starts_with(MCP_PREFIX) {
@@ -237,7 +237,7 @@ fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
             )),
             None => Err((
                 format!("no pattern is known for the tool `{other}`"),
-                match meant(other) {
+                match nearest_tool(other) {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => format!("write `{other}` without a pattern, if another program has such a tool"),
                 },

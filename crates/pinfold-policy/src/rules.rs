@@ -146,7 +146,7 @@ impl RuleSet {
             if let Some(found) = node.matches(key, at).find_map(|index| taken(&index)) {
                 return Some(found);
             }
-            let word = key.word(at).and_then(|word| std::str::from_utf8(word).ok())?;
+            let word = key.nth_word(at).and_then(|word| std::str::from_utf8(word).ok())?;
             node = node.next.get(word)?;
         }
         None
@@ -157,7 +157,7 @@ impl RuleSet {
     pub fn may_match(&self, key: &CommandKey) -> bool {
         let mut node = &self.commands;
         for at in 0..key.len() {
-            let Some(word) = key.word(at) else { return false };
+            let Some(word) = key.nth_word(at) else { return false };
             if word.contains(&DYNAMIC) {
                 return !node.next.is_empty() || !node.rests.is_empty() || !node.starts.is_empty();
             }
@@ -308,7 +308,7 @@ impl CommandNode {
     /// The rules that match what follows the first `at` words.
     fn matches<'a>(&'a self, key: &'a CommandKey, at: usize) -> impl Iterator<Item = usize> + 'a {
         let started = self.starts.iter().flat_map(move |(length, by_start)| {
-            key.after(at).get(..*length).and_then(|start| by_start.get(start)).into_iter().flatten()
+            key.text_after(at).get(..*length).and_then(|start| by_start.get(start)).into_iter().flatten()
         });
         let all = self.rests.iter().chain(started);
         all.filter(move |(rest, _)| rest.matches(key, at)).map(|(_, index)| *index)

@@ -31,7 +31,7 @@ pub enum Layer {
 
 impl Layer {
     /// The layer in a word or two, for messages and records.
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Managed => "managed",
             Self::CommandLine => "command line",
@@ -71,7 +71,7 @@ impl Source {
 
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.layer.word())?;
+        f.write_str(self.layer.as_str())?;
         if let Some(file) = &self.file {
             write!(f, " {file}")?;
         }

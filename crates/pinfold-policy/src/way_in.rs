@@ -60,7 +60,7 @@ mod tests {
     /// Way in, mode that was chosen, `bash` that was chosen, what holds: `-` is nothing.
     const TABLE: &str = include_str!("way_in/table.txt");
 
-    fn said<T>(word: &str, parse: impl Fn(&str) -> T) -> Option<T> {
+    fn parse_unless_dash<T>(word: &str, parse: impl Fn(&str) -> T) -> Option<T> {
         (word != "-").then(|| parse(word))
     }
 
@@ -85,7 +85,8 @@ mod tests {
                             if column == "as chosen" { chosen.to_owned() } else { column.to_owned() }
                         };
                         let expected = (mode(&held(holds_mode, word)), bash(&held(holds_bash, bash_word)));
-                        let settled = way.settle(said(word, mode), said(bash_word, bash));
+                        let settled =
+                            way.settle(parse_unless_dash(word, mode), parse_unless_dash(bash_word, bash));
                         assert_eq!(settled, expected, "{}: {word} {bash_word}", way.name());
                         seen += 1;
                     }

@@ -45,7 +45,7 @@ fn fact(claim: &PathClaim) -> PathFact {
 
 fn with<T>(raw: &RawCall, policy: &Policy, hook: Option<&HookWord>, look: impl FnOnce(&Case<'_>) -> T) -> T {
     let call = ToolCall::parse_for_verdict(raw).unwrap();
-    let claims = Claims::of(&call);
+    let claims = Claims::from_call(&call);
     let shell = claims.shell.is_some().then_some(ShellFact { held: ShellHold::Full, open_network: false });
     let facts = Facts { paths: claims.paths.iter().map(fact).collect(), shell, ..Facts::default() };
     let scope =

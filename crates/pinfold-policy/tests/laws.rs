@@ -86,7 +86,7 @@ fn verdict(command: &str, policy: &Policy, interaction: Interaction) -> Verdict 
 
 fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Grants) -> Verdict {
     let call = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": command}))).unwrap();
-    let claims = Claims::of(&call);
+    let claims = Claims::from_call(&call);
     let fact = |claim: &pinfold_policy::PathClaim| {
         let words = claim.path.as_ref().map_or_else(Default::default, |path| path.as_os_str().to_owned());
         let path = std::path::Path::new("/w").join(words);

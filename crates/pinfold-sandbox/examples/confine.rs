@@ -2,11 +2,13 @@
 //!
 //! `cargo run -p pinfold-sandbox --example confine -- sh -c 'echo hi > in; echo hi > ../out'`
 
-use pinfold_sandbox::{Attempt, Command, End, Profile, Reply, Signalling, Tier, Watcher, Writes, start};
+use pinfold_sandbox::{
+    Attempt, Command, End, Profile, Reply, Signalling, SyscallHandler, Tier, Writes, start,
+};
 
 struct Tell;
 
-impl Watcher for Tell {
+impl SyscallHandler for Tell {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         eprintln!("seen: {:?} {}", attempt.intent, attempt.place.display());
         Reply::GoOn

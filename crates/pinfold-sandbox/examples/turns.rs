@@ -8,7 +8,7 @@ const ROUNDS: u32 = 1_000_000;
 
 fn main() -> std::io::Result<()> {
     let file = std::env::temp_dir().join(format!("turn.{}", std::process::id()));
-    let turns = Turns::at(&file)?;
+    let turns = Turns::open(&file)?;
     let start = Instant::now();
     for _ in 0..ROUNDS {
         drop(turns.take()?);

@@ -50,7 +50,7 @@ impl Command {
     /// there, as after a login. Which of its streams lead there too is said by [`stdio`](Self::stdio).
     ///
     /// Keys that interrupt and stop are then between the command and this terminal: the holder of the other side passes
-    /// them on as bytes. See [`Attendant`](crate::Attendant).
+    /// them on as bytes. See [`JobControl`](crate::JobControl).
     #[must_use]
     pub fn terminal(mut self, terminal: OwnedFd) -> Self {
         self.terminal = Some(terminal);

@@ -19,18 +19,18 @@ pub struct FileIdentity {
 impl FileIdentity {
     /// Reads the identity of the file at a path; links are not followed. `None` where there is no file, and where the file
     /// system has no birth time, without which an inode number can be reused unnoticed.
-    pub fn of(path: &Path) -> Option<Self> {
+    pub fn read(path: &Path) -> Option<Self> {
         Self::new(&statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
     }
 
     /// Reads the identity of the file of this name in a directory that is held; links are not followed. `None` as for
-    /// [`Self::of`].
-    pub fn named(directory: BorrowedFd<'_>, name: &OsStr) -> Option<Self> {
+    /// [`Self::read`].
+    pub fn read_in(directory: BorrowedFd<'_>, name: &OsStr) -> Option<Self> {
         Self::new(&statx(directory, name, AtFlags::SYMLINK_NOFOLLOW, Self::WANTED).ok()?)
     }
 
     /// A file that is held.
-    pub(crate) fn held(file: BorrowedFd<'_>) -> Option<Self> {
+    pub(crate) fn from_descriptor(file: BorrowedFd<'_>) -> Option<Self> {
         Self::new(&statx(file, c"", AtFlags::EMPTY_PATH, Self::WANTED).ok()?)
     }
 
@@ -97,15 +97,15 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let at = |name: &str| place.path().join(name);
         fs::create_dir(at("a")).unwrap();
-        let Some(first) = FileIdentity::of(&at("a")) else { return };
+        let Some(first) = FileIdentity::read(&at("a")) else { return };
         fs::rename(at("a"), at("b")).unwrap();
-        assert_eq!(FileIdentity::of(&at("b")), Some(first));
+        assert_eq!(FileIdentity::read(&at("b")), Some(first));
         fs::remove_dir(at("b")).unwrap();
         // Most file systems give the freed number to the next one; their clock goes in steps.
         sleep(Duration::from_millis(20));
         fs::create_dir(at("c")).unwrap();
-        assert_ne!(FileIdentity::of(&at("c")), Some(first));
-        assert_eq!(FileIdentity::of(&at("a")), None);
+        assert_ne!(FileIdentity::read(&at("c")), Some(first));
+        assert_eq!(FileIdentity::read(&at("a")), None);
         let same = FileIdentity { born: (0, 0), ..first };
         assert_ne!(same, first, "an inode number alone is no identity");
         assert_eq!(FileIdentity::parse(&first.to_string()), Some(first));

@@ -6,7 +6,7 @@
 //! call in `sys.rs`, and the few places that fork.
 //!
 //! ```no_run
-//! use pinfold_sandbox::{Blind, Command, End, Profile, Signalling, Tier, Writes, start};
+//! use pinfold_sandbox::{ContinueAll, Command, End, Profile, Signalling, Tier, Writes, start};
 //!
 //! let folder = std::env::current_dir()?;
 //! let profile = Profile::new(&folder)
@@ -14,7 +14,7 @@
 //!     .with_environment(vec![("PATH".into(), "/usr/bin:/bin".into())]);
 //! let run = |script: &str| -> Result<End, Box<dyn std::error::Error>> {
 //!     let command = Command::new("sh").args(["-c".into(), script.into()]);
-//!     Ok(start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut Blind)?)
+//!     Ok(start(&profile, command, Tier::Full, Signalling::Own, true)?.supervise(&mut ContinueAll)?)
 //! };
 //! assert_eq!(run("echo hi > here")?, End::Code(0));
 //! assert_ne!(run("echo hi > /there")?, End::Code(0));
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`Watcher`] and [`PendingSyscall`], [`Attendant`], [`ProbeResult`].
+//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`SyscallHandler`] and [`PendingSyscall`], [`JobControl`], [`ProbeResult`].
 //!
 //! # Invariants
 //! 1. A limit that cannot be set up, or that its self-test finds open, stops the start: nothing has run then.
@@ -40,9 +40,9 @@
 //! Linux 5.13 and later on x86-64 and aarch64 (the latter compiled from the same code, not run here). The full tier
 //! needs user namespaces; `pinfold doctor` says what else. Other systems: nothing yet.
 
-mod attendant;
 mod command;
 mod identity;
+mod job_control;
 mod linux;
 mod passing;
 mod placeholder;
@@ -57,10 +57,10 @@ mod sys;
 mod turn;
 mod watch;
 
-pub use attendant::Attendant;
 pub use command::Command;
 pub use identity::FileIdentity;
-pub use linux::door::Doors;
+pub use job_control::JobControl;
+pub use linux::relay_sockets::RelaySockets;
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{
@@ -72,6 +72,6 @@ pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, star
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Blind, Caller, Deed, Detail, Done, Intent, Limit, LinkedFile, Occupant, Opening, PathView,
-    PendingSyscall, Reply, Sync, Syscall, Taker, Time, Watcher, is_being_written,
+    Attempt, Caller, ContinueAll, Detail, Done, FileOperation, Intent, Limit, LinkedFile, Occupant, Opening,
+    PathView, PendingSyscall, Reply, Sync, Syscall, SyscallHandler, Taker, Time, is_being_written,
 };

@@ -60,17 +60,17 @@ impl Passing {
         if let Some((from, to)) = self.input {
             let (over, wanted) = io::pipe()?;
             flowing.wanted = Some(wanted);
-            flowing.threads.push(named().spawn(move || pass_input(from, to, &over))?);
+            flowing.threads.push(thread_builder().spawn(move || pass_input(from, to, &over))?);
         }
         for (mut from, mut to) in self.outputs {
             // Where it cannot be written the command learns it the same way, when the pipe is closed.
-            flowing.threads.push(named().spawn(move || drop(io::copy(&mut from, &mut to)))?);
+            flowing.threads.push(thread_builder().spawn(move || drop(io::copy(&mut from, &mut to)))?);
         }
         Ok(flowing)
     }
 }
 
-fn named() -> thread::Builder {
+fn thread_builder() -> thread::Builder {
     thread::Builder::new().name("pinfold-streams".into())
 }
 

@@ -5,9 +5,9 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use crate::linux::door::all_local;
 use crate::linux::filter::{Backing, Filter, Group};
 use crate::linux::landlock::{Handles, Ruleset};
+use crate::linux::relay_sockets::all_local;
 use crate::profile::Profile;
 use crate::strength::Tier;
 use crate::sys::{self, ChildExit, Forked, Listener};

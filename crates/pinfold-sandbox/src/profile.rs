@@ -50,15 +50,15 @@ pub struct Profile {
     /// Sockets of programs on this machine that can be reached, and directories of such: the supervisor connects to
     /// them for the process. Needs the full tier, a network of its own, and user notifications.
     pub sockets: Vec<PathBuf>,
-    /// Doors that are closed unless named here.
+    /// Kernel features that are blocked unless named here.
     pub openings: Openings,
-    /// A watcher may hold calls and do them itself: calls that only change the times or the mode of a file by its name
+    /// A handler may hold calls and do them itself: calls that only change the times or the mode of a file by its name
     /// are shown to it too, which without mounts they always are.
     pub negotiable: bool,
     /// The supervisor carries out every call that changes a shared place, and the kernel lets no process do so by itself:
-    /// see [`Mediation`]. Needs Linux 5.19 with Landlock, and a watcher that says [`Reply::CarryOut`](crate::Reply::CarryOut).
+    /// see [`Mediation`]. Needs Linux 5.19 with Landlock, and a handler that says [`Reply::CarryOut`](crate::Reply::CarryOut).
     pub mediated: Option<Mediation>,
-    /// Opens for reading are shown to the watcher as well. Each open then costs a question.
+    /// Opens for reading are shown to the handler as well. Each open then costs a question.
     pub watches_reading: bool,
     /// The whole environment of the command, and of everything that runs inside.
     pub environment: Vec<(OsString, OsString)>,
@@ -179,7 +179,7 @@ pub enum Network {
     /// Only itself: a loopback interface of its own.
     #[default]
     Off,
-    /// Only the relay that takes the sockets of [`Confined::doors`](crate::Confined::doors): every address is local, and
+    /// Only the relay that takes the sockets of [`Confined::relay_sockets`](crate::Confined::relay_sockets): every address is local, and
     /// every connection arrives there. Needs the full tier.
     Relayed(Entrances),
     /// Only the taker of the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
@@ -208,10 +208,10 @@ pub const MOST_CALLERS: u8 = 48;
 /// Most ports of [`Entrances`].
 pub const MOST_PORTS: usize = 64;
 
-/// Doors to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
+/// Access to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
 /// All are closed unless opened by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "independent doors, each open or closed")]
+#[expect(clippy::struct_excessive_bools, reason = "independent features, each allowed or blocked")]
 pub struct Openings {
     /// `socket(AF_UNIX)`: any daemon whose socket file can be seen.
     pub unix_sockets: bool,

@@ -5,11 +5,11 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use crate::attendant::Attendant;
 use crate::command::Command;
-use crate::linux::door::{Doors, Relayed};
+use crate::job_control::JobControl;
 use crate::linux::init::{self, Report, Stage};
 use crate::linux::plan::{Before, Carried, Plan};
+use crate::linux::relay_sockets::{RelayPlan, RelaySockets};
 use crate::passing::Flowing;
 use crate::placeholder::Placeholders;
 use crate::profile::{Network, Profile};
@@ -17,7 +17,9 @@ use crate::self_test::Probe;
 use crate::streams::{self, Unusable};
 use crate::strength::Tier;
 use crate::sys::{self, Alarm, ChildExit, Forked, Pid, Signals};
-use crate::watch::{Backing, Blind, Local, Proxied, Taker, Watch, WatchedLimits, Watcher};
+use crate::watch::{
+    Backing, ContinueAll, Local, Proxied, SyscallHandler, SyscallNotifier, Taker, WatchedLimits,
+};
 
 /// Signals that a supervisor passes on, instead of ending or stopping by them.
 const PASSED_ON: [libc::c_int; 10] = [
@@ -68,7 +70,7 @@ impl StartError {
             Stage::Identity
                 | Stage::Mount
                 | Stage::Loopback
-                | Stage::Door
+                | Stage::RelaySocket
                 | Stage::Fork
                 | Stage::Landlock
                 | Stage::Seccomp
@@ -119,13 +121,13 @@ impl std::error::Error for StartError {
 pub struct Confined {
     init: Pid,
     process: OwnedFd,
-    watch: Option<WatchHandle>,
+    notifier: Option<NotifierHandle>,
     signals: Option<OwnedFd>,
     /// Reports of the first process about stops, when they are to be followed.
     stops: Option<OwnedFd>,
     /// The command has a terminal of its own, so that nothing which happens at ours reaches it by itself.
     own_terminal: bool,
-    attendant: Option<Box<dyn Attendant>>,
+    job_control: Option<Box<dyn JobControl>>,
     /// A process sent `SIGTSTP` to the supervisor; it did not come from a key of the terminal.
     asked_to_stop: bool,
     deadline: Option<Instant>,
@@ -134,7 +136,7 @@ pub struct Confined {
     /// Calls are carried out here, or not at all.
     mediated: Option<Carried>,
     /// Listeners for the relay, until it has taken them.
-    doors: Option<Doors>,
+    relay_sockets: Option<RelaySockets>,
     /// The port of the proxy, where that is all that can be reached.
     proxied: Option<u16>,
     /// Streams of the command that pass through this process.
@@ -143,7 +145,7 @@ pub struct Confined {
     _placeholders: Placeholders,
 }
 
-struct WatchHandle(Watch);
+struct NotifierHandle(SyscallNotifier);
 
 impl fmt::Debug for Confined {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -169,7 +171,7 @@ pub fn can_mediate() -> bool {
 }
 
 /// Starts a command within a profile. `watched` asks for the calls that change files to be shown to a
-/// [`Watcher`]; where another filter of this process tree is watched already there can be no second one, and the
+/// [`SyscallHandler`]; where another filter of this process tree is watched already there can be no second one, and the
 /// command runs unwatched.
 ///
 /// # Errors
@@ -224,17 +226,17 @@ pub fn start(
             let mut confined = Confined {
                 init: pid,
                 process: pidfd,
-                watch: None,
+                notifier: None,
                 signals,
                 stops: None,
                 own_terminal,
-                attendant: None,
+                job_control: None,
                 asked_to_stop: false,
                 deadline,
                 tier,
                 reaches_sockets: false,
                 mediated: plan.mediated.clone(),
-                doors: plan.relayed.as_ref().map(|_| Doors::default()),
+                relay_sockets: plan.relayed.as_ref().map(|_| RelaySockets::default()),
                 proxied: match profile.network {
                     Network::Proxied(port) => Some(port),
                     Network::Off | Network::Relayed(_) | Network::Host => None,
@@ -266,7 +268,7 @@ pub fn start(
                 }
                 Err((report, error)) => {
                     // Notifications are no longer answered: those of an ending command fail at once.
-                    confined.watch = None;
+                    confined.notifier = None;
                     let _ = sys::reap(pid, true);
                     let stage = report.map_or(Stage::Fork, |r| r.stage);
                     Err(StartError { stage, detail: explain(&plan, report, &program), error })
@@ -302,7 +304,7 @@ fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::
             sys::ignore(libc::SIGXFSZ);
             let minded: &[_] = if own_terminal { &MINDED } else { &[] };
             let ours: Vec<_> = PASSED_ON.iter().chain(minded).copied().collect();
-            let ours = Signals::of(&ours);
+            let ours = Signals::from_list(&ours);
             ours.block()?;
             ours.descriptor().map(Some)
         }
@@ -329,9 +331,9 @@ fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
         }
         Stage::Terminal => "giving the command its terminal".into(),
         Stage::Streams => "giving the command its standard streams".into(),
-        Stage::Door => {
-            let door = plan.relayed.as_ref().and_then(|relayed| relayed.doors.get(usize::from(index)));
-            let port = door.map_or(0, |door| door.address.port());
+        Stage::RelaySocket => {
+            let socket = plan.relayed.as_ref().and_then(|relayed| relayed.sockets.get(usize::from(index)));
+            let port = socket.map_or(0, |socket| socket.address.port());
             format!("listening on port {port} inside")
         }
         Stage::Exec => format!("starting `{program}`"),
@@ -352,15 +354,15 @@ impl Confined {
     /// Lets the declared sockets be reached, where that can be held; where none is, those that are tried are named.
     fn open_sockets(&mut self, profile: &Profile) -> io::Result<()> {
         let held = self.tier == Tier::Full && profile.network != Network::Host && !profile.sockets.is_empty();
-        if let (true, Some(watch)) = (held, &mut self.watch) {
+        if let (true, Some(notifier)) = (held, &mut self.notifier) {
             let local = Local::new(profile.sockets.clone(), profile.hidden.clone())?;
-            self.reaches_sockets = watch.0.open(local);
+            self.reaches_sockets = notifier.0.open(local);
         }
-        if let (false, Some(watch)) = (profile.openings.unix_sockets, &mut self.watch) {
-            watch.0.close_sockets();
+        if let (false, Some(notifier)) = (profile.openings.unix_sockets, &mut self.notifier) {
+            notifier.0.close_sockets();
         }
-        if let Some(watch) = &mut self.watch {
-            watch.0.watch_limits(WatchedLimits::new(profile.limits, self.init, self.tier == Tier::Full));
+        if let Some(notifier) = &mut self.notifier {
+            notifier.0.watch_limits(WatchedLimits::new(profile.limits, self.init, self.tier == Tier::Full));
         }
         Ok(())
     }
@@ -370,29 +372,29 @@ impl Confined {
         self.reaches_sockets
     }
 
-    /// Returns whether attempts are shown to the watcher.
+    /// Returns whether attempts are shown to the handler.
     pub fn is_watched(&self) -> bool {
-        self.watch.is_some()
+        self.notifier.is_some()
     }
 
     /// Sets the receiver of events at the supervisor's terminal: for a command with a terminal of its own, and
     /// [`Signalling::PassOn`].
-    pub fn attended_by(&mut self, attendant: Box<dyn Attendant>) {
-        self.attendant = Some(attendant);
+    pub fn set_job_control(&mut self, job_control: Box<dyn JobControl>) {
+        self.job_control = Some(job_control);
     }
 
     /// Takes the listeners at which every connection of the run arrives ([`Network::Relayed`]), once. The local address of a
     /// connection is the destination that the process wanted. Until they are taken, connecting processes wait.
     ///
     /// [`Network::Relayed`]: crate::Network::Relayed
-    pub fn doors(&mut self) -> Option<Doors> {
-        self.doors.take()
+    pub fn relay_sockets(&mut self) -> Option<RelaySockets> {
+        self.relay_sockets.take()
     }
 
     /// Sets the taker of the connections to the proxy ([`Network::Proxied`]). False where there is no proxy, no user
     /// notification, or no way to hand out sockets: then no host is reached.
     pub fn connections_go_to(&mut self, taker: Taker) -> bool {
-        self.watch.as_mut().is_some_and(|watch| watch.0.connections_go_to(taker))
+        self.notifier.as_mut().is_some_and(|notifier| notifier.0.connections_go_to(taker))
     }
 
     /// A handle with which another thread can signal or end the command.
@@ -407,21 +409,21 @@ impl Confined {
     fn await_start(
         &mut self,
         reports: &OwnedFd,
-        relayed: Option<&Relayed>,
+        relayed: Option<&RelayPlan>,
     ) -> Result<(), (Option<Report>, io::Error)> {
         let wrap = |error| (None, error);
         let mut testing = false;
         loop {
-            // Once the command is on its way its questions wait for the real watcher.
-            let watch = self.watch.as_ref().filter(|_| testing).map_or(-1, |w| w.0.fd().as_raw_fd());
-            let [report, question] = sys::poll([reports.as_raw_fd(), watch], None).map_err(wrap)?;
+            // Once the command is on its way its questions wait for the real handler.
+            let notifier = self.notifier.as_ref().filter(|_| testing).map_or(-1, |w| w.0.fd().as_raw_fd());
+            let [report, question] = sys::poll([reports.as_raw_fd(), notifier], None).map_err(wrap)?;
             if report == 0 {
                 // Only now: with a report waiting, the question may be the command's own.
                 if question != 0
-                    && let Some(watch) = &mut self.watch
+                    && let Some(notifier) = &mut self.notifier
                 {
                     // The self-test, which is meant to meet the walls.
-                    watch.0.answer_one(&mut Blind).map_err(wrap)?;
+                    notifier.0.answer_one(&mut ContinueAll).map_err(wrap)?;
                 }
                 continue;
             }
@@ -436,10 +438,11 @@ impl Confined {
                         carried: self.mediated.clone().unwrap_or_default(),
                         mounts: self.tier == Tier::Full,
                     };
-                    let watch = fd.map(|fd| Watch::new(fd, view, self.proxied.map(Proxied::new), backing));
-                    self.watch = watch.transpose().map_err(wrap)?.map(WatchHandle);
+                    let notifier =
+                        fd.map(|fd| SyscallNotifier::new(fd, view, self.proxied.map(Proxied::new), backing));
+                    self.notifier = notifier.transpose().map_err(wrap)?.map(NotifierHandle);
                     if self.mediated.is_some()
-                        && !self.watch.as_ref().is_some_and(|watch| watch.0.mediates(index == 1))
+                        && !self.notifier.as_ref().is_some_and(|notifier| notifier.0.mediates(index == 1))
                     {
                         let _ = end_all(&self.process, self.tier);
                         let report = Report { stage: Stage::Seccomp, index: 0, errno: libc::EBUSY };
@@ -447,12 +450,13 @@ impl Confined {
                     }
                     testing = true;
                 }
-                (_, Some(Report { stage: Stage::Door, errno: 0, index })) => {
-                    let door = relayed.and_then(|relayed| relayed.doors.get(usize::from(index)));
-                    let (Some(door), Some(doors), Some(fd)) = (door, &mut self.doors, fd) else {
+                (_, Some(Report { stage: Stage::RelaySocket, errno: 0, index })) => {
+                    let socket = relayed.and_then(|relayed| relayed.sockets.get(usize::from(index)));
+                    let (Some(socket), Some(relay_sockets), Some(fd)) = (socket, &mut self.relay_sockets, fd)
+                    else {
                         return Err((None, io::Error::from_raw_os_error(libc::EPROTO)));
                     };
-                    doors.add(door.kind, fd);
+                    relay_sockets.add(socket.kind, fd);
                 }
                 (_, Some(Report { stage: Stage::Ready, .. })) => testing = false,
                 (_, Some(Report { stage: Stage::Started, .. })) => return Ok(()),
@@ -464,12 +468,12 @@ impl Confined {
         }
     }
 
-    /// Accompanies the command to its end: shows attempts to `watcher`, passes signals on, keeps the time.
+    /// Accompanies the command to its end: shows attempts to `handler`, passes signals on, keeps the time.
     ///
     /// # Errors
     /// When the kernel stops telling what happens inside. The whole tree is ended then.
-    pub fn supervise(mut self, watcher: &mut dyn Watcher) -> io::Result<End> {
-        let ended = self.accompany(watcher);
+    pub fn supervise(mut self, handler: &mut dyn SyscallHandler) -> io::Result<End> {
+        let ended = self.accompany(handler);
         if ended.is_err() {
             let _ = end_all(&self.process, self.tier);
         }
@@ -487,18 +491,18 @@ impl Confined {
         }
     }
 
-    fn accompany(&mut self, watcher: &mut dyn Watcher) -> io::Result<EndingCause> {
+    fn accompany(&mut self, handler: &mut dyn SyscallHandler) -> io::Result<EndingCause> {
         let mut ending = EndingCause::ByItself;
         let mut limits = None;
         loop {
-            let watch = self.watch.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
+            let notifier = self.notifier.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
             let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
             let stops = self.stops.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let fds = [watch, self.process.as_raw_fd(), signals, stops];
+            let fds = [notifier, self.process.as_raw_fd(), signals, stops];
             let asked = self.is_asking().then(Instant::now);
             let [question, end, signal, stop] = sys::poll(fds, self.remaining(asked.is_some()))?;
-            if let Some(watch) = &mut self.watch {
-                watch.0.wake(watcher);
+            if let Some(notifier) = &mut self.notifier {
+                notifier.0.wake(handler);
             }
             if let (Some(asked), Some(deadline), EndingCause::ByItself) = (asked, &mut self.deadline, ending)
             {
@@ -506,17 +510,17 @@ impl Confined {
                 *deadline += asked.elapsed();
             }
             if question & libc::POLLIN != 0 {
-                if let Some(watch) = &mut self.watch {
-                    watch.0.answer_one(watcher)?;
+                if let Some(notifier) = &mut self.notifier {
+                    notifier.0.answer_one(handler)?;
                 }
             } else if end != 0 {
-                if let Some(mut limits) = limits.or_else(|| self.watch.take()?.0.into_limits()) {
-                    limits.tell_of_killed(watcher);
+                if let Some(mut limits) = limits.or_else(|| self.notifier.take()?.0.into_limits()) {
+                    limits.tell_of_killed(handler);
                 }
                 return Ok(ending);
             } else if question != 0 {
                 // No process is left that could notify, though not all may have been reaped.
-                limits = self.watch.take().and_then(|watch| watch.0.into_limits());
+                limits = self.notifier.take().and_then(|notifier| notifier.0.into_limits());
             }
             if signal != 0 {
                 self.pass_on(stop != 0);
@@ -569,13 +573,13 @@ impl Confined {
     /// Stops as the key would have stopped us, had it been pressed at our terminal: with all who are in the foreground
     /// there, else the shell behind us would go on waiting for them.
     fn stop_with_terminal(&mut self, signal: libc::c_int, by_key: bool) -> io::Result<()> {
-        if let Some(attendant) = &mut self.attendant {
-            attendant.stopping();
+        if let Some(job_control) = &mut self.job_control {
+            job_control.stopping();
         }
         let asked = std::mem::take(&mut self.asked_to_stop);
         self.stop(signal, by_key && !asked)?;
-        if let Some(attendant) = &mut self.attendant {
-            attendant.continued();
+        if let Some(job_control) = &mut self.job_control {
+            job_control.continued();
         }
         // No other process can continue the command. When we have not stopped at all, since no shell would have continued us,
         // the key has no effect on it either.
@@ -588,20 +592,20 @@ impl Confined {
     fn stop(&self, signal: libc::c_int, group: bool) -> io::Result<()> {
         // Stopped we would not keep the time.
         let left = self.deadline.map(|at| at.saturating_duration_since(Instant::now()));
-        let _alarm = left.map(Alarm::after).transpose()?;
+        let _alarm = left.map(Alarm::arm).transpose()?;
         sys::stop(signal, group)
     }
 
     /// Returns whether a call waits for a decision.
     fn is_asking(&self) -> bool {
-        self.deadline.is_some() && self.watch.as_ref().is_some_and(|watch| watch.0.holds())
+        self.deadline.is_some() && self.notifier.as_ref().is_some_and(|notifier| notifier.0.holds())
     }
 
     /// Milliseconds until something is to be done: until an open is tried again, or the deadline, rounded up; while an approver is asked, until that is looked at again: answers are
     /// given elsewhere.
     fn remaining(&self, asking: bool) -> Option<i32> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
-        let retries = self.watch.as_ref().and_then(|watch| watch.0.wakes_in());
+        let retries = self.notifier.as_ref().and_then(|notifier| notifier.0.wakes_in());
         let ends = self.deadline.map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = if asking { left.min(LOOK_AGAIN) } else { left };
@@ -617,9 +621,9 @@ impl Confined {
         let mut continued = false;
         while let Some(signal) = sys::read_signal(signals.as_fd()) {
             let number = signal.number;
-            match (&mut self.attendant, number) {
-                (Some(attendant), libc::SIGWINCH) => attendant.resized(),
-                (Some(attendant), libc::SIGCONT) if !stopped => attendant.continued(),
+            match (&mut self.job_control, number) {
+                (Some(job_control), libc::SIGWINCH) => job_control.resized(),
+                (Some(job_control), libc::SIGCONT) if !stopped => job_control.continued(),
                 _ => {}
             }
             // What the terminal sends, it sends to the command too, unless that has another one; but that it is gone it

@@ -479,7 +479,7 @@ pub(crate) fn listen(at: SocketAddr, stream: bool) -> io::Result<OwnedFd> {
         (false, true) => set_option(socket.as_fd(), libc::IPPROTO_IPV6, libc::IPV6_RECVPKTINFO)?,
         (false, false) => set_option(socket.as_fd(), libc::IPPROTO_IP, libc::IP_PKTINFO)?,
     }
-    let (address, len) = Address::of(at);
+    let (address, len) = Address::from_socket_addr(at);
     // SAFETY: `address` has room for either version, `len` is the size of this one, and both live until the call returns.
     check_int(unsafe { libc::bind(socket.as_raw_fd(), (&raw const address).cast(), len) })?;
     if stream {
@@ -516,7 +516,7 @@ pub(crate) fn unreachable_datagrams(v6: bool) -> io::Result<OwnedFd> {
 /// Returns the source address of a datagram to `to`; an error where there is no route. Nothing is sent.
 pub(crate) fn way_to(to: SocketAddr) -> io::Result<IpAddr> {
     let socket = internet_socket(to, false)?;
-    let (address, len) = Address::of(to);
+    let (address, len) = Address::from_socket_addr(to);
     // SAFETY: as in `listen`. Connecting a socket for datagrams only looks for a route.
     check_int(unsafe { libc::connect(socket.as_raw_fd(), (&raw const address).cast(), len) })?;
     let mut own = Address::none();
@@ -554,7 +554,7 @@ union Address {
 }
 
 impl Address {
-    fn of(at: SocketAddr) -> (Self, libc::socklen_t) {
+    fn from_socket_addr(at: SocketAddr) -> (Self, libc::socklen_t) {
         let (address, len) = match at {
             SocketAddr::V4(at) => {
                 let v4 = libc::sockaddr_in {
@@ -580,7 +580,7 @@ impl Address {
     }
 
     fn none() -> Self {
-        Self::of(SocketAddr::from(([0; 16], 0))).0
+        Self::from_socket_addr(SocketAddr::from(([0; 16], 0))).0
     }
 
     /// The address, of the version that the socket has which said it.
@@ -1012,7 +1012,7 @@ pub(crate) fn poll<const N: usize>(fds: [RawFd; N], timeout: Option<i32>) -> io:
 pub(crate) struct Signals(libc::sigset_t);
 
 impl Signals {
-    pub(crate) fn of(list: &[c_int]) -> Self {
+    pub(crate) fn from_list(list: &[c_int]) -> Self {
         // SAFETY: `sigemptyset` makes any memory a valid set; signal numbers out of range are refused.
         unsafe {
             let mut set: libc::sigset_t = std::mem::zeroed();
@@ -1049,7 +1049,7 @@ impl Signals {
     }
 
     fn change(&self, how: c_int) -> io::Result<Self> {
-        let mut before = Self::of(&[]);
+        let mut before = Self::from_list(&[]);
         // SAFETY: both sets are valid.
         match unsafe { libc::pthread_sigmask(how, &raw const self.0, &raw mut before.0) } {
             0 => Ok(before),
@@ -1179,7 +1179,7 @@ pub(crate) fn stopped_by(pid: Pid) -> Option<c_int> {
 /// Stops this process, or all of its group, by `signal` until it is continued. In an orphaned process group, which no shell could
 /// continue, the kernel does nothing when `signal` is one of a terminal.
 pub(crate) fn stop(signal: c_int, group: bool) -> io::Result<()> {
-    let before = Signals::of(&[signal]).unblock()?;
+    let before = Signals::from_list(&[signal]).unblock()?;
     // SAFETY: both take numbers.
     unsafe { if group { libc::kill(0, signal) } else { libc::raise(signal) } };
     before.restore()
@@ -1191,7 +1191,7 @@ pub(crate) fn stop(signal: c_int, group: bool) -> io::Result<()> {
 pub(crate) struct Alarm(libc::timer_t);
 
 impl Alarm {
-    pub(crate) fn after(wait: Duration) -> io::Result<Self> {
+    pub(crate) fn arm(wait: Duration) -> io::Result<Self> {
         // SAFETY: all zero is a valid `sigevent`.
         let mut event: libc::sigevent = unsafe { std::mem::zeroed() };
         event.sigev_notify = libc::SIGEV_SIGNAL;

@@ -32,7 +32,7 @@ impl Turns {
     ///
     /// # Errors
     /// When it can be neither opened nor made.
-    pub fn at(file: &Path) -> io::Result<Self> {
+    pub fn open(file: &Path) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         Ok(Self(Arc::new(rustix::fs::open(file, flags, Mode::WUSR)?)))
     }
@@ -84,7 +84,7 @@ mod tests {
     fn one_at_a_time_has_a_turn() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("turn");
-        let (ours, theirs) = (Turns::at(&file).unwrap(), Turns::at(&file).unwrap());
+        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
         let turn = ours.take().unwrap();
         assert_eq!(flock(&theirs.0, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
         let waits = std::thread::spawn(move || theirs.take().map(drop));

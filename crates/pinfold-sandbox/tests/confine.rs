@@ -8,8 +8,8 @@ use std::time::Duration;
 use crate::kit::{Bed, TIERS};
 
 use pinfold_sandbox::{
-    Attempt, Blind, Command, End, Intent, Layer, Limits, Network, Profile, Reply, Signalling, Temp, Tier,
-    Watcher, Writes, start,
+    Attempt, Command, ContinueAll, End, Intent, Layer, Limits, Network, Profile, Reply, Signalling,
+    SyscallHandler, Temp, Tier, Writes, start,
 };
 
 #[test]
@@ -220,7 +220,10 @@ fn the_network_is_off_and_loopback_is_the_runs_own() {
     let bash = |profile: &Profile| {
         let args: [OsString; 2] = ["-c".into(), script.clone().into()];
         let command = Command::new("bash").args(args);
-        start(profile, command, Tier::Full, Signalling::Own, true).unwrap().supervise(&mut Blind).unwrap()
+        start(profile, command, Tier::Full, Signalling::Own, true)
+            .unwrap()
+            .supervise(&mut ContinueAll)
+            .unwrap()
     };
     assert_ne!(bash(&bed.profile()), End::Code(0));
     assert_eq!(bash(&bed.profile().with_network(Network::Host)), End::Code(0), "the control");
@@ -239,7 +242,7 @@ fn a_granted_place_that_was_swapped_is_not_granted() {
 #[derive(Default)]
 struct Witness(Vec<(Intent, PathBuf)>);
 
-impl Watcher for Witness {
+impl SyscallHandler for Witness {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.0.push((attempt.intent, attempt.place.clone()));
         if attempt.place.ends_with("never") { Reply::Refuse } else { Reply::GoOn }

@@ -10,7 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
-use pinfold_sandbox::{Attempt, Deed, Opening, PendingSyscall, Profile, Reply, Tier, Watcher};
+use pinfold_sandbox::{
+    Attempt, FileOperation, Opening, PendingSyscall, Profile, Reply, SyscallHandler, Tier,
+};
 
 /// Holds what lies outside the folder and hands it to another thread.
 struct Holder<'a> {
@@ -20,7 +22,7 @@ struct Holder<'a> {
     not_held: usize,
 }
 
-impl Watcher for Holder<'_> {
+impl SyscallHandler for Holder<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         if attempt.place.starts_with(&self.bed.outside) { Reply::Hold } else { Reply::GoOn }
     }
@@ -67,7 +69,7 @@ fn run_in(
 
 /// Opens as it was said. Careless about links: what is tested here is how calls wait.
 fn open(held: &PendingSyscall) -> File {
-    let Deed::Open(how) = &held.call().deed else { unreachable!("{:?}", held.call()) };
+    let FileOperation::Open(how) = &held.call().operation else { unreachable!("{:?}", held.call()) };
     let Opening { at, read, write, append, truncate, create, exclusive, .. } = how.clone();
     let mut options = OpenOptions::new();
     options.read(read).write(write).append(append).truncate(truncate && !append);
@@ -203,7 +205,7 @@ fn what_was_read_is_what_is_held_whatever_the_memory_says_later() {
             // Long enough for the other thread to write the other name many times.
             thread::sleep(Duration::from_millis(20));
             asked.push(held.call().places[0].clone());
-            let Deed::Open(how) = &held.call().deed else { unreachable!() };
+            let FileOperation::Open(how) = &held.call().operation else { unreachable!() };
             // What was told and what is to be done are one and the same.
             assert_eq!(how.at, held.call().places[0]);
             fs::write(&how.at, "").unwrap();
@@ -314,7 +316,7 @@ fn the_caller_is_told_with_its_words() {
     assert_eq!(caller.command_line[3], "one\ttwo");
 }
 
-/// A deed is done with the rights of its caller: root outside is no more than root inside, which has no capability.
+/// An operation is done with the rights of its caller: root outside is no more than root inside, which has no capability.
 #[test]
 fn nothing_is_done_with_more_rights_than_the_caller_has() {
     let bed = Bed::new();

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{
-    Attempt, Detail, Done, Intent, Mediation, Reply, Tier, Turn, Turns, Watcher, is_being_written,
+    Attempt, Detail, Done, Intent, Mediation, Reply, SyscallHandler, Tier, Turn, Turns, is_being_written,
 };
 
 /// Carries out what lies in the folder, and remembers what else would change something.
@@ -21,7 +21,7 @@ struct Judge<'a> {
     outside: Vec<Attempt>,
 }
 
-impl Watcher for Judge<'_> {
+impl SyscallHandler for Judge<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         if matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock) {
             return Reply::GoOn;
@@ -164,7 +164,7 @@ fn is_link(place: &Path) -> bool {
     fs::symlink_metadata(place).is_ok_and(|found| found.is_symlink())
 }
 
-impl Watcher for Slow {
+impl SyscallHandler for Slow {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let renames = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
         self.turns.as_ref().filter(|_| renames).map(Turns::take).transpose()
@@ -211,7 +211,7 @@ fn wrong_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync
 #[test]
 fn what_was_judged_is_what_is_moved_whatever_another_run_does_beside() {
     for tier in TIERS {
-        let turns = |bed: &Bed| Some(Turns::at(&bed.outside.join("turn")).unwrap());
+        let turns = |bed: &Bed| Some(Turns::open(&bed.outside.join("turn")).unwrap());
         assert_eq!(wrong_beside_another(tier, turns), 0, "{tier}");
         // The control.
         assert_ne!(wrong_beside_another(tier, |_| None), 0, "{tier}");
@@ -221,7 +221,7 @@ fn what_was_judged_is_what_is_moved_whatever_another_run_does_beside() {
 #[test]
 fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
     struct Far;
-    impl Watcher for Far {
+    impl SyscallHandler for Far {
         fn attempt(&mut self, attempt: &Attempt) -> Reply {
             let is_arrival = attempt.intent == Intent::MoveTo && attempt.place.ends_with("new");
             if is_arrival { Reply::Apart } else { Reply::CarryOut }
@@ -241,7 +241,7 @@ fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
 fn what_is_put_in_place_of_a_renamed_file_is_what_was_looked_at_with_mode_and_time_of_the_file() {
     /// Lets `lock` become `name`, with a content of its own.
     struct Put;
-    impl Watcher for Put {
+    impl SyscallHandler for Put {
         fn attempt(&mut self, attempt: &Attempt) -> Reply {
             let is_written = attempt.place.file_name().is_some_and(is_being_written);
             if is_written { Reply::Refuse } else { Reply::CarryOut }

@@ -9,7 +9,9 @@ use std::thread;
 
 use crate::kit::{Bed, TIERS};
 
-use pinfold_sandbox::{Blind, Command, Confined, End, Entrances, Network, Profile, Signalling, Tier, start};
+use pinfold_sandbox::{
+    Command, Confined, ContinueAll, End, Entrances, Network, Profile, Signalling, Tier, start,
+};
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
     let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: Some(808), callers: 0 });
@@ -29,9 +31,9 @@ fn whatever_is_connected_to_arrives_with_its_address() {
             exec 3<>/dev/tcp/$to; read -r said <&3; echo \"$to $said\" >> said; exec 3>&-
         done";
     let mut confined = begin(&relayed(&bed, &[4443]), script);
-    let doors = confined.doors().unwrap();
-    assert!(confined.doors().is_none(), "they are handed out once");
-    for listener in doors.ports.into_iter().chain(doors.proxies) {
+    let relay_sockets = confined.relay_sockets().unwrap();
+    assert!(confined.relay_sockets().is_none(), "they are handed out once");
+    for listener in relay_sockets.ports.into_iter().chain(relay_sockets.proxies) {
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 let arrived = stream.local_addr().unwrap();
@@ -39,7 +41,7 @@ fn whatever_is_connected_to_arrives_with_its_address() {
             }
         });
     }
-    assert_eq!(confined.supervise(&mut Blind).unwrap(), End::Code(0));
+    assert_eq!(confined.supervise(&mut ContinueAll).unwrap(), End::Code(0));
     let said = std::fs::read_to_string(bed.folder.join("said")).unwrap();
     for line in said.lines() {
         let (to, arrived) = line.split_once(' ').unwrap();
@@ -64,8 +66,8 @@ with socket.create_connection(('9.9.9.9', 53)) as asks:
     print(asks.recv(99))
 E";
     let mut confined = begin(&relayed(&bed, &[]), script);
-    let doors = confined.doors().unwrap();
-    for socket in doors.names {
+    let relay_sockets = confined.relay_sockets().unwrap();
+    for socket in relay_sockets.names {
         thread::spawn(move || {
             let mut query = [0; 16];
             while let Ok((len, from)) = socket.recv_from(&mut query) {
@@ -76,14 +78,14 @@ E";
             }
         });
     }
-    for listener in doors.names_by_connection {
+    for listener in relay_sockets.names_by_connection {
         thread::spawn(move || {
             for mut stream in listener.incoming().flatten() {
                 stream.write_all(b"by connection\n").unwrap();
             }
         });
     }
-    confined.supervise(&mut Blind).unwrap();
+    confined.supervise(&mut ContinueAll).unwrap();
     let said = std::fs::read_to_string(bed.folder.join("said")).unwrap();
     assert_eq!(said, "b'who?\\n'\nb'by connection\\n'\n");
 }
@@ -133,10 +135,10 @@ fn without_a_network_of_its_own_it_does_not_start() {
         let mut begun = start(&relayed(&bed, &[443]), Command::new("true"), tier, Signalling::Own, false);
         assert_eq!(begun.is_ok(), tier == Tier::Full, "{tier}");
         if let Ok(begun) = &mut begun {
-            drop(begun.doors());
+            drop(begun.relay_sockets());
         }
         if let Ok(begun) = begun {
-            assert_eq!(begun.supervise(&mut Blind).unwrap(), End::Code(0));
+            assert_eq!(begun.supervise(&mut ContinueAll).unwrap(), End::Code(0));
         }
     }
 }
@@ -145,12 +147,12 @@ fn without_a_network_of_its_own_it_does_not_start() {
 fn whoever_runs_inside_has_no_copy_of_the_sockets() {
     let bed = Bed::new();
     let mut confined = begin(&relayed(&bed, &[443]), "ls -l /proc/self/fd/ /proc/1/fd/ > fds 2>&1; true");
-    let doors = confined.doors().unwrap();
-    assert_eq!(confined.supervise(&mut Blind).unwrap(), End::Code(0));
+    let relay_sockets = confined.relay_sockets().unwrap();
+    assert_eq!(confined.supervise(&mut ContinueAll).unwrap(), End::Code(0));
     let mut listed = String::new();
     std::fs::File::open(bed.folder.join("fds")).unwrap().read_to_string(&mut listed).unwrap();
     assert!(listed.contains("/proc/self/fd"), "{listed}");
     // The way to the supervisor, which ends with the first process.
     assert!(listed.matches("socket:").count() <= 1, "{listed}");
-    drop(doors);
+    drop(relay_sockets);
 }

@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
-use pinfold_sandbox::{Attempt, Blind, End, Network, Openings, Profile, Reply, Tier, Watcher};
+use pinfold_sandbox::{Attempt, ContinueAll, End, Network, Openings, Profile, Reply, SyscallHandler, Tier};
 
 /// Programs outside, each behind a socket: one that is declared and others.
 struct Daemons {
@@ -80,7 +80,7 @@ impl Daemons {
         .into_iter()
     }
 
-    fn inside(&self, profile: &Profile, name: &str, by: &mut dyn Watcher) -> String {
+    fn inside(&self, profile: &Profile, name: &str, by: &mut dyn SyscallHandler) -> String {
         self.clear();
         let (end, said) = self.bed.run_watched(Tier::Full, profile, &format!("python3 inside.py {name}"), by);
         assert_eq!(end, End::Code(0), "{name}: {said}");
@@ -118,7 +118,7 @@ impl Daemons {
 #[derive(Default)]
 struct Seen(Vec<String>);
 
-impl Watcher for Seen {
+impl SyscallHandler for Seen {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.0.push(format!("{:?} {}", attempt.intent, attempt.place.display()));
         Reply::GoOn
@@ -128,7 +128,7 @@ impl Watcher for Seen {
 #[test]
 fn a_declared_socket_is_reached_as_programs_reach_sockets() {
     let daemons = Daemons::new();
-    let said = daemons.inside(&daemons.profile(), "uses", &mut Blind);
+    let said = daemons.inside(&daemons.profile(), "uses", &mut ContinueAll);
     let expected =
         "declared declared\ndeclared FileNotFoundError ConnectionRefusedError\ndeclared True\nNone True\n";
     assert_eq!(said, expected);
@@ -139,7 +139,7 @@ fn a_daemon_that_starts_again_is_reached_again() {
     let daemons = Daemons::new();
     std::fs::remove_file(&daemons.declared).unwrap();
     answer(UnixListener::bind(&daemons.declared).unwrap(), "declared", None);
-    let said = daemons.inside(&daemons.profile(), "uses", &mut Blind);
+    let said = daemons.inside(&daemons.profile(), "uses", &mut ContinueAll);
     assert!(said.starts_with("declared declared"), "{said}");
 }
 
@@ -147,25 +147,25 @@ fn a_daemon_that_starts_again_is_reached_again() {
 fn a_declared_directory_stands_for_its_sockets_and_what_is_hidden_in_it_does_not() {
     let daemons = Daemons::new();
     let directory = daemons.profile().with_sockets(vec![daemons.bed.outside.clone()]);
-    daemons.inside(&directory, "plain", &mut Blind);
+    daemons.inside(&directory, "plain", &mut ContinueAll);
     assert!(daemons.others() > 0, "it lies in the directory");
     let hidden = directory.with_hidden(vec![daemons.other.clone()]);
-    daemons.inside(&hidden, "plain", &mut Blind);
+    daemons.inside(&hidden, "plain", &mut ContinueAll);
     assert_eq!(daemons.others(), 0);
 }
 
 #[test]
 fn sockets_and_connections_of_the_runs_own_work() {
     let daemons = Daemons::new();
-    assert_eq!(daemons.inside(&daemons.profile(), "own", &mut Blind), "own\nown\n");
-    let said = daemons.inside(&daemons.profile(), "loopback", &mut Blind);
+    assert_eq!(daemons.inside(&daemons.profile(), "own", &mut ContinueAll), "own\nown\n");
+    let said = daemons.inside(&daemons.profile(), "loopback", &mut ContinueAll);
     assert_eq!(said, "by loopback\nTrue\n('127.0.0.1', 53)\n");
 }
 
 #[test]
 fn who_waits_for_a_full_server_holds_nobody_up() {
     let daemons = Daemons::new();
-    assert_eq!(daemons.inside(&daemons.profile(), "full", &mut Blind), "went on\n");
+    assert_eq!(daemons.inside(&daemons.profile(), "full", &mut ContinueAll), "went on\n");
 }
 
 /// With the end of how the watch names it. What changes all the time is named now and then only.
@@ -217,7 +217,7 @@ fn packets_that_keep_their_order_are_held_as_streams_are() {
 fn a_view_of_ones_own_makes_no_other_socket_the_declared_one() {
     let daemons = Daemons::new();
     let openings = Openings { user_namespaces: true, ..Openings::default() };
-    daemons.inside(&daemons.profile().with_openings(openings), "mounted_over", &mut Blind);
+    daemons.inside(&daemons.profile().with_openings(openings), "mounted_over", &mut ContinueAll);
     assert_eq!(daemons.others(), 0);
 }
 
@@ -228,10 +228,10 @@ fn memory_that_is_mounted_outside_is_not_the_runs_own() {
     daemons.other = shared.path().join("other");
     answer(UnixListener::bind(&daemons.other).unwrap(), "other", Some(Arc::clone(&daemons.reached)));
     let profile = daemons.profile().with_visible(vec![shared.path().to_owned()]);
-    daemons.inside(&profile, "plain", &mut Blind);
+    daemons.inside(&profile, "plain", &mut ContinueAll);
     assert_eq!(daemons.others(), 0);
     let declared = profile.with_sockets(vec![daemons.other.clone()]);
-    daemons.inside(&declared, "plain", &mut Blind);
+    daemons.inside(&declared, "plain", &mut ContinueAll);
     assert!(daemons.others() > 0, "the control: declared it is reached");
 }
 

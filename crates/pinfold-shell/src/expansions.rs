@@ -179,7 +179,7 @@ impl Parser<'_, '_> {
 
     fn backtick_script(&mut self, start: usize, end: usize, around: Around) {
         if !self.slice(start, end).contains('\\') {
-            return self.within(start, end, Parser::program);
+            return self.parse_range(start, end, Parser::program);
         }
         if around == Around::Other && self.slice(start, end).contains("\\\"") {
             self.doubt("an escaped quote in quoted backticks", start);
@@ -216,7 +216,7 @@ impl Parser<'_, '_> {
     }
 
     /// Reads a part of this text by itself.
-    pub(crate) fn within(&mut self, start: usize, end: usize, read: impl FnOnce(&mut Self)) {
+    pub(crate) fn parse_range(&mut self, start: usize, end: usize, read: impl FnOnce(&mut Self)) {
         let (pos, limit, context) = (self.pos, self.end, self.context.clone());
         let waiting = std::mem::take(&mut self.waiting);
         (self.pos, self.end) = (start, end);

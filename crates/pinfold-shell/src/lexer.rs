@@ -87,7 +87,7 @@ pub(crate) enum Keyword {
 }
 
 impl Keyword {
-    pub(crate) fn of(word: &[u8]) -> Option<Self> {
+    pub(crate) fn from_word(word: &[u8]) -> Option<Self> {
         Some(match word {
             b"!" => Self::Bang,
             b"case" => Self::Case,
@@ -216,7 +216,7 @@ impl Parser<'_, '_> {
         }
         let process =
             matches!(self.byte_at(at), Some(b'<' | b'>')) && self.byte_at(self.joined(at + 1)) == Some(b'(');
-        if process { None } else { Some((Keyword::of(word.get(..length)?)?, at)) }
+        if process { None } else { Some((Keyword::from_word(word.get(..length)?)?, at)) }
     }
 
     /// Takes a reserved word if it stands here.

@@ -68,7 +68,7 @@ impl Listing {
     }
 
     /// Adds a word to a command.
-    pub(crate) fn word(&mut self, position: usize, word: Word) {
+    pub(crate) fn push_word(&mut self, position: usize, word: Word) {
         if let Some(command) = self.command(position) {
             Arc::make_mut(&mut command.words).push(word);
         }

@@ -11,7 +11,7 @@ impl Origins {
     }
 
     /// Returns the original position of the byte at `here`.
-    pub(crate) fn of(&self, here: usize) -> usize {
+    pub(crate) fn original_position(&self, here: usize) -> usize {
         let next = self.0.partition_point(|&(start, _)| start <= here);
         let (start, there) =
             next.checked_sub(1).and_then(|last| self.0.get(last).copied()).unwrap_or_default();

@@ -201,7 +201,7 @@ impl Parser<'_, '_> {
         let Some(end) = self.pair_end(self.pos, b'{', b'}') else {
             return Err(self.syntax("`}` behind a parameter"));
         };
-        self.within(self.pos, end - 1, Self::program);
+        self.parse_range(self.pos, end - 1, Self::program);
         self.pos = end;
         builder.part(Part::Substitution { quoted });
         Ok(())

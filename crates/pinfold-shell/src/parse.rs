@@ -263,7 +263,7 @@ impl<'t, 'l> Parser<'t, 'l> {
             (_, true) => Position::Declared,
             (_, false) => Position::Argument,
         };
-        let lexed = self.word(place)?;
+        let lexed = self.parse_word(place)?;
         if let Some(assignment) = lexed.assignment {
             words.assignments = true;
             self.list.assignment(position, assignment);
@@ -274,13 +274,13 @@ impl<'t, 'l> Parser<'t, 'l> {
             self.doubt_keyword(&lexed.word, words.redirects);
         }
         words.count += 1;
-        self.list.word(position, lexed.word);
+        self.list.push_word(position, lexed.word);
         Ok(())
     }
 
     /// bash prints the commands of a substitution with redirects behind the words, and reads them again.
     fn doubt_keyword(&mut self, word: &Word, redirected: bool) {
-        let keyword = || word.as_static().is_some_and(|text| Keyword::of(text.as_bytes()).is_some());
+        let keyword = || word.as_static().is_some_and(|text| Keyword::from_word(text.as_bytes()).is_some());
         if redirected && !word.quoted && keyword() {
             self.doubt("a reserved word behind a redirect", self.pos);
         }
@@ -389,7 +389,7 @@ impl<'t, 'l> Parser<'t, 'l> {
 
     /// Returns the position in the command line of a position in this text.
     pub(crate) fn origin(&self, at: usize) -> usize {
-        self.origins.map_or(at, |origins| origins.of(at))
+        self.origins.map_or(at, |origins| origins.original_position(at))
     }
 
     pub(crate) fn span(&self, start: usize, end: usize) -> Span {

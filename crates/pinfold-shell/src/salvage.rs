@@ -113,7 +113,7 @@ impl Parser<'_, '_> {
             let position = self.list.open(place, self.origin(start));
             self.close_span(position);
             for word in words {
-                self.list.word(position, word);
+                self.list.push_word(position, word);
             }
             for target in &targets {
                 self.list.redirect(position..position + 1, target);
@@ -125,5 +125,5 @@ impl Parser<'_, '_> {
 }
 
 fn is_reserved(word: &Word) -> bool {
-    !word.quoted && word.as_static().is_some_and(|text| Keyword::of(text.as_bytes()).is_some())
+    !word.quoted && word.as_static().is_some_and(|text| Keyword::from_word(text.as_bytes()).is_some())
 }

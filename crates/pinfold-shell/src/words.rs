@@ -181,7 +181,7 @@ impl Builder {
 
 impl Parser<'_, '_> {
     /// Reads the word that begins here.
-    pub(crate) fn word(&mut self, position: Position) -> Result<Lexed, Stop> {
+    pub(crate) fn parse_word(&mut self, position: Position) -> Result<Lexed, Stop> {
         let plain = self.plain_word_end().filter(|_| position != Position::Regex);
         if let Some(end) = plain {
             let word = Word {
@@ -203,7 +203,7 @@ impl Parser<'_, '_> {
 
     /// Reads a word that cannot be an assignment.
     pub(crate) fn plain_word(&mut self, position: Position) -> Result<Word, Stop> {
-        Ok(self.word(position)?.word)
+        Ok(self.parse_word(position)?.word)
     }
 
     /// Reads the next piece of a word. Says whether there was one.

@@ -11,11 +11,11 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 /// far in this process.
 pub fn left_out(what: &str, why: &str) {
     let count = COUNT.fetch_add(1, Ordering::Relaxed) + 1;
-    say(&format!("LEFT OUT ({count}): {what}: {why}"));
+    print_uncaptured(&format!("LEFT OUT ({count}): {what}: {why}"));
 }
 
 /// A line on standard error that is seen although the test passes.
-pub fn say(line: &str) {
+pub fn print_uncaptured(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use divan::Bencher;
 use pinfold::audit::Discard;
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_sandbox::{Command, Profile, Signalling, Tier, Watcher, Writes};
+use pinfold_sandbox::{Command, Profile, Signalling, SyscallHandler, Tier, Writes};
 use pinfold_tools::{Ended, ShellOptions, Shells, call};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ fn main() {
 
 struct Blind;
 
-impl Watcher for Blind {
+impl SyscallHandler for Blind {
     fn attempt(&mut self, _: &pinfold_sandbox::Attempt) -> pinfold_sandbox::Reply {
         pinfold_sandbox::Reply::GoOn
     }

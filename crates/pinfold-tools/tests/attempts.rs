@@ -43,7 +43,7 @@ fn yes_does_it_and_no_is_permission_denied() {
     }
 }
 
-/// Every kind of deed: what is asked, and that it is done as the kernel would have done it.
+/// Every kind of operation: what is asked, and that it is done as the kernel would have done it.
 #[test]
 fn each_deed_is_done_as_it_was_asked_for() {
     for tier in TIERS {

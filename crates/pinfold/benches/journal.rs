@@ -30,7 +30,7 @@ fn main() {
 /// A decision about an edit, as most lines are.
 fn usual() -> Record {
     let told = DecisionEvent {
-        decision: Some(Decision::Allow.word().into()),
+        decision: Some(Decision::Allow.as_str().into()),
         step: Some("mode-default".into()),
         ruling: Ruled::Permit,
         reason: Some("the mode acceptEdits says so".to_owned()),

@@ -18,7 +18,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::AllowRule(_) => "a rule allows it",
         Reason::Grant(_) => "it was granted in this session",
         Reason::Hook(word) if word.is_doubt() => return word.reason.clone(),
-        Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.word(), word.reason),
+        Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.as_str(), word.reason),
         Reason::MayBeDenied(_) => "a part of it is known only by running it, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
         Reason::NotListed => "the definition of the agent does not list it",
@@ -124,7 +124,7 @@ impl<'a> Explainer<'a> {
     }
 
     fn text(&self) -> &str {
-        self.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default()
+        self.claims.shell.as_ref().and_then(ShellClaim::text).unwrap_or_default()
     }
 
     /// A part of the call.
@@ -134,7 +134,7 @@ impl<'a> Explainer<'a> {
                 .facts
                 .paths
                 .get(i)
-                .map_or_else(String::new, |fact| format!("{} `{}`", fact.operation.word(), fact.shown)),
+                .map_or_else(String::new, |fact| format!("{} `{}`", fact.operation.as_str(), fact.shown)),
             PartId::Command(i) => format!("`{}`", shortened(self.command(i).unwrap_or_default())),
             PartId::Shell => "the command line".to_owned(),
             PartId::Host(i) => match self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()) {

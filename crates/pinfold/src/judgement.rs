@@ -108,7 +108,7 @@ impl Session {
     pub fn offer(&self, considered: &Considered) -> Offer {
         let Considered { call, claims, facts, verdict, .. } = considered;
         let by = self.shared().judged_by();
-        Offer::of(&self.case(&by, call, claims, facts), verdict, self.bases())
+        Offer::compute(&self.case(&by, call, claims, facts), verdict, self.bases())
     }
 }
 

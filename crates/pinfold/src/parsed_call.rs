@@ -23,7 +23,7 @@ impl ParsedCall {
     pub(crate) fn new(call: ToolCall) -> Self {
         #[cfg(test)]
         count::add_one();
-        let claims = Arc::new(Claims::of(&call));
+        let claims = Arc::new(Claims::from_call(&call));
         Self { call: Arc::new(call), claims }
     }
 

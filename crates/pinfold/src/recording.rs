@@ -77,7 +77,7 @@ impl Session {
     /// Records the no of an approver, or of a question without an answer in time.
     pub(crate) fn declined(&self, question: &Question, refusal: Refusal) -> Box<Refusal> {
         let event = DecisionEvent {
-            decision: Some(Decision::Ask.word().into()),
+            decision: Some(Decision::Ask.as_str().into()),
             step: Some(question.verdict.step.into()),
             denial: Some(self.denial(question.submission.id, &refusal, Vec::new(), &question.secrets)),
             ..self.refused(&refusal, &question.secrets)
@@ -257,7 +257,7 @@ impl DecisionWriter<'_> {
         let more = [self.judged.survey.facts.paths.len(), hosts.len(), parts.len()]
             .map(|count| count.saturating_sub(MOST));
         DecisionEvent {
-            decision: Some(self.judged.verdict.decision.word().into()),
+            decision: Some(self.judged.verdict.decision.as_str().into()),
             step: Some(self.judged.verdict.step.into()),
             ruling,
             code: refusal.map(|refusal| refusal.code.as_str().into()),
@@ -266,10 +266,10 @@ impl DecisionWriter<'_> {
             source: source.map(|source| secrets.kept(&source)),
             cwd: judged.submission.cwd.as_ref().map(path_text),
             shape: self.shape(),
-            mode: Some(judged.mode.word().into()),
+            mode: Some(judged.mode.as_str().into()),
             bash: Some(judged.bash)
                 .filter(|bash| shell && *bash != BashMode::Ask)
-                .map(|bash| bash.word().into()),
+                .map(|bash| bash.as_str().into()),
             shell: self.shell(secrets),
             input: input.map(Into::into),
             cut,
@@ -311,7 +311,7 @@ impl DecisionWriter<'_> {
 
     /// The kept parts where there is no input: an embedder or a process made the call.
     fn not_input(&self) -> ScrubbedInput {
-        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said);
+        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::text);
         let said = said.or_else(|| Some(self.judged.submission.process.as_ref()?.command_line.as_str()));
         ScrubbedInput {
             secrets: said.map(Secrets::find_in_text).unwrap_or_default(),
@@ -327,7 +327,7 @@ impl DecisionWriter<'_> {
 
     fn path(&self, fact: &PathFact, secrets: &Secrets) -> RecordedPath {
         RecordedPath {
-            operation: fact.operation.word().into(),
+            operation: fact.operation.as_str().into(),
             asked: secrets.kept(&fact.shown),
             real: fact
                 .real
@@ -340,7 +340,7 @@ impl DecisionWriter<'_> {
 
     /// The text that a shell is sent, where the input does not say it.
     fn shell(&self, secrets: &Secrets) -> Option<String> {
-        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::said)?;
+        let said = self.judged.claims.shell.as_ref().and_then(ShellClaim::text)?;
         self.judged.submission.input.is_none().then(|| secrets.kept(said))
     }
 
@@ -357,7 +357,7 @@ impl DecisionWriter<'_> {
             let rule = rule.or_else(|| explain::safeguard(reason).map(str::to_owned));
             RecordedPart {
                 part: secrets.kept(&said.part(entry.part)),
-                decision: entry.opinion.decision.word().into(),
+                decision: entry.opinion.decision.as_str().into(),
                 step: entry.step.into(),
                 reason: secrets.kept(&explain::clause(reason)),
                 rule: rule.map(|rule| secrets.kept(&rule)),
@@ -383,7 +383,7 @@ fn process(shown: &ProcessShown) -> ProcessShown {
 
 fn hook(word: &HookWord) -> RecordedHook {
     RecordedHook {
-        decision: word.decision.word().into(),
+        decision: word.decision.as_str().into(),
         by: kept_text(&word.by),
         reason: kept_text(&word.reason),
         doubt: word.is_doubt(),

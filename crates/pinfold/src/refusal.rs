@@ -378,7 +378,7 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
         Reason::Mode(Mode::Explore) => {
             denied("this agent only reads".to_owned(), "Report what you would have changed in your summary")
         }
-        Reason::Mode(mode) => approval(format!("the mode {} asks about it", mode.word())),
+        Reason::Mode(mode) => approval(format!("the mode {} asks about it", mode.as_str())),
         Reason::UnknownHost => approval("no rule allows this host".to_owned()),
         Reason::HostDenied(rule) => {
             let why = format!("the rule `{}` denies it", rule.value);

@@ -58,7 +58,7 @@ impl<'a> RefusalWriter<'a> {
 
     /// A part that is no path, in words.
     fn subject(&self, part: PartId) -> String {
-        let said = self.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default();
+        let said = self.claims.shell.as_ref().and_then(ShellClaim::text).unwrap_or_default();
         let quoted = |text: &str| format!("`{}`", shortened(text));
         match part {
             PartId::Command(i) => {

@@ -185,7 +185,7 @@ impl Replay {
         let was = &call.judged;
         let (decision, step) = decided(was);
         let by_grant = step == GRANT || granted;
-        if decision == Decision::Allow.word()
+        if decision == Decision::Allow.as_str()
             && answer.decision == Decision::Ask
             && by_grant
             && after_grants(&answer)
@@ -193,7 +193,7 @@ impl Replay {
             return Err(NotAgain::Granted);
         }
         let rule = answer.rule.as_deref().or(answer.safeguard);
-        let compared = if decision != answer.decision.word() {
+        let compared = if decision != answer.decision.as_str() {
             Compared::Differs
         } else if step != answer.step || was.rule.as_deref() != rule {
             Compared::Otherwise
@@ -254,7 +254,7 @@ impl Replay {
 
     fn mode(&self, was: &DecisionEvent, chosen: Chosen) -> Value {
         match self.changed.mode {
-            ModeNow::Chosen(mode) => json!(mode.word()),
+            ModeNow::Chosen(mode) => json!(mode.as_str()),
             ModeNow::Settings if chosen.mode => Value::Null,
             ModeNow::Settings | ModeNow::AsThen => json!(was.mode),
         }
@@ -282,10 +282,10 @@ impl Replay {
 /// itself, so that it being held excuses no question; that it only reads does.
 fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
     match chosen.bash {
-        Some(BashMode::Sandboxed) if was.external => Some(BashMode::ReadOnly.word()),
+        Some(BashMode::Sandboxed) if was.external => Some(BashMode::ReadOnly.as_str()),
         Some(_) => None,
-        None if was.external && was.bash.as_deref() == Some(BashMode::Sandboxed.word()) => {
-            Some(BashMode::ReadOnly.word())
+        None if was.external && was.bash.as_deref() == Some(BashMode::Sandboxed.as_str()) => {
+            Some(BashMode::ReadOnly.as_str())
         }
         None => was.bash.as_deref(),
     }
@@ -298,7 +298,7 @@ fn unjudged(bad: &BadLine) -> NotAgain {
 /// The decision and its step; a call that was not understood was denied.
 pub fn decided(was: &DecisionEvent) -> (&str, &str) {
     let step = was.step.as_deref().unwrap_or("unresolved");
-    (was.decision.as_deref().unwrap_or(Decision::Deny.word()), step)
+    (was.decision.as_deref().unwrap_or(Decision::Deny.as_str()), step)
 }
 
 const GRANT: &str = "session-grant";
@@ -314,7 +314,7 @@ fn after_grants(answer: &CheckAnswer) -> bool {
 fn recorded_hook_word(was: &DecisionEvent) -> Option<HookWord> {
     let RecordedHook { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
-    let decision = decisions.into_iter().find(|known| known.word() == *decision)?;
+    let decision = decisions.into_iter().find(|known| known.as_str() == *decision)?;
     let origin = if *doubt { WordOrigin::Doubt(None) } else { WordOrigin::Hook };
     Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }

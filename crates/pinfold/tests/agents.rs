@@ -35,7 +35,7 @@ fn definitions_are_read_in_the_forms_that_people_write() {
         let found = parsed(case["text"].as_str().unwrap()).unwrap_or_else(|bad| panic!("{about}: {bad}"));
         let texts =
             |name: &str| -> Option<Vec<String>> { serde_json::from_value(case[name].clone()).unwrap() };
-        assert_eq!(found.mode.map(Mode::word), case["mode"].as_str(), "{about}");
+        assert_eq!(found.mode.map(Mode::as_str), case["mode"].as_str(), "{about}");
         assert_eq!(found.allow_tools.as_deref().map(rules), texts("allow"), "{about}");
         assert_eq!(rules(&found.deny_tools), texts("deny").unwrap_or_default(), "{about}");
         assert_eq!(found.instructions, case["body"].as_str().unwrap_or_default(), "{about}");

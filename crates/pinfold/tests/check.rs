@@ -493,7 +493,7 @@ fn a_line_and_a_session_decide_alike() {
             let answered = desk.answer(line.to_string().as_bytes()).unwrap().decision;
             let considered = session.check(&RawCall::new(tool, input)).unwrap().verdict.decision;
             assert_eq!(answered, considered, "{tool} {path}");
-            decisions.insert(answered.word());
+            decisions.insert(answered.as_str());
         }
     }
     assert_eq!(decisions.len(), 3, "all three were seen");

@@ -70,7 +70,7 @@ impl Hooks for Says {
     }
 
     fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
-        self.asked.lock().unwrap().push(moment.event.word().to_owned());
+        self.asked.lock().unwrap().push(moment.event.as_str().to_owned());
         self.afterwards.clone()
     }
 }

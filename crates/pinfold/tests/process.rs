@@ -55,7 +55,7 @@ impl Bed {
 fn touch(operation: Operation, place: &Path) -> Touch {
     Touch {
         operation,
-        says: operation.word().to_owned(),
+        says: operation.as_str().to_owned(),
         place: PathText::new(place),
         named: PathText::new(place),
         preview: Preview::None,

@@ -98,7 +98,7 @@ impl Bed {
 }
 
 fn rules(loaded: &Loaded) -> Vec<String> {
-    loaded.merged.rules.iter().map(|rule| format!("{} {}", rule.effect.word(), rule.rule)).collect()
+    loaded.merged.rules.iter().map(|rule| format!("{} {}", rule.effect.as_str(), rule.rule)).collect()
 }
 
 fn rustix_uid(path: &Path) -> u32 {

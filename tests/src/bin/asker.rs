@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread;
 use std::time::Duration;
 
-use pinfold_sandbox::{Attendant, Blind, Command, End, Profile, Signalling, Tier, Writes, start};
+use pinfold_sandbox::{Command, ContinueAll, End, JobControl, Profile, Signalling, Tier, Writes, start};
 use pinfold_terminal::{
     DialogSurface, Key, KeyCode, Own, PtyDialog, PtyHandle, PtySession, SurfaceEvent, TtyReach,
 };
@@ -32,7 +32,7 @@ fn main() {
     }
     let mut confined = start(&profile, command, tier, Signalling::PassOn, false).expect("a command");
     if let Some(beside) = &mut beside {
-        confined.attended_by(Box::new(Attending(beside.handle())));
+        confined.set_job_control(Box::new(Attending(beside.handle())));
         let reach = match tier {
             Tier::Full => TtyReach::Apart,
             Tier::Landlock => TtyReach::ByName { first: confined.pid() },
@@ -41,7 +41,7 @@ fn main() {
     }
     let handle = beside.as_ref().map(PtySession::handle);
     thread::spawn(move || ask(handle.as_ref(), &socket));
-    let end = confined.supervise(&mut Blind).expect("an end");
+    let end = confined.supervise(&mut ContinueAll).expect("an end");
     beside.into_iter().for_each(PtySession::finish);
     std::process::exit(match end {
         End::Code(code) => code,
@@ -51,7 +51,7 @@ fn main() {
 
 struct Attending(PtyHandle);
 
-impl Attendant for Attending {
+impl JobControl for Attending {
     fn resized(&mut self) {
         self.0.resized();
     }

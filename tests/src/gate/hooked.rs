@@ -66,7 +66,7 @@ pub fn run(case: &Case) -> Ran {
         Err(bad) => lines::compare(case, "deny", &format!("        error: {bad}\n")),
         Ok(consulted) => {
             let why = consulted.refusal.map(|refusal| refusal.message).unwrap_or_default();
-            lines::compare(case, consulted.decision.word(), &format!("        {why}\n"))
+            lines::compare(case, consulted.decision.as_str(), &format!("        {why}\n"))
         }
     }
 }

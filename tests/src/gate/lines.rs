@@ -49,7 +49,7 @@ pub fn run(case: &Case) -> Ran {
     match desk.answer(line.to_string().as_bytes()) {
         Err(bad) => compare(case, "deny", &format!("        error: {bad}\n")),
         Ok(answer) => match detail(case, &answer) {
-            Ok(()) => compare(case, answer.decision.word(), &trace(&answer)),
+            Ok(()) => compare(case, answer.decision.as_str(), &trace(&answer)),
             Err(wrong) => Ran::Failed(format!("        {wrong}\n{}", trace(&answer))),
         },
     }
@@ -72,7 +72,7 @@ fn trace(answer: &CheckAnswer) -> String {
     for part in answer.parts() {
         let mark = if part.decides { "=>" } else { "  " };
         let rule = part.rule.map(|rule| format!(" [{rule}]")).unwrap_or_default();
-        let (decision, step) = (part.decision.word(), part.step);
+        let (decision, step) = (part.decision.as_str(), part.step);
         let _ = writeln!(text, "        {mark} {}: {decision} by {step}: {}{rule}", part.part, part.reason);
     }
     for warning in &answer.warnings {

@@ -15,9 +15,9 @@ use rustix::io::Errno;
 
 use super::contents;
 use super::log::Logged;
-use super::place::{Place, Roots};
 use super::program::{Call, Run, Step, Thread, Way};
 use super::spell::{Slots, Spelled, real, spell};
+use super::world_path::{Roots, WorldPath};
 
 /// What the actor knows of the world.
 pub struct Actor {
@@ -83,7 +83,7 @@ impl Hands<'_> {
         contents::text(name, self.roots(), &self.actor.planted)
     }
 
-    fn spot(&self, place: &Place, way: Way, follow: bool) -> Spot {
+    fn spot(&self, place: &WorldPath, way: Way, follow: bool) -> Spot {
         let link = format!("via-{}", LINKS.fetch_add(1, Ordering::Relaxed));
         let spelled = spell(place, way, self.roots(), &self.slots, &self.roots().folder.join(link));
         let real = real(&spelled, follow);

@@ -1,6 +1,6 @@
 //! What programs write: texts by their names, from `tests/hostile/contents.txt`.
 
-use super::place::Roots;
+use super::world_path::Roots;
 
 const TEXTS: &str = include_str!("../../hostile/contents.txt");
 

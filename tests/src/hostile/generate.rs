@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::contents;
-use super::place::Place;
 use super::program::{Killed, Program, Run, Step, Thread, Way, WorldName};
 use super::random::Random;
 use super::vocabulary::{Class, Vocabulary, bait};
 use super::world;
+use super::world_path::WorldPath;
 use crate::Tier;
 use crate::git_bed::{Section, sections};
 
@@ -195,7 +195,7 @@ impl<'a> Draw<'a> {
             filled.push_str(before);
             let drawn = self.word(word, &filled)?;
             // A shell is told places by its variables.
-            let of_shell = is_shell && drawn.parse::<Place>().is_ok();
+            let of_shell = is_shell && drawn.parse::<WorldPath>().is_ok();
             filled.extend([if of_shell { "$" } else { "" }, &drawn]);
             rest = after;
         }
@@ -253,7 +253,7 @@ impl<'a> Draw<'a> {
 
     /// A directory above what is held, and the way down from it.
     fn above(&mut self, word: &str) -> Option<String> {
-        let held: Place = self.word("held", "")?.parse().ok()?;
+        let held: WorldPath = self.word("held", "")?.parse().ok()?;
         let above = held.above();
         let drawn = self.random.one(&above)?;
         let rest = held.within(drawn)?.to_owned();

@@ -15,7 +15,7 @@ use super::program::{Program, is_concurrent};
 use super::runs::{ActorProgram, Held};
 use super::shrink::shrink;
 use crate::Who;
-use crate::missing::say;
+use crate::missing::print_uncaptured;
 
 /// What is hunted for, and how long.
 #[derive(Clone, Copy, Debug)]
@@ -188,7 +188,7 @@ impl Bag {
             self.shown.entry(kind).or_default().insert(shape.clone())
         });
         if new.count() > 0 {
-            say(&failure.to_string());
+            print_uncaptured(&failure.to_string());
             self.failures.push(failure);
         }
     }

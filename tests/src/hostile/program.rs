@@ -1,6 +1,6 @@
 //! Programs: what is done in a world, in which runs, by which threads.
 
-use super::place::Place;
+use super::world_path::WorldPath;
 
 /// What is done in a world.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,9 +97,9 @@ pub enum Opening {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// To a place, from the root of the file system.
-    Absolute(Place),
+    Absolute(WorldPath),
     /// To a place, by `..` from where the link is.
-    Relative(Place),
+    Relative(WorldPath),
     /// Wherever this text leads.
     Text(String),
 }
@@ -137,56 +137,56 @@ pub enum Call {
     /// `openat` for writing, and `write`. The text is a name of `tests/hostile/contents.txt`.
     Write {
         /// The file.
-        at: Place,
+        at: WorldPath,
         /// What is written.
         text: String,
         /// How it is opened.
         flags: Flags,
     },
     /// `openat` and `fallocate`.
-    Allocate(Place),
+    Allocate(WorldPath),
     /// `mkdirat`.
-    MakeDir(Place),
+    MakeDir(WorldPath),
     /// `unlinkat` with `AT_REMOVEDIR`.
-    RemoveDir(Place),
+    RemoveDir(WorldPath),
     /// `unlinkat`.
-    Unlink(Place),
+    Unlink(WorldPath),
     /// `renameat2`.
-    Rename(Place, Place, Renaming),
+    Rename(WorldPath, WorldPath, Renaming),
     /// `linkat`, with `AT_SYMLINK_FOLLOW` or without.
     Link {
         /// What gets another name.
-        from: Place,
+        from: WorldPath,
         /// The new name.
-        to: Place,
+        to: WorldPath,
         /// Whether a symbolic link is followed.
         follow: bool,
     },
     /// `symlinkat`.
-    Symlink(Target, Place),
+    Symlink(Target, WorldPath),
     /// `fchmodat`.
-    Mode(Place, u32),
+    Mode(WorldPath, u32),
     /// `fchownat` to the owner that it has.
-    Owner(Place),
+    Owner(WorldPath),
     /// `mknodat` of a pipe.
-    Pipe(Place),
+    Pipe(WorldPath),
     /// `mknodat` of a socket.
-    Socket(Place),
+    Socket(WorldPath),
     /// `setxattr` of `user.hostile`.
-    Attribute(Place),
+    Attribute(WorldPath),
     /// `utimensat`.
-    Times(Place),
+    Times(WorldPath),
     /// `openat` with `O_TMPFILE` in a directory, and `linkat` to a name.
     Unnamed {
         /// Where it is made.
-        directory: Place,
+        directory: WorldPath,
         /// The name it gets.
-        to: Place,
+        to: WorldPath,
         /// What is written.
         text: String,
     },
     /// Something is opened and kept open under a number.
-    Open(u8, Place, Opening),
+    Open(u8, WorldPath, Opening),
     /// What is open is opened anew for writing, by `/proc/self/fd`.
     Reopen(u8, String),
     /// `write` to what is open.
@@ -194,13 +194,13 @@ pub enum Call {
     /// `fchmod` of what is open.
     ModeOpen(u8, u32),
     /// `linkat` of what is open to a name.
-    LinkOpen(u8, Place),
+    LinkOpen(u8, WorldPath),
     /// Many directories are made in one.
-    Fill(Place, u32),
+    Fill(WorldPath, u32),
     /// A tree is copied, call by call.
-    Copy(Place, Place),
+    Copy(WorldPath, WorldPath),
     /// A tree is removed, call by call.
-    RemoveTree(Place),
+    RemoveTree(WorldPath),
     /// A shell command, in the folder. `$F`, `$H`, `$O`, `$X` are the roots and a program.
     Shell(String),
     /// Nothing is done for some milliseconds.

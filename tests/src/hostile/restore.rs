@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn whatever_was_done_is_undone() {
-        type Deed = fn(&Path);
-        let deeds: [Deed; 12] = [
+        type FileOperation = fn(&Path);
+        let deeds: [FileOperation; 12] = [
             |_| {},
             |top| fs::write(top.join("content"), "y").unwrap(),
             |top| fs::set_permissions(top.join("mode"), fs::Permissions::from_mode(0o4711)).unwrap(),

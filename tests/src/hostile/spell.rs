@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, open};
 
-use super::place::{Place, Roots, relative};
 use super::program::Way;
+use super::world_path::{Roots, WorldPath, relative};
 
 /// A place as the kernel is told it: a path from a directory.
 pub(super) struct Spelled {
@@ -39,11 +39,11 @@ pub(super) fn of_descriptor(fd: &OwnedFd) -> PathBuf {
 }
 
 /// What was opened earlier, and the place that it had then.
-pub(super) type Slots = BTreeMap<u8, (Place, OwnedFd)>;
+pub(super) type Slots = BTreeMap<u8, (WorldPath, OwnedFd)>;
 
 /// Spells a place. A way that is not possible there, as where the directory cannot be opened, falls back to the path
 /// from the root. `link` is a name for the way through a link.
-pub(super) fn spell(place: &Place, way: Way, roots: &Roots, slots: &Slots, link: &Path) -> Spelled {
+pub(super) fn spell(place: &WorldPath, way: Way, roots: &Roots, slots: &Slots, link: &Path) -> Spelled {
     let whole = roots.path(place);
     let (Some(parent), Some(name)) = (whole.parent(), whole.file_name()) else { return Spelled::path(whole) };
     let directory = || open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()).ok();

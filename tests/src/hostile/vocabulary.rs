@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use super::place::Place;
 use super::random::Random;
 use super::roles::{Role, Roles};
 use super::snapshot::Snapshot;
 use super::world::World;
+use super::world_path::WorldPath;
 
 const NAMES: &str = include_str!("../../hostile/names.txt");
 
@@ -38,13 +38,13 @@ pub(super) enum Class {
 /// The places of a world, by their classes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vocabulary {
-    held: Vec<Place>,
-    gits: Vec<Place>,
-    out: Vec<Place>,
-    out_dirs: Vec<Place>,
-    dirs: Vec<Place>,
-    files: Vec<Place>,
-    repos: Vec<Place>,
+    held: Vec<WorldPath>,
+    gits: Vec<WorldPath>,
+    out: Vec<WorldPath>,
+    out_dirs: Vec<WorldPath>,
+    dirs: Vec<WorldPath>,
+    files: Vec<WorldPath>,
+    repos: Vec<WorldPath>,
     guarded: Vec<String>,
 }
 
@@ -98,7 +98,12 @@ impl Vocabulary {
     }
 
     /// Draws a place, if the world has one of this class.
-    pub(super) fn draw(&self, class: Class, git: Option<&Place>, random: &mut Random) -> Option<Place> {
+    pub(super) fn draw(
+        &self,
+        class: Class,
+        git: Option<&WorldPath>,
+        random: &mut Random,
+    ) -> Option<WorldPath> {
         let below = |names: Vec<&str>, random: &mut Random| Some(git?.join(random.one(&names)?));
         match class {
             Class::Held => random.one(&self.held).cloned(),
@@ -145,8 +150,8 @@ const ANY: [(Class, usize); 11] = [
     (Class::New, 8),
 ];
 
-fn folder() -> Place {
-    Place::new(super::place::Root::Folder, "")
+fn folder() -> WorldPath {
+    WorldPath::new(super::world_path::Root::Folder, "")
 }
 
 /// The text that does harm at a place.

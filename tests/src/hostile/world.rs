@@ -9,11 +9,11 @@ use std::sync::OnceLock;
 
 use tempfile::TempDir;
 
-use super::place::{Place, Root, Roots};
 use super::program::WorldName;
 use super::restore::{copy, put_back, remove};
 use super::roles::Roles;
 use super::snapshot::Snapshot;
+use super::world_path::{Root, Roots, WorldPath};
 use crate::Who;
 use crate::git_bed::{Section, sections};
 use crate::ground::new_place;
@@ -140,10 +140,10 @@ impl Ground {
     fn roots(&self, folder: &str) -> Roots {
         let top = self.place.path().join("world");
         let (home, outside) = (top.join("home"), top.join("outside"));
-        let folder = match folder.parse::<Place>() {
-            Ok(Place { root: Root::Home, below }) if below.is_empty() => home.clone(),
-            Ok(Place { root: Root::Home, below }) => home.join(below),
-            Ok(Place { root: Root::Outside, below }) => outside.join(below),
+        let folder = match folder.parse::<WorldPath>() {
+            Ok(WorldPath { root: Root::Home, below }) if below.is_empty() => home.clone(),
+            Ok(WorldPath { root: Root::Home, below }) => home.join(below),
+            Ok(WorldPath { root: Root::Outside, below }) => outside.join(below),
             _ => top.join(folder),
         };
         Roots { folder, home, outside }

@@ -34,7 +34,7 @@ impl States {
         is_granted: &dyn Fn(&Path) -> bool,
     ) {
         for state in agent.state {
-            let place = state.at(home, environment);
+            let place = state.path(home, environment);
             let no = |why: &dyn std::fmt::Display| {
                 format!("{} cannot write its state in `{}`: {why}", agent.name, place.display())
             };

@@ -1,6 +1,6 @@
 //! The agents that are known, one after the other. What each was seen to need stands in `docs/agents.md`.
 
-use super::{AgentProfile, Fixed, Key, Missing, State, Told};
+use super::{AgentProfile, Fixed, Key, Missing, PresetVariable, State};
 
 const fn directory(name: &'static str) -> Fixed {
     Fixed { name, missing: Missing::Directory }
@@ -206,7 +206,11 @@ pub const AGENTS: &[AgentProfile] = &[
         hosts: &["models.dev", "opencode.ai"],
         keys: ANY_PROVIDER,
         // It would write into the directory that holds the name where there is none, and ends when it cannot.
-        told: &[Told { variable: "OPENCODE_DISABLE_PROJECT_CONFIG", value: "1", unless: ".opencode" }],
+        told: &[PresetVariable {
+            variable: "OPENCODE_DISABLE_PROJECT_CONFIG",
+            value: "1",
+            unless: ".opencode",
+        }],
     },
     AgentProfile {
         name: "copilot",

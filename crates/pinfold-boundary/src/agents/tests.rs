@@ -73,7 +73,7 @@ fn environment(list: &[(&str, &str)]) -> Vec<(OsString, OsString)> {
 
 #[test]
 fn a_key_opens_its_host_only_where_it_is_set() {
-    let aider = AgentProfile::named("aider").unwrap();
+    let aider = AgentProfile::find("aider").unwrap();
     assert!(aider.hosts_in(&environment(&[("OPENAI_API_KEY", "")])).is_empty());
     let set = environment(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]);
     assert_eq!(aider.hosts_in(&set), ["api.anthropic.com", "api.openai.com"]);
@@ -101,7 +101,7 @@ impl LayerBed {
 
     fn arranged(&self, agent: &str, environment: &[(OsString, OsString)]) -> States {
         let mut states = States::default();
-        let agent = AgentProfile::named(agent).unwrap();
+        let agent = AgentProfile::find(agent).unwrap();
         states.arrange(agent, &self.home, environment, &self.slot, &|_| false);
         states
     }
@@ -114,7 +114,7 @@ fn what_is_there_outside_is_held_and_what_is_not_stood_in_for() {
     let states = bed.arranged("claude", &[]);
     assert!(states.notes.is_empty(), "{:?}", states.notes);
     let [layer] = states.layers.as_slice() else { panic!("one layer") };
-    let fixed = AgentProfile::named("claude").unwrap().state[0].fixed;
+    let fixed = AgentProfile::find("claude").unwrap().state[0].fixed;
     assert_eq!(states.fixed.len(), fixed.len() + 1, "and the login");
     for held in &states.fixed {
         let name = held.file_name().unwrap();
@@ -184,7 +184,7 @@ fn a_person_who_moved_the_state_finds_it_there() {
 #[test]
 fn a_login_is_read_where_it_stands_and_not_where_somebody_led_it() {
     let bed = LayerBed::new(&[(".codex/auth.json", "mine"), (".ssh/id", "key"), ("work/codex/x", "")]);
-    let (folder, codex) = (bed.home.join("work"), AgentProfile::named("codex"));
+    let (folder, codex) = (bed.home.join("work"), AgentProfile::find("codex"));
     let request = |environment| SandboxRequest { agent: codex, environment, ..SandboxRequest::default() };
     let read = |environment| logins(&request(environment), Some(&bed.home), std::slice::from_ref(&folder));
     assert_eq!(read(Vec::new()), [bed.home.join(".codex/auth.json")]);

@@ -175,9 +175,9 @@ impl PendingHosts {
             };
             let Some(caller) = holders.next() else { continue };
             let request = HostRequest { to: to.clone(), caller, others: holders.collect() };
-            let (said, all_left) = self.decide(key, &request);
-            let said = said.and_then(|()| self.still_held(from, &request));
-            self.answer(key, (from, all_left), &request, &said, refuse);
+            let (decision, all_left) = self.decide(key, &request);
+            let decision = decision.and_then(|()| self.still_held(from, &request));
+            self.answer(key, (from, all_left), &request, &decision, refuse);
         }
     }
 
@@ -235,18 +235,18 @@ impl PendingHosts {
             given_up.fetch_or(!awaited, Ordering::Relaxed);
             awaited
         };
-        let said = self.decides.may_connect(request, &waits);
-        if said.is_err() && given_up.into_inner() {
-            return (said, true);
+        let decision = self.decides.may_connect(request, &waits);
+        if decision.is_err() && given_up.into_inner() {
+            return (decision, true);
         }
         let mut state = self.state();
         if state.answered.len() >= MOST_ANSWERED {
             state.answered.clear();
         }
         for process in processes.into_iter().flatten() {
-            state.answered.insert((process, key.to_owned()), said.clone());
+            state.answered.insert((process, key.to_owned()), decision.clone());
         }
-        (said, false)
+        (decision, false)
     }
 
     /// Returns the answer that all these processes have together: a no of any, or a yes of each.
@@ -267,7 +267,7 @@ impl PendingHosts {
         key: &str,
         (from, all_left): (u16, bool),
         request: &HostRequest,
-        said: &Result<(), String>,
+        decision: &Result<(), String>,
         refuse: &Refuse,
     ) {
         let is_there = |one: &Waiter| one.answer.is_awaited() && program::any_is_open(self.init, &[one.from]);
@@ -287,7 +287,7 @@ impl PendingHosts {
         }
         let program = request.program();
         for Waiter { answer, .. } in theirs {
-            answer.send(said.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
+            answer.send(decision.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
         }
     }
 
@@ -424,9 +424,9 @@ mod tests {
             source_port: from,
         };
         let whys = Arc::new(Mutex::new(Vec::new()));
-        let said = Arc::clone(&whys);
+        let decision = Arc::clone(&whys);
         let refuse = move |why: &str, _: Who<'_>| {
-            said.lock().unwrap().push(why.to_owned());
+            decision.lock().unwrap().push(why.to_owned());
             ConnectRefusal { id: String::new(), message: why.to_owned() }
         };
         let _waits = asked.take(&request, true, Box::new(refuse));

@@ -40,7 +40,7 @@ pub(super) struct HostPolicy {
 impl HostPolicy {
     /// `off`: whatever rules say, nothing is reached.
     pub(super) fn new(hosts: HostList, off: bool, init: i32, names: Option<String>) -> Self {
-        let said = hosts.said();
+        let said = hosts.configured();
         Self {
             unnamed: if off { "the network is off" } else { "no rule allows this host" },
             last: Mutex::new(Arc::clone(said)),
@@ -71,8 +71,8 @@ impl HostPolicy {
     }
 
     /// Adds what was refused to what else was.
-    pub(super) fn told(&self, refused: &mut Vec<Refused>, more: &mut u64) {
-        self.refusals.told(refused, more);
+    pub(super) fn append_refused(&self, refused: &mut Vec<Refused>, more: &mut u64) {
+        self.refusals.append_refused(refused, more);
     }
 
     /// The hosts that were let pass.

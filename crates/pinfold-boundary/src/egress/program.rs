@@ -29,7 +29,7 @@ impl Who<'_> {
     pub(super) fn program(self, init: i32) -> String {
         let named = |port, tables| {
             let sockets = sockets(init, port, tables);
-            let holder = processes_with(init, &sockets).find_map(Caller::of);
+            let holder = processes_with(init, &sockets).find_map(Caller::from_pid);
             shown_program(holder.as_ref().map_or(OsStr::new(UNSEEN_PROGRAM), |holder| &holder.program))
         };
         match self {
@@ -67,7 +67,7 @@ pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Caller>, Unheld> {
             return Err(Unheld::Closed);
         }
         let holders: Vec<Caller> =
-            processes_with(init, &sockets).filter_map(Caller::of).take(MOST_HOLDERS + 1).collect();
+            processes_with(init, &sockets).filter_map(Caller::from_pid).take(MOST_HOLDERS + 1).collect();
         match holders.len() {
             0 => {}
             1..=MOST_HOLDERS => return Ok(holders),

@@ -23,7 +23,7 @@ pub(super) struct Refusals {
     init: i32,
     /// Prefix of the names of refusals.
     names: Option<String>,
-    told: Mutex<RefusalLog>,
+    log: Mutex<RefusalLog>,
 }
 
 #[derive(Debug, Default)]
@@ -44,18 +44,18 @@ pub(super) struct Unreached {
 
 impl Refusals {
     pub(super) fn new(init: i32, names: Option<String>) -> Self {
-        Self { init, names, told: Mutex::default() }
+        Self { init, names, log: Mutex::default() }
     }
 
     /// Adds what was refused to what else was.
-    pub(super) fn told(&self, refused: &mut Vec<Refused>, more: &mut u64) {
-        let told = self.lock();
-        refused.extend(told.refused.values().cloned());
-        *more += told.more;
+    pub(super) fn append_refused(&self, refused: &mut Vec<Refused>, more: &mut u64) {
+        let log = self.lock();
+        refused.extend(log.refused.values().cloned());
+        *more += log.more;
     }
 
     fn lock(&self) -> MutexGuard<'_, RefusalLog> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Adds to those that are not in the list.
@@ -65,9 +65,9 @@ impl Refusals {
 
     /// Returns whether no further one is remembered; then it is counted.
     fn is_full(&self) -> bool {
-        let mut told = self.lock();
-        let is_full = told.refused.len() >= MOST_REMEMBERED;
-        told.more += u64::from(is_full);
+        let mut log = self.lock();
+        let is_full = log.refused.len() >= MOST_REMEMBERED;
+        log.more += u64::from(is_full);
         is_full
     }
 
@@ -80,8 +80,8 @@ impl Refusals {
         who: Option<Who<'_>>,
     ) -> ConnectRefusal {
         let Unreached { why, rule, to_allow } = no;
-        let known = |told: &mut RefusalLog, key: &Key| {
-            let refused = told.refused.get_mut(key)?;
+        let known = |log: &mut RefusalLog, key: &Key| {
+            let refused = log.refused.get_mut(key)?;
             refused.times += 1;
             Some(refused.id.clone().unwrap_or_default())
         };
@@ -95,8 +95,8 @@ impl Refusals {
         }
         // Looked for without the lock, and once only.
         let program = who.map(|who| who.program(self.init));
-        let mut told = self.lock();
-        let id = self.names.as_ref().map(|names| format!("{names}{}", told.refused.len() + 1));
+        let mut log = self.lock();
+        let id = self.names.as_ref().map(|names| format!("{names}{}", log.refused.len() + 1));
         let (tried, place, why) = &key;
         let refused = Refused {
             id: id.clone(),
@@ -110,7 +110,7 @@ impl Refusals {
             instead: INSTEAD,
             to_allow,
         };
-        told.refused.insert(key, refused);
+        log.refused.insert(key, refused);
         ConnectRefusal { id: id.unwrap_or_default(), message }
     }
 }

@@ -248,7 +248,7 @@ impl Config {
     }
 
     /// The text with all values of these keys of one section replaced; a section that is left empty goes too.
-    pub(crate) fn with(
+    pub(crate) fn with_values(
         &self,
         section: &str,
         subsection: &str,
@@ -433,12 +433,12 @@ mod tests {
         let config = Config::parse(text).unwrap();
         let keys = ["remote", "merge"];
         assert_eq!(
-            config.with("branch", "a", &keys, &[("remote", "p"), ("merge", "refs/heads/a")]),
+            config.with_values("branch", "a", &keys, &[("remote", "p"), ("merge", "refs/heads/a")]),
             text.replace("= o", "= p")
         );
-        let without = config.with("branch", "a", &keys, &[]);
+        let without = config.with_values("branch", "a", &keys, &[]);
         assert_eq!(without, "# mine\n[core]\n\tbare = false ; x\n[user]\n\tname = n\n");
-        let added = config.with("branch", "b", &keys, &[("remote", "o")]);
+        let added = config.with_values("branch", "b", &keys, &[("remote", "o")]);
         assert_eq!(added, format!("{text}[branch \"b\"]\n\tremote = o\n"));
     }
 
@@ -450,17 +450,17 @@ mod tests {
             ("[branch \"x\"][b] k = 1\n", "[branch \"x\"][b] k = 1\n[branch \"x\"]\n\tremote = o\n"),
         ] {
             let config = Config::parse(text).unwrap();
-            assert_eq!(config.with("branch", "x", &["remote"], &[("remote", "o")]), expected);
+            assert_eq!(config.with_values("branch", "x", &["remote"], &[("remote", "o")]), expected);
         }
         for text in ["[branch \"x\"] k = a\n", "[branch \"x\"][b]\n\tk = 1\n"] {
-            assert_eq!(Config::parse(text).unwrap().with("branch", "x", &["remote"], &[]), text);
+            assert_eq!(Config::parse(text).unwrap().with_values("branch", "x", &["remote"], &[]), text);
         }
     }
 
     #[test]
     fn what_is_written_is_read_back() {
         for value in ["x", "", " a ", "a#b", "q\"\\", "l\nm", "t\tb"] {
-            let text = Config::default().with("branch", "w\"\\ x", &["k"], &[("k", value)]);
+            let text = Config::default().with_values("branch", "w\"\\ x", &["k"], &[("k", value)]);
             let read = Config::parse(&text).unwrap();
             assert_eq!(read.last("branch", Some("w\"\\ x"), "k"), Some(value), "{text}");
         }
@@ -532,7 +532,7 @@ mod tests {
         #[test]
         fn no_text_is_too_odd(text in "[\\[\\]a-c \"\\\\=#;\\n\\r\\t.é]{0,60}") {
             if let Some(config) = Config::parse(&text) {
-                let edited = config.with("branch", "x", &["remote"], &[("remote", "o")]);
+                let edited = config.with_values("branch", "x", &["remote"], &[("remote", "o")]);
                 let again = Config::parse(&edited).unwrap();
                 proptest::prop_assert_eq!(again.last("branch", Some("x"), "remote"), Some("o"));
             }

@@ -68,7 +68,7 @@ pub(crate) enum GitLayout {
 }
 
 /// Looks at `top/.git`.
-pub(crate) fn at(top: &Path) -> GitLayout {
+pub(crate) fn detect(top: &Path) -> GitLayout {
     let dot_git = top.join(".git");
     let meta = match Lookup::of(&dot_git) {
         Lookup::Found(meta) => meta,
@@ -256,10 +256,10 @@ pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
 }
 
 /// Returns whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof
-/// of [`at`], and nothing in what is the worktree's own that git would run or that leads it out.
+/// of [`detect`], and nothing in what is the worktree's own that git would run or that leads it out.
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
     let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));
-    let Some(GitLayout::Repository(found)) = parent.map(at) else { return false };
+    let Some(GitLayout::Repository(found)) = parent.map(detect) else { return false };
     found.tie == Tie::Worktree
         && repositories.contains(&found.common)
         && UNFINISHED

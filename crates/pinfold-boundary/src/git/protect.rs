@@ -18,7 +18,7 @@ use super::config::{Config, ConfigEntry};
 use super::layout::{self, Repository, Tie};
 use super::person::{Person, expanded};
 pub(crate) use super::settle::PrivateConfig;
-use crate::place::{Hold, Places, Standing};
+use crate::access_list::{AccessList, Hold, PathAccess};
 use crate::private::Private;
 
 /// A git directory whose configuration is covered by a private copy, and those that are held at all.
@@ -52,7 +52,7 @@ pub(crate) struct Known<'a> {
 pub(crate) fn protect(
     repository: &Repository,
     known: &Known<'_>,
-    places: &mut Places,
+    places: &mut AccessList,
     held: &mut ProtectedGitDir,
 ) {
     let inside = known.inside;
@@ -81,7 +81,7 @@ pub(crate) fn protect(
 }
 
 /// Pins the directories between two places: moved away with one of them, what is held below could be replanted.
-pub(crate) fn pin_between(above: &Path, below: &Path, places: &mut Places) {
+pub(crate) fn pin_between(above: &Path, below: &Path, places: &mut AccessList) {
     for between in below.ancestors().skip(1).take_while(|a| *a != above && a.starts_with(above)) {
         places.pin(between.to_owned(), "what is held below it stays where it is");
     }
@@ -96,7 +96,7 @@ fn git_directory(
     dir: &Path,
     is_folder: bool,
     known: &Known<'_>,
-    places: &mut Places,
+    places: &mut AccessList,
     held: &mut ProtectedGitDir,
 ) {
     if held.git_dirs.iter().any(|d| d == dir) {
@@ -128,7 +128,7 @@ fn git_directory(
 
 /// `objects/info/alternates` names further object stores. Its parents are pinned: moved away with it, another
 /// one could be put in their place.
-fn objects(dir: &Path, places: &mut Places) {
+fn objects(dir: &Path, places: &mut AccessList) {
     for below in ["objects", "objects/info"] {
         let path = dir.join(below);
         if !is_dir(&path) {
@@ -143,7 +143,7 @@ fn hold_config(
     dir: &Path,
     config: Option<&Config>,
     private: Option<&Private>,
-    places: &mut Places,
+    places: &mut AccessList,
     held: &mut ProtectedGitDir,
 ) {
     let path = dir.join("config");
@@ -169,7 +169,7 @@ fn hold_config(
 
 /// Without the extension git does not look at `config.worktree`, and a command that turns the extension on only
 /// turns it on in the private copy. One that exists is held all the same.
-fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut Places) {
+fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut AccessList) {
     let path = dir.join("config.worktree");
     if in_use || fs::symlink_metadata(&path).is_ok() {
         hold(&path, "git runs programs that are named there", places);
@@ -178,7 +178,7 @@ fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut Places) {
 
 /// A linked worktree's directory in the shared repository. That of another worktree stays writable as a directory,
 /// since `git gc` locks every `HEAD` there is, but what it has checked out stays as it is.
-fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut Places) {
+fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut AccessList) {
     places.pin(worktree.to_owned(), "a git directory stays where it is");
     for name in ["commondir", "gitdir"] {
         hold(&worktree.join(name), "it ties a worktree to its repository", places);
@@ -190,7 +190,7 @@ fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut Places) 
 }
 
 /// Holds `HEAD` and the index of a working tree.
-fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
+fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut AccessList) {
     for name in ["HEAD", "index"] {
         let path = git_dir.join(name);
         if fs::symlink_metadata(&path).is_ok() {
@@ -201,7 +201,7 @@ fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut Places) {
 
 /// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
 /// given by path. Outside the folder they are read-only anyway.
-fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut Places) {
+fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut AccessList) {
     for place in config_names((git_dir, git_dir.parent().unwrap_or(git_dir)), config, home) {
         hold(&place, NAMED, places);
     }
@@ -226,7 +226,7 @@ pub(crate) fn config_names(
 }
 
 /// Holds the paths that the user's own configuration names in this repository.
-fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut Places) {
+fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut AccessList) {
     for place in person_names(repository, known.person, known.home).filter(|place| (known.inside)(place)) {
         hold(&place, NAMED_BY_PERSON, places);
     }
@@ -296,7 +296,7 @@ fn programs<'a>(value: &'a str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf
 }
 
 /// Read-only when it is there, a detour to its own target when it is a link, not to be made when it is missing.
-pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
+pub(crate) fn hold(path: &Path, why: &'static str, places: &mut AccessList) {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => {
             if let Ok(target) = fs::read_link(path) {
@@ -322,20 +322,20 @@ pub(crate) fn hold(path: &Path, why: &'static str, places: &mut Places) {
 }
 
 /// A link that leads nowhere would lead somewhere as soon as its target is made.
-fn hold_missing_target(link: &Path, why: &'static str, places: &mut Places) {
+fn hold_missing_target(link: &Path, why: &'static str, places: &mut AccessList) {
     let target = || {
         let target = link.parent()?.join(fs::read_link(link).ok()?);
         Some(fs::canonicalize(target.parent()?).ok()?.join(target.file_name()?))
     };
     // Where nothing can be written nothing can be made, and nothing is to be put there by us. A link that is held
     // already is not writable, so that a loop of links ends.
-    if let Some(target) = target().filter(|t| places.standing(t) == Standing::Writable) {
+    if let Some(target) = target().filter(|t| places.access(t) == PathAccess::Writable) {
         hold(&target, why, places);
     }
 }
 
 /// Read-only when it is there with content of its own; otherwise held by a file with this content.
-fn stand_in(path: &Path, content: &'static [u8], why: &'static str, places: &mut Places) {
+fn stand_in(path: &Path, content: &'static [u8], why: &'static str, places: &mut AccessList) {
     match fs::symlink_metadata(path) {
         Ok(_) if !pinfold_sandbox::is_stand_in(path, content) => hold(path, why, places),
         _ => places.add(path.to_owned(), Hold::StandIn(content), why),
@@ -359,7 +359,7 @@ mod tests {
         fs::create_dir(&place).unwrap();
         fs::write(place.join("settings.json"), "{}").unwrap();
         fs::set_permissions(&place, fs::Permissions::from_mode(0o1755)).unwrap();
-        let mut places = Places::default();
+        let mut places = AccessList::default();
         hold(&place, "", &mut places);
         assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o7777, 0o755);
     }

@@ -110,7 +110,7 @@ impl PrivateConfig {
                 .filter(|e| e.subsection.as_ref() == Some(branch) && harmless(e, &now))
                 .filter_map(|e| Some((e.key.as_str(), e.value.as_deref()?)))
                 .collect();
-            let text = now.with("branch", branch, &HARMLESS, &wanted);
+            let text = now.with_values("branch", branch, &HARMLESS, &wanted);
             now = Config::parse(&text)
                 .ok_or_else(|| io::Error::other("the edited configuration does not parse"))?;
         }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::{Guard, Guards};
 
 use super::{Linked, Reason, follow};
+use crate::access_list::{AccessList, Hold, PathAccess};
 use crate::git::protect::pin_between;
-use crate::place::{Hold, Places, Standing};
 
 /// Holds the targets where system calls are not mediated: a missing one by the first missing directory on the way to it.
-pub(crate) fn wall(linked: &[Linked], granted: &[PathBuf], places: &mut Places) {
+pub(crate) fn wall(linked: &[Linked], granted: &[PathBuf], places: &mut AccessList) {
     for Linked { place, why, .. } in linked {
-        if places.standing(place) != Standing::Writable {
+        if places.access(place) != PathAccess::Writable {
             continue;
         }
         let missing = place.ancestors().take_while(|at| fs::symlink_metadata(at).is_err()).last();
@@ -34,17 +34,17 @@ fn wall_at(place: &Path) -> Hold {
 }
 
 /// Holds it where every call is judged by what it names. `own` is the run's.
-pub(crate) fn judge(linked: &[Linked], own: &[PathBuf], places: &mut Places) {
+pub(crate) fn judge(linked: &[Linked], own: &[PathBuf], places: &mut AccessList) {
     for Linked { place, why, .. } in linked {
         let is_own = own.iter().any(|own| place.starts_with(own));
-        if !is_own && places.standing(place) == Standing::Writable {
+        if !is_own && places.access(place) == PathAccess::Writable {
             places.add(place.clone(), Hold::ReadOnly, why.clone());
         }
     }
 }
 
 /// Adds guards for the file tools: a target needs an approver as its guarded name does.
-pub(crate) fn with(linked: &[Linked], guards: Guards) -> Guards {
+pub(crate) fn add_guards(linked: &[Linked], guards: Guards) -> Guards {
     let sensitive = linked.iter().filter(|linked| linked.kind.is_sensitive());
     sensitive.fold(guards, |guards, linked| guards.with_run(&linked.place, &linked.why))
 }

@@ -23,7 +23,7 @@ impl LinkBed {
     fn held(&self) -> BTreeSet<String> {
         let guards = Guards::default();
         let mut look = LinkSearch::new(&guards, None);
-        look.around(self.0.top());
+        look.search_folder(self.0.top());
         let (found, reach) = look.finish();
         assert_eq!(reach, Coverage::Everything);
         let name = |linked: &Linked| linked.place.strip_prefix(self.0.top()).unwrap().display().to_string();

@@ -50,7 +50,7 @@ enum PriorState {
 }
 
 impl PriorState {
-    fn of(place: &Path) -> Self {
+    fn read(place: &Path) -> Self {
         let found = match fs::symlink_metadata(place) {
             Ok(found) => found,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
@@ -99,7 +99,7 @@ fn add(files: &mut BTreeMap<PathBuf, PriorState>, place: &Path) -> u64 {
         Entry::Occupied(_) => 0,
         Entry::Vacant(_) if is_full => 1,
         Entry::Vacant(free) => {
-            free.insert(PriorState::of(place));
+            free.insert(PriorState::read(place));
             0
         }
     }
@@ -147,7 +147,7 @@ impl Changes {
     pub(crate) fn changed(&self) -> impl Iterator<Item = &PathBuf> {
         self.files
             .iter()
-            .filter(|(place, before)| !before.is_still(&PriorState::of(place)))
+            .filter(|(place, before)| !before.is_still(&PriorState::read(place)))
             .map(|(place, _)| place)
     }
 
@@ -164,9 +164,9 @@ impl Changes {
     /// Operations that were begun and not ended, and the changed files of earlier ones.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &PathBuf> {
         let is_there = |now: &PriorState| *now != PriorState::Nothing;
-        let begun = self.begun.iter().filter(move |state| is_there(&PriorState::of(state)));
+        let begun = self.begun.iter().filter(move |state| is_there(&PriorState::read(state)));
         let continued = self.continued.iter().filter(move |(place, before)| {
-            let now = PriorState::of(place);
+            let now = PriorState::read(place);
             is_there(&now) && !before.is_still(&now)
         });
         begun.chain(continued.map(|(place, _)| place))

@@ -57,7 +57,7 @@ impl Links {
     }
 
     /// Returns the link that leads to a path, or to a directory above it.
-    pub(super) fn at(&self, place: &Path) -> Option<&Linked> {
+    pub(super) fn find(&self, place: &Path) -> Option<&Linked> {
         if self.held.is_empty() { None } else { place.ancestors().find_map(|at| self.held.get(at)) }
     }
 

@@ -128,7 +128,7 @@ mod tests {
     fn locked(directory: &Path, name: &str) -> (PathBuf, FileIdentity) {
         let place = directory.join(name);
         fs::write(&place, "").unwrap();
-        let file = FileIdentity::of(&place).unwrap();
+        let file = FileIdentity::read(&place).unwrap();
         (place, file)
     }
 

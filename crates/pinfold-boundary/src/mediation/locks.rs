@@ -66,7 +66,7 @@ impl Locks {
             return;
         }
         let made = matches!(done.attempt.intent, Intent::Create | Intent::MoveTo);
-        match FileIdentity::of(place).filter(|_| made || self.ours.contains_key(place)) {
+        match FileIdentity::read(place).filter(|_| made || self.ours.contains_key(place)) {
             Some(file) if self.ours.len() < MOST => {
                 self.ours.insert(place.to_owned(), file);
                 self.write_down(place, &file);
@@ -96,7 +96,7 @@ impl Locks {
     }
 
     fn are_ours(&self, place: &Path) -> bool {
-        self.ours.get(place).is_some_and(|ours| FileIdentity::of(place).as_ref() == Some(ours))
+        self.ours.get(place).is_some_and(|ours| FileIdentity::read(place).as_ref() == Some(ours))
     }
 }
 
@@ -116,7 +116,7 @@ pub(super) fn remove(place: &Path, file: &FileIdentity) {
     let Ok(parent) = openat2(CWD, parent, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) else {
         return;
     };
-    if FileIdentity::named(parent.as_fd(), name).as_ref() == Some(file) {
+    if FileIdentity::read_in(parent.as_fd(), name).as_ref() == Some(file) {
         // One that stays is a nuisance, and no more.
         let _ = unlinkat(&parent, name, AtFlags::empty());
     }

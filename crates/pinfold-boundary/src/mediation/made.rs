@@ -52,7 +52,7 @@ impl Made {
     /// Returns whether a directory was made by this run, wherever it has been moved since.
     pub(crate) fn contains(&self, directory: &Path) -> bool {
         !self.directories.is_empty()
-            && FileIdentity::of(directory).is_some_and(|found| self.directories.contains(&found))
+            && FileIdentity::read(directory).is_some_and(|found| self.directories.contains(&found))
     }
 
     /// Returns whether a directory was made by this run, or is a granted folder that was empty at the start.
@@ -90,7 +90,7 @@ mod tests {
     fn what_gets_the_number_of_a_removed_directory_was_not_made_by_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let at = folder.path().join("d");
-        let identity = |at: &Path| FileIdentity::of(at).unwrap();
+        let identity = |at: &Path| FileIdentity::read(at).unwrap();
         for is_told in [true, false] {
             let mut made = Made::default();
             fs::create_dir(&at).unwrap();

@@ -32,11 +32,11 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::{Guard, GuardKind, KernelHold};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 
+use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::guarded_links::names_through;
 use crate::lookup::{Lookup, is_out_of_sight};
-use crate::place::Standing;
 use crate::scan::is_skipped;
 use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
@@ -92,9 +92,9 @@ impl Mediator {
         (self.changes, self.locks)
     }
 
-    /// Returns the [standing](Boundary::standing) of a place.
-    pub(crate) fn standing<'b>(&mut self, boundary: &'b Boundary, place: &Path) -> Standing<'b> {
-        self.names.standing(&boundary.places, place)
+    /// Returns the [access](Boundary::access) of a place.
+    pub(crate) fn access<'b>(&mut self, boundary: &'b Boundary, place: &Path) -> PathAccess<'b> {
+        self.names.access(&boundary.places, place)
     }
 
     /// Says why a change of a place that could be written is refused. `None`: it is allowed, and what matters later is noted.
@@ -199,7 +199,7 @@ impl Mediator {
         if !self.links.look_above(boundary, &self.made, nearest) {
             return Some(UNSEEN.to_owned());
         }
-        match self.links.at(place) {
+        match self.links.find(place) {
             Some(linked) => Some(linked.why.clone()),
             None if replaces && self.links.lies_beneath(place) => Some(STAYS.to_owned()),
             None => None,

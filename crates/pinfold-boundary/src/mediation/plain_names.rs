@@ -6,7 +6,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::place::{Places, Standing};
+use crate::access_list::{AccessList, PathAccess};
 use crate::within::{is_same_text, split};
 
 /// The names in one directory at or beneath which a place of the boundary stands, and the standing of all others.
@@ -20,21 +20,21 @@ pub(super) struct PlainNames {
 }
 
 impl PlainNames {
-    /// Returns the [standing](Places::standing) of a place.
-    pub(super) fn standing<'b>(&mut self, places: &'b Places, place: &Path) -> Standing<'b> {
+    /// Returns the [access](AccessList::access) of a place.
+    pub(super) fn access<'b>(&mut self, places: &'b AccessList, place: &Path) -> PathAccess<'b> {
         if self.is_plain(places, place) && self.are_writable {
-            return Standing::Writable;
+            return PathAccess::Writable;
         }
-        places.standing(place)
+        places.access(place)
     }
 
-    /// Returns whether something is [held at a place or beneath it](Places::holds_beneath).
-    pub(super) fn holds_beneath(&mut self, places: &Places, place: &Path) -> bool {
+    /// Returns whether something is [held at a place or beneath it](AccessList::holds_beneath).
+    pub(super) fn holds_beneath(&mut self, places: &AccessList, place: &Path) -> bool {
         !self.is_plain(places, place) && places.holds_beneath(place)
     }
 
     /// Returns whether no place stands at a name or beneath it.
-    fn is_plain(&mut self, places: &Places, place: &Path) -> bool {
+    fn is_plain(&mut self, places: &AccessList, place: &Path) -> bool {
         let (Some(directory), Some(name)) = split(place) else { return false };
         if !is_same_text(directory, &self.directory) {
             directory.clone_into(&mut self.directory);
@@ -49,7 +49,7 @@ impl PlainNames {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place::Hold;
+    use crate::access_list::Hold;
 
     #[test]
     fn names_are_judged_as_by_the_list_itself() {
@@ -58,7 +58,7 @@ mod tests {
         for anywhere in [false, true] {
             for (one, hold) in all.iter().flat_map(|one| holds.iter().map(move |hold| (one, hold))) {
                 for pinned in all {
-                    let mut places = Places::new(anywhere);
+                    let mut places = AccessList::new(anywhere);
                     places.add("/w".into(), Hold::Writable, "granted");
                     places.add((*one).into(), hold.clone(), "held");
                     places.pin(pinned.into(), "pinned");
@@ -66,7 +66,7 @@ mod tests {
                     // Each after each other, so that what is kept is used.
                     for place in all.iter().flat_map(|first| [first, "/w/a/x", "/w/x", first]).map(Path::new)
                     {
-                        assert_eq!(names.standing(&places, place), places.standing(place), "{place:?}");
+                        assert_eq!(names.access(&places, place), places.access(place), "{place:?}");
                         assert_eq!(
                             names.holds_beneath(&places, place),
                             places.holds_beneath(place),
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn too_many_names_are_not_kept() {
-        let mut places = Places::new(true);
+        let mut places = AccessList::new(true);
         for number in 0..100 {
             places.add(format!("/w/{number}").into(), Hold::ReadOnly, "held");
         }

@@ -59,14 +59,14 @@ impl Trees {
             return Rc::clone(trees);
         }
         let tops = directory.ancestors().take_while(|at| is_granted(at));
-        let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.at(top, made, home)).collect();
+        let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.working_tree(top, made, home)).collect();
         self.last =
             trees.iter().all(|tree| tree.is_settled).then(|| (directory.to_owned(), Rc::clone(&trees)));
         trees
     }
 
     /// Returns the working tree with this top directory, unless this run made it.
-    fn at(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
+    fn working_tree(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
         if let Some(known) = self.known.get(top) {
             return known.clone();
         }
@@ -86,7 +86,7 @@ impl Trees {
 
     fn look(&mut self, top: &Path, home: Option<&Path>) -> Tree {
         let closed = || Tree { closed: Some(UNREADABLE), ..Tree::default() };
-        let repository = match layout::at(top) {
+        let repository = match layout::detect(top) {
             GitLayout::Repository(repository) => repository,
             // Nothing is granted for it, but git acts by what is written there.
             GitLayout::Unproven { named, .. } if layout::may_serve_as_git_dir(&named) => {

@@ -19,25 +19,25 @@ use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply, Temp,
-    Tier, Turn, Turns, Watcher,
+    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply,
+    SyscallHandler, Temp, Tier, Turn, Turns,
 };
 
+use crate::access_list::{AccessEntry, PathAccess};
 use crate::boundary::Boundary;
 use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
 use crate::lookup::Lookup;
 use crate::mediation::{Mediator, ReadNames, takes_turns};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
-use crate::place::{Place, Standing};
 use crate::report::AutorunChanges;
 use crate::within::is_within;
 use limits::LimitsMet;
 use refusal::{CHANGE_THE_RULE, Denial, OF_THE_KERNEL, program};
-pub use refusal::{INSTEAD_OUTSIDE, TO_ALLOW_OUTSIDE, word};
+pub use refusal::{INSTEAD_OUTSIDE, TO_ALLOW_OUTSIDE, intent_name};
 
 /// An observer of one run: judges what the run tries, and keeps what was refused and what was approved.
-pub trait Observer: Watcher + Debug {
+pub trait Observer: SyscallHandler + Debug {
     /// Returns the approver of hosts that no rule allows, where the run asks about them.
     fn host_approver(&self) -> Option<Arc<dyn HostApprover>>;
 
@@ -125,7 +125,7 @@ impl<'a> DenialObserver<'a> {
         } else {
             let refused = Refused {
                 id: None,
-                tried: word(attempt.intent),
+                tried: intent_name(attempt.intent),
                 place: attempt.place.clone(),
                 program,
                 times: 1,
@@ -171,33 +171,35 @@ impl<'a> DenialObserver<'a> {
             return AttemptRuling::Refused(Denial::denied(rule));
         }
         let standing = match &mut self.mediator {
-            Some(mediator) => mediator.standing(self.boundary, place),
-            None => self.boundary.standing(place),
+            Some(mediator) => mediator.access(self.boundary, place),
+            None => self.boundary.access(place),
         };
         match (standing, &mut self.mediator) {
-            (Standing::Writable, _) if self.boundary.is_own(place) => AttemptRuling::Free,
-            (Standing::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
+            (PathAccess::Writable, _) if self.boundary.is_own(place) => AttemptRuling::Free,
+            (PathAccess::Writable, Some(_)) if matches!(attempt.intent, Intent::Access | Intent::Lock) => {
                 AttemptRuling::Free
             }
-            (Standing::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
+            (PathAccess::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
                 None if self.leads_to_own(attempt) => AttemptRuling::Apart,
                 None => AttemptRuling::Allowed,
                 Some(why) => AttemptRuling::Refused(Denial { by_us: true, ..Denial::held(&why) }),
             },
-            (Standing::Writable, None) => {
+            (PathAccess::Writable, None) => {
                 self.name_without_a_wall(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused)
             }
-            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _)
+            (PathAccess::Outside | PathAccess::ReadOnly(_) | PathAccess::Hidden(_), _)
                 if attempt.intent == Intent::LinkFrom && !mediated =>
             {
                 AttemptRuling::Free
             }
-            (Standing::Outside, _) if could_be_done(attempt) => AttemptRuling::Refused(self.outside(attempt)),
-            (Standing::ReadOnly(held) | Standing::Hidden(held), _) if could_be_done(attempt) => {
+            (PathAccess::Outside, _) if could_be_done(attempt) => {
+                AttemptRuling::Refused(self.outside(attempt))
+            }
+            (PathAccess::ReadOnly(held) | PathAccess::Hidden(held), _) if could_be_done(attempt) => {
                 let by_us = self.tier == Tier::Landlock || mediated;
                 AttemptRuling::Refused(Denial { by_us, ..Denial::held(held.why()) })
             }
-            (Standing::Outside | Standing::ReadOnly(_) | Standing::Hidden(_), _) => AttemptRuling::Free,
+            (PathAccess::Outside | PathAccess::ReadOnly(_) | PathAccess::Hidden(_), _) => AttemptRuling::Free,
         }
     }
 
@@ -237,7 +239,7 @@ impl<'a> DenialObserver<'a> {
     }
 
     /// The refusal of reading a hidden place.
-    fn hidden(&self, held: &Place) -> Denial {
+    fn hidden(&self, held: &AccessEntry) -> Denial {
         let no = Denial::unreadable(held.why());
         if self.boundary.hides_by_rule(held.path()) {
             return Denial { to_allow: CHANGE_THE_RULE.into(), ..no };
@@ -256,7 +258,7 @@ impl<'a> DenialObserver<'a> {
         if let Some(rule) = self.boundary.denies_reading(place) {
             return Some(Denial::denied(rule));
         }
-        if let Standing::Hidden(held) = self.boundary.standing(place) {
+        if let PathAccess::Hidden(held) = self.boundary.access(place) {
             return Some(self.hidden(held));
         }
         self.boundary.unreadable(place).map(|why| Denial { by_us: true, ..Denial::unreadable(&why) })
@@ -332,14 +334,14 @@ impl<'a> DenialObserver<'a> {
         // A cache is written to a layer of the run's own.
         if layers.iter().any(|layer| is_within(place, &layer.shared)) {
             let is_granted = || self.boundary.granted().iter().any(|granted| place.starts_with(granted));
-            return match self.boundary.standing(place) {
-                Standing::Outside => true,
-                Standing::Writable => !is_granted(),
-                Standing::ReadOnly(_) | Standing::Hidden(_) => false,
+            return match self.boundary.access(place) {
+                PathAccess::Outside => true,
+                PathAccess::Writable => !is_granted(),
+                PathAccess::ReadOnly(_) | PathAccess::Hidden(_) => false,
             };
         }
         own.iter().any(|own| is_within(place, Path::new(own)))
-            && self.boundary.standing(place) == Standing::Outside
+            && self.boundary.access(place) == PathAccess::Outside
             // A place from outside that was left uncovered there.
             && !seen.iter().any(|seen| place.starts_with(seen))
     }
@@ -413,7 +415,7 @@ impl Observer for DenialObserver<'_> {
     }
 }
 
-impl Watcher for DenialObserver<'_> {
+impl SyscallHandler for DenialObserver<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let Some(turns) = &self.turns else { return Ok(None) };
         let minds = attempts.iter().any(|attempt| takes_turns(self.boundary, attempt));
@@ -440,13 +442,15 @@ impl Watcher for DenialObserver<'_> {
 
     fn unfound(&mut self, attempt: &Attempt) {
         let rule = self.boundary.denies_reading(&attempt.place);
-        let no = match self.boundary.standing(&attempt.place) {
-            Standing::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
+        let no = match self.boundary.access(&attempt.place) {
+            PathAccess::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
                 (Some(rule), _) => Denial::denied(rule),
                 (None, Intent::Read) => self.hidden(held),
                 (None, _) => Denial::held(held.why()),
             },
-            Standing::Hidden(_) | Standing::Outside | Standing::Writable | Standing::ReadOnly(_) => return,
+            PathAccess::Hidden(_) | PathAccess::Outside | PathAccess::Writable | PathAccess::ReadOnly(_) => {
+                return;
+            }
         };
         self.remember(attempt, no);
     }
@@ -497,7 +501,7 @@ impl Watcher for DenialObserver<'_> {
 /// file that lies outside.
 fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
     let names_inside = match (attempt.intent, &attempt.detail) {
-        (Intent::LinkFrom, sandbox::Detail::To(to)) => boundary.standing(to) != Standing::Outside,
+        (Intent::LinkFrom, sandbox::Detail::To(to)) => boundary.access(to) != PathAccess::Outside,
         _ => false,
     };
     !names_inside && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own))

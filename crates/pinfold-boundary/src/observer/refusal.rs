@@ -83,7 +83,7 @@ impl Denial {
     /// Returns the refusal by a deny rule.
     pub(super) fn denied(rule: &SourcedRule) -> Self {
         Self {
-            why: format!("{} denies it", crate::denied::named(rule)),
+            why: format!("{} denies it", crate::denied::describe_rule(rule)),
             instead: "leave it alone, and tell the user what it is needed for",
             to_allow: CHANGE_THE_RULE.into(),
             by_us: true,
@@ -189,7 +189,7 @@ fn allow_socket(place: &Path) -> Cow<'static, str> {
 }
 
 /// Returns the name of an intent in reports.
-pub fn word(intent: Intent) -> &'static str {
+pub fn intent_name(intent: Intent) -> &'static str {
     match intent {
         Intent::Read => "read",
         Intent::Write => "write",

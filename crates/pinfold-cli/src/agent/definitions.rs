@@ -65,7 +65,7 @@ fn line(file: &AgentFile) -> String {
     match &file.said {
         Err(bad) => format!("{shown}: cannot be read\n  {}\n", settings::lines(bad).replace('\n', "\n  ")),
         Ok(definition) => {
-            let mode = definition.mode.map_or("the mode of who starts it", Mode::word);
+            let mode = definition.mode.map_or("the mode of who starts it", Mode::as_str);
             let standing = match (file.hidden, definition.trusted) {
                 (true, _) => ", another of this name counts instead",
                 (false, false) => ", not trusted: it only takes away (pinfold trust)",
@@ -83,7 +83,7 @@ fn as_value(file: &AgentFile) -> Value {
         Ok(definition) => json!({
             "name": definition.name,
             "description": definition.description,
-            "mode": definition.mode.map(Mode::word),
+            "mode": definition.mode.map(Mode::as_str),
             "allow_tools": definition.allow_tools.as_ref().map(|rules| texts(rules)),
             "deny_tools": texts(&definition.deny_tools),
             "model": definition.model,
@@ -104,7 +104,7 @@ pub(super) fn show(place: &AgentPlace, name: &str) -> Result<ExitCode, Failure> 
     let mut text = format!("{}: {}\n", definition.name, output::visible(&definition.description));
     let mut add = |label: &str, value: &str| text.extend([&format!("{label:<8} "), value, "\n"]);
     add("file", &output::visible(&definition.source.to_string()));
-    add("mode", definition.mode.map_or("that of who starts it", Mode::word));
+    add("mode", definition.mode.map_or("that of who starts it", Mode::as_str));
     if !definition.trusted {
         add("trust", "not trusted: its list allows nothing by itself (pinfold trust)");
     }

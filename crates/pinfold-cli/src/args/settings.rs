@@ -242,7 +242,7 @@ pub(crate) struct Added {
 fn parse_added(text: &str) -> Result<Added, String> {
     let (word, rule) = text.trim().split_once(' ').unwrap_or((text, ""));
     let effects = [Effect::Allow, Effect::Ask, Effect::Deny];
-    let effect = effects.into_iter().find(|effect| effect.word() == word);
+    let effect = effects.into_iter().find(|effect| effect.as_str() == word);
     let effect = effect.ok_or("write `allow`, `ask` or `deny`, and then a rule: 'allow Bash(npm test)'")?;
     let rule = Rule::parse_written(rule.trim()).map_err(|e| crate::output::lines(&e.to_string()))?;
     Ok(Added { effect, rule })
@@ -266,7 +266,7 @@ pub(crate) struct OneRule {
 impl OneRule {
     /// Returns its effect, in the word of settings.
     pub(crate) fn effect_word(&self) -> &'static str {
-        Effect::from(self.effect).word()
+        Effect::from(self.effect).as_str()
     }
 }
 

@@ -84,10 +84,10 @@ impl PermissionStore for PermissionsController {
             for part in answer.parts() {
                 let mark = if part.decides && answer.parts().len() > 1 { " <- decides" } else { "" };
                 lines.push(("part", format!("{}{mark}", part.part)));
-                lines.push((part.decision.word(), format!("{} ({})", part.reason, part.step)));
+                lines.push((part.decision.as_str(), format!("{} ({})", part.reason, part.step)));
                 lines.extend(part.rule.map(|rule| ("rule", with_source(&rule, part.source.as_deref()))));
             }
-            lines.push(("so", format!("{} ({}: {})", answer.decision.word(), answer.step, answer.reason)));
+            lines.push(("so", format!("{} ({}: {})", answer.decision.as_str(), answer.step, answer.reason)));
             lines.push(("change", answer.change()));
             lines.extend(answer.warnings.iter().map(|warning| ("note", warning.clone())));
         }
@@ -121,7 +121,7 @@ fn shown(section: &'static str, word: &'static str, text: &str, from: String) ->
 }
 
 fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) {
-    let item = shown("rules", rule.effect.word(), rule.rule.text(), rule.source.to_string());
+    let item = shown("rules", rule.effect.as_str(), rule.rule.text(), rule.source.to_string());
     let notes = match decided {
         None => Vec::new(),
         Some(0) => vec!["never decided".to_owned()],
@@ -157,7 +157,7 @@ fn removal(rule: &SourcedRule) -> &'static str {
 fn settings(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
     const SECTION: &str = "settings";
     let merged = &held.merged;
-    let mut all = vec![shown(SECTION, "mode", merged.mode.value.word(), merged.mode.source.to_string())];
+    let mut all = vec![shown(SECTION, "mode", merged.mode.value.as_str(), merged.mode.source.to_string())];
     let folder =
         |at: &pinfold::policy::Located<String>| shown(SECTION, "adds", &at.value, at.source.to_string());
     all.extend(merged.additional_directories.iter().map(folder));

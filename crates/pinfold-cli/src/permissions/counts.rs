@@ -78,7 +78,7 @@ impl RuleCounts {
 }
 
 fn is_of(layer: Layer, place: &str) -> bool {
-    place.strip_prefix(layer.word()).is_some_and(|rest| rest.starts_with(' '))
+    place.strip_prefix(layer.as_str()).is_some_and(|rest| rest.starts_with(' '))
 }
 
 /// Returns a source without line and column, which change with every line above.

@@ -114,7 +114,7 @@ impl ReplayOutcome {
     fn changes(&self) -> BTreeMap<String, usize> {
         let mut changes = BTreeMap::new();
         for (call, again) in &self.differs {
-            let change = format!("{} -> {}", decided(&call.judged).0, again.answer.decision.word());
+            let change = format!("{} -> {}", decided(&call.judged).0, again.answer.decision.as_str());
             *changes.entry(change).or_default() += 1;
         }
         changes
@@ -184,7 +184,7 @@ fn describe_call(call: &RecordedCall, again: &Again) -> String {
     let then = format!("{decision} ({step}{mode}){}", rule(was.rule.as_deref(), was.source.as_deref()));
     let answer = &again.answer;
     let by = rule(answer.rule.as_deref().or(answer.safeguard), answer.source.as_deref());
-    let now = format!("{} ({}: {}){by}", answer.decision.word(), answer.step, answer.reason);
+    let now = format!("{} ({}: {}){by}", answer.decision.as_str(), answer.step, answer.reason);
     let head = format!("{}  {} {}", call.name, call.tool, call_subject(was));
     let mut text = format!(
         "{}\n  was  {}\n  now  {}\n",

@@ -41,7 +41,7 @@ impl Choice {
     pub(super) fn from_args(run: &RunArgs, writable: &[PathBuf]) -> Option<Self> {
         match run.agent.as_deref() {
             Some(NONE) => None,
-            Some(name) => AgentProfile::named(name).map(Self::Named),
+            Some(name) => AgentProfile::find(name).map(Self::Named),
             None => {
                 let word = run.command.first()?;
                 let agent = AgentProfile::of_program(Path::new(word).file_name()?)?;
@@ -106,7 +106,7 @@ impl AgentAccess {
     pub(super) fn from_request(request: &SandboxRequest) -> Option<Self> {
         let agent = request.agent?;
         let home = request.home.as_deref().unwrap_or(Path::new("/"));
-        let at = |state: &State| state.at(home, &request.environment);
+        let at = |state: &State| state.path(home, &request.environment);
         let logins =
             agent.state.iter().flat_map(|state| state.logins.iter().map(move |login| at(state).join(login)));
         Some(Self {
@@ -149,6 +149,6 @@ fn reaches(request: &SandboxRequest, host: &str) -> bool {
         Network::Off => false,
         Network::Host => true,
         Network::Hosts(hosts) => Name::parse(host)
-            .is_some_and(|name| matches!(hosts.said().name(&name, HTTPS), HostMatch::Allowed(_))),
+            .is_some_and(|name| matches!(hosts.configured().name(&name, HTTPS), HostMatch::Allowed(_))),
     }
 }

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use pinfold_boundary::Run as SandboxedRun;
-use pinfold_sandbox::{Attendant, Tier};
+use pinfold_sandbox::{JobControl, Tier};
 use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
 
 use crate::args::{Ask, RunArgs};
@@ -42,14 +42,14 @@ fn reach(run: &SandboxedRun) -> TtyReach {
 
 /// Begins to pass bytes on, for a command that was given the terminal.
 pub(super) fn start(beside: &mut PtySession, run: &mut SandboxedRun) -> io::Result<()> {
-    run.attended_by(Box::new(Attending(beside.handle())));
+    run.set_job_control(Box::new(Attending(beside.handle())));
     beside.start(reach(run))
 }
 
 /// Tells the one who passes bytes on what the supervisor notices.
 struct Attending(PtyHandle);
 
-impl Attendant for Attending {
+impl JobControl for Attending {
     fn resized(&mut self) {
         self.0.resized();
     }

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use pinfold::{Denial, DeniedBy};
-use pinfold_boundary::Standing;
+use pinfold_boundary::PathAccess;
 
 use crate::exit::Failure;
 use crate::run;
@@ -54,9 +54,9 @@ pub(super) fn reevaluate(denial: &Denial, folder: &str) -> Now {
         Ok(boundary) => boundary,
         Err(Failure { message, .. }) => return Now::Unknown(message),
     };
-    match boundary.standing(place) {
-        Standing::Writable => Now::Passes,
-        Standing::Outside => Now::Refused("it lies outside the folder".to_owned()),
-        Standing::ReadOnly(held) | Standing::Hidden(held) => Now::Refused(held.why().to_owned()),
+    match boundary.access(place) {
+        PathAccess::Writable => Now::Passes,
+        PathAccess::Outside => Now::Refused("it lies outside the folder".to_owned()),
+        PathAccess::ReadOnly(held) | PathAccess::Hidden(held) => Now::Refused(held.why().to_owned()),
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn parse_calls(text: &str) -> Result<Vec<RawCall>, Failure> {
 
 fn calls_of(text: &str, kind: WhyKind) -> Result<Vec<RawCall>, Failure> {
     Ok(match kind {
-        WhyKind::Call => vec![RawCall::spoken(text).map_err(|mend| no_call(text, &mend))?],
+        WhyKind::Call => vec![RawCall::from_text(text).map_err(|mend| no_call(text, &mend))?],
         WhyKind::Path => ["Read", "Write"].map(|tool| RawCall::new(tool, json!({"file_path": text}))).into(),
         WhyKind::Host => vec![RawCall::new("WebFetch", json!({"url": address(text)}))],
         WhyKind::Command => vec![RawCall::new("Bash", json!({"command": text}))],

@@ -7,7 +7,7 @@ use pinfold_shell::{Part, Span, Word};
 use super::super::environment;
 use super::super::invocation::Invocation;
 use super::super::sed;
-use super::super::words::{behind, known_start, literal};
+use super::super::words::{known_start, literal, strip_start};
 use super::super::{HostClaim, NotAllowlistable};
 use super::scan::{Arg, Scanned};
 use super::setting::{self, Setting};
@@ -242,7 +242,7 @@ impl<'a> Acts<'a> {
             Does::Code => self.code_bar(name, "holds code, which no pattern can judge"),
             Does::InPlace | Does::Suffix => reading.in_place = true,
             Does::ForFirst => reading.has_first = true,
-            Does::Here => self.here(Purpose::Aside),
+            Does::Here => self.write_in_folder(Purpose::Aside),
             Does::FirstIsLine => {
                 reading.first_is_line = true;
                 self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
@@ -315,7 +315,7 @@ impl<'a> Acts<'a> {
             Does::Words => reading.split = Some(value.clone()),
             Does::Piped if known_start(value).starts_with(['|', '!']) => {
                 self.option_bar("option", name, "runs a command line");
-                self.line(Cow::Owned(behind(value, 1)));
+                self.line(Cow::Owned(strip_start(value, 1)));
             }
             Does::Piped => self.path(value.clone(), Operation::Write, Purpose::Aside),
             Does::SedScript => {
@@ -400,7 +400,7 @@ impl<'a> Acts<'a> {
         let folder = reading.target.is_some() || sources.len() > 1 || is_folder(&target);
         if folder {
             for source in sources {
-                if let Some(inside) = below(&target, source) {
+                if let Some(inside) = copy_destination(&target, source) {
                     self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside.clone())));
                     self.path(Cow::Owned(inside), to, Purpose::Command);
                 }
@@ -409,7 +409,7 @@ impl<'a> Acts<'a> {
         for source in sources {
             self.renamed.push((Cow::Borrowed(source), target.clone()));
             // Where the target is a folder that is there, the name is kept below it.
-            if !folder && let Some(inside) = below(&target, source) {
+            if !folder && let Some(inside) = copy_destination(&target, source) {
                 self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside)));
             }
         }
@@ -607,7 +607,7 @@ impl<'a> Acts<'a> {
     /// `@file` or plain data.
     fn at_file(&mut self, value: &Word, mark: &str) {
         if known_start(value).starts_with(mark) {
-            self.path(Cow::Owned(behind(value, mark.len())), Operation::Read, Purpose::Command);
+            self.path(Cow::Owned(strip_start(value, mark.len())), Operation::Read, Purpose::Command);
         }
     }
 
@@ -615,7 +615,7 @@ impl<'a> Acts<'a> {
     fn encoded(&mut self, value: &Word) {
         let start = known_start(value);
         if let Some((name, _)) = start.split_once('@').filter(|(name, _)| !name.contains('=')) {
-            self.path(Cow::Owned(behind(value, name.len() + 1)), Operation::Read, Purpose::Command);
+            self.path(Cow::Owned(strip_start(value, name.len() + 1)), Operation::Read, Purpose::Command);
         }
     }
 
@@ -624,7 +624,7 @@ impl<'a> Acts<'a> {
         let start = known_start(value);
         let Some((name, content)) = start.split_once('=') else { return };
         if content.starts_with(['@', '<']) {
-            let file = behind(value, name.len() + 2);
+            let file = strip_start(value, name.len() + 2);
             match file.as_static().and_then(|text| text.split_once(';')) {
                 Some((path, _)) => self.path_text(path, value, Operation::Read, Purpose::Command),
                 None => self.path(Cow::Owned(file), Operation::Read, Purpose::Command),
@@ -643,7 +643,7 @@ impl<'a> Acts<'a> {
     }
 
     /// A file with a name of its own is written to the folder that it works in.
-    pub(crate) fn here(&mut self, purpose: Purpose) {
+    pub(crate) fn write_in_folder(&mut self, purpose: Purpose) {
         let here = Word { parts: vec![Part::Literal(".".to_owned())], ..Word::default() };
         self.path(Cow::Owned(here), Operation::Write, purpose);
     }
@@ -651,7 +651,7 @@ impl<'a> Acts<'a> {
     /// Values that matter only when they say certain things.
     fn judged_value(&mut self, does: Does, option: &str, value: &Word) {
         let matters = match does {
-            Does::Setting => match setting::of(value) {
+            Does::Setting => match setting::classify(value) {
                 Setting::Harmless => return self.take(value),
                 Setting::Runs(line) => {
                     self.line(Cow::Owned(literal(line, value)));
@@ -836,7 +836,7 @@ fn is_folder(word: &Word) -> bool {
 }
 
 /// What a copy of `source` is called in the folder `target`.
-fn below(target: &Word, source: &Word) -> Option<Word> {
+fn copy_destination(target: &Word, source: &Word) -> Option<Word> {
     let name = match source.parts.last()? {
         Part::Literal(text) => text.trim_end_matches('/').rsplit('/').next()?,
         _ => return None,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pinfold_shell::{Part, Span, Word};
 
-use super::super::words::{behind, known_start};
+use super::super::words::{known_start, strip_start};
 use super::{Does, Options, Program, Style, Takes, command};
 
 /// One argument, or an option with its value.
@@ -230,7 +230,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    fn word(&mut self, word: &'a Word) {
+    fn scan_word(&mut self, word: &'a Word) {
         let start = known_start(word);
         let style = self.manner.style.or_else(|| Some(self.out.leaf()?.style)).unwrap_or(Style::Plain);
         if self.ended || style == Style::Plain {
@@ -318,7 +318,7 @@ impl<'a> Scanner<'a> {
     fn long(&mut self, word: &'a Word, start: &'a str) {
         match start.split_once('=') {
             Some((name, _)) => {
-                let value = Cow::Owned(behind(word, name.len() + 1));
+                let value = Cow::Owned(strip_start(word, name.len() + 1));
                 self.push(self.long_option(name), name, None, Some(value));
             }
             None if word.as_static().is_none() => self.cut_off(word, start),
@@ -386,7 +386,7 @@ impl<'a> Scanner<'a> {
             // `-o"$x"` with nothing in it takes the next word.
             self.out.cut_off |= end == start.len() && word.as_static().is_none();
             let value =
-                if glued { Some(Cow::Owned(behind(word, end + skip))) } else { self.next_value(known) };
+                if glued { Some(Cow::Owned(strip_start(word, end + skip))) } else { self.next_value(known) };
             return self.push(known, name, Some(letter), value);
         }
         if word.as_static().is_none() {
@@ -419,7 +419,7 @@ impl<'a> Scanner<'a> {
         let one_dash =
             |name: &'a str| if name.starts_with("--") { name.get(1..).unwrap_or(name) } else { name };
         if let Some((name, _)) = start.split_once('=') {
-            let value = Cow::Owned(behind(word, name.len() + 1));
+            let value = Cow::Owned(strip_start(word, name.len() + 1));
             return self.push(self.named(one_dash(name)), name, None, Some(value));
         }
         if word.as_static().is_none() {
@@ -448,7 +448,7 @@ impl<'a> Scanner<'a> {
             self.next_value(Some(options))
         } else {
             let equals = usize::from(start.get(length..).is_some_and(|rest| rest.starts_with('=')));
-            Some(Cow::Owned(behind(word, length + equals)))
+            Some(Cow::Owned(strip_start(word, length + equals)))
         };
         self.push(Some(options), name, only_letter(name), value);
     }
@@ -458,7 +458,7 @@ impl<'a> Scanner<'a> {
         match self.letter("+") {
             None if self.named("+").is_none() => self.operand(word),
             _ => {
-                let value = Some(Cow::Owned(behind(word, 1)));
+                let value = Some(Cow::Owned(strip_start(word, 1)));
                 self.push(self.named("+"), start.get(..1).unwrap_or(start), None, value);
             }
         }

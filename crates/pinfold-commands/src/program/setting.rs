@@ -95,7 +95,7 @@ const HARMLESS: &[&str] = &[
 ];
 
 /// What a setting of git in a word does.
-pub(super) fn of(value: &Word) -> Setting<'_> {
+pub(super) fn classify(value: &Word) -> Setting<'_> {
     let Some(text) = value.as_static() else { return Setting::Unknown };
     let (name, set) = text.split_once('=').unwrap_or((text, ""));
     if let Some(line) = set.trim_start().strip_prefix('!') {

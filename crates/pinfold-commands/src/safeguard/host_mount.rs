@@ -84,5 +84,5 @@ fn binds_host(option: &str) -> bool {
 fn is_host(source: &str) -> bool {
     source.ends_with("docker.sock")
         || source.ends_with("podman.sock")
-        || (source.starts_with(['/', '~']) && leads_to_root(&Way::of_text(source)))
+        || (source.starts_with(['/', '~']) && leads_to_root(&Way::from_text(source)))
 }

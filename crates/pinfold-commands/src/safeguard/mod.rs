@@ -219,7 +219,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// What the line sets variables to.
     fn constants(&self) -> &Constants<'a> {
-        self.constants.get_or_init(|| Constants::of(self.script))
+        self.constants.get_or_init(|| Constants::from_script(self.script))
     }
 
     /// Everything that the line would start, as far as its words say.
@@ -242,7 +242,7 @@ impl<'a> Line<'a> {
             let redirects = self.script.commands.iter().flat_map(|command| &command.redirects);
             let hidden = redirects
                 .filter(|redirect| opens_for_writing(redirect) && redirect.target.as_static().is_none());
-            claimed.chain(hidden.map(|redirect| Way::of(&redirect.target, None))).collect()
+            claimed.chain(hidden.map(|redirect| Way::from_word(&redirect.target, None))).collect()
         })
     }
 }

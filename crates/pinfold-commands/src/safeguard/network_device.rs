@@ -29,7 +29,7 @@ fn hits(command: &Command<'_>) -> bool {
             RedirectKind::Read | RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,
             RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => false,
         };
-        opens && leads_away(&Way::of(&redirect.target, None))
+        opens && leads_away(&Way::from_word(&redirect.target, None))
     })
 }
 

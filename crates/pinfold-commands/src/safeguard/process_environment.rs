@@ -98,7 +98,7 @@ fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     {
         return false;
     }
-    let way = Way::of(word, works_in);
+    let way = Way::from_word(word, works_in);
     let all = way.steps();
     let steps = match way.start {
         Start::Root => all.as_slice(),

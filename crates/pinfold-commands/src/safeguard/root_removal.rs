@@ -103,13 +103,13 @@ fn sources<'a>(invoked: &Invoked<'a>) -> Vec<&'a Word> {
 fn is_root_way(invoked: &Invoked<'_>) -> impl Fn(Option<&Word>) -> bool {
     move |start| match start {
         Some(word) => is_root_kind(word, invoked.works_in),
-        None => invoked.works_in.is_some_and(|folder| leads_to_root(&Way::of_text(folder))),
+        None => invoked.works_in.is_some_and(|folder| leads_to_root(&Way::from_text(folder))),
     }
 }
 
 /// Returns whether a word leads to a root, system or home directory, or to everything in one.
 pub(crate) fn is_root_kind(word: &Word, works_in: Option<&str>) -> bool {
-    leads_to_root(&Way::of(word, works_in))
+    leads_to_root(&Way::from_word(word, works_in))
 }
 
 /// Returns whether a way leads to a directory of that kind, or to everything in one.

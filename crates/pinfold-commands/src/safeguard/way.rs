@@ -30,18 +30,18 @@ const UNKNOWN: char = '\0';
 
 impl Way {
     /// Where the word leads for a command that works in this folder.
-    pub(super) fn of(word: &Word, works_in: Option<&str>) -> Self {
+    pub(super) fn from_word(word: &Word, works_in: Option<&str>) -> Self {
         let (start, parts) = beginning(&word.parts);
         let mut way = Self { start, steps: Vec::new() };
         if let (Start::Here, Some(folder)) = (start, works_in) {
-            way = Self::of_text(folder);
+            way = Self::from_text(folder);
         }
         way.follow(&text(parts));
         way
     }
 
     /// Where a literal text leads.
-    pub(super) fn of_text(text: &str) -> Self {
+    pub(super) fn from_text(text: &str) -> Self {
         Self::of_claim(&escaped(text))
     }
 

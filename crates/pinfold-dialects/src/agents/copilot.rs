@@ -65,7 +65,7 @@ impl Dialect for Copilot {
     fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
         match (moment, answer.decision) {
             (Moment::Before(_), Some(decision)) => {
-                let word = decision.word();
+                let word = decision.as_str();
                 let why = answer.reason();
                 HookOutput::json(&json!({"permissionDecision": word, "permissionDecisionReason": why}))
             }

@@ -136,7 +136,7 @@ pub(super) fn format_answer(moment: &Moment, answer: &Answer) -> HookOutput {
     let mut add = |name: &str, value: Value| drop(said.insert(name.to_owned(), value));
     match (moment, answer.decision) {
         (Moment::Before(_), Some(decision)) => {
-            add("permissionDecision", json!(decision.word()));
+            add("permissionDecision", json!(decision.as_str()));
             add("permissionDecisionReason", json!(answer.reason()));
         }
         (Moment::Permission(_), Some(Decision::Deny)) => {

@@ -193,7 +193,7 @@ impl Claude<'_> {
     /// The folder, what is hidden, and that nothing runs without a question only because the kernel holds it.
     fn line(&mut self) {
         let mode = self.ours.sandbox.mode.as_ref().map_or(SandboxMode::default(), |mode| mode.value);
-        let told = format!("sandbox.mode = {}", mode.word());
+        let told = format!("sandbox.mode = {}", mode.as_str());
         match mode {
             SandboxMode::Off => {
                 return self.rows.nothing(told, "a line that is switched off is not handed on");
@@ -225,7 +225,7 @@ impl Claude<'_> {
 
     fn mode(&mut self) {
         let mode = &self.ours.mode;
-        let told = format!("defaultMode = {}", mode.value.word());
+        let told = format!("defaultMode = {}", mode.value.as_str());
         match mode.value {
             _ if mode.source.layer == Layer::BuiltIn => {
                 self.rows.nothing(told, "not set here; the agent's own default applies");
@@ -234,8 +234,8 @@ impl Claude<'_> {
                 self.rows.nothing(told, "a line that is switched off is not handed on");
             }
             Mode::Default | Mode::DontAsk => {
-                self.set(&["permissions", "defaultMode"], mode.value.word());
-                self.rows.held(told, EnforcedBy::Gate, "").needs(MODE, mode.value.word());
+                self.set(&["permissions", "defaultMode"], mode.value.as_str());
+                self.rows.held(told, EnforcedBy::Gate, "").needs(MODE, mode.value.as_str());
             }
             Mode::AcceptEdits | Mode::Auto | Mode::Explore => {
                 self.set(&["permissions", "defaultMode"], "default");

@@ -68,8 +68,8 @@ fn sandbox(ours: &Merged, keys: &mut Vec<(&'static str, String)>, rows: &mut Row
     let (mode, said) =
         (mode(ours), ours.sandbox.mode.as_ref().map_or(SandboxMode::default(), |mode| mode.value));
     keys.push(("sandbox_mode", quoted(mode)));
-    let why = if said.word() == mode { "" } else { "the nearest that there is, and no wider" };
-    rows.held(format!("sandbox.mode = {}", said.word()), EnforcedBy::Kernel, why).needs(MODE, mode);
+    let why = if said.as_str() == mode { "" } else { "the nearest that there is, and no wider" };
+    rows.held(format!("sandbox.mode = {}", said.as_str()), EnforcedBy::Kernel, why).needs(MODE, mode);
     if mode == "workspace-write" {
         keys.push(("sandbox_workspace_write.network_access", "false".to_owned()));
         let roots: Vec<&str> = ours.sandbox.writable.iter().map(|place| place.value.as_str()).collect();

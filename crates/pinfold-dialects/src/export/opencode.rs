@@ -44,7 +44,7 @@ pub(super) fn export(ours: &Merged) -> Export {
             rows.held("defaultMode = acceptEdits", EnforcedBy::Gate, "as it does by itself");
         }
         mode => {
-            rows.held(format!("defaultMode = {}", mode.word()), EnforcedBy::Gate, "")
+            rows.held(format!("defaultMode = {}", mode.as_str()), EnforcedBy::Gate, "")
                 .needs("/permission/edit/*", "ask");
         }
     }
@@ -87,7 +87,7 @@ impl Orders {
             [(&["permission", "webfetch"], self.webfetch), (&["permission", "websearch"], self.websearch)];
         edits.extend(pages.map(|(path, said)| match said {
             None | Some(Effect::Allow) => Edit::Say(path, "ask".into()),
-            Some(effect) => Edit::Narrow(path, effect.word()),
+            Some(effect) => Edit::Narrow(path, effect.as_str()),
         }));
         let said = all.into_iter().filter(|(_, order)| *order != Order::default());
         edits.extend(said.map(|(path, order)| Edit::Order(path, order)));
@@ -145,7 +145,7 @@ fn translate_rule(
         Covers::Mcp(_) if effect != Effect::Allow => match tool_name(rule.text()) {
             Some(name) => {
                 orders.servers.retain(|(there, _)| *there != name);
-                orders.servers.push((name, effect.word()));
+                orders.servers.push((name, effect.as_str()));
                 rows.held(told, EnforcedBy::Gate, "");
             }
             None => rows.nothing(told, "there names of tools do not tell the server"),
@@ -197,7 +197,7 @@ impl Order {
         let was_denied = self.narrowed.iter().any(|(there, word)| *there == pattern && *word == "deny");
         self.allowed.retain(|there| *there != pattern);
         self.narrowed.retain(|(there, _)| *there != pattern);
-        self.narrowed.push((pattern, if was_denied { "deny" } else { effect.word() }));
+        self.narrowed.push((pattern, if was_denied { "deny" } else { effect.as_str() }));
     }
 }
 

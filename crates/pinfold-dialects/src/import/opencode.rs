@@ -150,7 +150,7 @@ fn whole(at: &str, ours: &str, effect: Effect, findings: &mut Findings) {
         ("Edit", Effect::Allow) => ["Edit", "Write", "MultiEdit", "ApplyPatch"].map(str::to_owned).to_vec(),
         _ => vec![ours.to_owned()],
     };
-    add(at, effect.word(), effect, &rules, None, findings);
+    add(at, effect.as_str(), effect, &rules, None, findings);
 }
 
 /// One pattern of several.
@@ -178,9 +178,9 @@ fn entry(
     }
     let said = translate_pattern(ours, pattern, effect);
     match (said, effect) {
-        (Some((rules, why)), _) => add(at, effect.word(), effect, &rules, why, findings),
+        (Some((rules, why)), _) => add(at, effect.as_str(), effect, &rules, why, findings),
         (None, Effect::Allow) => findings.left_out(at, "allow", "no rule here says this; it is asked about"),
-        (None, Effect::Ask | Effect::Deny) => findings.left_out(at, effect.word(), NOT_HELD),
+        (None, Effect::Ask | Effect::Deny) => findings.left_out(at, effect.as_str(), NOT_HELD),
     }
 }
 

@@ -26,7 +26,7 @@ fn heard(dialect: &dyn Dialect, input: &[u8]) {
     if let Moment::Before(call) | Moment::Permission(call) | Moment::After(call, _) = &event.moment
         && let Ok(call) = ToolCall::parse_for_verdict(&call.raw)
     {
-        let _ = Claims::of(&call);
+        let _ = Claims::from_call(&call);
     }
     if let Moment::Before(_) = &event.moment {
         assert!(!no.is_like(&yes), "{}: {shown}", dialect.name());

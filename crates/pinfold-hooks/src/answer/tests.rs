@@ -32,10 +32,10 @@ fn shown(answer: &HookAnswer) -> Map<String, Value> {
         }
     };
     let update = |update: &Update| match update {
-        Update::AddRules { effect, rules } => format!("{} {}", effect.word(), rules.join(" ")),
-        Update::SetMode(mode) => format!("mode {}", mode.word()),
+        Update::AddRules { effect, rules } => format!("{} {}", effect.as_str(), rules.join(" ")),
+        Update::SetMode(mode) => format!("mode {}", mode.as_str()),
     };
-    say("decision", json!(answer.decision.map(Decision::word)));
+    say("decision", json!(answer.decision.map(Decision::as_str)));
     say("reason", json!(answer.reason));
     say("input", json!(answer.input));
     say("context", json!(answer.context));

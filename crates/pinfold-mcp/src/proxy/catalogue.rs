@@ -208,7 +208,7 @@ impl CatalogueState {
         let of_one = self.told.iter().filter(is_about).filter(|told| told.tool.is_some());
         let of_all = self.told.iter().filter(|told| told.tool.is_none());
         let told = of_one.chain(of_all).map(|told| told.shape.clone());
-        told.chain(tool.get("inputSchema").and_then(Shape::of_schema)).reduce(Shape::over)
+        told.chain(tool.get("inputSchema").and_then(Shape::of_schema)).reduce(Shape::merge_over)
     }
 }
 

@@ -148,12 +148,12 @@ impl Declared {
 
     /// Returns `true` if nothing is declared for a tool: then nothing has to be looked at for it.
     pub fn is_silent(&self, tool: ScopedTool<'_>) -> bool {
-        self.of(tool).next().is_none()
+        self.scopes_for(tool).next().is_none()
     }
 
     /// The no to the tool as such.
     pub fn tool_no(&self, tool: ScopedTool<'_>) -> Option<DeclaredNo> {
-        self.of(tool)
+        self.scopes_for(tool)
             .find(|scope| !scope.enabled)
             .map(|scope| scope.no(DeclaredWhy::Off, "enabled", Vec::new()))
     }
@@ -162,13 +162,13 @@ impl Declared {
     pub fn path_no(&self, tool: ScopedTool<'_>, touched: &Touched<'_>) -> Option<DeclaredNo> {
         let spelled = tidy(touched.asked);
         let whole = takes_all(tool, touched.operation);
-        self.of(tool).find_map(|scope| scope.path_no(touched, &spelled, whole))
+        self.scopes_for(tool).find_map(|scope| scope.path_no(touched, &spelled, whole))
     }
 
     /// The no to a text with parts that cannot be audited.
     pub fn text_no(&self, tool: ScopedTool<'_>, unauditable: &[Unauditable]) -> Option<DeclaredNo> {
         let first = unauditable.first()?;
-        let strict = self.of(tool).find(|scope| scope.restricts() && !scope.allow_metacharacters)?;
+        let strict = self.scopes_for(tool).find(|scope| scope.restricts() && !scope.allow_metacharacters)?;
         let why = DeclaredWhy::Unauditable(first.clone());
         Some(strict.no(why, "allow_metacharacters", strict.allowed_for(Operation::Read)))
     }
@@ -180,7 +180,7 @@ impl Declared {
         if let Some(no) = self.tool_no(tool) {
             return Some(no);
         }
-        let strict = self.of(tool).find(|scope| scope.restricts())?;
+        let strict = self.scopes_for(tool).find(|scope| scope.restricts())?;
         let no = |why, key: &str| Some(strict.no(why, key, strict.allowed_for(Operation::Read)));
         if self.mcp_class(call) == McpClass::Unknown {
             return no(DeclaredWhy::UnknownOperation, "operations");
@@ -192,7 +192,7 @@ impl Declared {
     /// Returns the class of an MCP operation: the declared one, and otherwise the one of its name. Of several words the
     /// strictest counts.
     pub fn mcp_class(&self, call: &McpCall) -> McpClass {
-        let said = self.of(ScopedTool::Mcp(&call.name)).flat_map(|scope| &scope.operations);
+        let said = self.scopes_for(ScopedTool::Mcp(&call.name)).flat_map(|scope| &scope.operations);
         let operation = call.tool.to_lowercase();
         match (said.filter(|(own, _)| *own == operation).map(|(_, effect)| *effect).max(), call.class()) {
             (Some(McpEffect::Read), _) => McpClass::Read,
@@ -206,10 +206,10 @@ impl Declared {
 
     /// Returns `true` if a resolved path lies under a denied place of the tool: a search passes over it.
     pub fn denies(&self, tool: ScopedTool<'_>, real: &Path, folds_case: bool) -> bool {
-        self.of(tool).any(|scope| scope.denied(real, folds_case).is_some())
+        self.scopes_for(tool).any(|scope| scope.denied(real, folds_case).is_some())
     }
 
-    fn of<'a>(&'a self, tool: ScopedTool<'a>) -> impl Iterator<Item = &'a Drawn> {
+    fn scopes_for<'a>(&'a self, tool: ScopedTool<'a>) -> impl Iterator<Item = &'a Drawn> {
         self.scopes.iter().filter(move |scope| scope.covers.matches(tool))
     }
 }
@@ -346,7 +346,7 @@ impl Declared {
     /// The lists of the terminal, for the kernel.
     pub fn kernel_lists(&self) -> KernelLists {
         let mut lists = KernelLists::default();
-        for list in self.of(ScopedTool::Terminal).flat_map(|scope| &scope.lists) {
+        for list in self.scopes_for(ScopedTool::Terminal).flat_map(|scope| &scope.lists) {
             let places = list.entries.iter().map(|entry| entry.real.clone());
             match list.kind {
                 ListKind::Denied => lists.denied.extend(places),

@@ -33,11 +33,11 @@ impl ScopeEntry {
 
 /// Returns `true` if `path` is `place` or lies below it. Compared by components: `/a/bc` is not below `/a/b`.
 fn is_below(path: &Path, place: &Path, folds_case: bool) -> bool {
-    path.starts_with(place) || (folds_case && below(path, place).is_some())
+    path.starts_with(place) || (folds_case && strip_prefix_ignoring_case(path, place).is_some())
 }
 
 /// Returns the part of `path` behind `place` when upper and lower case are the same.
-fn below<'a>(path: &'a Path, place: &Path) -> Option<std::path::Components<'a>> {
+fn strip_prefix_ignoring_case<'a>(path: &'a Path, place: &Path) -> Option<std::path::Components<'a>> {
     let mut rest = path.components();
     let same =
         |a: &OsStr, b: &OsStr| a.to_string_lossy().to_lowercase() == b.to_string_lossy().to_lowercase();
@@ -52,7 +52,7 @@ fn below<'a>(path: &'a Path, place: &Path) -> Option<std::path::Components<'a>> 
 fn can_reach(folder: &Path, pattern: &str, place: &Path, folds_case: bool) -> bool {
     let Ok(beyond) = place.strip_prefix(folder) else {
         // The place does not lie below the folder by its letters; by folded case it may.
-        return folds_case && below(place, folder).is_some();
+        return folds_case && strip_prefix_ignoring_case(place, folder).is_some();
     };
     let mut wanted = beyond.components().map(|name| name.as_os_str().as_bytes());
     for part in pattern.split('/').filter(|part| !part.is_empty() && *part != ".") {

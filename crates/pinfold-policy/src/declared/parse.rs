@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::bad::BadScope;
 use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
-use crate::form::found;
+use crate::form::describe_value;
 use crate::pattern::NamePattern;
 use crate::tool::nearest_name;
 
@@ -142,7 +142,7 @@ fn unknown(at: String, name: &str, keys: &[&'static str]) -> BadScope {
 }
 
 fn wrong(at: &str, expected: &str, value: &Value) -> BadScope {
-    let problem = format!("expected {expected}, found {}", found(value));
+    let problem = format!("expected {expected}, found {}", describe_value(value));
     let hint = match value {
         Value::Null => "leave the key out, or give it a value".to_owned(),
         Value::String(_) if expected.starts_with("a list") => "put it in brackets".to_owned(),

@@ -9,7 +9,7 @@ use super::*;
 use crate::mcp::{McpCall, McpClass};
 use crate::source::{Layer, Source};
 
-fn around() -> ExpandContext {
+fn expand_context() -> ExpandContext {
     let variables = [("FZ", "/srv/fz"), ("EMPTY", ""), ("TILDE", "~/deep")];
     ExpandContext {
         home: Some("/home/u".into()),
@@ -21,7 +21,7 @@ fn around() -> ExpandContext {
 fn drawn_with(section: &Value, links: &[(&str, &str)]) -> Result<Declared, BadScope> {
     let links: BTreeMap<_, _> = links.iter().map(|(a, b)| (PathBuf::from(a), PathBuf::from(b))).collect();
     let resolve = |path: &Path| Ok(links.get(path).cloned().unwrap_or_else(|| path.to_owned()));
-    ToolScopes::parse(section)?.draw(&Source::plain(Layer::User), &around(), &resolve)
+    ToolScopes::parse(section)?.draw(&Source::plain(Layer::User), &expand_context(), &resolve)
 }
 
 fn drawn(section: &Value) -> Declared {
@@ -368,7 +368,7 @@ fn what_is_wrong_in_a_section_is_named_with_a_mend() {
     }
     let lost = |_: &Path| Err("it is a loop of links".to_owned());
     let section = ToolScopes::parse(&json!({"file": {"denied_paths": ["/a"]}})).unwrap();
-    let bad = section.draw(&Source::plain(Layer::User), &around(), &lost).unwrap_err();
+    let bad = section.draw(&Source::plain(Layer::User), &expand_context(), &lost).unwrap_err();
     assert_eq!(bad.to_string(), "`tools.file.denied_paths[0]`: `/a` leads nowhere: it is a loop of links");
 }
 
@@ -438,7 +438,7 @@ proptest! {
     #[test]
     fn no_section_panics(text in "\\PC{0,40}") {
         let _ = ToolScopes::parse(&json!({"terminal": {"allowed_paths": [text.clone()]}}))
-            .map(|scopes| scopes.draw(&Source::plain(Layer::User), &around(), &|path| Ok(path.to_owned())));
+            .map(|scopes| scopes.draw(&Source::plain(Layer::User), &expand_context(), &|path| Ok(path.to_owned())));
         let _ = ToolScopes::parse(&json!({text.as_str(): {text.as_str(): [text.clone()]}}));
     }
 }

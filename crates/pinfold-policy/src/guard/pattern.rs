@@ -13,7 +13,7 @@ pub(super) enum Anchor {
 
 impl Anchor {
     /// Splits the anchor from the rest; `None` for a pattern that has none, which therefore matches nothing.
-    pub(super) fn of(pattern: &str) -> Option<(Self, &str)> {
+    pub(super) fn split(pattern: &str) -> Option<(Self, &str)> {
         // By bytes: it is asked for with every candidate of every file that a walk meets.
         let (anchor, len) = match pattern.as_bytes() {
             [b'*', b'*', b'/', ..] => (Self::Anywhere, 3),
@@ -37,7 +37,7 @@ const EXCEPT: &str = " !";
 
 /// The first two bytes of the first component, `None` when a `*` is among them.
 pub(super) fn first_bytes(pattern: &str) -> Option<[u8; 2]> {
-    let (_, rest) = Anchor::of(pattern)?;
+    let (_, rest) = Anchor::split(pattern)?;
     let two = two_bytes(positive(rest).as_bytes());
     (!two.contains(&b'*')).then_some(two)
 }
@@ -47,7 +47,7 @@ pub(super) fn first_bytes(pattern: &str) -> Option<[u8; 2]> {
 pub(super) struct Signs(u128);
 
 impl Signs {
-    fn of(text: &[u8]) -> Self {
+    fn from_bytes(text: &[u8]) -> Self {
         let bit = |byte: &u8| if byte.is_ascii() { 1 << byte.to_ascii_lowercase() } else { 0 };
         Self(text.iter().fold(0, |signs, byte| signs | bit(byte)))
     }
@@ -60,10 +60,10 @@ impl Signs {
 
 /// Returns the signs that a component needs to match the first one of a pattern.
 pub(super) fn wanted(pattern: &str) -> Signs {
-    let Some((_, rest)) = Anchor::of(pattern) else { return Signs::default() };
+    let Some((_, rest)) = Anchor::split(pattern) else { return Signs::default() };
     let first = positive(rest).split('/').next().unwrap_or_default();
     let plain: Vec<u8> = first.bytes().filter(|byte| *byte != b'*').collect();
-    Signs::of(&plain)
+    Signs::from_bytes(&plain)
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "as iterators pass it")]
@@ -82,7 +82,7 @@ fn two_bytes(text: &[u8]) -> [u8; 2] {
 
 /// Returns `true` if some match of the pattern lies below a folder. A pattern that counts at any depth says nothing about where.
 pub(super) fn lies_below(pattern: &str, folder: &[u8], home: Option<&[u8]>) -> bool {
-    let Some((anchor, rest)) = Anchor::of(pattern) else { return false };
+    let Some((anchor, rest)) = Anchor::split(pattern) else { return false };
     let own = home.map(trim).unwrap_or_default();
     let heads: &[&[u8]] = match anchor {
         Anchor::Anywhere => return false,
@@ -132,7 +132,7 @@ impl<'a> Query<'a> {
 
     /// The signs of the component at `at`.
     pub(super) fn signs(&self, at: usize) -> Signs {
-        Signs::of(self.tail(at).split(is_slash).next().unwrap_or_default())
+        Signs::from_bytes(self.tail(at).split(is_slash).next().unwrap_or_default())
     }
 
     /// Returns `true` if a pattern matches from the component at `at` on; what lies beneath a match matches too.

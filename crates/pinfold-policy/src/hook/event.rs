@@ -63,7 +63,7 @@ impl HookEvent {
     ];
 
     /// Returns the value that a matcher of this event is compared with.
-    pub fn about(self) -> About {
+    pub fn matcher_subject(self) -> About {
         match self {
             Self::PreToolUse
             | Self::PermissionRequest

@@ -106,8 +106,8 @@ fn pattern(text: &str) -> Result<Regex, BadMatcher> {
             bad("it looks ahead or behind", "name what is meant, and let the hook itself decide the rest")
         }
         other => {
-            let told = other.to_string();
-            let why = told.lines().last().unwrap_or_default().trim_start_matches("error: ");
+            let message = other.to_string();
+            let why = message.lines().last().unwrap_or_default().trim_start_matches("error: ");
             bad(why, "mend the expression, or list names with `|` between them")
         }
     })

@@ -9,7 +9,7 @@ use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{NetworkSettings, Settings};
 use crate::source::{Layer, Source};
 
-fn said(text: &str) -> NetworkSettings {
+fn parse_network(text: &str) -> NetworkSettings {
     let text = format!("{{\"network\": {text}}}");
     Settings::parse(text.as_bytes(), Layer::User, &Arc::from("f")).unwrap().says.network
 }
@@ -20,7 +20,7 @@ fn hosts(text: &str, rules: &[(Effect, &str)]) -> Hosts {
         rule: Rule::parse(text).unwrap(),
         source: Source::plain(Layer::User),
     };
-    Hosts::new(&said(text), &rules.iter().map(sourced).collect::<Vec<_>>()).unwrap()
+    Hosts::new(&parse_network(text), &rules.iter().map(sourced).collect::<Vec<_>>()).unwrap()
 }
 
 /// `+` allowed, `-` denied, `?` to be asked about, `.` not named.
@@ -119,7 +119,7 @@ fn pins_and_ports_are_read() {
         assert!(Settings::parse(text.as_bytes(), Layer::User, &Arc::from("f")).is_err(), "{bad}");
     }
     let many: Vec<String> = (1000..1100).map(|port| format!("\"a.example:{port}\"")).collect();
-    assert!(Hosts::new(&said(&format!("{{\"allow\": [{}]}}", many.join(","))), &[]).is_err());
+    assert!(Hosts::new(&parse_network(&format!("{{\"allow\": [{}]}}", many.join(","))), &[]).is_err());
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod web;
 use pinfold_commands::PathText;
 use serde_json::{Value, json};
 
-use crate::form::{BadField, Field, found};
+use crate::form::{BadField, Field, describe_value};
 
 pub use edit::{ApplyPatchInput, CellMode, CellType, EditInput, EditStep, MultiEditInput, NotebookEditInput};
 pub use file::{CopyFileInput, DeleteInput, MakeDirInput, MoveFileInput, ReadInput, WriteInput};
@@ -25,7 +25,7 @@ impl Field for PathText {
         match value.as_str() {
             Some("") => Err(BadField::new("", "a path", "an empty string")),
             Some(text) => Ok(Self::new(text)),
-            None => Err(BadField::new("", "a path as a string", found(value))),
+            None => Err(BadField::new("", "a path as a string", describe_value(value))),
         }
     }
 

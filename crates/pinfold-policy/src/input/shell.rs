@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::form::{BadField, Field, found, input};
+use crate::form::{BadField, Field, describe_value, input};
 
 /// The longest time that a command can ask for: an agent that needs more runs it in the background.
 pub const LONGEST_TIMEOUT_MS: u64 = 600_000;
@@ -22,7 +22,7 @@ impl Field for CommandText {
     fn read(value: &Value) -> Result<Self, BadField> {
         let bad = |expected: &str, found: &str| Err(BadField::new("", expected, found));
         match value.as_str() {
-            None => Err(BadField::new("", "a command as a string", found(value))),
+            None => Err(BadField::new("", "a command as a string", describe_value(value))),
             Some(text) if text.trim().is_empty() => bad("a command", "an empty string"),
             Some(text) => Ok(Self(text.to_owned())),
         }
@@ -51,7 +51,7 @@ impl Field for WaitMs {
             _ => Err(BadField::new(
                 "",
                 format!("a whole number of milliseconds up to {LONGEST_TIMEOUT_MS}"),
-                found(value),
+                describe_value(value),
             )),
         }
     }

@@ -3,12 +3,12 @@
 use pinfold_host::WebUrl;
 use serde_json::{Value, json};
 
-use crate::form::{BadField, Field, found, input, words};
+use crate::form::{BadField, Field, describe_value, input, words};
 
 impl Field for WebUrl {
     fn read(value: &Value) -> Result<Self, BadField> {
         const EXPECTED: &str = "an address such as https://example.org/page";
-        let text = value.as_str().ok_or_else(|| BadField::new("", EXPECTED, found(value)))?;
+        let text = value.as_str().ok_or_else(|| BadField::new("", EXPECTED, describe_value(value)))?;
         Self::parse(text).map_err(|what| BadField::new("", EXPECTED, what))
     }
 

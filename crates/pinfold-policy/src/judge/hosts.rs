@@ -35,7 +35,7 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
 }
 
 /// Returns the reason for a question about a host that no rule names.
-pub(super) fn beyond(case: &Case<'_>, claim: &HostClaim) -> Option<Reason> {
+pub(super) fn reason_to_ask(case: &Case<'_>, claim: &HostClaim) -> Option<Reason> {
     // What a command reaches is for its relay to hold.
     if !claim.of_tool {
         return None;

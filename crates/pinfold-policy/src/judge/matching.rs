@@ -58,8 +58,11 @@ fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found
         return None;
     }
     let named = claim.host.as_deref().and_then(|host| rules.host(host));
-    let whole =
-        || rules.tool(case.call.name()).filter(|_| hosts::beyond(case, claim) == Some(Reason::UnknownHost));
+    let whole = || {
+        rules
+            .tool(case.call.name())
+            .filter(|_| hosts::reason_to_ask(case, claim) == Some(Reason::UnknownHost))
+    };
     named.or_else(whole).cloned()
 }
 
@@ -70,7 +73,7 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
             // All commands, with all that they are there for.
             Origin::Command(_) => ToolName::Bash.as_str(),
             Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_)
-                if steps::beyond(claim.operation, fact).is_none() =>
+                if steps::reason_outside_boundary(claim.operation, fact).is_none() =>
             {
                 EDIT
             }
@@ -147,7 +150,7 @@ fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<It
 }
 
 fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
-    let beyond = steps::beyond(claim.operation, fact).is_some();
+    let beyond = steps::reason_outside_boundary(claim.operation, fact).is_some();
     let reaches = |found: &PathMatch<'_>| permits(case, found.tool, claim) && (found.anchored || !beyond);
     let on = |path| rules.path(path, false).into_iter().find(reaches).map(|found| found.rule.clone());
     let real = fact.real.as_deref()?;
@@ -194,8 +197,8 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
         Part::Shell(_) => {
             let mut commands = case.claims.commands.iter();
             let unread = !case.claims.bars.is_empty() || commands.any(|claim| !claim.bars.is_empty());
-            let said = case.claims.shell.as_ref().and_then(ShellClaim::said).filter(|_| unread)?;
-            rules.named_in(said).cloned().map(Some)
+            let shell_text = case.claims.shell.as_ref().and_then(ShellClaim::text).filter(|_| unread)?;
+            rules.named_in(shell_text).cloned().map(Some)
         }
         Part::Path(claim, fact) => path_may_be_meant(case, rules, claim, fact).map(Some),
         Part::Host(_) | Part::Tool => None,
@@ -224,7 +227,7 @@ fn words_may_be_meant(
     let by_name = || {
         let named = fact.map(|fact| fact.named.as_slice()).unwrap_or_default();
         claim.named.iter().zip(named).find_map(|(place, fact)| {
-            let meant = |tool: ToolName| is_for_files(tool) && (!place.reads || reads(tool));
+            let meant = |tool: ToolName| is_for_files(tool) && (!place.reads || only_reads(tool));
             let reached = Reached { wild: place.wild, ..Reached::default() };
             let paths = std::iter::once(&fact.asked).chain(&fact.real);
             paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant))
@@ -237,7 +240,7 @@ fn is_for_files(tool: ToolName) -> bool {
     tool.takes_paths()
 }
 
-fn reads(tool: ToolName) -> bool {
+fn only_reads(tool: ToolName) -> bool {
     matches!(tool, ToolName::Read | ToolName::Grep | ToolName::Glob | ToolName::Ls)
 }
 
@@ -276,9 +279,9 @@ pub(super) fn touches(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> bool 
 
 /// Finds a rule whose pattern holds an operator: it can only mean the line as it is written.
 fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
-    let said = case.claims.shell.as_ref()?.said()?;
+    let shell_text = case.claims.shell.as_ref()?.text()?;
     let spoken = |rule: &&Arc<SourcedRule>| match rule.rule.covers() {
-        Covers::Command(pattern) => pattern.has_operator() && pattern.matches_text(said),
+        Covers::Command(pattern) => pattern.has_operator() && pattern.matches_text(shell_text),
         _ => false,
     };
     rules.with_operators().find(spoken).cloned()

@@ -203,8 +203,8 @@ pub(super) fn hook_allows(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     (covered && routine).then(|| allow(reason))
 }
 
-fn hook(case: &Case<'_>, said: Decision) -> Option<Reason> {
-    let word = case.hook.filter(|word| word.decision == said)?;
+fn hook(case: &Case<'_>, decision: Decision) -> Option<Reason> {
+    let word = case.hook.filter(|word| word.decision == decision)?;
     Some(Reason::Hook(word.clone()))
 }
 
@@ -276,13 +276,13 @@ pub(super) fn allow_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 /// Asks about paths outside the boundary, unless the mode denies them.
 pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     let reason = match part {
-        Part::Path(claim, fact) => match beyond(claim.operation, fact) {
+        Part::Path(claim, fact) => match reason_outside_boundary(claim.operation, fact) {
             Some(reason) => reason,
             None => unresolved_read(case, claim, fact).or_else(|| guarded_below(case, fact))?,
         },
         // The list of hosts has been asked before, and says nothing about it.
         Part::Host(_) if matches!(case.call, ToolCall::Process(_)) => Reason::UnknownHost,
-        Part::Host(claim) => hosts::beyond(case, claim)?,
+        Part::Host(claim) => hosts::reason_to_ask(case, claim)?,
         Part::Command(..) | Part::Shell(_) | Part::Tool => return None,
     };
     Some(match case.policy.mode {
@@ -312,7 +312,7 @@ fn guarded_below(case: &Case<'_>, fact: &PathFact) -> Option<Reason> {
 }
 
 /// Returns the reason why a path lies outside the boundary, if it does.
-pub(super) fn beyond(operation: Operation, fact: &PathFact) -> Option<Reason> {
+pub(super) fn reason_outside_boundary(operation: Operation, fact: &PathFact) -> Option<Reason> {
     // However it is mounted, and whatever names it has there: nothing outside the shell sees it.
     if fact.standing == Standing::OfTheShell {
         return None;
@@ -411,7 +411,7 @@ fn lets_readers_through(bash: BashMode) -> bool {
 
 /// The line as a whole: nothing to say when its commands were understood, each has had its own verdict.
 fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
-    let reaches_a_shell = case.claims.shell.as_ref().and_then(|shell| shell.said()).is_none();
+    let reaches_a_shell = case.claims.shell.as_ref().and_then(|shell| shell.text()).is_none();
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
     match case.claims.bars.first() {
         // What a person let start may be read and ended.

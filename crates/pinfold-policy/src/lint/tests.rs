@@ -35,7 +35,7 @@ fn case(line: &str) -> (Vec<SourcedRule>, Vec<String>) {
 
 fn found(rules: &[SourcedRule]) -> Vec<String> {
     let number = |remark: &Remark| {
-        let named = |rule: &SourcedRule| format!("{} {}", rule.effect.word(), rule.rule) == remark.rule;
+        let named = |rule: &SourcedRule| format!("{} {}", rule.effect.as_str(), rule.rule) == remark.rule;
         rules.iter().rposition(named).unwrap() + 1
     };
     let mut found: Vec<_> =

@@ -15,7 +15,7 @@ use pinfold_host::file_url;
 
 use super::reading::{begins_as_path, can_be_path, is_remote_url, readings};
 use super::shape::Shape;
-use crate::form::{BadField, found};
+use crate::form::{BadField, describe_value};
 
 /// More texts than any call has that is not made to keep us busy: each of them is looked up.
 const MOST_TEXTS: usize = 50_000;
@@ -63,20 +63,20 @@ impl Arguments {
             match value {
                 Value::Object(fields) => {
                     let inner = |name: &String| {
-                        ArgumentName::of(name)
-                            .known_as(shape.and_then(|shape| shape.of(name)).and_then(Shape::kind))
+                        ArgumentName::classify(name)
+                            .known_as(shape.and_then(|shape| shape.field_shape(name)).and_then(Shape::kind))
                     };
                     let is_named = fields.keys().any(|name| inner(name).names_its_object(name));
                     for (name, value) in fields.iter().rev() {
                         reader.field_name(key, name);
-                        let shape = shape.and_then(|shape| shape.of(name));
+                        let shape = shape.and_then(|shape| shape.field_shape(name));
                         let own = inner(name);
                         let own = match is_named {
                             true if own == ArgumentName::Other && name.eq_ignore_ascii_case("name") => {
-                                own.within(key)
+                                own.inherit(key)
                             }
                             true => own,
-                            false => own.within(key),
+                            false => own.inherit(key),
                         };
                         let at = if at.is_empty() { name.clone() } else { format!("{at}.{name}") };
                         waiting.push(Pending { at, key: own, shape, value });
@@ -177,7 +177,7 @@ impl ArgumentReader {
 
     fn no_text(&mut self, at: &str, key: ArgumentName, value: &Value) -> Result<(), BadField> {
         let ArgumentName::Path(_, strict) = key else { return Ok(()) };
-        let bad = BadField::new(at, "a path as a string", found(value));
+        let bad = BadField::new(at, "a path as a string", describe_value(value));
         if strict {
             return Err(bad);
         }

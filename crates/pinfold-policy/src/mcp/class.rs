@@ -3,7 +3,7 @@
 use pinfold_commands::Operation;
 
 use super::key::Role;
-use super::words;
+use super::split_words;
 
 /// The effect of an operation on the places that it names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,7 +67,7 @@ const OPERATIONS: &[(McpClass, &[&str])] = &[
 
 /// Returns the class of an operation by its name.
 pub(super) fn class(tool: &str) -> McpClass {
-    let words = words(tool);
+    let words = split_words(tool);
     let has = |word: &str| words.iter().any(|own| own == word);
     if has("create") && (has("directory") || has("folder") || has("dir")) {
         return McpClass::MakeDir;

@@ -1,7 +1,7 @@
 //! Meanings of the names of arguments: paths, addresses or text.
 
 use super::shape::ArgumentKind;
-use super::words;
+use super::split_words;
 
 /// The end of an operation that a path is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -130,8 +130,8 @@ const CONTENTS: &[&str] = &[
 const ADDRESSES: &[&str] = &["href", "uri", "uris", "url", "urls"];
 
 impl ArgumentName {
-    pub(super) fn of(name: &str) -> Self {
-        let words: Vec<String> = words(name).iter().filter_map(|word| without_number(word)).collect();
+    pub(super) fn classify(name: &str) -> Self {
+        let words: Vec<String> = split_words(name).iter().filter_map(|word| without_number(word)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let words = without_trailing(&words);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return Self::Other };
@@ -159,7 +159,7 @@ impl ArgumentName {
     }
 
     /// Returns the meaning within an object of this name: `{"file": {"id": …}}`.
-    pub(super) fn within(self, above: Self) -> Self {
+    pub(super) fn inherit(self, above: Self) -> Self {
         match (above, self) {
             (Self::Path(role, _) | Self::Within(role) | Self::ContentWithin(role), Self::Content) => {
                 Self::ContentWithin(role)

@@ -6,8 +6,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::key::ArgumentName;
-use super::words;
-use crate::form::{BadField, found};
+use super::split_words;
+use crate::form::{BadField, describe_value};
 
 /// The kind of an argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -81,7 +81,7 @@ impl Shape {
     }
 
     fn parse_at(at: &str, value: &Value) -> Result<Self, BadField> {
-        let bad = || BadField::new(at, "`path`, `text` or an object of such", found(value));
+        let bad = || BadField::new(at, "`path`, `text` or an object of such", describe_value(value));
         match value {
             Value::String(word) => ArgumentKind::parse(word).map(Self::Kind).ok_or_else(bad),
             Value::Object(fields) => {
@@ -110,14 +110,14 @@ impl Shape {
 
     /// Both; where they differ `self` counts.
     #[must_use]
-    pub fn over(self, other: Self) -> Self {
+    pub fn merge_over(self, other: Self) -> Self {
         match (self, other) {
             (Self::Kind(kind), Self::Kind(_)) => Self::Kind(kind),
             (own, other) => {
                 let (mut fields, others) = (own.into_fields(), other.into_fields());
                 for (name, other) in others {
                     let both = match fields.remove(&name) {
-                        Some(own) => own.over(other),
+                        Some(own) => own.merge_over(other),
                         None => other,
                     };
                     fields.insert(name, both);
@@ -147,14 +147,16 @@ impl Shape {
     }
 
     /// Returns the part that is about a value.
-    pub(super) fn about(&self, value: &Value) -> Option<Self> {
+    pub(super) fn restrict_to(&self, value: &Value) -> Option<Self> {
         match value {
-            Value::Array(items) => items.iter().filter_map(|item| self.about(item)).reduce(Self::over),
+            Value::Array(items) => {
+                items.iter().filter_map(|item| self.restrict_to(item)).reduce(Self::merge_over)
+            }
             Value::Object(fields) => {
-                let known = fields
-                    .iter()
-                    .filter_map(|(name, value)| Some(Self::field(name, self.of(name)?.about(value)?)));
-                known.reduce(Self::over)
+                let known = fields.iter().filter_map(|(name, value)| {
+                    Some(Self::field(name, self.field_shape(name)?.restrict_to(value)?))
+                });
+                known.reduce(Self::merge_over)
             }
             _ => self.kind().map(Self::Kind),
         }
@@ -172,7 +174,7 @@ impl Shape {
     }
 
     /// Returns the shape of one of its fields.
-    pub(super) fn of(&self, name: &str) -> Option<&Self> {
+    pub(super) fn field_shape(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Kind(_) => None,
             // The one without a name is no field.
@@ -201,7 +203,7 @@ impl<'a> SchemaReader<'a> {
         let own = says_path(schema, name).then_some(Shape::Kind(ArgumentKind::Path));
         let shapes = [own, self.fields(schema), self.same(schema, name), self.referred(schema, name)];
         self.depth -= 1;
-        shapes.into_iter().flatten().reduce(Shape::over)
+        shapes.into_iter().flatten().reduce(Shape::merge_over)
     }
 
     /// Its fields, by their names.
@@ -213,7 +215,7 @@ impl<'a> SchemaReader<'a> {
         let fields = named.chain(others).chain(rest);
         fields
             .filter_map(|(name, part)| Some(Shape::field(name, self.read(part, Some(name))?)))
-            .reduce(Shape::over)
+            .reduce(Shape::merge_over)
     }
 
     /// Reads other schemas of the same value, or of its items if it is a list.
@@ -222,7 +224,7 @@ impl<'a> SchemaReader<'a> {
         let many = ["anyOf", "oneOf", "allOf", "prefixItems", "items"];
         let one = one.iter().filter_map(|key| schema.get(*key));
         let many = many.iter().filter_map(|key| schema.get(*key)?.as_array()).flatten();
-        one.chain(many).filter_map(|part| self.read(part, name)).reduce(Shape::over)
+        one.chain(many).filter_map(|part| self.read(part, name)).reduce(Shape::merge_over)
     }
 
     /// Reads a schema elsewhere in the same definition.
@@ -252,9 +254,9 @@ fn says_path(schema: &Map<String, Value>, name: Option<&str>) -> bool {
     }
     let described = || {
         let said = [text("title"), text("description")];
-        said.into_iter().flatten().flat_map(words).any(|word| SAYING.contains(&word.as_str()))
+        said.into_iter().flatten().flat_map(split_words).any(|word| SAYING.contains(&word.as_str()))
     };
-    name.is_some_and(|name| ArgumentName::of(name) == ArgumentName::Other) && described()
+    name.is_some_and(|name| ArgumentName::classify(name) == ArgumentName::Other) && described()
 }
 
 #[cfg(test)]
@@ -359,7 +361,7 @@ mod tests {
             (json!({"e": {"a": 1}}), Value::Null),
             (json!([]), Value::Null),
         ] {
-            assert_eq!(shape.about(&input).map_or(Value::Null, |shape| json!(shape)), about, "{input}");
+            assert_eq!(shape.restrict_to(&input).map_or(Value::Null, |shape| json!(shape)), about, "{input}");
         }
     }
 
@@ -368,6 +370,6 @@ mod tests {
         let schema = Shape::parse(&json!({"a": "path", "b": {"c": "path"}})).unwrap();
         let person = Shape::parse(&json!({"a": "text", "b": {"*": "text"}, "d": "path"})).unwrap();
         let both = json!({"a": "text", "b": {"c": "path", "*": "text"}, "d": "path"});
-        assert_eq!(json!(person.over(schema)), both);
+        assert_eq!(json!(person.merge_over(schema)), both);
     }
 }

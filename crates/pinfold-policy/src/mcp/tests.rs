@@ -25,7 +25,7 @@ fn shown(claims: &[PathClaim]) -> String {
             Origin::Supposed(Supposition::Prose) => "prose ",
             _ => "",
         };
-        format!("{why}{} {}", claim.operation.word(), path.unwrap_or_default())
+        format!("{why}{} {}", claim.operation.as_str(), path.unwrap_or_default())
     };
     claims.iter().map(one).collect::<Vec<_>>().join(", ")
 }

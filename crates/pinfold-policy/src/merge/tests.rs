@@ -11,7 +11,7 @@ const CASES: &str = include_str!("cases.txt");
 fn layer(word: &str) -> Layer {
     [Layer::Managed, Layer::CommandLine, Layer::Local, Layer::Project, Layer::User]
         .into_iter()
-        .find(|layer| layer.word() == word)
+        .find(|layer| layer.as_str() == word)
         .unwrap_or_else(|| panic!("{word} is no layer"))
 }
 
@@ -37,7 +37,7 @@ fn shown(merged: &Merged) -> Vec<String> {
     let mut lines = Vec::new();
     let mut value = |key: &str, value: &dyn erased::Show, source: &Source| {
         if source.layer != Layer::BuiltIn {
-            lines.push(format!("= {key} {} ({})", value.show(), source.layer.word()));
+            lines.push(format!("= {key} {} ({})", value.show(), source.layer.as_str()));
         }
     };
     value("mode", &merged.mode.value, &merged.mode.source);
@@ -77,7 +77,7 @@ fn shown(merged: &Merged) -> Vec<String> {
         value("judge", &judge.value, &judge.source);
     }
     let mut list = |key: &str, values: &[Located<String>]| {
-        lines.extend(values.iter().map(|v| format!("= {key} {:?} ({})", v.value, v.source.layer.word())));
+        lines.extend(values.iter().map(|v| format!("= {key} {:?} ({})", v.value, v.source.layer.as_str())));
     };
     list("additionalDirectories", &merged.additional_directories);
     list("guards.write", &merged.guards.write);
@@ -85,21 +85,24 @@ fn shown(merged: &Merged) -> Vec<String> {
     list("sandbox.writable", &merged.sandbox.writable);
     list("sandbox.denyWrite", &merged.sandbox.deny_write);
     let raw = |key: &str, values: &[Located<serde_json::Value>]| {
-        values.iter().map(|v| format!("= {key} {} ({})", v.value, v.source.layer.word())).collect::<Vec<_>>()
+        values
+            .iter()
+            .map(|v| format!("= {key} {} ({})", v.value, v.source.layer.as_str()))
+            .collect::<Vec<_>>()
     };
     lines.extend(raw("tools", &merged.tools));
     for layer in &merged.hooks {
         let hook = |(event, hook): (HookEvent, &Located<Hook>)| {
-            format!("= {} {} ({})", event.word(), hook.value.asks.name(), layer.source.layer.word())
+            format!("= {} {} ({})", event.as_str(), hook.value.asks.name(), layer.source.layer.as_str())
         };
         lines.extend(layer.value.all().map(hook));
     }
     if merged.headless_permission_request.value {
         lines.push("= headlessPermissionRequest true".to_owned());
     }
-    let rule = |r: &SourcedRule| format!("+ {} {} ({})", r.effect.word(), r.rule, r.source.layer.word());
+    let rule = |r: &SourcedRule| format!("+ {} {} ({})", r.effect.as_str(), r.rule, r.source.layer.as_str());
     lines.extend(merged.rules.iter().map(rule));
-    let ignored = |i: &Ignored| format!("- {} {}: {}", i.source.layer.word(), i.what, i.why);
+    let ignored = |i: &Ignored| format!("- {} {}: {}", i.source.layer.as_str(), i.what, i.why);
     lines.extend(merged.ignored.iter().map(ignored));
     lines
 }

@@ -90,7 +90,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// Returns the widest standing grant of a command by its words; `None` stands for a word that is known only by running.
-pub(super) fn of(words: &[Option<&str>]) -> Breadth {
+pub(super) fn command_breadth(words: &[Option<&str>]) -> Breadth {
     let Some((Some(program), args)) = words.split_first() else { return NOTHING };
     let name = program.rsplit('/').next().unwrap_or(program);
     let name = name.strip_suffix(".exe").unwrap_or(name);
@@ -169,7 +169,7 @@ pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
 
 /// Returns the widest standing grant of a command with all that it starts.
 pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
-    let breadth = of(&known(claim.allowable()));
+    let breadth = command_breadth(&known(claim.allowable()));
     if claim.starts_others() { NOTHING } else { breadth }
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
 /// Returns whether a pattern leaves no more open than the table lets it.
 pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
-    let Breadth { kind, prefix, open, .. } = of(&words);
+    let Breadth { kind, prefix, open, .. } = command_breadth(&words);
     match (kind, pattern.is_exact()) {
         (CommandBreadth::Plain, false) => open || prefix.is_some(),
         (CommandBreadth::Plain | CommandBreadth::Exactly | CommandBreadth::Reaches, true) => true,
@@ -197,7 +197,7 @@ pub(super) fn is_narrow(pattern: &CommandPattern) -> bool {
 /// Returns whether what a pattern names talks to no other machine.
 pub(super) fn stays_here(pattern: &CommandPattern) -> bool {
     let words: Vec<Option<&str>> = pattern.leading().iter().map(|word| Some(&**word)).collect();
-    of(&words).kind < CommandBreadth::Reaches
+    command_breadth(&words).kind < CommandBreadth::Reaches
 }
 
 #[cfg(test)]

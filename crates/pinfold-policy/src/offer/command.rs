@@ -10,10 +10,10 @@ use crate::grant::Grant;
 use crate::rule::{Covers, Rule};
 
 /// The command with what could be granted for it.
-pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
+pub(super) fn command_part<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let Some(claim) = trial.case.claims.commands.get(at) else { return nothing };
-    let said = trial.case.claims.shell.as_ref().and_then(ShellClaim::said).unwrap_or_default();
-    let part = said.get(claim.span.clone()).unwrap_or(said).to_owned();
+    let shell_text = trial.case.claims.shell.as_ref().and_then(ShellClaim::text).unwrap_or_default();
+    let part = shell_text.get(claim.span.clone()).unwrap_or(shell_text).to_owned();
     let breadth = breadth::of_claim(claim);
     let barred = !claim.bars.is_empty() || !trial.case.claims.bars.is_empty();
     if barred || !breadth.kind.may_stand() {

@@ -26,13 +26,13 @@ const ELSEWHERE: [&str; 4] = ["git push", "python3 script.py", "curl https://exa
 const TOLD: usize = 3;
 
 /// Calls that would go through too, and calls near by that would still be asked about.
-pub(super) fn of(
+pub(super) fn collect_examples(
     trial: &Trial<'_>,
     granted: &GrantedCase<'_>,
     grants: &[Grant],
     rule: Option<&Rule>,
 ) -> (Vec<String>, Vec<String>) {
-    let without = trial.without();
+    let without = trial.baseline();
     let (near, known) = candidates(trial, grants, rule);
     let decided = |example: &String| {
         let (call, claims, facts) = read(trial, example).filter(|(call, ..)| call != trial.case.call)?;
@@ -128,10 +128,10 @@ fn places(trial: &Trial<'_>, fact: &PathFact) -> (Vec<String>, Vec<String>) {
 fn read(trial: &Trial<'_>, example: &str) -> Option<(ToolCall, Claims, Facts)> {
     let raw = match trial.case.call {
         ToolCall::Bash(_) => RawCall::new("Bash", serde_json::json!({ "command": example })),
-        _ => RawCall::spoken(example).ok()?,
+        _ => RawCall::from_text(example).ok()?,
     };
     let call = ToolCall::parse_for_verdict(&raw).ok()?;
-    let claims = Claims::of(&call);
+    let claims = Claims::from_call(&call);
     let paths = claims.paths.iter().map(|claim| imagined(trial, claim)).collect();
     let facts = Facts { paths, shell: trial.case.facts.shell, ..Facts::default() };
     Some((call, claims, facts))

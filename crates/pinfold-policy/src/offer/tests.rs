@@ -34,7 +34,7 @@ struct World {
 impl World {
     fn new(tool: &str, input: Value, policy: Policy) -> Self {
         let call = ToolCall::parse_for_verdict(&RawCall::new(tool, input)).unwrap();
-        let claims = Claims::of(&call);
+        let claims = Claims::from_call(&call);
         let fact = |claim: &pinfold_commands::PathClaim| {
             let words = claim.path.as_ref().map_or_else(Default::default, |path| path.as_os_str().to_owned());
             let path = std::path::Path::new("/w").join(words);
@@ -86,11 +86,11 @@ impl World {
     }
 
     fn offer(&self) -> Offer {
-        Offer::of(&self.case(), &judge(&self.case()), &bases())
+        Offer::compute(&self.case(), &judge(&self.case()), &bases())
     }
 
     /// Decides with more granted.
-    fn with(&self, grants: &[Grant], rules: &[Rule]) -> Decision {
+    fn decide_with(&self, grants: &[Grant], rules: &[Rule]) -> Decision {
         let grants = self.grants.and(grants, &bases());
         let local = |rule: &Rule| SourcedRule {
             effect: Effect::Allow,
@@ -105,13 +105,13 @@ impl World {
 fn grant(grant: &Grant) -> String {
     match grant {
         Grant::PlainCommands => "plain".to_owned(),
-        Grant::Folder(path, class) => format!("folder {} {}", class.word(), path.display()),
+        Grant::Folder(path, class) => format!("folder {} {}", class.as_str(), path.display()),
         Grant::Rule(_) | Grant::Place(..) | Grant::Host(_) => grant.to_string(),
     }
 }
 
 /// An offer as it stands in the file.
-fn told(offer: &Offer) -> Vec<String> {
+fn offer_lines(offer: &Offer) -> Vec<String> {
     let part = |part: &PartOffer| {
         let width = |(at, width): (usize, &Width)| {
             let mark = if at == part.usual { "+ " } else { "" };
@@ -146,7 +146,7 @@ fn commands_are_offered_what_the_table_says() {
     let mut wrong = String::new();
     for (command, expected) in cases() {
         let offer = World::bash(command).offer();
-        let told = told(&offer);
+        let told = offer_lines(&offer);
         if told != expected {
             let _ = write!(wrong, "{command}\n    {}\n", told.join("\n    "));
         }
@@ -216,7 +216,13 @@ fn what_is_offered_lets_the_very_call_through() {
         let offer = world.offer();
         for width in &offer.session {
             tried += 1;
-            assert_eq!(world.with(&width.grants, &[]), Decision::Allow, "{:?} by {}", world.call, width.says);
+            assert_eq!(
+                world.decide_with(&width.grants, &[]),
+                Decision::Allow,
+                "{:?} by {}",
+                world.call,
+                width.says
+            );
         }
         for widest in [false, true] {
             let chosen = |part: &PartOffer| {
@@ -226,7 +232,7 @@ fn what_is_offered_lets_the_very_call_through() {
             let rules: Vec<Rule> = offer.always.iter().filter_map(chosen).collect();
             if !rules.is_empty() {
                 tried += 1;
-                assert_eq!(world.with(&[], &rules), Decision::Allow, "{:?} by {rules:?}", world.call);
+                assert_eq!(world.decide_with(&[], &rules), Decision::Allow, "{:?} by {rules:?}", world.call);
             }
         }
     }
@@ -238,7 +244,7 @@ fn what_is_offered_lets_the_very_call_through() {
 fn plain_commands_are_those_that_are_offered_as_such() {
     for (command, expected) in cases() {
         let first = expected.get(1..).and_then(<[_]>::last).and_then(|line| line.split(", ").next());
-        let plain = World::bash(command).with(&[Grant::PlainCommands], &[]) == Decision::Allow;
+        let plain = World::bash(command).decide_with(&[Grant::PlainCommands], &[]) == Decision::Allow;
         assert_eq!(plain, first == Some("plain"), "{command}");
     }
 }
@@ -254,11 +260,11 @@ fn examples_come_out_as_they_are_told() {
             let decides = |example: &String| {
                 let raw = match world.call {
                     ToolCall::Bash(_) => RawCall::new("Bash", json!({"command": example})),
-                    _ => RawCall::spoken(example).unwrap(),
+                    _ => RawCall::from_text(example).unwrap(),
                 };
                 let mut other = World::new(&raw.tool, raw.input, world.policy.clone());
                 other.grants = world.grants.clone();
-                other.with(&width.grants, &rules)
+                other.decide_with(&width.grants, &rules)
             };
             told += width.also.len() + width.still_asks.len();
             assert!(width.also.len() <= 3 && width.still_asks.len() <= 3);
@@ -316,7 +322,7 @@ fn places_are_offered_as_they_can_be_said() {
         let offer = World::new(tool, json!({"path": path}), Policy::default()).offer();
         let mut expected = vec![rules];
         expected.extend(Some(session).filter(|session| !session.is_empty()));
-        assert_eq!(told(&offer), expected, "{tool} {path}");
+        assert_eq!(offer_lines(&offer), expected, "{tool} {path}");
     }
 }
 

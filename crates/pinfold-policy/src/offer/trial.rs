@@ -28,7 +28,7 @@ pub(super) struct GrantedCase<'a> {
 
 impl<'a> Trial<'a> {
     /// The case without further grants.
-    pub(super) fn without(&self) -> GrantedCase<'a> {
+    pub(super) fn baseline(&self) -> GrantedCase<'a> {
         let Case { policy, grants, .. } = *self.case;
         GrantedCase { case: self.case, policy: Cow::Borrowed(policy), grants: Cow::Borrowed(grants) }
     }
@@ -36,7 +36,7 @@ impl<'a> Trial<'a> {
     /// The case with these grants for the session.
     pub(super) fn with_grants(&self, grants: &[Grant]) -> GrantedCase<'a> {
         let more = self.case.grants.and(grants, self.bases);
-        GrantedCase { grants: Cow::Owned(more), ..self.without() }
+        GrantedCase { grants: Cow::Owned(more), ..self.baseline() }
     }
 
     /// The case with this rule in the settings.
@@ -44,7 +44,7 @@ impl<'a> Trial<'a> {
         let rule =
             SourcedRule { effect: Effect::Allow, rule: rule.clone(), source: Source::plain(Layer::Local) };
         let more = self.case.policy.and_allowing(rule, self.bases);
-        GrantedCase { policy: Cow::Owned(more), ..self.without() }
+        GrantedCase { policy: Cow::Owned(more), ..self.baseline() }
     }
 }
 

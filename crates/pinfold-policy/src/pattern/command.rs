@@ -130,7 +130,7 @@ impl CommandPattern {
     pub fn matches(&self, key: &CommandKey) -> bool {
         let mut at = 0;
         for (i, word) in self.leading.iter().enumerate() {
-            if key.word(i) != Some(word.as_bytes()) {
+            if key.nth_word(i) != Some(word.as_bytes()) {
                 return false;
             }
             at = i + 1;
@@ -180,7 +180,7 @@ impl Rest {
         match self {
             Self::End => key.len() == at,
             Self::Anything => true,
-            Self::Glob(glob) => glob.matches(key.after(at)),
+            Self::Glob(glob) => glob.matches(key.text_after(at)),
         }
     }
 }
@@ -304,13 +304,13 @@ impl CommandKey {
     }
 
     /// One word.
-    pub(crate) fn word(&self, i: usize) -> Option<&[u8]> {
+    pub(crate) fn nth_word(&self, i: usize) -> Option<&[u8]> {
         let start = if i == 0 { 0 } else { self.ends.get(i - 1)? + 1 };
         self.text.get(start..*self.ends.get(i)?)
     }
 
     /// Returns the text behind the first `count` words, the separator included.
-    pub(crate) fn after(&self, count: usize) -> &[u8] {
+    pub(crate) fn text_after(&self, count: usize) -> &[u8] {
         let start = if count == 0 { 0 } else { self.ends.get(count - 1).copied().unwrap_or(self.text.len()) };
         self.text.get(start..).unwrap_or_default()
     }

@@ -50,7 +50,7 @@ impl Setting for Patience {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         Self::parse(&text)
-            .map_err(|mend| reader.tell(span(value), format!("{} is no time", quoted(&text)), mend))
+            .map_err(|mend| reader.report(span(value), format!("{} is no time", quoted(&text)), mend))
             .ok()
     }
 
@@ -106,7 +106,7 @@ impl Setting for WebhookUrl {
         let text = String::read(value, reader)?;
         Self::parse(&text)
             .map_err(|why| {
-                reader.tell(
+                reader.report(
                     span(value),
                     format!("{} cannot be a webhook: {why}", quoted(&text)),
                     "write `https://…`",

@@ -25,8 +25,8 @@ pub enum SettingsChange {
 impl std::fmt::Display for SettingsChange {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Add(effect, rule) => write!(f, "{} {rule}", effect.word()),
-            Self::Remove(effect, rule) => write!(f, "no {} {rule}", effect.word()),
+            Self::Add(effect, rule) => write!(f, "{} {rule}", effect.as_str()),
+            Self::Remove(effect, rule) => write!(f, "no {} {rule}", effect.as_str()),
             Self::Include(list, entry) => {
                 let (section, key) = list.place();
                 write!(f, "{section}.{key} {entry}")
@@ -127,7 +127,7 @@ fn changed(text: &str, change: &SettingsChange) -> Option<String> {
     let root = CstRootNode::parse(text, &STRICT).ok()?;
     let top = root.object_value()?;
     match change {
-        SettingsChange::Add(effect, rule) => include(&top, ("permissions", effect.word()), rule.text())?,
+        SettingsChange::Add(effect, rule) => include(&top, ("permissions", effect.as_str()), rule.text())?,
         SettingsChange::Include(list, entry) => include(&top, list.place(), entry)?,
         SettingsChange::Say(word, said) => {
             let (section, key) = word.place();
@@ -141,7 +141,7 @@ fn changed(text: &str, change: &SettingsChange) -> Option<String> {
             section.append(key, CstInputValue::String(said.clone()));
         }
         SettingsChange::Remove(effect, rule) => {
-            let list = top.object_value("permissions")?.array_value(effect.word())?;
+            let list = top.object_value("permissions")?.array_value(effect.as_str())?;
             let standing: Vec<_> = standing(&list, rule.trim()).collect();
             if standing.is_empty() {
                 return None;

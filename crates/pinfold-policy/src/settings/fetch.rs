@@ -27,11 +27,11 @@ impl Default for FetchBudget {
 
 impl FetchBudget {
     /// Returns the limits of the settings.
-    pub fn of(said: &NetworkSettings) -> Self {
+    pub fn from_settings(settings: &NetworkSettings) -> Self {
         let usual = Self::default();
         Self {
-            fetches: said.fetches.as_ref().map_or(usual.fetches, |fetches| fetches.value.0.into()),
-            bytes: said.fetch_size.as_ref().map_or(usual.bytes, |size| size.value.0),
+            fetches: settings.fetches.as_ref().map_or(usual.fetches, |fetches| fetches.value.0.into()),
+            bytes: settings.fetch_size.as_ref().map_or(usual.bytes, |size| size.value.0),
         }
     }
 }
@@ -50,7 +50,7 @@ impl Setting for Fetches {
         let fetches = number.value.parse().ok().map(Self);
         if fetches.is_none() {
             let what = format!("{} is no number of fetches", quoted(number.value));
-            reader.tell(span(value), what, "write a whole number, 0 for none");
+            reader.report(span(value), what, "write a whole number, 0 for none");
         }
         fetches
     }
@@ -66,7 +66,7 @@ impl Setting for FetchSize {
         let size = Size::parse(&text).map(|size| Self(size.0));
         if size.is_none() {
             let what = format!("{} is no size of what is fetched", quoted(&text));
-            reader.tell(span(value), what, "write a number with K, M or G, from 64K to 1024G");
+            reader.report(span(value), what, "write a number with K, M or G, from 64K to 1024G");
         }
         size
     }

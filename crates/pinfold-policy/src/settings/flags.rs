@@ -63,9 +63,9 @@ fn rules(flag: &str, lists: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located
     rules
 }
 
-fn hosts(said: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<HostRule>> {
-    let mut hosts = Vec::with_capacity(said.len());
-    for text in said {
+fn hosts(texts: &[String], bad: &mut Vec<BadSetting>) -> Vec<Located<HostRule>> {
+    let mut hosts = Vec::with_capacity(texts.len());
+    for text in texts {
         match HostRule::parse(text) {
             Ok(host) => hosts.push(located(host)),
             Err(no) => {

@@ -55,7 +55,7 @@ section! {
 
 impl HookSettings {
     /// The groups of an event, in the order of the file.
-    pub fn of(&self, event: HookEvent) -> impl Iterator<Item = &HookGroup> {
+    pub fn groups(&self, event: HookEvent) -> impl Iterator<Item = &HookGroup> {
         let (own, also): (&[HookGroup], &[HookGroup]) = match event {
             HookEvent::PreToolUse => (&self.pre_tool_use.0, &self.pre_tool_call.0),
             HookEvent::PermissionRequest => (&self.permission_request.0, &[]),
@@ -77,7 +77,7 @@ impl HookSettings {
     /// Every hook, with its event.
     pub fn all(&self) -> impl Iterator<Item = (HookEvent, &Located<Hook>)> {
         let of = |event: HookEvent| {
-            self.of(event).flat_map(move |group| group.hooks.iter().map(move |h| (event, h)))
+            self.groups(event).flat_map(move |group| group.hooks.iter().map(move |h| (event, h)))
         };
         HookEvent::ALL.iter().copied().flat_map(of)
     }
@@ -141,7 +141,7 @@ fn matcher(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> 
     let Value::StringLit(text) = value else { return reader.wrong_type(value, "a text in double quotes") };
     match Matcher::parse(&text.value) {
         Ok(matcher) if about == About::Nothing && !matcher.is_everything() => {
-            reader.tell(
+            reader.report(
                 span(value),
                 "this event has no kinds that could be matched",
                 "take the matcher away",
@@ -150,7 +150,7 @@ fn matcher(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> 
         }
         Ok(matcher) => Some(matcher),
         Err(bad) => {
-            reader.tell(
+            reader.report(
                 span(value),
                 format!("the matcher {} cannot be meant: {}", quoted(&text.value), bad.why),
                 bad.mend,
@@ -259,7 +259,7 @@ fn entry<'e, 'v>(value: &'e Value<'v>, key: &str) -> Option<&'e ObjectProp<'v>> 
 
 fn hook(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> Option<Hook> {
     if let (About::Kind(_) | About::Nothing, Some(entry)) = (about, entry(value, "if")) {
-        reader.tell(span(&entry.name), "`if` is about calls, and this event is about none", "take it away");
+        reader.report(span(&entry.name), "`if` is about calls, and this event is about none", "take it away");
     }
     let kind = match entry(value, "type") {
         // A type that is not known is told alone: nothing is known of its keys either.
@@ -273,45 +273,45 @@ fn hook(value: &Value<'_>, reader: &mut SettingsReader<'_>, about: About) -> Opt
 }
 
 fn command(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Hook> {
-    let said = CommandHook::read(value, reader)?;
-    if let (Some(_), Some(entry)) = (&said.args, entry(value, "shell")) {
-        reader.tell(span(&entry.name), "with `args` no shell is started", "keep one of the two");
+    let parsed = CommandHook::read(value, reader)?;
+    if let (Some(_), Some(entry)) = (&parsed.args, entry(value, "shell")) {
+        reader.report(span(&entry.name), "with `args` no shell is started", "keep one of the two");
     }
     Some(Hook {
-        asks: HookKind::Command { command: said.command, args: said.args, shell: said.shell },
-        only: said.only,
-        timeout: said.timeout.unwrap_or_default().0,
-        fail_closed: said.fail_closed || said.on_failure == OnFailure::Block,
-        in_background: said.in_background,
-        once: said.once,
+        asks: HookKind::Command { command: parsed.command, args: parsed.args, shell: parsed.shell },
+        only: parsed.only,
+        timeout: parsed.timeout.unwrap_or_default().0,
+        fail_closed: parsed.fail_closed || parsed.on_failure == OnFailure::Block,
+        in_background: parsed.in_background,
+        once: parsed.once,
     })
 }
 
 fn http(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Hook> {
-    let said = HttpHook::read(value, reader)?;
+    let parsed = HttpHook::read(value, reader)?;
     let tell = |reader: &mut SettingsReader<'_>, key, (what, mend): (String, &str)| {
         if let Some(entry) = entry(value, key) {
-            reader.tell(span(&entry.value), what, mend);
+            reader.report(span(&entry.value), what, mend);
         }
     };
-    if !said.url.is_empty()
-        && let Err(bad) = address(&said.url, said.plain)
+    if !parsed.url.is_empty()
+        && let Err(bad) = address(&parsed.url, parsed.plain)
     {
         tell(reader, "url", bad);
     }
-    for (_, line) in &said.headers.0 {
-        if let Some(name) = named(line).find(|name| !said.variables.iter().any(|own| own == name)) {
+    for (_, line) in &parsed.headers.0 {
+        if let Some(name) = named(line).find(|name| !parsed.variables.iter().any(|own| own == name)) {
             let what = format!("the variable {} is not among `allowedEnvVars`", quoted(name));
             tell(reader, "headers", (what, "name it there, or take it out"));
         }
     }
     Some(Hook {
-        asks: HookKind::Http { url: said.url, headers: said.headers.0, variables: said.variables },
-        only: said.only,
-        timeout: said.timeout.unwrap_or_default().0,
-        fail_closed: said.fail_closed || said.on_failure == OnFailure::Block,
-        in_background: said.in_background,
-        once: said.once,
+        asks: HookKind::Http { url: parsed.url, headers: parsed.headers.0, variables: parsed.variables },
+        only: parsed.only,
+        timeout: parsed.timeout.unwrap_or_default().0,
+        fail_closed: parsed.fail_closed || parsed.on_failure == OnFailure::Block,
+        in_background: parsed.in_background,
+        once: parsed.once,
     })
 }
 
@@ -373,7 +373,7 @@ impl Setting for Seconds {
         let time = time.filter(|time| *time <= LONGEST_PATIENCE);
         if time.is_none() {
             let what = format!("{} is no time that a hook can have", quoted(number.value));
-            reader.tell(span(value), what, "write seconds, at most 3600");
+            reader.report(span(value), what, "write seconds, at most 3600");
         }
         time.map(Self)
     }
@@ -405,12 +405,16 @@ impl Setting for Headers {
                 || !name.chars().all(is_token)
                 || NOT_OURS.contains(&&*name.to_ascii_lowercase())
             {
-                reader.tell(span(&entry.name), format!("{} is no header line to choose", quoted(name)), "");
+                reader.report(span(&entry.name), format!("{} is no header line to choose", quoted(name)), "");
                 continue;
             }
             if let Some(line) = String::read(&entry.value, reader) {
                 if line.chars().any(char::is_control) {
-                    reader.tell(span(&entry.value), "a control character stands in this line", "take it out");
+                    reader.report(
+                        span(&entry.value),
+                        "a control character stands in this line",
+                        "take it out",
+                    );
                 } else {
                     headers.push((name.to_owned(), line));
                 }

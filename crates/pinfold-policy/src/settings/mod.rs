@@ -330,12 +330,12 @@ fn content(text: &str, reader: &mut SettingsReader<'_>) -> Option<Content> {
         Err(bad) => {
             let range = bad.range();
             let what = bad.kind().to_string();
-            reader.tell(range.start..range.end, lower_first(&what), "");
+            reader.report(range.start..range.end, lower_first(&what), "");
             return None;
         }
     };
     let Some(value) = value else {
-        reader.tell(0..0, "the file is empty", "write `{}`, or take the file away");
+        reader.report(0..0, "the file is empty", "write `{}`, or take the file away");
         return None;
     };
     Content::read(&value, reader)

@@ -62,7 +62,7 @@ impl Setting for HostRule {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         let told = |bad: pinfold_host::BadHost| {
-            reader.tell(span(value), format!("{} names no host: {}", quoted(&text), bad.why), bad.mend);
+            reader.report(span(value), format!("{} names no host: {}", quoted(&text), bad.why), bad.mend);
         };
         Self::parse(&text).map_err(told).ok()
     }
@@ -78,7 +78,7 @@ impl Setting for Port {
         let port = number.value.parse().ok().filter(|port| ![0, 53].contains(port)).map(Self);
         if port.is_none() {
             let what = format!("{} is no port that can be reached", quoted(number.value));
-            reader.tell(span(value), what, "write a whole number from 1 to 65535, other than 53");
+            reader.report(span(value), what, "write a whole number from 1 to 65535, other than 53");
         }
         port
     }
@@ -95,7 +95,7 @@ impl Setting for SocketPlace {
             return Some(Self(text.into()));
         }
         let what = format!("{} is no path of a socket", quoted(&text));
-        reader.tell(span(value), what, "write a path from / or ~/, as `/run/postgresql`");
+        reader.report(span(value), what, "write a path from / or ~/, as `/run/postgresql`");
         None
     }
 
@@ -118,7 +118,7 @@ impl Setting for Pins {
             let text = entry.name.as_str();
             let Some(name) = Name::parse(text) else {
                 let what = format!("{} is no name of a host", quoted(text));
-                reader.tell(span(&entry.name), what, "write a name as `db.internal`");
+                reader.report(span(&entry.name), what, "write a name as `db.internal`");
                 continue;
             };
             let addresses: Vec<IpAddr> = Vec::<String>::read(&entry.value, reader)?
@@ -128,7 +128,7 @@ impl Setting for Pins {
             let all = matches!(&entry.value, Value::Array(list) if list.elements.len() == addresses.len());
             if addresses.is_empty() || !all {
                 let what = format!("{} has no list of addresses", quoted(text));
-                reader.tell(span(&entry.value), what, "write [\"10.0.0.5\"]");
+                reader.report(span(&entry.value), what, "write [\"10.0.0.5\"]");
                 continue;
             }
             pins.insert(name, addresses);

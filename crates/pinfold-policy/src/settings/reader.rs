@@ -59,7 +59,7 @@ impl<'t> SettingsReader<'t> {
         Source::in_file(self.layer, Arc::clone(&self.file), self.at.line, self.at.column)
     }
 
-    pub(super) fn tell(&mut self, span: Range<usize>, what: impl Into<String>, mend: impl Into<String>) {
+    pub(super) fn report(&mut self, span: Range<usize>, what: impl Into<String>, mend: impl Into<String>) {
         if self.bad.len() < MOST_TOLD {
             let source = self.source(span.start);
             self.bad.push(BadSetting { source, span, what: what.into(), mend: mend.into() });
@@ -75,8 +75,8 @@ impl<'t> SettingsReader<'t> {
 
     /// Tells that something else belongs here. There is no value then.
     pub(super) fn wrong_type<T>(&mut self, value: &Value<'_>, expected: &str) -> Option<T> {
-        let found = found(value);
-        self.tell(span(value), format!("{found} stands where {expected} belongs"), "");
+        let found = describe_value(value);
+        self.report(span(value), format!("{found} stands where {expected} belongs"), "");
         None
     }
 
@@ -108,7 +108,7 @@ impl<'t> SettingsReader<'t> {
         let Value::Object(object) = value else { return };
         let missing = |key: &&&str| object.properties.iter().all(|entry| entry.name.as_str() != **key);
         for key in keys.iter().filter(missing) {
-            self.tell(span(value), format!("`{key}` is missing"), "");
+            self.report(span(value), format!("`{key}` is missing"), "");
         }
     }
 
@@ -118,7 +118,7 @@ impl<'t> SettingsReader<'t> {
         let first = seen.insert(key);
         if !first {
             let what = format!("{} stands here a second time", quoted(key));
-            self.tell(span(&entry.name), what, "keep one, with all that belongs to it");
+            self.report(span(&entry.name), what, "keep one, with all that belongs to it");
         }
         first
     }
@@ -129,7 +129,7 @@ impl<'t> SettingsReader<'t> {
             Some(section) => format!("it belongs {section}"),
             None => format!("did you mean `{}`?", nearest(key, keys)),
         };
-        self.tell(span(&entry.name), format!("{} is no setting here", quoted(key)), mend);
+        self.report(span(&entry.name), format!("{} is no setting here", quoted(key)), mend);
     }
 }
 
@@ -157,7 +157,7 @@ pub(super) fn span(node: &impl Ranged) -> Range<usize> {
 }
 
 /// A value in words short enough for a message.
-fn found(value: &Value<'_>) -> String {
+fn describe_value(value: &Value<'_>) -> String {
     match value {
         Value::StringLit(text) => format!("the text {}", quoted(&text.value)),
         Value::NumberLit(number) => format!("the number {}", quoted(number.value)),

@@ -48,7 +48,7 @@ impl Setting for Size {
         let size = Self::parse(&text);
         if size.is_none() {
             let what = format!("{} is no size that a file of the record can have", quoted(&text));
-            reader.tell(span(value), what, "write a number with K, M or G, from 64K to 1024G");
+            reader.report(span(value), what, "write a number with K, M or G, from 64K to 1024G");
         }
         size
     }
@@ -72,7 +72,7 @@ impl Setting for Count {
         let count = number.value.parse().ok().filter(|count| (1..=Self::MOST).contains(count)).map(Self);
         if count.is_none() {
             let what = format!("{} is no number of files that can be kept", quoted(number.value));
-            reader.tell(span(value), what, "write a whole number from 1 to 10000");
+            reader.report(span(value), what, "write a whole number from 1 to 10000");
         }
         count
     }

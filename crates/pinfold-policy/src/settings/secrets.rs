@@ -119,7 +119,7 @@ fn is_variable(name: &str) -> bool {
 
 impl SecretSection {
     /// Returns the setting, or the problem with it.
-    fn meant(self) -> Result<SecretSetting, (String, &'static str)> {
+    fn into_setting(self) -> Result<SecretSetting, (String, &'static str)> {
         let host = self.host.unwrap_or_default();
         let host = SecretHost::parse(&host)
             .ok_or_else(|| (format!("{} is not one host", quoted(&host)), "write a name as `github.com`"))?;
@@ -158,12 +158,12 @@ impl Setting for Secrets {
             let name = entry.name.as_str();
             if !is_variable(name) {
                 let what = format!("{} is no name of a variable", quoted(name));
-                reader.tell(span(&entry.name), what, "write a name as `GITHUB_TOKEN`");
+                reader.report(span(&entry.name), what, "write a name as `GITHUB_TOKEN`");
                 continue;
             }
-            match SecretSection::read(&entry.value, reader)?.meant() {
+            match SecretSection::read(&entry.value, reader)?.into_setting() {
                 Ok(secret) => drop(secrets.insert(name.to_owned(), secret)),
-                Err((what, mend)) => reader.tell(span(&entry.value), what, mend),
+                Err((what, mend)) => reader.report(span(&entry.value), what, mend),
             }
         }
         Some(Self(secrets))

@@ -31,7 +31,7 @@ fn parse(text: &str) -> Result<Settings, BadSettings> {
     Settings::parse(text.as_bytes(), Layer::Project, &"settings.json".into())
 }
 
-fn told(bad: &[BadSetting]) -> Vec<String> {
+fn messages(bad: &[BadSetting]) -> Vec<String> {
     bad.iter().map(|bad| bad.to_string().replacen("project settings.json:", "", 1)).collect()
 }
 
@@ -43,9 +43,9 @@ fn every_case_of_the_table_is_told_as_it_stands_there() {
         match parse(&text) {
             Ok(settings) => {
                 assert!(bad.is_empty(), "{name}: was read");
-                assert_eq!(told(&settings.without_effect), without_effect, "{name}");
+                assert_eq!(messages(&settings.without_effect), without_effect, "{name}");
             }
-            Err(found) => assert_eq!(told(&found.bad), bad, "{name}"),
+            Err(found) => assert_eq!(messages(&found.bad), bad, "{name}"),
         }
     }
 }

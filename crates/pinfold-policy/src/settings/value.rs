@@ -38,11 +38,19 @@ impl Setting for String {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         match value {
             Value::StringLit(text) if text.value.is_empty() => {
-                reader.tell(span(value), "an empty text stands here", "write what is meant, or take it away");
+                reader.report(
+                    span(value),
+                    "an empty text stands here",
+                    "write what is meant, or take it away",
+                );
                 None
             }
             Value::StringLit(text) if text.value.contains('\0') => {
-                reader.tell(span(value), "a NUL stands in this text", "no name and no command can hold one");
+                reader.report(
+                    span(value),
+                    "a NUL stands in this text",
+                    "no name and no command can hold one",
+                );
                 None
             }
             Value::StringLit(text) => Some(text.value.as_ref().to_owned()),
@@ -90,7 +98,7 @@ impl<T: Setting> Setting for Located<T> {
 impl Setting for Rule {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
-        Self::parse_written(&text).map_err(|bad| reader.tell(span(value), no_rule(&bad), bad.mend)).ok()
+        Self::parse_written(&text).map_err(|bad| reader.report(span(value), no_rule(&bad), bad.mend)).ok()
     }
 
     fn schema() -> serde_json::Value {
@@ -150,7 +158,7 @@ impl Setting for serde_json::Value {
             Value::NumberLit(number) => {
                 let parsed = number.value.parse().map_err(|_| {
                     let what = format!("the number {} is too large", quoted(number.value));
-                    reader.tell(span(value), what, "write a smaller one");
+                    reader.report(span(value), what, "write a smaller one");
                 });
                 Self::Number(parsed.ok()?)
             }
@@ -185,7 +193,7 @@ fn choice<T, E: std::fmt::Display>(
     parse: impl FnOnce(&str) -> Result<T, E>,
 ) -> Option<T> {
     let word = String::read(value, reader)?;
-    parse(&word).map_err(|bad| reader.tell(span(value), bad.to_string(), "")).ok()
+    parse(&word).map_err(|bad| reader.report(span(value), bad.to_string(), "")).ok()
 }
 
 macro_rules! choices {

@@ -19,7 +19,7 @@ pub(crate) fn a_line_holds(text: &str) {
         "what is barred does not only read"
     );
     if let Ok(call) = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": text}))) {
-        let claims = Claims::of(&call);
+        let claims = Claims::from_call(&call);
         assert_eq!((claims.commands, claims.bars), (found.commands, found.bars), "the same twice");
     }
 }

@@ -183,7 +183,7 @@ fn rules(profile: &Profile, backing: Backing, group: Group) -> Vec<Rule> {
     rules
 }
 
-/// Rules for changes of attributes by path, where mounts hold them. Times are shown to a watcher that may have them set outside; they are mostly set without a
+/// Rules for changes of attributes by path, where mounts hold them. Times are shown to a handler that may have them set outside; they are mostly set without a
 /// path, on the file that was just written, and that is not shown, so that it costs nothing.
 fn attributes_by_name(times: bool) -> Vec<Rule> {
     let is_about_times = |number: c_long| TIMES_BY_NAME.contains(&number);

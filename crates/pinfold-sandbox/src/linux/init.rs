@@ -6,9 +6,9 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::door::{self, Relayed};
 use super::landlock::{Handles, Ruleset};
 use super::plan::Plan;
+use super::relay_sockets::{self, RelayPlan};
 use crate::sys::{self, ChildExit, Listener, Pid, Signals};
 
 /// Signal that asks the first process to end everything. It has no other meaning.
@@ -50,7 +50,7 @@ pub(crate) enum Stage {
     Stopped,
     Terminal,
     /// With this report comes a socket at which what is sent to other addresses arrives; the index says which.
-    Door,
+    RelaySocket,
     /// Before the fork; no process reports it.
     Streams,
 }
@@ -79,7 +79,7 @@ impl Report {
             Stage::Started,
             Stage::Stopped,
             Stage::Terminal,
-            Stage::Door,
+            Stage::RelaySocket,
             Stage::Streams,
         ];
         let [stage, index, a, b, c, d] = bytes;
@@ -95,14 +95,14 @@ struct Failed {
     error: io::Error,
 }
 
-fn at(stage: Stage) -> impl Fn(io::Error) -> Failed {
+fn failure(stage: Stage) -> impl Fn(io::Error) -> Failed {
     move |error| Failed { stage, index: 0, error }
 }
 
 /// Runs the first process to its end. Reports go to `supervisor`.
 pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     if let Some(Err(error)) = plan.terminal.as_ref().map(|own| sys::new_session_at(own.as_fd())) {
-        give_up(supervisor.as_fd(), &at(Stage::Terminal)(error));
+        give_up(supervisor.as_fd(), &failure(Stage::Terminal)(error));
     }
     let Ok((supervisor, terminal)) = own_descriptors(plan, supervisor.as_fd()) else {
         sys::exit_now(EXIT_NOT_STARTED)
@@ -161,30 +161,30 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
         sys::exit_now(EXIT_NOT_STARTED);
     }
     if plan.namespaces != 0 {
-        identity(plan).map_err(at(Stage::Identity))?;
+        identity(plan).map_err(failure(Stage::Identity))?;
     }
     if plan.loopback {
-        sys::loopback_up().map_err(at(Stage::Loopback))?;
+        sys::loopback_up().map_err(failure(Stage::Loopback))?;
     }
     if let Some(relayed) = &plan.relayed {
         relay(relayed, to)?;
     }
     mounts(plan)?;
-    sys::change_dir(&plan.cwd).map_err(at(Stage::Folder))?;
+    sys::change_dir(&plan.cwd).map_err(failure(Stage::Folder))?;
     if plan.new_session {
-        sys::new_session().map_err(at(Stage::Terminal))?;
+        sys::new_session().map_err(failure(Stage::Terminal))?;
     }
     for &(resource, value) in &plan.limits {
-        sys::limit(resource, value).map_err(at(Stage::Limits))?;
+        sys::limit(resource, value).map_err(failure(Stage::Limits))?;
     }
-    let ruleset = landlock(plan).map_err(at(Stage::Landlock))?;
-    privileges(plan).map_err(at(Stage::Privileges))?;
+    let ruleset = landlock(plan).map_err(failure(Stage::Landlock))?;
+    privileges(plan).map_err(failure(Stage::Privileges))?;
     if let Some(ruleset) = ruleset {
-        ruleset.restrict().map_err(at(Stage::Landlock))?;
+        ruleset.restrict().map_err(failure(Stage::Landlock))?;
     }
     self_test(plan, true)?;
-    let listener = install_filter(plan).map_err(at(Stage::Seccomp))?;
-    closed(to, listener.as_ref())?;
+    let listener = install_filter(plan).map_err(failure(Stage::Seccomp))?;
+    report_closed(to, listener.as_ref())?;
     // Held here too, it would keep this process waiting for an answer of a supervisor that is gone.
     drop(listener);
     self_test(plan, false)?;
@@ -192,22 +192,22 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
 }
 
 /// Makes every address local and hands out the sockets at which what is sent there arrives. None of them stays here.
-fn relay(relayed: &Relayed, to: BorrowedFd<'_>) -> Result<(), Failed> {
-    sys::route(&relayed.v4).map_err(at(Stage::Loopback))?;
+fn relay(relayed: &RelayPlan, to: BorrowedFd<'_>) -> Result<(), Failed> {
+    sys::route(&relayed.v4).map_err(failure(Stage::Loopback))?;
     // Without it there is no way for an address of version 6, and the other version is used.
     let _ = sys::route(&relayed.v6);
-    for (index, door) in relayed.doors.iter().enumerate() {
-        let failed = |error| Failed { stage: Stage::Door, index, error };
-        match door.open() {
+    for (index, socket) in relayed.sockets.iter().enumerate() {
+        let failed = |error| Failed { stage: Stage::RelaySocket, index, error };
+        match socket.open() {
             Ok(socket) => {
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
-                let report = Report { stage: Stage::Door, index, errno: 0 };
+                let report = Report { stage: Stage::RelaySocket, index, errno: 0 };
                 sys::send(to, &report.encode(), Some(socket.as_fd())).map_err(failed)?;
             }
             // A kernel without IPv6.
-            Err(e) if door.address.is_ipv6() && is_missing_family(&e) => {}
+            Err(e) if socket.address.is_ipv6() && is_missing_family(&e) => {}
             // Nothing is held by it.
-            Err(_) if door.kind == door::SocketPurpose::Unheard => {}
+            Err(_) if socket.kind == relay_sockets::SocketPurpose::Unheard => {}
             Err(e) => return Err(failed(e)),
         }
     }
@@ -239,25 +239,25 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
     sys::install_filter(plan.filter.code(), false)
 }
 
-/// The walls are closed. With the watch's descriptor goes what the supervisor has to know of the watched.
-fn closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), Failed> {
+/// Reports that the sandbox is closed. With the descriptor of the notifications goes what the supervisor has to know of the watched.
+fn report_closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), Failed> {
     let stage = Stage::Closed;
     // Without the number of the mount namespace no call is ever held: the view that a path belongs to would be unknown.
     let view = sys::mount_namespace().unwrap_or(0);
     let index = u8::from(listener.is_some_and(|l| l.uninterrupted));
     let report = Report { stage, index, errno: view.cast_signed() };
-    sys::send(to, &report.encode(), listener.map(|l| l.fd.as_fd())).map_err(at(stage))
+    sys::send(to, &report.encode(), listener.map(|l| l.fd.as_fd())).map_err(failure(stage))
 }
 
 fn reached(stage: Stage, to: BorrowedFd<'_>) -> Result<(), Failed> {
-    sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), None).map_err(at(stage))
+    sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), None).map_err(failure(stage))
 }
 
 /// Ends with the supervisor: at once where the kernel ends the others too, else by a signal that makes this
 /// process end them first.
 fn die_with_supervisor(plan: &Plan) -> Result<(), Failed> {
     let signal = if plan.namespaces == 0 { libc::SIGTERM } else { libc::SIGKILL };
-    sys::die_with_parent(signal).map_err(at(Stage::Privileges))
+    sys::die_with_parent(signal).map_err(failure(Stage::Privileges))
 }
 
 /// The user and group inside are those outside, and no others exist.
@@ -283,7 +283,7 @@ fn mounts(plan: &mut Plan) -> Result<(), Failed> {
     // Attached by now.
     plan.slots.fill_with(|| None);
     if let Some(files) = files {
-        sys::restore_files(&files).map_err(at(Stage::Limits))?;
+        sys::restore_files(&files).map_err(failure(Stage::Limits))?;
     }
     sys::umask(umask);
     Ok(())
@@ -356,7 +356,7 @@ fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
         None => Ok(()),
     };
     if let Err(error) = group {
-        return at(Stage::Terminal)(error);
+        return failure(Stage::Terminal)(error);
     }
     let error = become_it(plan);
     Failed { stage: Stage::Exec, index: 0, error }

@@ -7,9 +7,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::door::Relayed;
 use super::filter::{Backing, Filter, Group};
 use super::landlock::Handles;
+use super::relay_sockets::RelayPlan;
 use super::steps::MountStep;
 use super::view;
 use crate::command::Command;
@@ -25,7 +25,7 @@ pub(crate) struct Plan {
     pub(crate) gid_map: Vec<u8>,
     pub(crate) loopback: bool,
     /// Makes every address local, and the sockets at which what is sent there arrives.
-    pub(crate) relayed: Option<Relayed>,
+    pub(crate) relayed: Option<RelayPlan>,
     pub(crate) steps: Vec<MountStep>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
@@ -82,7 +82,7 @@ impl Plan {
         let (steps, slots, scratch) = view.map_or_else(Default::default, |v| (v.steps, v.slots, v.scratch));
         let backing = if full { Backing::Namespaces } else { Backing::Landlock };
         let environment = profile.environment.iter().map(|(name, value)| pair(name, value));
-        let LandlockGrants { by_itself, carried } = granted(profile, &scratch);
+        let LandlockGrants { by_itself, carried } = landlock_grants(profile, &scratch);
         let landlock = sys::landlock_version().ok();
         let own_session = command.new_session || (command.terminal.is_none() && !sys::has_terminal());
         let group = match (own_session || command.terminal.is_some(), landlock) {
@@ -135,12 +135,12 @@ impl Plan {
 const SCOPES_SIGNALS: u32 = 6;
 
 /// Fails where nothing keeps a process from going another way than the one that is relayed.
-fn relayed(network: &Network, full: bool) -> io::Result<Option<Relayed>> {
+fn relayed(network: &Network, full: bool) -> io::Result<Option<RelayPlan>> {
     match network {
         Network::Relayed(_) if !full => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
         // There a loopback of the run's own answers at that address.
         Network::Proxied(_) if full => Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
-        Network::Relayed(entrances) => Relayed::new(entrances).map(Some),
+        Network::Relayed(entrances) => RelayPlan::new(entrances).map(Some),
         Network::Off | Network::Proxied(_) | Network::Host => Ok(None),
     }
 }
@@ -180,7 +180,7 @@ struct LandlockGrants {
     carried: Carried,
 }
 
-fn granted(profile: &Profile, scratch: &[PathBuf]) -> LandlockGrants {
+fn landlock_grants(profile: &Profile, scratch: &[PathBuf]) -> LandlockGrants {
     let granted: &[PathBuf] = match (&profile.mediated, &profile.writes) {
         (Some(mediation), _) => &mediation.own,
         (None, Writes::Beneath(places)) => places,
@@ -243,7 +243,7 @@ fn readable(profile: &Profile) -> io::Result<Vec<CString>> {
     }
     let mut found = Vec::new();
     siblings(Path::new("/"), &shut, &mut found)?;
-    for place in through(profile) {
+    for place in visible_in_covers(profile) {
         if hidden.iter().any(|h| place.starts_with(h)) {
             continue;
         }
@@ -257,7 +257,7 @@ fn readable(profile: &Profile) -> io::Result<Vec<CString>> {
 }
 
 /// Returns the paths that stay visible through a cover.
-fn through(profile: &Profile) -> impl Iterator<Item = &Path> {
+fn visible_in_covers(profile: &Profile) -> impl Iterator<Item = &Path> {
     let granted = match &profile.writes {
         Writes::Beneath(places) => places.as_slice(),
         Writes::Nowhere | Writes::Anywhere => &[],

@@ -55,7 +55,7 @@ pub(crate) fn view(profile: &Profile) -> io::Result<View> {
     }
     let scratch = writer.private_parts(temporary)?;
     writer.devices(devices)?;
-    let covers = writer.covers(profile, &scratch)?;
+    let covers = writer.mount_covers(profile, &scratch)?;
     writer.attach_all(visible, &covers)?;
     // These were taken before everything became read-only. Modes and times are held by the mount alone.
     if profile.writes != Writes::Anywhere {
@@ -212,7 +212,7 @@ impl Writer {
     }
 
     /// Puts an empty directory over what is covered, and lists all places below which a way has to be made.
-    fn covers(&mut self, profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
+    fn mount_covers(&mut self, profile: &Profile, scratch: &[PathBuf]) -> io::Result<Vec<PathBuf>> {
         for (number, cover) in profile.covered.iter().enumerate() {
             let empty = Path::new(BASE).join(format!("cover-{number}"));
             self.steps.push(MountStep::MakeDir(c_path(&empty)?, 0o755));

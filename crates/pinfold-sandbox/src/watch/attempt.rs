@@ -130,7 +130,7 @@ pub enum Reply {
     /// The call is allowed. Where calls are [mediated](crate::Profile::mediated) the supervisor executes it through its
     /// handles; elsewhere it continues.
     CarryOut,
-    /// The call waits, if it is fully understood: [`Watcher::hold`] gets it. Of [`Intent::Access`]: the answer is that of
+    /// The call waits, if it is fully understood: [`SyscallHandler::hold`] gets it. Of [`Intent::Access`]: the answer is that of
     /// the machine without the sandbox.
     Hold,
     /// The call fails with `EXDEV`, as between two file systems: programs then copy. The run writes one of the paths by
@@ -164,7 +164,7 @@ pub struct LinkedFile {
 }
 
 /// Observer of attempts. Called on the supervisor's thread: the process waits meanwhile.
-pub trait Watcher {
+pub trait SyscallHandler {
     /// Keeps other supervisors from doing meanwhile what the judgement of these attempts would not hold for. What it returns is
     /// kept until they are carried out, or answered in another way.
     ///
@@ -230,9 +230,9 @@ pub trait Watcher {
 
 /// Lets everything go on and remembers nothing.
 #[derive(Debug, Default)]
-pub struct Blind;
+pub struct ContinueAll;
 
-impl Watcher for Blind {
+impl SyscallHandler for ContinueAll {
     fn attempt(&mut self, _: &Attempt) -> Reply {
         Reply::GoOn
     }

@@ -1,6 +1,6 @@
 //! A call that was held, whole and typed: nothing of it is read again from the caller's memory.
 //!
-//! Promise: what is not understood exactly is no deed. There is no flag that is passed over because it seems harmless.
+//! Promise: what is not understood exactly is no operation. There is no flag that is passed over because it seems harmless.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Syscall {
     /// The operation.
-    pub deed: Deed,
+    pub operation: FileOperation,
     /// The resolved paths of the operation, in their order, at the time of the attempt: absolute and free of links.
     pub places: Vec<PathBuf>,
     /// The calling process.
@@ -33,7 +33,7 @@ pub struct Caller {
 
 /// Operation of a system call. Paths are as the caller named them, made absolute: links and `..` are still in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum FileOperation {
     /// Open for writing.
     Open(Opening),
     /// Make a directory.
@@ -114,7 +114,7 @@ pub enum Deed {
     },
 }
 
-impl Deed {
+impl FileOperation {
     /// The paths that it names, in their order.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         let (first, second) = match self {

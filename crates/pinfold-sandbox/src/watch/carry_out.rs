@@ -249,7 +249,7 @@ pub(super) fn replace(from: &ResolvedPath, to: &ResolvedPath, flags: u32, conten
 
 const BEING_WRITTEN: &str = ".pinfold-";
 
-/// A name for a file that [`replace`] writes. No process inside can know it, and a watcher can tell it.
+/// A name for a file that [`replace`] writes. No process inside can know it, and a handler can tell it.
 fn being_written(name: &OsStr) -> OsString {
     let number = RandomState::new().build_hasher().finish();
     let mut written = name.to_owned();

@@ -14,7 +14,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::absolute;
-use super::attempt::{Attempt, Intent, Watcher};
+use super::attempt::{Attempt, Intent, SyscallHandler};
 use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
 use crate::sys::{self, NotifyResponse, Pid};
@@ -55,21 +55,21 @@ pub(super) fn hand_out(asked: &ConnectQuestion<'_>) -> io::Result<()> {
 pub(super) fn refuse(
     asked: &ConnectQuestion<'_>,
     intent: Intent,
-    watcher: &mut dyn Watcher,
+    handler: &mut dyn SyscallHandler,
 ) -> io::Result<bool> {
     let pid = asked.question.pid.cast_signed();
     let [_, at, len, ..] = asked.question.data.args;
-    let Some(place) = named(pid, at, len) else { return Ok(false) };
+    let Some(place) = socket_path(pid, at, len) else { return Ok(false) };
     // Else its number may mean another process by now.
     if sys::still_asking(asked.listener.as_fd(), asked.question.id) {
-        watcher.attempt(&Attempt::new(pid, intent, place));
+        handler.attempt(&Attempt::new(pid, intent, place));
         answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(libc::EACCES))?;
     }
     Ok(true)
 }
 
 /// The socket that an address of `AF_UNIX` names: an absolute path, or `@` and an abstract name.
-fn named(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
+fn socket_path(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
     let mut address = vec![0; usize::try_from(len.min(LONGEST)).ok()?];
     let read = sys::read_memory(pid, at, &mut address).ok()?;
     address.truncate(read);

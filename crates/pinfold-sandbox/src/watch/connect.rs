@@ -21,7 +21,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::absolute;
-use super::attempt::{Attempt, Intent, Reply, Watcher};
+use super::attempt::{Attempt, Intent, Reply, SyscallHandler};
 use super::file_call::int;
 use super::rights::without_capabilities;
 use crate::sys::{self, NotifyResponse, Pid};
@@ -51,7 +51,7 @@ pub(crate) struct Local {
 }
 
 /// An address that was read.
-enum Meant {
+enum Destination {
     /// An address of the run's own network, as the caller wrote it.
     Internet(Vec<u8>),
     /// A socket that was found and is held.
@@ -92,13 +92,17 @@ impl Local {
     }
 
     /// Carries out a `connect`, here or on a thread where it may have to wait, and answers it.
-    pub(super) fn connect(&self, asked: &ConnectQuestion<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
+    pub(super) fn connect(
+        &self,
+        asked: &ConnectQuestion<'_>,
+        handler: &mut dyn SyscallHandler,
+    ) -> io::Result<()> {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
         let [number, address, len, ..] = asked.question.data.args;
         let answer = |answer| answer_if_there(asked.listener, id, answer);
         let copy = sys::copied_from(pid, int(number));
         let meant = copy.map_err(Miss::from).and_then(|socket| {
-            let meant = self.meant(pid, &socket, (address, len))?;
+            let meant = self.read_destination(pid, &socket, (address, len))?;
             Ok((socket, meant))
         });
         // Else its number may have meant another process.
@@ -109,13 +113,13 @@ impl Local {
             Ok(found) => found,
             Err(Miss::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
             Err(Miss::Undeclared(place)) => {
-                watcher.attempt(&Attempt::new(pid, Intent::Connect, place));
+                handler.attempt(&Attempt::new(pid, Intent::Connect, place));
                 return answer(NotifyResponse::Fail(libc::EACCES));
             }
         };
-        if let Meant::Internet(address) = &meant
+        if let Destination::Internet(address) = &meant
             && let Some(place) = super::address::network_place(address)
-            && watcher.attempt(&Attempt::new(pid, Intent::Connect, place)) == Reply::Refuse
+            && handler.attempt(&Attempt::new(pid, Intent::Connect, place)) == Reply::Refuse
         {
             return answer(NotifyResponse::Fail(libc::EACCES));
         }
@@ -140,7 +144,12 @@ impl Local {
         }
     }
 
-    fn meant(&self, pid: Pid, socket: &OwnedFd, (at, len): (u64, u64)) -> Result<Meant, Miss> {
+    fn read_destination(
+        &self,
+        pid: Pid,
+        socket: &OwnedFd,
+        (at, len): (u64, u64),
+    ) -> Result<Destination, Miss> {
         let family = sys::family(socket.as_fd())?;
         let len = usize::try_from(len.min(LONGEST)).unwrap_or_default();
         let mut address = vec![0; len];
@@ -148,8 +157,8 @@ impl Local {
             return Err(Miss::Error(libc::EFAULT));
         }
         match family {
-            libc::AF_INET | libc::AF_INET6 => Ok(Meant::Internet(address)),
-            libc::AF_UNIX => self.socket(pid, &address).map(Meant::Socket),
+            libc::AF_INET | libc::AF_INET6 => Ok(Destination::Internet(address)),
+            libc::AF_UNIX => self.socket(pid, &address).map(Destination::Socket),
             // Nothing connects these, and what they reach is the kernel.
             _ => Err(Miss::Error(libc::EACCES)),
         }
@@ -241,7 +250,7 @@ fn held_name(held: &impl AsRawFd) -> String {
 /// A `connect` that was understood.
 struct Connecting {
     socket: OwnedFd,
-    meant: Meant,
+    meant: Destination,
     listener: Arc<OwnedFd>,
     id: u64,
 }
@@ -251,8 +260,8 @@ impl Connecting {
     fn carry_out(self) -> io::Result<()> {
         let Self { socket, meant, listener, id } = self;
         let address = match &meant {
-            Meant::Internet(address) => address.clone(),
-            Meant::Socket(held) => local_address(&held_name(held)),
+            Destination::Internet(address) => address.clone(),
+            Destination::Socket(held) => local_address(&held_name(held)),
         };
         let connected =
             without_capabilities(|| connect(socket, &address, || sys::still_asking(listener.as_fd(), id)));

@@ -164,13 +164,13 @@ impl OpenCall {
 
 /// The low 32 bits, which is what the kernel takes of an `int` argument.
 #[expect(clippy::cast_possible_truncation, reason = "the low half is what is meant")]
-pub(super) fn word(argument: u64) -> u32 {
+pub(super) fn low_word(argument: u64) -> u32 {
     argument as u32
 }
 
 /// An `int` argument.
 pub(super) fn int(argument: u64) -> i32 {
-    word(argument).cast_signed()
+    low_word(argument).cast_signed()
 }
 
 fn base(argument: u64) -> BaseDirectory {
@@ -181,7 +181,7 @@ fn base(argument: u64) -> BaseDirectory {
 }
 
 fn has(flags: u64, flag: i32) -> bool {
-    word(flags) & flag.cast_unsigned() != 0
+    low_word(flags) & flag.cast_unsigned() != 0
 }
 
 /// Reads arguments of one question.
@@ -236,11 +236,11 @@ impl CallArguments<'_> {
 
     /// A path relative to the working directory.
     #[cfg(target_arch = "x86_64")]
-    fn here(&self, address: u64) -> io::Result<PathArg> {
+    fn path_in_cwd(&self, address: u64) -> io::Result<PathArg> {
         Ok(PathArg { base: BaseDirectory::Cwd, path: self.path(address)? })
     }
 
-    fn at(&self, directory: u64, address: u64) -> io::Result<PathArg> {
+    fn path_in_directory(&self, directory: u64, address: u64) -> io::Result<PathArg> {
         Ok(PathArg { base: base(directory), path: self.path(address)? })
     }
 
@@ -258,7 +258,7 @@ impl CallArguments<'_> {
 
     /// A path, or with `AT_EMPTY_PATH` and an empty one the descriptor itself.
     fn subject(&self, directory: u64, address: u64, flags: u64) -> io::Result<Subject> {
-        let arg = self.at(directory, address)?;
+        let arg = self.path_in_directory(directory, address)?;
         Ok(match arg.base {
             BaseDirectory::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
                 Subject::Descriptor(fd)
@@ -273,28 +273,30 @@ impl CallArguments<'_> {
         const CREAT: i32 = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
         let [a, b, c, ..] = *self.args;
         let open = |at, flags, mode| {
-            FileCall::Open(OpenCall { at, flags, mode: word(mode), resolve: 0, strict: false })
+            FileCall::Open(OpenCall { at, flags, mode: low_word(mode), resolve: 0, strict: false })
         };
         let change = |arg, follow, change| FileCall::Change { of: Subject::Path { arg, follow }, change };
         Ok(Some(match number {
-            libc::SYS_open => open(self.here(a)?, int(b), c),
-            libc::SYS_creat => open(self.here(a)?, CREAT, b),
-            libc::SYS_mkdir => FileCall::MakeDir { at: self.here(a)?, mode: word(b) },
-            libc::SYS_mknod => FileCall::MakeNode { at: self.here(a)?, mode: word(b), device: c },
+            libc::SYS_open => open(self.path_in_cwd(a)?, int(b), c),
+            libc::SYS_creat => open(self.path_in_cwd(a)?, CREAT, b),
+            libc::SYS_mkdir => FileCall::MakeDir { at: self.path_in_cwd(a)?, mode: low_word(b) },
+            libc::SYS_mknod => FileCall::MakeNode { at: self.path_in_cwd(a)?, mode: low_word(b), device: c },
             libc::SYS_rename => self.rename((BaseDirectory::Cwd, a), (BaseDirectory::Cwd, b), 0)?,
             libc::SYS_link => {
-                let from = Subject::Path { arg: self.here(a)?, follow: false };
-                FileCall::Link { from, to: self.here(b)? }
+                let from = Subject::Path { arg: self.path_in_cwd(a)?, follow: false };
+                FileCall::Link { from, to: self.path_in_cwd(b)? }
             }
-            libc::SYS_symlink => FileCall::Symlink { text: self.path(a)?, at: self.here(b)? },
-            libc::SYS_unlink => FileCall::Remove { at: self.here(a)?, directory: false },
-            libc::SYS_rmdir => FileCall::Remove { at: self.here(a)?, directory: true },
-            libc::SYS_access => FileCall::Access { at: self.here(a)?, mode: int(b) },
-            libc::SYS_chmod => change(self.here(a)?, true, RequestedChange::Mode(word(b))),
-            libc::SYS_chown => change(self.here(a)?, true, owner(b, c)),
-            libc::SYS_lchown => change(self.here(a)?, false, owner(b, c)),
-            libc::SYS_utime => change(self.here(a)?, true, RequestedChange::Times(self.seconds(b)?)),
-            libc::SYS_utimes => change(self.here(a)?, true, RequestedChange::Times(self.microseconds(b)?)),
+            libc::SYS_symlink => FileCall::Symlink { text: self.path(a)?, at: self.path_in_cwd(b)? },
+            libc::SYS_unlink => FileCall::Remove { at: self.path_in_cwd(a)?, directory: false },
+            libc::SYS_rmdir => FileCall::Remove { at: self.path_in_cwd(a)?, directory: true },
+            libc::SYS_access => FileCall::Access { at: self.path_in_cwd(a)?, mode: int(b) },
+            libc::SYS_chmod => change(self.path_in_cwd(a)?, true, RequestedChange::Mode(low_word(b))),
+            libc::SYS_chown => change(self.path_in_cwd(a)?, true, owner(b, c)),
+            libc::SYS_lchown => change(self.path_in_cwd(a)?, false, owner(b, c)),
+            libc::SYS_utime => change(self.path_in_cwd(a)?, true, RequestedChange::Times(self.seconds(b)?)),
+            libc::SYS_utimes => {
+                change(self.path_in_cwd(a)?, true, RequestedChange::Times(self.microseconds(b)?))
+            }
             libc::SYS_futimesat => {
                 let times = RequestedChange::Times(self.microseconds(c)?);
                 FileCall::Change { of: self.named_or_open(a, b, 0)?, change: times }
@@ -308,28 +310,32 @@ impl CallArguments<'_> {
         let [a, b, c, d, e, _] = *self.args;
         Ok(Some(match number {
             libc::SYS_openat => FileCall::Open(OpenCall {
-                at: self.at(a, b)?,
+                at: self.path_in_directory(a, b)?,
                 flags: int(c),
-                mode: word(d),
+                mode: low_word(d),
                 resolve: 0,
                 strict: false,
             }),
             libc::SYS_openat2 => FileCall::Open(self.open_how(a, b, (c, d))?),
-            libc::SYS_mkdirat => FileCall::MakeDir { at: self.at(a, b)?, mode: word(c) },
-            libc::SYS_mknodat => FileCall::MakeNode { at: self.at(a, b)?, mode: word(c), device: d },
+            libc::SYS_mkdirat => FileCall::MakeDir { at: self.path_in_directory(a, b)?, mode: low_word(c) },
+            libc::SYS_mknodat => {
+                FileCall::MakeNode { at: self.path_in_directory(a, b)?, mode: low_word(c), device: d }
+            }
             libc::SYS_renameat => self.rename((base(a), b), (base(c), d), 0)?,
-            libc::SYS_renameat2 => self.rename((base(a), b), (base(c), d), word(e))?,
+            libc::SYS_renameat2 => self.rename((base(a), b), (base(c), d), low_word(e))?,
             libc::SYS_linkat => self.link(a, b, (c, d), e)?,
-            libc::SYS_symlinkat => FileCall::Symlink { text: self.path(a)?, at: self.at(b, c)? },
+            libc::SYS_symlinkat => {
+                FileCall::Symlink { text: self.path(a)?, at: self.path_in_directory(b, c)? }
+            }
             libc::SYS_unlinkat => {
-                FileCall::Remove { at: self.at(a, b)?, directory: has(c, libc::AT_REMOVEDIR) }
+                FileCall::Remove { at: self.path_in_directory(a, b)?, directory: has(c, libc::AT_REMOVEDIR) }
             }
             libc::SYS_truncate => {
                 let length = b.cast_signed().try_into().map_err(|_| invalid())?;
                 FileCall::Truncate { at: PathArg { base: BaseDirectory::Cwd, path: self.path(a)? }, length }
             }
             libc::SYS_faccessat | libc::SYS_faccessat2 => {
-                FileCall::Access { at: self.at(a, b)?, mode: int(c) }
+                FileCall::Access { at: self.path_in_directory(a, b)?, mode: int(c) }
             }
             libc::SYS_flock if int(b) & libc::LOCK_EX != 0 => FileCall::Lock { fd: int(a) },
             _ => return self.attributes(number),
@@ -345,9 +351,9 @@ impl CallArguments<'_> {
         };
         let open = Subject::Descriptor(int(a));
         let (of, change) = match number {
-            libc::SYS_fchmodat => (self.subject(a, b, 0)?, RequestedChange::Mode(word(c))),
-            FCHMODAT2 => (self.subject(a, b, d)?, RequestedChange::Mode(word(c))),
-            libc::SYS_fchmod => (open, RequestedChange::Mode(word(b))),
+            libc::SYS_fchmodat => (self.subject(a, b, 0)?, RequestedChange::Mode(low_word(c))),
+            FCHMODAT2 => (self.subject(a, b, d)?, RequestedChange::Mode(low_word(c))),
+            libc::SYS_fchmod => (open, RequestedChange::Mode(low_word(b))),
             libc::SYS_fchownat => (self.subject(a, b, e)?, owner(c, d)),
             libc::SYS_fchown => (open, owner(b, c)),
             libc::SYS_utimensat => {
@@ -374,14 +380,14 @@ impl CallArguments<'_> {
     }
 
     fn link(&self, a: u64, b: u64, to: (u64, u64), flags: u64) -> io::Result<FileCall> {
-        let arg = self.at(a, b)?;
+        let arg = self.path_in_directory(a, b)?;
         let from = match arg.base {
             BaseDirectory::Descriptor(fd) if arg.path.is_empty() && has(flags, libc::AT_EMPTY_PATH) => {
                 Subject::Descriptor(fd)
             }
             _ => Subject::Path { arg, follow: has(flags, libc::AT_SYMLINK_FOLLOW) },
         };
-        Ok(FileCall::Link { from, to: self.at(to.0, to.1)? })
+        Ok(FileCall::Link { from, to: self.path_in_directory(to.0, to.1)? })
     }
 
     /// [openat2(2)](https://man7.org/linux/man-pages/man2/openat2.2.html): a structure that may grow.
@@ -397,7 +403,7 @@ impl CallArguments<'_> {
         if size > PAGE {
             return Err(too_big());
         }
-        let [flags, mode, resolve] = memory::words(self.pid, how)?;
+        let [flags, mode, resolve] = memory::read_words(self.pid, how)?;
         let rest = memory::bytes(self.pid, how.wrapping_add(KNOWN as u64), size - KNOWN)?;
         if rest.iter().any(|byte| *byte != 0) {
             return Err(too_big());
@@ -405,7 +411,7 @@ impl CallArguments<'_> {
         let (Ok(flags), Ok(mode)) = (u32::try_from(flags), u32::try_from(mode)) else {
             return Err(invalid());
         };
-        let at = self.at(a, b)?;
+        let at = self.path_in_directory(a, b)?;
         Ok(OpenCall { at, flags: flags.cast_signed(), mode, resolve, strict: true })
     }
 
@@ -415,7 +421,7 @@ impl CallArguments<'_> {
         if address == 0 {
             return Ok([Time::Now; 2]);
         }
-        let times: [u64; 2] = memory::words(self.pid, address)?;
+        let times: [u64; 2] = memory::read_words(self.pid, address)?;
         Ok(times.map(|seconds| Time::At { seconds: seconds.cast_signed(), nanoseconds: 0 }))
     }
 
@@ -425,7 +431,7 @@ impl CallArguments<'_> {
         if address == 0 {
             return Ok([Time::Now; 2]);
         }
-        let [s0, u0, s1, u1] = memory::words(self.pid, address)?;
+        let [s0, u0, s1, u1] = memory::read_words(self.pid, address)?;
         let time = |seconds: u64, micro: u64| {
             let micro = u32::try_from(micro).ok().filter(|u| *u < 1_000_000).ok_or_else(invalid)?;
             Ok::<_, io::Error>(Time::At { seconds: seconds.cast_signed(), nanoseconds: micro * 1000 })
@@ -438,7 +444,7 @@ impl CallArguments<'_> {
         if address == 0 {
             return Ok([Time::Now; 2]);
         }
-        let [s0, n0, s1, n1] = memory::words(self.pid, address)?;
+        let [s0, n0, s1, n1] = memory::read_words(self.pid, address)?;
         Ok([time(s0, n0)?, time(s1, n1)?])
     }
 
@@ -455,7 +461,7 @@ impl CallArguments<'_> {
         Ok(RequestedChange::SetAttribute {
             name,
             value: memory::bytes(self.pid, value, size)?,
-            flags: word(flags),
+            flags: low_word(flags),
         })
     }
 
@@ -473,7 +479,7 @@ impl CallArguments<'_> {
 }
 
 fn owner(owner: u64, group: u64) -> RequestedChange {
-    let id = |argument: u64| Some(word(argument)).filter(|id| *id != u32::MAX);
+    let id = |argument: u64| Some(low_word(argument)).filter(|id| *id != u32::MAX);
     RequestedChange::Owner { owner: id(owner), group: id(group) }
 }
 

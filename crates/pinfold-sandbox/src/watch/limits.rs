@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::time::Duration;
 
-use super::attempt::Watcher;
+use super::attempt::SyscallHandler;
 use super::file_call::int;
 use super::killed_processes::KilledProcesses;
 use super::memory;
@@ -94,10 +94,10 @@ impl Watched {
     }
 
     /// Tells of the limits that ended processes.
-    pub(crate) fn tell_of_killed(&mut self, watcher: &mut dyn Watcher) {
+    pub(crate) fn tell_of_killed(&mut self, handler: &mut dyn SyscallHandler) {
         let ended = self.killed.as_mut().map(KilledProcesses::take_ended).unwrap_or_default();
         for (limit, program) in &ended {
-            watcher.limit_met(*limit, program);
+            handler.limit_met(*limit, program);
         }
     }
 

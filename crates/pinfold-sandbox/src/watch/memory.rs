@@ -84,7 +84,7 @@ pub(super) fn text(pid: Pid, address: u64, most: usize) -> io::Result<OsString> 
 ///
 /// # Errors
 /// `EFAULT` where not all of them are there.
-pub(super) fn words<const N: usize>(pid: Pid, address: u64) -> io::Result<[u64; N]> {
+pub(super) fn read_words<const N: usize>(pid: Pid, address: u64) -> io::Result<[u64; N]> {
     let mut words = [[0u8; 8]; N];
     let wanted = words.as_flattened_mut();
     let read = sys::read_memory(pid, address, wanted)?;

@@ -42,8 +42,8 @@ use std::time::Duration;
 use crate::identity::FileIdentity;
 use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
-pub use attempt::{Attempt, Blind, Detail, Done, Intent, LinkedFile, Occupant, Reply, Watcher};
-pub use call::{Caller, Deed, Opening, Sync, Syscall, Time};
+pub use attempt::{Attempt, ContinueAll, Detail, Done, Intent, LinkedFile, Occupant, Reply, SyscallHandler};
+pub use call::{Caller, FileOperation, Opening, Sync, Syscall, Time};
 use caller::Callers;
 pub use carry_out::is_being_written;
 pub(crate) use connect::Local;
@@ -74,8 +74,8 @@ pub(crate) struct Backing {
     pub(crate) mounts: bool,
 }
 
-/// The supervisor's end of the watch.
-pub(crate) struct Watch {
+/// The supervisor's end of the seccomp user notifications.
+pub(crate) struct SyscallNotifier {
     listener: Arc<OwnedFd>,
     backing: Backing,
     callers: Callers,
@@ -97,7 +97,7 @@ pub(crate) struct Watch {
     proxied: Option<Proxied>,
 }
 
-impl Watch {
+impl SyscallNotifier {
     /// `view`: the mount namespace of the watched, where those who ask wait undisturbed by signals. Elsewhere a call that
     /// waits could be started again by one, and be asked about and done twice: none is held there.
     ///
@@ -175,20 +175,20 @@ impl Watch {
     }
 
     /// Does what is to be done again.
-    pub(crate) fn wake(&mut self, watcher: &mut dyn Watcher) {
-        self.waiting.retry(self.listener.as_fd(), &mut self.rights, watcher);
+    pub(crate) fn wake(&mut self, handler: &mut dyn SyscallHandler) {
+        self.waiting.retry(self.listener.as_fd(), &mut self.rights, handler);
         if let Some(limits) = &mut self.limits {
             limits.look();
         }
     }
 
-    /// Ends the watch. What is left are the limits: which of them ended a process is known when all are reaped.
+    /// Ends the notifications. What is left are the limits: which of them ended a process is known when all are reaped.
     pub(crate) fn into_limits(self) -> Option<WatchedLimits> {
         self.limits
     }
 
-    /// Takes one question, lets `watcher` say what becomes of it, and answers unless it is held.
-    pub(crate) fn answer_one(&mut self, watcher: &mut dyn Watcher) -> io::Result<()> {
+    /// Takes one question, lets `handler` say what becomes of it, and answers unless it is held.
+    pub(crate) fn answer_one(&mut self, handler: &mut dyn SyscallHandler) -> io::Result<()> {
         let question = match sys::next_question(self.fd()) {
             // The asker was killed while it waited.
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
@@ -196,7 +196,7 @@ impl Watch {
         };
         let number = i64::from(question.data.nr);
         match number {
-            libc::SYS_connect | libc::SYS_socket | libc::SYS_bind => self.network(&question, watcher),
+            libc::SYS_connect | libc::SYS_socket | libc::SYS_bind => self.network(&question, handler),
             libc::SYS_umask => {
                 self.callers.forget_umasks();
                 self.answer(&question, NotifyResponse::GoOn)
@@ -205,7 +205,7 @@ impl Watch {
                 let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
                 // Else its number may mean another process by now.
                 if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
-                    watcher.limit_met(limit, &program_of(question.pid.cast_signed()));
+                    handler.limit_met(limit, &program_of(question.pid.cast_signed()));
                 }
                 self.answer(&question, NotifyResponse::GoOn)
             }
@@ -215,12 +215,12 @@ impl Watch {
                 }
                 self.answer(&question, NotifyResponse::GoOn)
             }
-            _ if is_plain_reading(&question, watcher) => self.answer(&question, NotifyResponse::GoOn),
+            _ if is_plain_reading(&question, handler) => self.answer(&question, NotifyResponse::GoOn),
             _ => {
                 if let Some(limits) = &mut self.limits {
                     limits.meet(question.pid.cast_signed());
                 }
-                self.files(&question, watcher)
+                self.files(&question, handler)
             }
         }
     }
@@ -229,7 +229,11 @@ impl Watch {
         answer_if_there(&self.listener, question.id, answer)
     }
 
-    fn network(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
+    fn network(
+        &mut self,
+        question: &libc::seccomp_notif,
+        handler: &mut dyn SyscallHandler,
+    ) -> io::Result<()> {
         let asked = ConnectQuestion { listener: &self.listener, question };
         let number = i64::from(question.data.nr);
         let connects = number == libc::SYS_connect;
@@ -240,7 +244,7 @@ impl Watch {
                     return closed_sockets::hand_out(&asked);
                 }
                 libc::SYS_socket => {}
-                _ if closed_sockets::refuse(&asked, intent, watcher)? => return Ok(()),
+                _ if closed_sockets::refuse(&asked, intent, handler)? => return Ok(()),
                 _ => {}
             }
         }
@@ -254,14 +258,14 @@ impl Watch {
         }
         if let Some(proxied) = &mut self.proxied {
             match connects {
-                true => return proxied.connect(&asked, watcher),
+                true => return proxied.connect(&asked, handler),
                 false if proxied.opens(question) => return proxied.socket(&asked),
                 false => {}
             }
         }
         if let Some(local) = &self.local {
             match connects {
-                true => return local.connect(&asked, watcher),
+                true => return local.connect(&asked, handler),
                 // Its arguments are in registers: what was looked at is what is done.
                 false if Local::opens(question) => return self.answer(question, NotifyResponse::GoOn),
                 false => {}
@@ -276,13 +280,13 @@ impl Watch {
         };
         // Else its number may mean another process by now.
         let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
-        let reply = place.map(|place| watcher.attempt(&Attempt::new(pid, intent, place)));
+        let reply = place.map(|place| handler.attempt(&Attempt::new(pid, intent, place)));
         // Sockets are reported only where the filter would refuse them without a supervisor.
         let refused = !connects || reply == Some(Reply::Refuse);
         self.answer(question, if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::GoOn })
     }
 
-    fn files(&mut self, question: &libc::seccomp_notif, watcher: &mut dyn Watcher) -> io::Result<()> {
+    fn files(&mut self, question: &libc::seccomp_notif, handler: &mut dyn SyscallHandler) -> io::Result<()> {
         let pid = question.pid.cast_signed();
         let mut call = match FileCall::read(question) {
             Ok(Some(call)) => call,
@@ -295,7 +299,7 @@ impl Watch {
         let mut found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
             Err(error) => {
-                self.tell_of_hidden(question, &call, watcher);
+                self.tell_of_hidden(question, &call, handler);
                 return self.not_found(question, about_attributes, &error);
             }
         };
@@ -304,7 +308,7 @@ impl Watch {
             return Ok(());
         }
         let mut attempts = found.attempts(pid);
-        let turn = match watcher.turn(&attempts) {
+        let turn = match handler.turn(&attempts) {
             Ok(turn) => turn,
             Err(error) => {
                 return self
@@ -324,7 +328,7 @@ impl Watch {
         if let Some(errno) = found.fails_anyway(&attempts) {
             return self.answer(question, NotifyResponse::Fail(errno));
         }
-        let replies: Vec<Reply> = attempts.iter().map(|attempt| watcher.attempt(attempt)).collect();
+        let replies: Vec<Reply> = attempts.iter().map(|attempt| handler.attempt(attempt)).collect();
         let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
         if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
             let could = self.could(pid, &attempts, *mode);
@@ -333,11 +337,11 @@ impl Watch {
         if reply == Reply::Hold {
             let held = if would_set_id { None } else { self.hold(question, &found) };
             if let Some(held) = held {
-                watcher.hold(held);
+                handler.hold(held);
                 return Ok(());
             }
             let held = attempts.iter().zip(&replies).filter(|(_, reply)| **reply == Reply::Hold);
-            reply = held.map(|(attempt, _)| watcher.not_held(attempt)).fold(Reply::GoOn, Reply::max);
+            reply = held.map(|(attempt, _)| handler.not_held(attempt)).fold(Reply::GoOn, Reply::max);
         }
         match reply {
             Reply::Refuse => self.answer(question, NotifyResponse::Fail(refusal(&found.call))),
@@ -350,12 +354,12 @@ impl Watch {
                 self.answer(question, NotifyResponse::GoOn)
             }
             Reply::CarryOut if self.backing.mediated => {
-                self.carry_out(question, found, (attempts, gone), watcher)
+                self.carry_out(question, found, (attempts, gone), handler)
             }
             Reply::GoOn
                 if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
             {
-                self.carry_out(question, found, (attempts, gone), watcher)
+                self.carry_out(question, found, (attempts, gone), handler)
             }
             // The kernel would read the mode as it was said.
             Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
@@ -375,16 +379,21 @@ impl Watch {
     }
 
     /// Reports a call whose path exists outside, but not for the caller.
-    fn tell_of_hidden(&self, question: &libc::seccomp_notif, call: &FileCall, watcher: &mut dyn Watcher) {
-        let is_worth_it = |(arg, _): &(&PathArg, Intent)| watcher.looks_at_reading(&arg.path);
-        if !unfound::named(call).iter().any(is_worth_it) {
+    fn tell_of_hidden(
+        &self,
+        question: &libc::seccomp_notif,
+        call: &FileCall,
+        handler: &mut dyn SyscallHandler,
+    ) {
+        let is_worth_it = |(arg, _): &(&PathArg, Intent)| handler.looks_at_reading(&arg.path);
+        if !unfound::named_paths(call).iter().any(is_worth_it) {
             return;
         }
         let attempts = unfound::attempts(question.pid.cast_signed(), call);
         // Else its number may mean another process by now.
         if sys::still_asking(self.fd(), question.id) {
             for attempt in &attempts {
-                watcher.unfound(attempt);
+                handler.unfound(attempt);
             }
         }
     }
@@ -445,25 +454,25 @@ impl Watch {
         question: &libc::seccomp_notif,
         found: FileQuestion,
         (attempts, gone): (Vec<Attempt>, Option<FileIdentity>),
-        watcher: &mut dyn Watcher,
+        handler: &mut dyn SyscallHandler,
     ) -> io::Result<()> {
         let pid = question.pid.cast_signed();
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
-        let content = watcher.content_for(&attempts);
+        let content = handler.content_for(&attempts);
         let carried = umask.and_then(|umask| {
             // Beyond its own limit the supervisor would get a signal.
             let largest = || sys::largest_file(pid).min(sys::largest_file(sys::own_pid()));
-            let mut may = |file| watcher.can_change_linked(&attempts, file);
+            let mut may = |file| handler.can_change_linked(&attempts, file);
             self.rights.as_caller(umask, || found.carry_out(content, largest, &mut may))?
         });
         match carried {
             Ok(CarriedOut::Done) => {
                 self.forget_moved(&attempts);
-                tell(watcher, &found, attempts, gone);
+                report_done(handler, &found, attempts, gone);
                 self.answer(question, NotifyResponse::Done)
             }
             Ok(CarriedOut::File(file)) => {
-                tell(watcher, &found, attempts, gone);
+                report_done(handler, &found, attempts, gone);
                 let close_on_exec = matches!(&found.call, FileCall::Open(open) if open.closes_on_exec());
                 match sys::answer_with(self.fd(), question.id, file.as_fd(), close_on_exec) {
                     Ok(()) => Ok(()),
@@ -507,12 +516,12 @@ impl Watch {
     /// Suspends a call that is fully understood, and whose paths are those of the reported attempts.
     fn hold(&self, question: &libc::seccomp_notif, found: &FileQuestion) -> Option<PendingSyscall> {
         let holding = self.holding.as_ref()?;
-        let deed = understand::deed(found)?;
+        let operation = understand::operation(found)?;
         let pid = question.pid.cast_signed();
         if !holding.shares_its_view(pid) {
             return None;
         }
-        let call = Syscall { deed, places: found.real_places(), caller: Caller::of(pid)? };
+        let call = Syscall { operation, places: found.real_places(), caller: Caller::from_pid(pid)? };
         // Else its number may have meant another process.
         let waits = sys::still_asking(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
@@ -521,7 +530,7 @@ impl Watch {
 
 /// Returns whether a call opens a file for reading alone that is not observed. Most calls are such, and need no further
 /// checks.
-fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bool {
+fn is_plain_reading(question: &libc::seccomp_notif, handler: &dyn SyscallHandler) -> bool {
     const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
     let address = match i64::from(question.data.nr) {
         #[cfg(target_arch = "x86_64")]
@@ -533,7 +542,7 @@ fn is_plain_reading(question: &libc::seccomp_notif, watcher: &dyn Watcher) -> bo
     // A path that cannot be read leads the kernel nowhere either.
     reads
         && memory::path(question.pid.cast_signed(), address)
-            .map_or(true, |path| !watcher.looks_at_reading(&path))
+            .map_or(true, |path| !handler.looks_at_reading(&path))
 }
 
 /// Calls that nothing but the kernel does, and that give no way to a content.
@@ -564,9 +573,9 @@ fn refusal(call: &FileCall) -> i32 {
     }
 }
 
-/// Tells the watcher what was carried out. `gone`: the directory that is no more.
-fn tell(
-    watcher: &mut dyn Watcher,
+/// Tells the handler what was carried out. `gone`: the directory that is no more.
+fn report_done(
+    handler: &mut dyn SyscallHandler,
     found: &FileQuestion,
     attempts: Vec<Attempt>,
     mut gone: Option<FileIdentity>,
@@ -574,7 +583,7 @@ fn tell(
     for (attempt, place) in attempts.into_iter().zip(&found.places) {
         let made = (attempt.intent == Intent::MakeDir).then(|| place.lasting_identity()).flatten();
         let gone = if attempt.intent == Intent::MoveFrom { None } else { gone.take() };
-        watcher.carried_out(&Done { attempt, made, gone });
+        handler.carried_out(&Done { attempt, made, gone });
     }
 }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::call::{Caller, Deed, Opening, Syscall};
+use super::call::{Caller, FileOperation, Opening, Syscall};
 use super::rights::without_capabilities;
 use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
@@ -91,7 +91,7 @@ impl Holding {
 
 impl Caller {
     /// Reads the identity of a process by its number outside or that of a thread; `None` when it is gone.
-    pub fn of(pid: i32) -> Option<Self> {
+    pub fn from_pid(pid: i32) -> Option<Self> {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
         let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
         let process = field("Tgid:")?.parse().ok()?;
@@ -163,7 +163,8 @@ impl PendingSyscall {
     /// # Errors
     /// When it cannot be handed over: the caller is gone, or has as many as it may. The call has failed then.
     pub fn hand_over(mut self, fd: BorrowedFd<'_>) -> io::Result<()> {
-        let close_on_exec = matches!(&self.call.deed, Deed::Open(Opening { close_on_exec: true, .. }));
+        let close_on_exec =
+            matches!(&self.call.operation, FileOperation::Open(Opening { close_on_exec: true, .. }));
         let Some(waiting) = &self.waiting else { return Ok(()) };
         let handed = sys::answer_with(waiting.listener.as_fd(), waiting.id, fd, close_on_exec);
         match &handed {
@@ -173,11 +174,11 @@ impl PendingSyscall {
         handed
     }
 
-    /// Runs `deed` with no more rights than the caller has: without capabilities, as inside, and with the caller's umask. This thread has a umask and a working directory of its own from then on.
+    /// Runs `action` with no more rights than the caller has: without capabilities, as inside, and with the caller's umask. This thread has a umask and a working directory of its own from then on.
     ///
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
-    pub fn as_caller<T>(&self, deed: impl FnOnce() -> T) -> io::Result<T> {
+    pub fn as_caller<T>(&self, action: impl FnOnce() -> T) -> io::Result<T> {
         struct Back(u32);
         impl Drop for Back {
             fn drop(&mut self) {
@@ -187,7 +188,7 @@ impl PendingSyscall {
         sys::own_umask()?;
         without_capabilities(|| {
             let _back = Back(sys::umask(self.call.caller.umask));
-            deed()
+            action()
         })
     }
 

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::address::{address, internet_address};
-use super::attempt::{Attempt, Intent, Watcher};
+use super::attempt::{Attempt, Intent, SyscallHandler};
 use super::connect::{ConnectQuestion, answer_if_there};
 use super::file_call::int;
 use crate::sys::{self, NotifyResponse};
@@ -77,7 +77,11 @@ impl Proxied {
     }
 
     /// Answers a `connect`: every internet socket inside is connected to the proxy.
-    pub(super) fn connect(&self, asked: &ConnectQuestion<'_>, watcher: &mut dyn Watcher) -> io::Result<()> {
+    pub(super) fn connect(
+        &self,
+        asked: &ConnectQuestion<'_>,
+        handler: &mut dyn SyscallHandler,
+    ) -> io::Result<()> {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
         let [_, at, len, ..] = asked.question.data.args;
         let to = address(pid, at, len).as_deref().and_then(internet_address);
@@ -90,7 +94,7 @@ impl Proxied {
         }
         if let Some(to) = to {
             let place = PathBuf::from(to.to_string());
-            watcher.attempt(&Attempt::new(pid, Intent::Connect, place));
+            handler.attempt(&Attempt::new(pid, Intent::Connect, place));
         }
         answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
     }

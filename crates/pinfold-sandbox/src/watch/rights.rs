@@ -20,11 +20,11 @@ impl Rights {
         Ok(Self { capabilities: now.are_in_effect().then_some(now), umask: None })
     }
 
-    /// Runs `deed` without capabilities in effect, as inside, and where it creates a file with the caller's umask. This thread has a umask and a working directory of its own from then on.
+    /// Runs `action` without capabilities in effect, as inside, and where it creates a file with the caller's umask. This thread has a umask and a working directory of its own from then on.
     ///
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
-    pub(super) fn as_caller<T>(&mut self, umask: Option<u32>, deed: impl FnOnce() -> T) -> io::Result<T> {
+    pub(super) fn as_caller<T>(&mut self, umask: Option<u32>, action: impl FnOnce() -> T) -> io::Result<T> {
         if let Some(umask) = umask.filter(|umask| self.umask != Some(*umask)) {
             if self.umask.is_none() {
                 sys::own_umask()?;
@@ -33,21 +33,21 @@ impl Rights {
             self.umask = Some(umask);
         }
         match self.capabilities {
-            None => Ok(deed()),
-            Some(before) => without(before, deed),
+            None => Ok(action()),
+            Some(before) => run_without(before, action),
         }
     }
 }
 
-/// Runs `deed` without capabilities in effect.
+/// Runs `action` without capabilities in effect.
 ///
 /// # Errors
 /// When they cannot be put aside; then nothing was done.
-pub(super) fn without_capabilities<T>(deed: impl FnOnce() -> T) -> io::Result<T> {
-    without(Capabilities::current()?, deed)
+pub(super) fn without_capabilities<T>(action: impl FnOnce() -> T) -> io::Result<T> {
+    run_without(Capabilities::current()?, action)
 }
 
-fn without<T>(before: Capabilities, deed: impl FnOnce() -> T) -> io::Result<T> {
+fn run_without<T>(before: Capabilities, action: impl FnOnce() -> T) -> io::Result<T> {
     struct Back(Capabilities);
     impl Drop for Back {
         fn drop(&mut self) {
@@ -57,5 +57,5 @@ fn without<T>(before: Capabilities, deed: impl FnOnce() -> T) -> io::Result<T> {
     }
     before.at_rest().set()?;
     let _back = Back(before);
-    Ok(deed())
+    Ok(action())
 }

@@ -4,30 +4,30 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::call::{Deed, Opening, Sync};
+use super::call::{FileOperation, Opening, Sync};
 use super::file_call::{FileCall, OpenCall, RequestedChange, Subject};
 use super::file_question::FileQuestion;
 use super::walk::ResolvedPath;
 
 /// Returns the operation of a call, if every part of it is understood and means the same for another process, on paths
 /// that resolve equally there.
-pub(super) fn deed(found: &FileQuestion) -> Option<Deed> {
+pub(super) fn operation(found: &FileQuestion) -> Option<FileOperation> {
     let at = |place: usize| path(found.places.get(place)?);
     match &found.call {
-        FileCall::Open(open) => opening(open, at(0)?).map(Deed::Open),
-        FileCall::MakeDir { mode, .. } => Some(Deed::MakeDir { at: at(0)?, mode: new_mode(*mode)? }),
+        FileCall::Open(open) => opening(open, at(0)?).map(FileOperation::Open),
+        FileCall::MakeDir { mode, .. } => Some(FileOperation::MakeDir { at: at(0)?, mode: new_mode(*mode)? }),
         FileCall::Rename { flags, .. } => {
             let replace = either(*flags, 0, libc::RENAME_NOREPLACE)?;
-            Some(Deed::Rename { from: at(0)?, to: at(1)?, replace: !replace })
+            Some(FileOperation::Rename { from: at(0)?, to: at(1)?, replace: !replace })
         }
         // A link that stands for what it leads to would be given a name that its caller did not say.
         FileCall::Link { from: Subject::Path { follow: false, .. }, .. } => {
-            Some(Deed::Link { from: at(0)?, to: at(1)? })
+            Some(FileOperation::Link { from: at(0)?, to: at(1)? })
         }
-        FileCall::Symlink { text, .. } => Some(Deed::Symlink { text: text.clone(), at: at(0)? }),
-        FileCall::Remove { directory: true, .. } => Some(Deed::RemoveDir { at: at(0)? }),
-        FileCall::Remove { directory: false, .. } => Some(Deed::Remove { at: at(0)? }),
-        FileCall::Truncate { length, .. } => Some(Deed::Truncate { at: at(0)?, length: *length }),
+        FileCall::Symlink { text, .. } => Some(FileOperation::Symlink { text: text.clone(), at: at(0)? }),
+        FileCall::Remove { directory: true, .. } => Some(FileOperation::RemoveDir { at: at(0)? }),
+        FileCall::Remove { directory: false, .. } => Some(FileOperation::Remove { at: at(0)? }),
+        FileCall::Truncate { length, .. } => Some(FileOperation::Truncate { at: at(0)?, length: *length }),
         FileCall::Change { of, change } => changed(of, change, found.places.first()?),
         FileCall::Link { .. }
         | FileCall::MakeNode { .. }
@@ -50,16 +50,16 @@ fn path(place: &ResolvedPath) -> Option<PathBuf> {
     (real.is_absolute() && (!real.starts_with("/proc") || is_nothing())).then(|| real.to_owned())
 }
 
-fn changed(of: &Subject, change: &RequestedChange, place: &ResolvedPath) -> Option<Deed> {
+fn changed(of: &Subject, change: &RequestedChange, place: &ResolvedPath) -> Option<FileOperation> {
     let at = path(place)?;
     // What was followed is named by now.
     let follow = matches!(of, Subject::Path { follow: true, .. });
     match change {
-        RequestedChange::Mode(mode) => Some(Deed::SetMode { at, mode: set_mode(*mode)?, follow }),
+        RequestedChange::Mode(mode) => Some(FileOperation::SetMode { at, mode: set_mode(*mode)?, follow }),
         RequestedChange::Owner { owner, group } => {
-            Some(Deed::SetOwner { at, owner: *owner, group: *group, follow })
+            Some(FileOperation::SetOwner { at, owner: *owner, group: *group, follow })
         }
-        RequestedChange::Times(times) => Some(Deed::SetTimes { at, times: *times, follow }),
+        RequestedChange::Times(times) => Some(FileOperation::SetTimes { at, times: *times, follow }),
         RequestedChange::SetAttribute { .. } | RequestedChange::RemoveAttribute { .. } => None,
     }
 }

@@ -13,12 +13,12 @@ use crate::sys::Pid;
 /// Returns the attempts of a call, on the paths as they resolve outside.
 pub(super) fn attempts(pid: Pid, call: &FileCall) -> Vec<Attempt> {
     let attempt = |(arg, intent)| Some(Attempt::new(pid, intent, outside(pid, arg)?));
-    named(call).into_iter().filter_map(attempt).collect()
+    named_paths(call).into_iter().filter_map(attempt).collect()
 }
 
 /// The paths of a call, and what it would do to each. Calls that only ask are none.
-pub(super) fn named(call: &FileCall) -> Vec<(&PathArg, Intent)> {
-    fn of(subject: &Subject) -> Option<&PathArg> {
+pub(super) fn named_paths(call: &FileCall) -> Vec<(&PathArg, Intent)> {
+    fn path_arg(subject: &Subject) -> Option<&PathArg> {
         match subject {
             Subject::Path { arg, .. } => Some(arg),
             Subject::Descriptor(_) => None,
@@ -34,11 +34,13 @@ pub(super) fn named(call: &FileCall) -> Vec<(&PathArg, Intent)> {
         FileCall::Symlink { at, .. } => vec![(at, Intent::Symlink)],
         FileCall::Remove { at, .. } => vec![(at, Intent::Remove)],
         FileCall::Rename { from, to, .. } => vec![(from, Intent::MoveFrom), (to, Intent::MoveTo)],
-        FileCall::Link { from, to } => {
-            of(from).map(|from| (from, Intent::LinkFrom)).into_iter().chain([(to, Intent::MoveTo)]).collect()
-        }
+        FileCall::Link { from, to } => path_arg(from)
+            .map(|from| (from, Intent::LinkFrom))
+            .into_iter()
+            .chain([(to, Intent::MoveTo)])
+            .collect(),
         FileCall::Change { of: subject, .. } => {
-            of(subject).map(|at| (at, Intent::Metadata)).into_iter().collect()
+            path_arg(subject).map(|at| (at, Intent::Metadata)).into_iter().collect()
         }
         FileCall::Access { .. } | FileCall::Lock { .. } => Vec::new(),
     }

@@ -6,12 +6,12 @@
 use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
-use super::attempt::{Attempt, Watcher};
+use super::attempt::{Attempt, SyscallHandler};
 use super::carry_out::OpenOutcome;
 use super::file_call::FileCall;
 use super::file_question::FileQuestion;
 use super::rights::Rights;
-use super::{carry_out, tell};
+use super::{carry_out, report_done};
 use crate::sys::{self, NotifyResponse};
 
 /// Opens that wait at one time. Each is a process or thread that does nothing else.
@@ -64,12 +64,17 @@ impl WaitingOpens {
     }
 
     /// Tries all of them again, if it is time.
-    pub(super) fn retry(&mut self, listener: BorrowedFd<'_>, rights: &mut Rights, watcher: &mut dyn Watcher) {
+    pub(super) fn retry(
+        &mut self,
+        listener: BorrowedFd<'_>,
+        rights: &mut Rights,
+        handler: &mut dyn SyscallHandler,
+    ) {
         let Some((at, pause)) = self.pause.filter(|_| !self.opens.is_empty()) else { return };
         if Instant::now() < at {
             return;
         }
-        self.opens.retain_mut(|open| open.still_waits(listener, rights, watcher));
+        self.opens.retain_mut(|open| open.still_waits(listener, rights, handler));
         let pause = (pause * 2).min(LATEST);
         self.pause = Some((Instant::now() + pause, pause));
     }
@@ -80,7 +85,7 @@ impl WaitingOpen {
         &mut self,
         listener: BorrowedFd<'_>,
         rights: &mut Rights,
-        watcher: &mut dyn Watcher,
+        handler: &mut dyn SyscallHandler,
     ) -> bool {
         let (FileCall::Open(open), [place]) = (&self.found.call, self.found.places.as_slice()) else {
             return false;
@@ -89,13 +94,13 @@ impl WaitingOpen {
             return false;
         }
         // Nothing is made any more, so that no umask counts.
-        let mut may = |file| watcher.can_change_linked(&self.attempts, file);
+        let mut may = |file| handler.can_change_linked(&self.attempts, file);
         let opened =
             rights.as_caller(None, || carry_out::open(place, open, &mut may)).and_then(|opened| opened);
         let failed = match opened {
             Ok(OpenOutcome::Waits) => return true,
             Ok(OpenOutcome::File(file)) => {
-                tell(watcher, &self.found, std::mem::take(&mut self.attempts), None);
+                report_done(handler, &self.found, std::mem::take(&mut self.attempts), None);
                 sys::answer_with(listener, self.id, file.as_fd(), open.closes_on_exec()).err()
             }
             Err(error) => Some(error),

@@ -131,8 +131,8 @@ impl ResolvedPath {
     /// Returns the identity of the current file, which no later file has.
     pub(super) fn lasting_identity(&self) -> Option<FileIdentity> {
         match self {
-            Self::Entry(entry) => FileIdentity::named(entry.parent.as_fd(), &entry.name),
-            Self::Object(object) => FileIdentity::held(object.handle.as_fd()),
+            Self::Entry(entry) => FileIdentity::read_in(entry.parent.as_fd(), &entry.name),
+            Self::Object(object) => FileIdentity::from_descriptor(object.handle.as_fd()),
         }
     }
 
@@ -277,7 +277,7 @@ impl Walk<'_> {
         }
     }
 
-    fn below(
+    fn resolve_relative(
         &self,
         base: &OwnedFd,
         path: &[u8],
@@ -426,7 +426,7 @@ impl Walk<'_> {
             if text.is_empty() {
                 return Err(error(libc::ENOENT));
             }
-            place = self.below(&at.parent, &text, closed, &mut links)?;
+            place = self.resolve_relative(&at.parent, &text, closed, &mut links)?;
         }
     }
 

@@ -7,7 +7,7 @@ use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
-use pinfold_sandbox::{Command, End, Profile, Signalling, Tier, Watcher, Writes, start};
+use pinfold_sandbox::{Command, End, Profile, Signalling, SyscallHandler, Tier, Writes, start};
 use pinfold_testkit::TempTree;
 
 /// A folder, and beside it an outside, below a directory that is not covered by a private `/tmp`.
@@ -36,7 +36,7 @@ impl Bed {
     #[allow(dead_code, reason = "not every test runs unwatched")]
     /// Runs a shell script; its end and what it printed.
     pub(crate) fn run(&self, tier: Tier, profile: &Profile, script: &str) -> (End, String) {
-        self.run_watched(tier, profile, script, &mut pinfold_sandbox::Blind)
+        self.run_watched(tier, profile, script, &mut pinfold_sandbox::ContinueAll)
     }
 
     pub(crate) fn run_watched(
@@ -44,7 +44,7 @@ impl Bed {
         tier: Tier,
         profile: &Profile,
         script: &str,
-        by: &mut dyn Watcher,
+        by: &mut dyn SyscallHandler,
     ) -> (End, String) {
         assert!(profile.cwd.starts_with(&self.folder));
         let (mut read, write) = std::io::pipe().unwrap();

@@ -6,9 +6,9 @@ use std::os::fd::AsFd;
 use pinfold::paths::{Copied, Opening as InPlace, OperationError, Owner, SetTime};
 use pinfold::policy::Operation;
 use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTarget};
-use pinfold_sandbox::{Deed, Opening, PendingSyscall, Sync, Syscall, Time};
+use pinfold_sandbox::{FileOperation, Opening, PendingSyscall, Sync, Syscall, Time};
 
-/// End of a permitted deed: done, or why not.
+/// End of a permitted operation: done, or why not.
 pub(super) type Ended = Result<(), String>;
 
 /// Spends a permit for a pending system call, and answers it. `copied`: the content that gets a name, as it was shown.
@@ -23,7 +23,7 @@ pub(super) fn answer(
     let done = match places(&call, &mut targets, held.call()) {
         Ok(_) if !held.is_waiting() => Err(gone()),
         Ok(places) => held
-            .as_caller(|| perform(&held.call().deed, &places, copied))
+            .as_caller(|| perform(&held.call().operation, &places, copied))
             .unwrap_or_else(|error| Err(error.into()))
             .map_err(|error| Undone { errno: error.errno(), why: io_failure(&places, &error) }),
         Err(failure) => Err(Undone { errno: OperationError::Changed.errno(), why: failure }),
@@ -43,7 +43,7 @@ pub(super) fn answer(
     }
 }
 
-/// A deed that did not happen: what the process hears, and what is recorded.
+/// An operation that did not happen: what the process hears, and what is recorded.
 struct Undone {
     errno: i32,
     why: Failure,
@@ -61,7 +61,7 @@ fn io_failure(places: &[WriteTarget], error: &OperationError) -> Failure {
     })
 }
 
-/// The held places that the deed changes. Each has to be where the process was seen to mean it: what moved since is not
+/// The held places that the operation changes. Each has to be where the process was seen to mean it: what moved since is not
 /// what it asked for.
 fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<WriteTarget>, Failure> {
     let changed =
@@ -82,7 +82,7 @@ fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<
         }
         places.push(target);
     }
-    let moves = matches!(held.deed, Deed::Rename { .. });
+    let moves = matches!(held.operation, FileOperation::Rename { .. });
     let all_outside = places.iter().all(|place| !place.is_inside());
     let some_outside = places.iter().any(|place| !place.is_inside());
     // What lies inside the process can do by itself; it has no need of us for it.
@@ -94,7 +94,7 @@ fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<
 }
 
 fn perform(
-    deed: &Deed,
+    operation: &FileOperation,
     places: &[WriteTarget],
     copied: Option<&Copied>,
 ) -> Result<Option<File>, OperationError> {
@@ -104,21 +104,25 @@ fn perform(
         _ => return Err(OperationError::Changed),
     };
     let second = || second.ok_or(OperationError::Changed);
-    match deed {
-        Deed::Open(opening) => return at.open_in_place(in_place(opening)).map(Some),
-        Deed::MakeDir { mode, .. } => at.make_dir_in_place(*mode),
-        Deed::Remove { .. } => at.remove_in_place(),
-        Deed::RemoveDir { .. } => at.remove_dir_in_place(),
-        Deed::Rename { replace, .. } => match copied {
+    match operation {
+        FileOperation::Open(opening) => return at.open_in_place(in_place(opening)).map(Some),
+        FileOperation::MakeDir { mode, .. } => at.make_dir_in_place(*mode),
+        FileOperation::Remove { .. } => at.remove_in_place(),
+        FileOperation::RemoveDir { .. } => at.remove_dir_in_place(),
+        FileOperation::Rename { replace, .. } => match copied {
             Some(copied) => at.rename_copied_in_place(second()?, copied, *replace),
             None => at.rename_in_place(second()?, *replace),
         },
-        Deed::Link { .. } => at.link_in_place(second()?),
-        Deed::Symlink { text, .. } => at.make_link_in_place(text),
-        Deed::Truncate { length, .. } => at.set_length_in_place(*length),
-        Deed::SetMode { mode, .. } => at.set_mode_in_place(*mode),
-        Deed::SetOwner { owner, group, .. } => at.set_owner_in_place(Owner { user: *owner, group: *group }),
-        Deed::SetTimes { times: [access, change], .. } => at.set_times_in_place(time(*access), time(*change)),
+        FileOperation::Link { .. } => at.link_in_place(second()?),
+        FileOperation::Symlink { text, .. } => at.make_link_in_place(text),
+        FileOperation::Truncate { length, .. } => at.set_length_in_place(*length),
+        FileOperation::SetMode { mode, .. } => at.set_mode_in_place(*mode),
+        FileOperation::SetOwner { owner, group, .. } => {
+            at.set_owner_in_place(Owner { user: *owner, group: *group })
+        }
+        FileOperation::SetTimes { times: [access, change], .. } => {
+            at.set_times_in_place(time(*access), time(*change))
+        }
     }
     .map(|()| None)
 }

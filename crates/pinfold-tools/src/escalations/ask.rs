@@ -7,7 +7,7 @@ use pinfold::consent::{Answer, By, Caller, Choice, Via};
 use pinfold::paths::{Copied, OperationError};
 use pinfold::policy::ProcessCall;
 use pinfold::{CallRequest, Decided, Outcome, Permit, Session, ToolCall};
-use pinfold_sandbox::{Deed, PendingSyscall, Syscall};
+use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall};
 
 use super::answer::answer;
 use super::attempt_queue::{AttemptQueue, Verdict};
@@ -44,7 +44,8 @@ impl AttemptQueue {
         if held.as_caller(|| is_move(&held)).is_ok_and(|is_move| is_move) {
             return self.ask_about_move(session, held, &lineage);
         }
-        let is_removal = matches!(held.call().deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
+        let is_removal =
+            matches!(held.call().operation, FileOperation::Remove { .. } | FileOperation::RemoveDir { .. });
         let asked = if is_removal {
             self.ask_about_tree(session, &held, &lineage)
         } else {
@@ -300,7 +301,9 @@ fn is_inside(session: &Session, place: &Path) -> bool {
 /// What comes from inside may be changed for as long as it is there, by whatever has it open. So a file is copied, and all
 /// else has to be made at its place, by calls of its own.
 fn copied(call: &Syscall, session: &Session) -> Result<Option<Copied>, OperationError> {
-    let (Deed::Rename { .. }, [from, to]) = (&call.deed, call.places.as_slice()) else { return Ok(None) };
+    let (FileOperation::Rename { .. }, [from, to]) = (&call.operation, call.places.as_slice()) else {
+        return Ok(None);
+    };
     if is_inside(session, to) {
         return Ok(None);
     }

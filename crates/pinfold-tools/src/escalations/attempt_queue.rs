@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pinfold::{Session, WeakSession};
-use pinfold_sandbox::{Deed, PendingSyscall, Syscall, Tier};
+use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall, Tier};
 
 use super::covered::Covered;
 use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
@@ -193,16 +193,18 @@ impl AttemptQueue {
     /// Continues a system call that the sandbox denies by itself. Landlock does not restrict changes of mode, owner and
     /// times: on its tier those are refused here.
     fn leave_to_the_walls(&self, held: PendingSyscall) {
-        let metadata = match held.call().deed {
-            Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => true,
-            Deed::Open(_)
-            | Deed::MakeDir { .. }
-            | Deed::Remove { .. }
-            | Deed::RemoveDir { .. }
-            | Deed::Rename { .. }
-            | Deed::Link { .. }
-            | Deed::Symlink { .. }
-            | Deed::Truncate { .. } => false,
+        let metadata = match held.call().operation {
+            FileOperation::SetMode { .. }
+            | FileOperation::SetOwner { .. }
+            | FileOperation::SetTimes { .. } => true,
+            FileOperation::Open(_)
+            | FileOperation::MakeDir { .. }
+            | FileOperation::Remove { .. }
+            | FileOperation::RemoveDir { .. }
+            | FileOperation::Rename { .. }
+            | FileOperation::Link { .. }
+            | FileOperation::Symlink { .. }
+            | FileOperation::Truncate { .. } => false,
         };
         if metadata && self.tier == Tier::Landlock { held.refuse(DENIED) } else { held.go_on() }
     }
@@ -227,8 +229,8 @@ impl Drop for Leaving<'_> {
     }
 }
 
-/// A call as it was said: the same deed at the same places, by the same program with the same words.
+/// A call as it was said: the same operation at the same places, by the same program with the same words.
 fn spelled(call: &Syscall) -> String {
-    let Syscall { deed, places, caller } = call;
-    format!("{:?}", (deed, places, &caller.program, &caller.command_line))
+    let Syscall { operation, places, caller } = call;
+    format!("{:?}", (operation, places, &caller.program, &caller.command_line))
 }

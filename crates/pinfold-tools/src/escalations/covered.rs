@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pinfold::consent::{Answer, Approver, ApproverResponse, By, Choice, Request, Via};
-use pinfold_sandbox::{Deed, Opening, Syscall};
+use pinfold_sandbox::{FileOperation, Opening, Syscall};
 
 use super::lineage::ProcessId;
 use super::moved_tree::MovedTree;
@@ -141,7 +141,7 @@ impl Moving {
 
 /// The place of a removal.
 fn removed(call: &Syscall) -> Option<&PathBuf> {
-    let is_removal = matches!(call.deed, Deed::Remove { .. } | Deed::RemoveDir { .. });
+    let is_removal = matches!(call.operation, FileOperation::Remove { .. } | FileOperation::RemoveDir { .. });
     call.places.first().filter(|_| is_removal)
 }
 
@@ -155,12 +155,19 @@ impl Writing {
         let is_free = |place: &PathBuf| {
             temporary::is_of(place, &self.file) && (self.made.contains(place) || is_new(place))
         };
-        let is_covered = match (&call.deed, call.places.as_slice()) {
-            (Deed::Remove { .. } | Deed::Symlink { .. } | Deed::SetOwner { .. }, [at]) => is_free(at),
-            (Deed::Open(_) | Deed::Truncate { .. } | Deed::SetMode { .. } | Deed::SetTimes { .. }, [at]) => {
-                is_free(at) || is_file(at)
-            }
-            (Deed::Rename { .. } | Deed::Link { .. }, [from, to]) => {
+        let is_covered = match (&call.operation, call.places.as_slice()) {
+            (
+                FileOperation::Remove { .. } | FileOperation::Symlink { .. } | FileOperation::SetOwner { .. },
+                [at],
+            ) => is_free(at),
+            (
+                FileOperation::Open(_)
+                | FileOperation::Truncate { .. }
+                | FileOperation::SetMode { .. }
+                | FileOperation::SetTimes { .. },
+                [at],
+            ) => is_free(at) || is_file(at),
+            (FileOperation::Rename { .. } | FileOperation::Link { .. }, [from, to]) => {
                 is_made(from) && (is_file(to) || is_free(to)) || is_file(from) && is_free(to)
             }
             _ => false,
@@ -169,10 +176,13 @@ impl Writing {
     }
 
     fn carried_out(&mut self, call: &Syscall) {
-        match (&call.deed, call.places.as_slice()) {
-            (Deed::Remove { .. }, [at]) => drop(self.made.remove(at)),
-            (Deed::Open(_) | Deed::Symlink { .. } | Deed::Link { .. }, [.., at]) => self.makes(at),
-            (Deed::Rename { .. }, [from, to]) => {
+        match (&call.operation, call.places.as_slice()) {
+            (FileOperation::Remove { .. }, [at]) => drop(self.made.remove(at)),
+            (
+                FileOperation::Open(_) | FileOperation::Symlink { .. } | FileOperation::Link { .. },
+                [.., at],
+            ) => self.makes(at),
+            (FileOperation::Rename { .. }, [from, to]) => {
                 self.made.remove(from);
                 self.makes(to);
             }
@@ -189,19 +199,19 @@ impl Writing {
 
 /// The file that is written by way of the one that a call makes; `None` for any other call.
 pub(super) fn file_behind(call: &Syscall) -> Option<PathBuf> {
-    let makes = match &call.deed {
-        Deed::Open(Opening { create: Some(_), .. })
-        | Deed::Symlink { .. }
-        | Deed::Rename { .. }
-        | Deed::Link { .. } => true,
-        Deed::Open(_)
-        | Deed::MakeDir { .. }
-        | Deed::Remove { .. }
-        | Deed::RemoveDir { .. }
-        | Deed::Truncate { .. }
-        | Deed::SetMode { .. }
-        | Deed::SetOwner { .. }
-        | Deed::SetTimes { .. } => false,
+    let makes = match &call.operation {
+        FileOperation::Open(Opening { create: Some(_), .. })
+        | FileOperation::Symlink { .. }
+        | FileOperation::Rename { .. }
+        | FileOperation::Link { .. } => true,
+        FileOperation::Open(_)
+        | FileOperation::MakeDir { .. }
+        | FileOperation::Remove { .. }
+        | FileOperation::RemoveDir { .. }
+        | FileOperation::Truncate { .. }
+        | FileOperation::SetMode { .. }
+        | FileOperation::SetOwner { .. }
+        | FileOperation::SetTimes { .. } => false,
     };
     let made = call.places.last().filter(|_| makes)?;
     if made.symlink_metadata().is_ok() {

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::{Deed, Syscall};
+use pinfold_sandbox::{FileOperation, Syscall};
 
 use super::lineage::ProcessId;
 
-/// Effect of a deed at its place, however it is spelled.
+/// Effect of an operation at its place, however it is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum DeniedEffect {
     /// Something stands there, or other content does.
@@ -23,15 +23,15 @@ pub(super) type Aim = (PathBuf, DeniedEffect);
 
 /// Returns the effects of a system call. Of two paths the destination comes last.
 pub(super) fn aims(call: &Syscall) -> impl Iterator<Item = Aim> + '_ {
-    let (first, last) = match &call.deed {
-        Deed::Rename { .. } => (Some(DeniedEffect::Removal), DeniedEffect::Content),
-        Deed::Open(_)
-        | Deed::MakeDir { .. }
-        | Deed::Link { .. }
-        | Deed::Symlink { .. }
-        | Deed::Truncate { .. } => (None, DeniedEffect::Content),
-        Deed::Remove { .. } | Deed::RemoveDir { .. } => (None, DeniedEffect::Removal),
-        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => {
+    let (first, last) = match &call.operation {
+        FileOperation::Rename { .. } => (Some(DeniedEffect::Removal), DeniedEffect::Content),
+        FileOperation::Open(_)
+        | FileOperation::MakeDir { .. }
+        | FileOperation::Link { .. }
+        | FileOperation::Symlink { .. }
+        | FileOperation::Truncate { .. } => (None, DeniedEffect::Content),
+        FileOperation::Remove { .. } | FileOperation::RemoveDir { .. } => (None, DeniedEffect::Removal),
+        FileOperation::SetMode { .. } | FileOperation::SetOwner { .. } | FileOperation::SetTimes { .. } => {
             (None, DeniedEffect::Attributes)
         }
     };

@@ -5,30 +5,38 @@
 use std::fs::{self, FileType};
 use std::path::Path;
 
-use pinfold_sandbox::{Deed, Opening, Syscall};
+use pinfold_sandbox::{FileOperation, Opening, Syscall};
 use rustix::fs::{Access, AtFlags, CWD};
 
 /// Returns whether a call could come to its end.
 pub(super) fn is_feasible(call: &Syscall) -> bool {
     let at = |number: usize| call.places.get(number).map_or(Path::new(""), |place| place.as_path());
-    match &call.deed {
-        Deed::Open(opening) => can_open(opening, at(0)),
-        Deed::MakeDir { .. } | Deed::Symlink { .. } => kind(at(0)).is_none() && can_change_names(at(0)),
-        Deed::Remove { .. } => kind(at(0)).is_some_and(|kind| !kind.is_dir()) && can_change_names(at(0)),
-        Deed::RemoveDir { .. } => kind(at(0)).is_some_and(|kind| kind.is_dir()) && can_change_names(at(0)),
-        Deed::Rename { replace, .. } => {
+    match &call.operation {
+        FileOperation::Open(opening) => can_open(opening, at(0)),
+        FileOperation::MakeDir { .. } | FileOperation::Symlink { .. } => {
+            kind(at(0)).is_none() && can_change_names(at(0))
+        }
+        FileOperation::Remove { .. } => {
+            kind(at(0)).is_some_and(|kind| !kind.is_dir()) && can_change_names(at(0))
+        }
+        FileOperation::RemoveDir { .. } => {
+            kind(at(0)).is_some_and(|kind| kind.is_dir()) && can_change_names(at(0))
+        }
+        FileOperation::Rename { replace, .. } => {
             kind(at(0)).is_some()
                 && (*replace || kind(at(1)).is_none())
                 && can_change_names(at(0))
                 && can_change_names(at(1))
         }
-        Deed::Link { .. } => {
+        FileOperation::Link { .. } => {
             kind(at(0)).is_some_and(|kind| kind.is_file()) && kind(at(1)).is_none() && can_change_names(at(1))
         }
-        Deed::Truncate { .. } => {
+        FileOperation::Truncate { .. } => {
             kind(at(0)).is_some_and(|kind| kind.is_file()) && can(at(0), Access::WRITE_OK)
         }
-        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => kind(at(0)).is_some(),
+        FileOperation::SetMode { .. } | FileOperation::SetOwner { .. } | FileOperation::SetTimes { .. } => {
+            kind(at(0)).is_some()
+        }
     }
 }
 

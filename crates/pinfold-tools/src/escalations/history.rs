@@ -28,7 +28,7 @@ impl EscalationHistory {
         count(&mut self.refused, (key(call), why.to_owned()), &mut self.more);
     }
 
-    /// Counts a deed that was approved and done.
+    /// Counts an operation that was approved and done.
     pub(super) fn approved(&mut self, did: Key) {
         count(&mut self.approved, did, &mut self.more);
     }

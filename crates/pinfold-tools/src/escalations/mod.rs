@@ -33,7 +33,7 @@ use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
-use pinfold_sandbox::{Attempt, Done, Limit, LinkedFile, PendingSyscall, Reply, Tier, Turn, Watcher};
+use pinfold_sandbox::{Attempt, Done, Limit, LinkedFile, PendingSyscall, Reply, SyscallHandler, Tier, Turn};
 
 use attempt_queue::AttemptQueue;
 use attest::Attester;
@@ -89,7 +89,7 @@ impl Observer for SandboxEscalations<'_> {
     }
 }
 
-impl Watcher for SandboxEscalations<'_> {
+impl SyscallHandler for SandboxEscalations<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         self.observer.turn(attempts)
     }

@@ -11,7 +11,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pinfold::paths::show;
-use pinfold_sandbox::{Deed, Opening, Syscall};
+use pinfold_sandbox::{FileOperation, Opening, Syscall};
 
 use super::removal::{SHOWN, TooMany};
 
@@ -49,8 +49,8 @@ impl MovedTree {
     pub(super) fn is_moved_by(call: &Syscall) -> bool {
         let is_folder = |place: &PathBuf| place.symlink_metadata().is_ok_and(|found| found.is_dir());
         let is_missing = |place: &PathBuf| place.symlink_metadata().is_err();
-        matches!((&call.deed, call.places.as_slice()),
-            (Deed::Rename { .. }, [from, to]) if is_folder(from) && is_missing(to))
+        matches!((&call.operation, call.places.as_slice()),
+            (FileOperation::Rename { .. }, [from, to]) if is_folder(from) && is_missing(to))
     }
 
     /// Looks at the tree that such a call moves. Links are not followed, and nothing of another file system is looked at.
@@ -109,7 +109,9 @@ impl MovedTree {
     /// Returns whether a call renames a part of the tree to where its copy belongs. It is copied like the whole: `mv` tries this for
     /// each name.
     pub(super) fn is_renamed_in_part_by(&self, call: &Syscall) -> bool {
-        let (Deed::Rename { .. }, [from, to]) = (&call.deed, call.places.as_slice()) else { return false };
+        let (FileOperation::Rename { .. }, [from, to]) = (&call.operation, call.places.as_slice()) else {
+            return false;
+        };
         let (from, to) = (from.strip_prefix(&self.from), to.strip_prefix(&self.to));
         from.is_ok() && from == to && to.is_ok_and(|below| self.entries.contains_key(below))
     }
@@ -117,26 +119,30 @@ impl MovedTree {
     /// Returns whether a call makes a part of the copy, or changes one that was made. `made`: the places that were.
     pub(super) fn covers(&self, call: &Syscall, made: &HashSet<PathBuf>) -> bool {
         let is_new = |place: &PathBuf| place.symlink_metadata().is_err();
-        match (&call.deed, call.places.as_slice()) {
-            (Deed::Link { .. }, [from, to]) => {
+        match (&call.operation, call.places.as_slice()) {
+            (FileOperation::Link { .. }, [from, to]) => {
                 let is_file = |place| self.entry(place).is_some_and(|entry| entry.kind == EntryKind::File);
                 made.contains(from) && is_file(from) && is_file(to) && is_new(to)
             }
-            (deed, [place]) => {
+            (operation, [place]) => {
                 let is_made = made.contains(place);
-                self.entry(place).is_some_and(|entry| match deed {
-                    Deed::MakeDir { .. } => entry.kind == EntryKind::Folder && is_new(place),
-                    Deed::Symlink { text, .. } => {
+                self.entry(place).is_some_and(|entry| match operation {
+                    FileOperation::MakeDir { .. } => entry.kind == EntryKind::Folder && is_new(place),
+                    FileOperation::Symlink { text, .. } => {
                         matches!(&entry.kind, EntryKind::Link(leads) if leads == text) && is_new(place)
                     }
-                    Deed::Open(opening) => entry.is_written_by(opening) && (is_made || is_new(place)),
-                    Deed::SetMode { mode, .. } => is_made && mode & !entry.mode == 0,
-                    Deed::SetOwner { owner, group, .. } => is_made && entry.has_owner(*owner, *group),
-                    Deed::Truncate { .. }
-                    | Deed::SetTimes { .. }
-                    | Deed::Remove { .. }
-                    | Deed::RemoveDir { .. } => is_made,
-                    Deed::Rename { .. } | Deed::Link { .. } => false,
+                    FileOperation::Open(opening) => {
+                        entry.is_written_by(opening) && (is_made || is_new(place))
+                    }
+                    FileOperation::SetMode { mode, .. } => is_made && mode & !entry.mode == 0,
+                    FileOperation::SetOwner { owner, group, .. } => {
+                        is_made && entry.has_owner(*owner, *group)
+                    }
+                    FileOperation::Truncate { .. }
+                    | FileOperation::SetTimes { .. }
+                    | FileOperation::Remove { .. }
+                    | FileOperation::RemoveDir { .. } => is_made,
+                    FileOperation::Rename { .. } | FileOperation::Link { .. } => false,
                 })
             }
             _ => false,
@@ -146,20 +152,23 @@ impl MovedTree {
     /// Keeps in `made` what a call that it covers has made.
     pub(super) fn carried_out(&self, call: &Syscall, made: &mut HashSet<PathBuf>) {
         let Some(place) = call.places.last() else { return };
-        match &call.deed {
-            Deed::MakeDir { .. } | Deed::Symlink { .. } | Deed::Open(_) | Deed::Link { .. } => {
+        match &call.operation {
+            FileOperation::MakeDir { .. }
+            | FileOperation::Symlink { .. }
+            | FileOperation::Open(_)
+            | FileOperation::Link { .. } => {
                 if self.entry(place).is_some() {
                     made.insert(place.clone());
                 }
             }
-            Deed::Remove { .. } | Deed::RemoveDir { .. } => {
+            FileOperation::Remove { .. } | FileOperation::RemoveDir { .. } => {
                 made.remove(place);
             }
-            Deed::Rename { .. }
-            | Deed::Truncate { .. }
-            | Deed::SetMode { .. }
-            | Deed::SetOwner { .. }
-            | Deed::SetTimes { .. } => {}
+            FileOperation::Rename { .. }
+            | FileOperation::Truncate { .. }
+            | FileOperation::SetMode { .. }
+            | FileOperation::SetOwner { .. }
+            | FileOperation::SetTimes { .. } => {}
         }
     }
 }

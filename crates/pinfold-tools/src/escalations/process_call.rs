@@ -9,7 +9,7 @@ use pinfold::consent::ProcessShown;
 use pinfold::paths::Copied;
 use pinfold::paths::show;
 use pinfold::policy::{Operation, PathText, Preview, ProcessCall, Touch};
-use pinfold_sandbox::{Caller, Deed, Opening, Syscall, Time};
+use pinfold_sandbox::{Caller, FileOperation, Opening, Syscall, Time};
 use sha2::{Digest as _, Sha256};
 
 use super::moved_tree::MovedTree;
@@ -26,7 +26,7 @@ pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCa
             operation,
             says: mode.map_or(says.clone(), |mode| format!("{says} (executable, mode {mode:04o})")),
             place: PathText::new(call.places.get(at)?),
-            named: PathText::new(call.deed.paths().nth(at)?),
+            named: PathText::new(call.operation.paths().nth(at)?),
             preview: shown.map(preview).unwrap_or_default(),
         })
     });
@@ -37,7 +37,7 @@ pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCa
 pub(super) fn write_call(call: &Syscall, file: &Path) -> ProcessCall {
     let by_way = call.places.last().and_then(|place| place.file_name()).map(show).unwrap_or_default();
     let does = if file.symlink_metadata().is_ok() { "write" } else { "create" };
-    let folder = call.deed.paths().last().and_then(|named| named.parent());
+    let folder = call.operation.paths().last().and_then(|named| named.parent());
     let named =
         folder.zip(file.file_name()).map_or_else(|| file.to_owned(), |(folder, name)| folder.join(name));
     let touch = Touch {
@@ -143,14 +143,14 @@ fn path_operations(call: &Syscall) -> Vec<(usize, Operation, String)> {
     let is_link = |at: usize| found(at).is_some_and(|found| found.is_symlink());
     // Of a link itself, not of what it leads to.
     let changes = |at: usize| if is_link(at) { Operation::Link } else { Operation::Edit };
-    match &call.deed {
-        Deed::Open(opening) => opened(opening, missing(0)),
-        Deed::MakeDir { mode, .. } => {
+    match &call.operation {
+        FileOperation::Open(opening) => opened(opening, missing(0)),
+        FileOperation::MakeDir { mode, .. } => {
             vec![(0, Operation::MakeDir, format!("make directory (mode {mode:04o})"))]
         }
-        Deed::Remove { .. } => vec![(0, Operation::Delete, "remove".to_owned())],
-        Deed::RemoveDir { .. } => vec![(0, Operation::Delete, "remove empty directory".to_owned())],
-        Deed::Rename { .. } => {
+        FileOperation::Remove { .. } => vec![(0, Operation::Delete, "remove".to_owned())],
+        FileOperation::RemoveDir { .. } => vec![(0, Operation::Delete, "remove empty directory".to_owned())],
+        FileOperation::Rename { .. } => {
             let to = if missing(1) { "give it the name" } else { "put it in place of" };
             let is_link = is_link(0);
             let moves = if is_link { Operation::Link } else { Operation::MoveTo };
@@ -161,21 +161,23 @@ fn path_operations(call: &Syscall) -> Vec<(usize, Operation, String)> {
             );
             vec![(0, Operation::MoveFrom, away), (1, moves, to.to_owned())]
         }
-        Deed::Link { .. } => vec![
+        FileOperation::Link { .. } => vec![
             (0, Operation::Edit, "give a second name to".to_owned()),
             // One file from then on: what is written to the one name is written to the other.
             (1, Operation::MoveTo, "make a hard link to it at".to_owned()),
         ],
-        Deed::Symlink { text, .. } => {
+        FileOperation::Symlink { text, .. } => {
             vec![(0, Operation::Link, format!("make a link that leads to `{}` at", show(text)))]
         }
-        Deed::Truncate { length, .. } => vec![(0, Operation::Write, format!("cut to {length} bytes"))],
-        Deed::SetMode { mode, .. } => vec![(0, Operation::Edit, format!("set mode {mode:04o} of"))],
-        Deed::SetOwner { owner, group, .. } => {
+        FileOperation::Truncate { length, .. } => {
+            vec![(0, Operation::Write, format!("cut to {length} bytes"))]
+        }
+        FileOperation::SetMode { mode, .. } => vec![(0, Operation::Edit, format!("set mode {mode:04o} of"))],
+        FileOperation::SetOwner { owner, group, .. } => {
             let id = |id: &Option<u32>| id.map_or_else(|| "-".to_owned(), |id| id.to_string());
             vec![(0, changes(0), format!("set owner {}:{} of", id(owner), id(group)))]
         }
-        Deed::SetTimes { times, .. } => {
+        FileOperation::SetTimes { times, .. } => {
             let now = times.iter().all(|time| *time == Time::Now);
             let says = if now { "set the times to now of" } else { "set the times of" };
             vec![(0, changes(0), says.to_owned())]
@@ -204,14 +206,16 @@ fn opened(opening: &Opening, missing: bool) -> Vec<(usize, Operation, String)> {
 
 /// Returns the name of a system call's operation in reports, and its path.
 pub(super) fn report(call: &Syscall) -> (&'static str, &Path) {
-    let word = match &call.deed {
-        Deed::Open(Opening { create: Some(_), .. }) => "create",
-        Deed::Open(_) | Deed::Truncate { .. } => "write",
-        Deed::MakeDir { .. } => "make directory",
-        Deed::Remove { .. } | Deed::RemoveDir { .. } => "remove",
-        Deed::Rename { .. } => "move to",
-        Deed::Link { .. } | Deed::Symlink { .. } => "link",
-        Deed::SetMode { .. } | Deed::SetOwner { .. } | Deed::SetTimes { .. } => "change mode or owner",
+    let word = match &call.operation {
+        FileOperation::Open(Opening { create: Some(_), .. }) => "create",
+        FileOperation::Open(_) | FileOperation::Truncate { .. } => "write",
+        FileOperation::MakeDir { .. } => "make directory",
+        FileOperation::Remove { .. } | FileOperation::RemoveDir { .. } => "remove",
+        FileOperation::Rename { .. } => "move to",
+        FileOperation::Link { .. } | FileOperation::Symlink { .. } => "link",
+        FileOperation::SetMode { .. } | FileOperation::SetOwner { .. } | FileOperation::SetTimes { .. } => {
+            "change mode or owner"
+        }
     };
     (word, call.places.last().map_or(Path::new(""), |place| place.as_path()))
 }

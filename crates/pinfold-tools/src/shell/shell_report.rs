@@ -64,7 +64,7 @@ pub(crate) fn output_text(output: &Output) -> String {
 fn limit(text: &mut String, reached: &LimitReached) {
     let (program, what) = (reached.program(), reached.describe(reached.limit.as_str()));
     let often = if reached.times > 1 { format!(" ({} times)", reached.times) } else { String::new() };
-    line(text, &format!("[limit reached by {program}: {what}{often}; {}]", reached.limit.instead()));
+    line(text, &format!("[limit reached by {program}: {what}{often}; {}]", reached.limit.advice()));
 }
 
 /// Adds a line.
@@ -130,7 +130,7 @@ pub(crate) fn output_data(output: &Output) -> Map<String, Value> {
 fn limit_data(reached: &LimitReached) -> Value {
     let mut data = serde_json::to_value(reached).unwrap_or_default();
     if let Some(data) = data.as_object_mut() {
-        data.insert("instead".into(), reached.limit.instead().into());
+        data.insert("instead".into(), reached.limit.advice().into());
     }
     data
 }

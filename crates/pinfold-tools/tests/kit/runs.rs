@@ -43,7 +43,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    /// The places of the deeds that were asked about, with what would be done.
+    /// The places of the operations that were asked about, with what would be done.
     pub(crate) fn acts(&self) -> Vec<String> {
         let name = |act: &Act| Path::new(&act.path).file_name().unwrap().display().to_string();
         self.asked_acts().map(|act| format!("{} {}", act.operation, name(&act))).collect()

@@ -54,7 +54,7 @@ impl Setup {
         let rules: Vec<_> = self.rules.iter().map(|(effect, text)| rule(*effect, text)).collect();
         let mut policy = Policy::default().with_rules(rules.clone(), &Bases::default());
         policy.hosts = Arc::new(Hosts::new(&said, &rules).unwrap());
-        policy.fetches = FetchBudget::of(&said);
+        policy.fetches = FetchBudget::from_settings(&said);
         policy
     }
 

@@ -10,7 +10,7 @@
 //! let mut service = CheckService::new(Ambient::claim(), "/home/u/proj".into());
 //! let line = r#"{"id":"1","tool":"Bash","input":{"command":"git push"},"rules":{"deny":["Bash(git push)"]}}"#;
 //! let answer = service.answer(line.as_bytes())?;
-//! assert_eq!(answer.decision.word(), "deny");
+//! assert_eq!(answer.decision.as_str(), "deny");
 //! assert_eq!(answer.rule.as_deref(), Some("Bash(git push)"));
 //! # Ok::<(), pinfold::check::BadLine>(())
 //! ```

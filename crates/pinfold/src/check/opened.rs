@@ -359,7 +359,7 @@ fn read_rules(
     for text in texts {
         match Rule::parse(text) {
             Ok(rule) => rules.push(SourcedRule { effect, rule, source: Source::plain(layer) }),
-            Err(bad) => tell(format!("{}: {bad}", layer.word())),
+            Err(bad) => tell(format!("{}: {bad}", layer.as_str())),
         }
     }
     rules

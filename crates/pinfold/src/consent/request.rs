@@ -240,5 +240,5 @@ pub struct WidthShown {
 
 /// The clause for a decision of nothing but a mode.
 pub(crate) fn mode_clause(mode: Mode) -> String {
-    format!("the mode {} says so", mode.word())
+    format!("the mode {} says so", mode.as_str())
 }

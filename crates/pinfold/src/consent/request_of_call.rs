@@ -22,7 +22,7 @@ use crate::session::Shared;
 
 /// Returns the grants that can be chosen, typed; the request shows the same as text.
 pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {
-    let mut offer = Offer::of(case, verdict, shared.rules.grants.bases());
+    let mut offer = Offer::compute(case, verdict, shared.rules.grants.bases());
     if shared.consent.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
         offer.always.clear();
     }
@@ -216,7 +216,7 @@ fn operation(shared: &Shared, judged: &Judgement<'_>) -> RequestedOperation {
 fn acts(judged: &Judgement<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> RequestedOperation {
     let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
         let (shown, real) = path(i);
-        Act { operation: fact.operation.word().to_owned(), path: shown, real, ..Act::default() }
+        Act { operation: fact.operation.as_str().to_owned(), path: shown, real, ..Act::default() }
     };
     RequestedOperation::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
 }

@@ -134,7 +134,7 @@ fn a_command_line_is_parsed_in_one_place_of_this_crate() {
                 folders.push(path);
             } else if !path.ends_with("pipeline/tests.rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                if ["Claims::of(", "shell::parse(", "pinfold_shell", "pinfold_commands::analyze"]
+                if ["Claims::from_call(", "shell::parse(", "pinfold_shell", "pinfold_commands::analyze"]
                     .iter()
                     .any(|parse| text.contains(parse))
                 {

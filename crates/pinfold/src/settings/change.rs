@@ -123,7 +123,7 @@ pub fn carry_out(ambient: &Ambient, proposal: &Proposal) -> Result<bool, ChangeE
 }
 
 fn own_file(locations: &Locations, layer: Layer) -> Result<SettingsFile, ChangeError> {
-    let no_file = || ChangeError::NoFile(layer.word());
+    let no_file = || ChangeError::NoFile(layer.as_str());
     locations.file(layer).filter(|file| file.layer != Layer::Managed).ok_or_else(no_file)
 }
 

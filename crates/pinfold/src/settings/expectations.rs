@@ -48,7 +48,7 @@ fn decision(
     test: &PolicyTest,
     call: &str,
 ) -> Result<(Decision, &'static str), String> {
-    let raw = RawCall::spoken(call).map_err(|mend| format!("that is no call: {mend}"))?;
+    let raw = RawCall::from_text(call).map_err(|mend| format!("that is no call: {mend}"))?;
     let mut plan = plan.clone();
     if let Some(mode) = &test.mode {
         plan.policy.choose_mode(mode.value);

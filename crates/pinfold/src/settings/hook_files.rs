@@ -46,7 +46,7 @@ fn with_known_variables(command: &str, project: &Path) -> String {
 fn known_words(command: &str) -> Vec<String> {
     let raw = RawCall::new("Bash", json!({"command": command}));
     let Ok(call) = ToolCall::parse_for_verdict(&raw) else { return Vec::new() };
-    let claims = Claims::of(&call);
+    let claims = Claims::from_call(&call);
     let readings = claims.commands.iter().flat_map(|command| &command.readings);
     readings
         .flat_map(|reading| reading.words.iter())

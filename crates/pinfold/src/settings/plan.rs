@@ -78,7 +78,7 @@ impl Plan {
             what: e.to_string(),
             mend: "name fewer".to_owned(),
         })?);
-        policy.fetches = FetchBudget::of(&merged.network);
+        policy.fetches = FetchBudget::from_settings(&merged.network);
         let named = merged.additional_directories.iter().chain(&merged.sandbox.writable);
         let places = named.filter_map(|named| {
             let place = place_of(&named.value, &self, situation);

@@ -12,9 +12,9 @@ use rustix::io;
 use rustix::process::{getgid, getuid};
 
 use super::{Hands, Spot, log, name};
-use crate::hostile::place::{Place, relative};
 use crate::hostile::program::{Call, Flags, Opening, Renaming, Target, Way};
 use crate::hostile::spell::of_descriptor;
+use crate::hostile::world_path::{WorldPath, relative};
 
 /// Files are made executable: what is planted is to be run.
 const FILE: Mode = Mode::from_raw_mode(0o755);
@@ -64,7 +64,7 @@ impl Hands<'_> {
     }
 
     /// Opens a file for writing and writes.
-    pub(super) fn put(&self, at: &Place, content: &[u8], flags: Flags, way: Way) {
+    pub(super) fn put(&self, at: &WorldPath, content: &[u8], flags: Flags, way: Way) {
         let spot = self.spot(at, way, !flags.no_follow && !flags.exclusive);
         let done = write(&spot, flags, content);
         told("write", done, &[&spot]);
@@ -103,7 +103,7 @@ impl Hands<'_> {
     }
 
     /// The text of a symbolic link.
-    fn target(&self, target: &Target, at: &Place) -> PathBuf {
+    fn target(&self, target: &Target, at: &WorldPath) -> PathBuf {
         match target {
             Target::Absolute(place) => self.roots().path(place),
             Target::Relative(place) => {
@@ -114,7 +114,7 @@ impl Hands<'_> {
         }
     }
 
-    fn open(&mut self, slot: u8, at: &Place, how: Opening, way: Way) {
+    fn open(&mut self, slot: u8, at: &WorldPath, how: Opening, way: Way) {
         let place = self.spot(at, way, true);
         let (word, flags) = match how {
             // Nothing is changed by these: they are no attempts.
@@ -140,7 +140,7 @@ impl Hands<'_> {
         log("reopen", &result(done), &[place.as_deref()]);
     }
 
-    fn link_open(&self, slot: u8, to: &Place, way: Way) {
+    fn link_open(&self, slot: u8, to: &WorldPath, way: Way) {
         let to = self.spot(to, way, false);
         let Some((fd, place)) = self.of_slot(slot) else { return };
         let done =
@@ -148,7 +148,7 @@ impl Hands<'_> {
         log("flink", &result(done), &[place.as_deref(), to.real.as_deref()]);
     }
 
-    fn unnamed(&self, directory: &Place, to: &Place, text: &str, way: Way) {
+    fn unnamed(&self, directory: &WorldPath, to: &WorldPath, text: &str, way: Way) {
         let (directory, to) = (self.spot(directory, way, true), self.spot(to, way, false));
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
         let opened = openat(directory.spelled.directory(), &directory.spelled.path, flags, FILE);

@@ -4,19 +4,19 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use super::Hands;
-use crate::hostile::place::Place;
 use crate::hostile::program::{Call, Flags, Target, Way};
+use crate::hostile::world_path::WorldPath;
 
 /// Entries that one copy makes at most: a tree that is copied into itself has no end.
 const MOST: usize = 400;
 
 impl Hands<'_> {
-    pub(super) fn copy(&mut self, from: &Place, to: &Place, way: Way) {
+    pub(super) fn copy(&mut self, from: &WorldPath, to: &WorldPath, way: Way) {
         let mut left = MOST;
         self.copy_entry(from, to, way, &mut left);
     }
 
-    fn copy_entry(&mut self, from: &Place, to: &Place, way: Way, left: &mut usize) {
+    fn copy_entry(&mut self, from: &WorldPath, to: &WorldPath, way: Way, left: &mut usize) {
         let source = self.roots().path(from);
         let Ok(meta) = fs::symlink_metadata(&source) else { return };
         if *left == 0 {
@@ -41,7 +41,7 @@ impl Hands<'_> {
         }
     }
 
-    pub(super) fn remove_tree(&mut self, at: &Place, way: Way) {
+    pub(super) fn remove_tree(&mut self, at: &WorldPath, way: Way) {
         let path = self.roots().path(at);
         if !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
             return self.one(&Call::Unlink(at.clone()), way);

@@ -95,8 +95,8 @@ impl Entries {
             (self.padded_name(reader, offset)?, false)
         };
         // git takes its length from here, unless it does not fit.
-        let said = usize::from(flags & LEN);
-        if said != name.len().min(usize::from(LEN)) {
+        let stored_len = usize::from(flags & LEN);
+        if stored_len != name.len().min(usize::from(LEN)) {
             return None;
         }
         let stage = u8::try_from(flags >> 12 & 3).ok()?;

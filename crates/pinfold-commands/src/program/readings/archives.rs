@@ -64,7 +64,7 @@ pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
     }
     if extracts && !named(&["-C"]) && !bundle.contains('C') && !chosen("O", &["--to-stdout"]) {
-        acts.here(Command);
+        acts.write_in_folder(Command);
     }
     if creates {
         packed(acts, args, old);
@@ -100,7 +100,7 @@ fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
     }
     words.iter().take(taken).for_each(|(word, _)| acts.take(word));
     for (word, folder) in words.into_iter().skip(taken) {
-        match folder.map(|folder| below(folder, word)) {
+        match folder.map(|folder| member_path(folder, word)) {
             None => acts.search(Cow::Owned(word.clone()), false),
             Some(Some(inside)) => acts.search(Cow::Owned(inside), false),
             Some(None) => acts.unknown_read(),
@@ -109,7 +109,7 @@ fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
 }
 
 /// A word below a folder; `None` where it is known only by running.
-fn below(folder: &Word, word: &Word) -> Option<Word> {
+fn member_path(folder: &Word, word: &Word) -> Option<Word> {
     let text = word.as_static()?;
     if text.starts_with(['/', '~']) {
         return Some(word.clone());
@@ -173,7 +173,7 @@ pub(super) fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     });
     match folder {
         Some(folder) => into(acts, Some(folder)),
-        None if !shows => acts.here(Command),
+        None if !shows => acts.write_in_folder(Command),
         None => {}
     }
 }
@@ -200,7 +200,7 @@ pub(super) fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
     }
     if extracts && !folder {
-        acts.here(Command);
+        acts.write_in_folder(Command);
     }
 }
 
@@ -224,6 +224,6 @@ pub(super) fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         acts.path(Cow::Owned((*file).clone()), operation, Command);
     }
     if letters.contains('x') {
-        acts.here(Command);
+        acts.write_in_folder(Command);
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn ar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
     let looks = letters.contains(['p', 't']) && !letters.contains(['d', 'm', 'q', 'r', 's', 'x']);
     if letters.contains('x') {
-        acts.here(Purpose::Command);
+        acts.write_in_folder(Purpose::Command);
     }
     for word in words {
         acts.path(Cow::Owned(word.clone()), if looks { Read } else { Write }, Purpose::Command);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use Operation::{CopyFrom, CopyTo, Read, Write};
 use Purpose::Command;
 
-use super::super::super::words::{behind, known_start};
+use super::super::super::words::{known_start, strip_start};
 use super::super::{Acts, Arg, Purpose};
 use crate::Operation;
 
@@ -28,9 +28,9 @@ pub(super) fn dd(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         let start = known_start(word);
         if start.starts_with("of=") {
-            acts.path(Cow::Owned(behind(word, 3)), Write, Command);
+            acts.path(Cow::Owned(strip_start(word, 3)), Write, Command);
         } else if start.starts_with("if=") {
-            acts.path(Cow::Owned(behind(word, 3)), Read, Command);
+            acts.path(Cow::Owned(strip_start(word, 3)), Read, Command);
         } else if !start.contains('=') && word.as_static().is_none() {
             acts.unknown_operand();
         }

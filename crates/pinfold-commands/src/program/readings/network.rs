@@ -49,7 +49,7 @@ pub(super) fn wget(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
     let named = |arg: &Arg<'_>| matches!(arg, Arg::Option { known: Some(known), .. } if known.is_named("-O") || known.is_named("-P"));
     if any && !args.iter().any(named) {
-        acts.here(Command);
+        acts.write_in_folder(Command);
     }
 }
 
@@ -64,7 +64,7 @@ pub(super) fn httpie(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     for item in words {
         let text = item.literal_prefix();
         if let Some((name, _)) = text.split_once('@') {
-            let file = super::super::super::words::behind(item, name.len() + 1);
+            let file = super::super::super::words::strip_start(item, name.len() + 1);
             acts.path(Cow::Owned(file), Read, Command);
         }
     }

@@ -24,12 +24,12 @@ pub(super) struct Folders {
 const MOST_FOLDERS: usize = 32;
 
 impl Folders {
-    pub(super) fn of(script: &Script, start: &[String], variables: &Variables<'_>) -> Self {
+    pub(super) fn from_script(script: &Script, start: &[String], variables: &Variables<'_>) -> Self {
         let mut own = Self { all: start.to_vec(), certain: Vec::new(), unknown: None };
         // Where each command leaves its shell if it succeeds.
         let mut left: Vec<Option<Vec<String>>> = Vec::with_capacity(script.commands.len());
         for command in &script.commands {
-            let certain = behind(script, command).and_then(|at| left.get(at).cloned().flatten());
+            let certain = predecessor(script, command).and_then(|at| left.get(at).cloned().flatten());
             let to = target(command, variables);
             left.push(match to {
                 None => certain.clone(),
@@ -41,7 +41,7 @@ impl Folders {
     }
 
     /// The folders that the command at this position can stand in.
-    pub(super) fn at(&self, index: usize) -> &[String] {
+    pub(super) fn working_folders(&self, index: usize) -> &[String] {
         self.certain.get(index).and_then(Option::as_deref).unwrap_or(&self.all)
     }
 
@@ -90,7 +90,7 @@ impl Folders {
 }
 
 /// The command that has to succeed in the same shell before this one runs.
-fn behind(script: &Script, command: &SimpleCommand) -> Option<usize> {
+fn predecessor(script: &Script, command: &SimpleCommand) -> Option<usize> {
     let at = command.place.after?;
     let front = script.commands.get(at)?;
     (front.place.shell == command.place.shell && front.place.function == command.place.function).then_some(at)

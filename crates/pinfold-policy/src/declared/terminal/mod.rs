@@ -132,7 +132,7 @@ const MOST_LINES: usize = 16;
 /// that it starts in, absolute.
 pub fn audit(script: &Script, commands: &[CommandClaim], cwd: &Path, around: &ExpandContext) -> Audit {
     let mut auditor = Auditor::new(around);
-    auditor.script(script, commands, &AuditStart::at(vec![cwd.to_string_lossy().into_owned()]));
+    auditor.script(script, commands, &AuditStart::with_folders(vec![cwd.to_string_lossy().into_owned()]));
     auditor.audit
 }
 
@@ -166,7 +166,7 @@ struct AuditStart {
 }
 
 impl AuditStart {
-    fn at(folders: Vec<String>) -> Self {
+    fn with_folders(folders: Vec<String>) -> Self {
         Self { folders, ..Self::default() }
     }
 }
@@ -197,8 +197,8 @@ impl Auditor<'_> {
         for opaque in &script.opaque {
             self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
         }
-        let variables = Variables::of(script, self.around, &start.touched);
-        let folders = Folders::of(script, &start.folders, &variables);
+        let variables = Variables::from_script(script, self.around, &start.touched);
+        let folders = Folders::from_script(script, &start.folders, &variables);
         if let Some(span) = &folders.unknown {
             self.blind(Blind::Folder, at(span));
         }
@@ -209,7 +209,7 @@ impl Auditor<'_> {
             reader.argument(word, Origin::Call);
         }
         for (index, command) in script.commands.iter().enumerate() {
-            folders.at(index).clone_into(&mut reader.folders);
+            folders.working_folders(index).clone_into(&mut reader.folders);
             reader.command(index, command, claims.get(index));
         }
     }
@@ -223,8 +223,8 @@ impl Auditor<'_> {
                 return self.blind(Blind::TooMuch, span.clone());
             }
             self.script(&line.script, &[], &start);
-            let variables = Variables::of(&line.script, self.around, &start.touched);
-            start.folders = Folders::of(&line.script, &start.folders, &variables).all().to_vec();
+            let variables = Variables::from_script(&line.script, self.around, &start.touched);
+            start.folders = Folders::from_script(&line.script, &start.folders, &variables).all().to_vec();
             start.touched = variables.touched();
         }
     }
@@ -297,12 +297,12 @@ struct ScriptReader<'a, 'b> {
 
 impl ScriptReader<'_, '_> {
     fn blind(&mut self, what: Blind, span: &Span) {
-        let span = self.at(span);
+        let span = self.outermost_span(span);
         self.auditor.blind(what, span);
     }
 
     /// The part of the outermost line that is meant.
-    fn at(&self, span: &Span) -> Span {
+    fn outermost_span(&self, span: &Span) -> Span {
         self.start.within.clone().unwrap_or_else(|| span.clone())
     }
 
@@ -420,7 +420,7 @@ impl ScriptReader<'_, '_> {
         }
         let named = code::named_in_code(claim, command);
         self.auditor.all_of(named.iter().map(String::as_str), &self.folders);
-        let span = self.at(&command.span);
+        let span = self.outermost_span(&command.span);
         let touched = self.variables.touched().with_words(known);
         let start =
             AuditStart { folders: self.folders.clone(), touched, within: Some(span.clone()), programs };

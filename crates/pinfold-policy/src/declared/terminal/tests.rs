@@ -11,7 +11,7 @@ use crate::source::{Layer, Source};
 
 const CWD: &str = "/home/u/proj";
 
-fn around() -> ExpandContext {
+fn expand_context() -> ExpandContext {
     let variables = [("SAFE", "/home/u/proj/sub"), ("SPACED", "a /etc/passwd"), ("EMPTY", "")];
     ExpandContext {
         home: Some("/home/u".into()),
@@ -21,7 +21,7 @@ fn around() -> ExpandContext {
 }
 
 fn audited(command: &str) -> Audit {
-    audit_line(command, Path::new(CWD), &around())
+    audit_line(command, Path::new(CWD), &expand_context())
 }
 
 /// The places that a line names, `?` in front of what may be no path, `!` in front of the system's; the pattern behind
@@ -281,7 +281,7 @@ fn refused(declared: &Declared, command: &str) -> bool {
 
 fn declared(terminal: &serde_json::Value) -> Declared {
     let scopes = ToolScopes::parse(&json!({"terminal": terminal})).unwrap();
-    scopes.draw(&Source::plain(Layer::User), &around(), &|path| Ok(path.to_owned())).unwrap()
+    scopes.draw(&Source::plain(Layer::User), &expand_context(), &|path| Ok(path.to_owned())).unwrap()
 }
 
 #[test]
@@ -417,7 +417,7 @@ proptest! {
     #[test]
     fn no_line_panics(line in "\\PC{0,60}") {
         let _ = audited(&line);
-        let _ = audit_code(&line, Path::new(CWD), &around());
+        let _ = audit_code(&line, Path::new(CWD), &expand_context());
     }
 
     #[test]

@@ -61,7 +61,11 @@ const MOST_VALUES: usize = 512;
 
 impl<'a> Variables<'a> {
     /// `outer`: what a command around the text may have set.
-    pub(super) fn of(script: &'a Script, around: &'a ExpandContext, outer: &TouchedVariables) -> Self {
+    pub(super) fn from_script(
+        script: &'a Script,
+        around: &'a ExpandContext,
+        outer: &TouchedVariables,
+    ) -> Self {
         let mut own = Self {
             around,
             given: BTreeMap::new(),

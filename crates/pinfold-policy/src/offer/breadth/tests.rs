@@ -20,7 +20,7 @@ const HEADINGS: [(&str, &str); 7] = [
 /// Returns whether nothing standing may be about a program, or a subcommand of one.
 fn is_anything(words: &str) -> bool {
     let words: Vec<Option<&str>> = words.split(' ').map(Some).collect();
-    of(&words).kind == CommandBreadth::Anything
+    command_breadth(&words).kind == CommandBreadth::Anything
 }
 
 fn described() -> String {
@@ -80,7 +80,8 @@ fn what_is_left_open_is_known_and_starts_nothing() {
 fn every_program_that_starts_others_is_named() {
     let mut left = pinfold_commands::starters();
     left.retain(|name| {
-        of(&name.split(' ').chain(["x"]).map(Some).collect::<Vec<_>>()).kind < CommandBreadth::Exactly
+        command_breadth(&name.split(' ').chain(["x"]).map(Some).collect::<Vec<_>>()).kind
+            < CommandBreadth::Exactly
     });
     assert_eq!(left, Vec::<String>::new());
 }
@@ -90,11 +91,14 @@ fn a_version_and_a_place_make_no_other_program() {
     for name in
         ["python", "python3", "python3.12", "/usr/bin/python3", "./python", "python.exe", "ruby3.3", "php8"]
     {
-        assert_eq!(of(&[Some(name)]).kind, CommandBreadth::Anything, "{name}");
+        assert_eq!(command_breadth(&[Some(name)]).kind, CommandBreadth::Anything, "{name}");
     }
-    assert_eq!(of(&[None]).kind, CommandBreadth::Anything);
-    assert_eq!(of(&[Some("git"), None]).kind, CommandBreadth::Anything);
-    assert_eq!(of(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind, CommandBreadth::Reaches);
+    assert_eq!(command_breadth(&[None]).kind, CommandBreadth::Anything);
+    assert_eq!(command_breadth(&[Some("git"), None]).kind, CommandBreadth::Anything);
+    assert_eq!(
+        command_breadth(&[Some("git"), Some("-C"), Some("x"), Some("push")]).kind,
+        CommandBreadth::Reaches
+    );
 }
 
 /// A fact about a program that the catalog has stands there alone.
@@ -108,6 +112,6 @@ fn the_table_repeats_no_kind_of_the_catalog() {
     assert_eq!(twice, Vec::new());
     for words in [&["xargs"][..], &["lua5.2"], &["zsh"], &["timeout"], &["docker", "run"], &["uv", "run"]] {
         let words: Vec<Option<&str>> = words.iter().copied().map(Some).collect();
-        assert_eq!(of(&words).kind, CommandBreadth::Anything, "{words:?}");
+        assert_eq!(command_breadth(&words).kind, CommandBreadth::Anything, "{words:?}");
     }
 }

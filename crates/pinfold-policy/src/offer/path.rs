@@ -13,7 +13,7 @@ use crate::rule::Rule;
 use crate::tool::ToolName;
 
 /// The path with what could be granted for it.
-pub(super) fn asked<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
+pub(super) fn path_part<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
     let (claims, facts) = (&trial.case.claims.paths, &trial.case.facts.paths);
     let (Some(claim), Some(fact)) = (claims.get(at), facts.get(at)) else { return nothing };
     let part = fact.shown.clone();

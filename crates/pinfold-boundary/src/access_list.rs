@@ -1,4 +1,4 @@
-//! The one list behind every layer: what holds at which place.
+//! The one list behind every layer: the access to each path, beneath it too unless a deeper entry says otherwise.
 //!
 //! The profile for the kernel and the answers for the file tools are read off the same list, so that they cannot
 //! differ. The deepest place that covers a path decides.
@@ -37,15 +37,15 @@ pub(crate) enum Hold {
     Hidden,
 }
 
-/// One place with its reason.
+/// A path, what holds at and beneath it, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct AccessEntry {
     path: PathBuf,
     hold: Hold,
     why: Cow<'static, str>,
 }
 
-impl Place {
+impl AccessEntry {
     /// Returns its path: absolute and resolved.
     pub fn path(&self) -> &Path {
         &self.path
@@ -59,27 +59,27 @@ impl Place {
 
 /// Access of a confined process to a place; the same answer counts for the file tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing<'a> {
+pub enum PathAccess<'a> {
     /// Read and write.
     Writable,
     /// Read only: it lies outside everything that was granted.
     Outside,
     /// Read only: a place inside the grant that is held for a reason.
-    ReadOnly(&'a Place),
+    ReadOnly(&'a AccessEntry),
     /// Neither read nor write.
-    Hidden(&'a Place),
+    Hidden(&'a AccessEntry),
 }
 
-/// Every place of one boundary.
+/// Paths of one boundary, each with its access.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Places {
+pub(crate) struct AccessList {
     anywhere: bool,
-    list: BTreeMap<PathBuf, Place>,
+    list: BTreeMap<PathBuf, AccessEntry>,
     /// Directories that can be written beneath as their surroundings can, but neither renamed nor removed.
-    pins: BTreeMap<PathBuf, Place>,
+    pins: BTreeMap<PathBuf, AccessEntry>,
 }
 
-impl Places {
+impl AccessList {
     /// `anywhere`: what no place speaks of can be written.
     pub(crate) fn new(anywhere: bool) -> Self {
         Self { anywhere, ..Self::default() }
@@ -91,14 +91,14 @@ impl Places {
             Entry::Occupied(there) if there.get().hold >= hold => {}
             entry => {
                 let path = entry.key().clone();
-                entry.insert_entry(Place { path, hold, why: why.into() });
+                entry.insert_entry(AccessEntry { path, hold, why: why.into() });
             }
         }
     }
 
     /// Holds a directory in its place.
     pub(crate) fn pin(&mut self, path: PathBuf, why: impl Into<Cow<'static, str>>) {
-        let place = Place { path: path.clone(), hold: Hold::ReadOnly, why: why.into() };
+        let place = AccessEntry { path: path.clone(), hold: Hold::ReadOnly, why: why.into() };
         self.pins.insert(path, place);
     }
 
@@ -121,19 +121,19 @@ impl Places {
         }
     }
 
-    /// The standing of a resolved path.
-    pub(crate) fn standing(&self, real: &Path) -> Standing<'_> {
+    /// Returns the access to a resolved path.
+    pub(crate) fn access(&self, real: &Path) -> PathAccess<'_> {
         let covering = real.ancestors().find_map(|at| self.list.get(at));
-        let pinned = || self.pins.get(real).map(Standing::ReadOnly);
+        let pinned = || self.pins.get(real).map(PathAccess::ReadOnly);
         let Some(place) = covering else {
-            let free = if self.anywhere { Standing::Writable } else { Standing::Outside };
+            let free = if self.anywhere { PathAccess::Writable } else { PathAccess::Outside };
             return if self.anywhere { pinned().unwrap_or(free) } else { free };
         };
         match &place.hold {
-            Hold::Writable => pinned().unwrap_or(Standing::Writable),
-            Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => Standing::ReadOnly(place),
-            Hold::Visible => Standing::Outside,
-            Hold::Covered | Hold::Hidden => Standing::Hidden(place),
+            Hold::Writable => pinned().unwrap_or(PathAccess::Writable),
+            Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => PathAccess::ReadOnly(place),
+            Hold::Visible => PathAccess::Outside,
+            Hold::Covered | Hold::Hidden => PathAccess::Hidden(place),
         }
     }
 
@@ -147,7 +147,7 @@ impl Places {
 
     /// Returns whether something at a path or beneath it is held or hidden.
     pub(crate) fn holds_beneath(&self, path: &Path) -> bool {
-        let held = |place: &Place| !matches!(place.hold, Hold::Visible | Hold::Writable);
+        let held = |place: &AccessEntry| !matches!(place.hold, Hold::Visible | Hold::Writable);
         let from = (Bound::Included(path), Bound::Unbounded);
         let beneath = self.list.range::<Path, _>(from).take_while(|(at, _)| is_within(at, path));
         beneath.map(|(_, place)| place).any(held)
@@ -180,7 +180,10 @@ impl Places {
 
     /// Places that cannot be read.
     pub(crate) fn hidden(&self) -> impl Iterator<Item = &Path> {
-        self.list.values().filter(|place| matches!(place.hold, Hold::Hidden | Hold::Covered)).map(Place::path)
+        self.list
+            .values()
+            .filter(|place| matches!(place.hold, Hold::Hidden | Hold::Covered))
+            .map(AccessEntry::path)
     }
 
     /// Takes back what can be written outside of `only`, but not below `spared`. What lies in a place that is taken
@@ -191,13 +194,13 @@ impl Places {
             !only.iter().any(|place| at.starts_with(place))
                 && !spared.is_some_and(|spared| at.starts_with(spared))
         };
-        let writable = |place: &Place| place.hold == Hold::Writable && outside(&place.path);
+        let writable = |place: &AccessEntry| place.hold == Hold::Writable && outside(&place.path);
         let taken: Vec<PathBuf> =
             self.list.values().filter(|p| writable(p)).map(|p| p.path.clone()).collect();
         self.list.retain(|_, place| !writable(place));
         for place in only.iter().filter(|place| taken.iter().any(|from| place.starts_with(from))) {
             // Unless something deeper than the grant holds it.
-            if !self.list.contains_key(place) && self.standing(place) == Standing::Outside {
+            if !self.list.contains_key(place) && self.access(place) == PathAccess::Outside {
                 self.add(place.clone(), Hold::Writable, "it was granted, and the lists allow it");
             }
         }
@@ -213,7 +216,8 @@ impl Places {
 
     /// Returns whether a place is seen although something may be covered above it.
     fn shows(&self, path: &Path) -> bool {
-        let decides = |place: &&Place| matches!(place.hold, Hold::Visible | Hold::Writable | Hold::Covered);
+        let decides =
+            |place: &&AccessEntry| matches!(place.hold, Hold::Visible | Hold::Writable | Hold::Covered);
         let above = path.ancestors().filter_map(|at| self.list.get(at)).find(decides);
         above.is_none_or(|place| place.hold != Hold::Covered)
     }

@@ -25,14 +25,14 @@ impl Root {
 
 /// A place of a world, wherever the world lies.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Place {
+pub struct WorldPath {
     /// What it is named from.
     pub root: Root,
     /// Where below it, without a slash in front.
     pub below: String,
 }
 
-impl Place {
+impl WorldPath {
     /// A place below a root.
     pub fn new(root: Root, below: impl Into<String>) -> Self {
         Self { root, below: below.into() }
@@ -73,14 +73,14 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for WorldPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let slash = if self.below.is_empty() { "" } else { "/" };
         write!(f, "{}{slash}{}", self.root.letter(), self.below)
     }
 }
 
-impl FromStr for Place {
+impl FromStr for WorldPath {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -113,7 +113,7 @@ impl Roots {
     }
 
     /// The path of a place.
-    pub fn path(&self, place: &Place) -> PathBuf {
+    pub fn path(&self, place: &WorldPath) -> PathBuf {
         if place.below.is_empty() {
             self.of(place.root).to_owned()
         } else {
@@ -122,10 +122,10 @@ impl Roots {
     }
 
     /// The place of a path. The folder comes first, since it may lie in one of the others.
-    pub fn place(&self, path: &Path) -> Option<Place> {
+    pub fn place(&self, path: &Path) -> Option<WorldPath> {
         Root::ALL.iter().find_map(|(root, _)| {
             let below = path.strip_prefix(self.of(*root)).ok()?;
-            Some(Place::new(*root, below.to_string_lossy()))
+            Some(WorldPath::new(*root, below.to_string_lossy()))
         })
     }
 }
@@ -147,10 +147,10 @@ mod tests {
     #[test]
     fn a_place_is_read_as_it_is_written() {
         for text in ["F", "F/.git/logs/HEAD", "H/.bashrc", "O/a/b"] {
-            assert_eq!(text.parse::<Place>().unwrap().to_string(), text);
+            assert_eq!(text.parse::<WorldPath>().unwrap().to_string(), text);
         }
-        assert!("X/a".parse::<Place>().is_err());
-        let place: Place = "F/a/b/c".parse().unwrap();
+        assert!("X/a".parse::<WorldPath>().is_err());
+        let place: WorldPath = "F/a/b/c".parse().unwrap();
         assert_eq!(place.above().iter().map(ToString::to_string).collect::<Vec<_>>(), ["F/a/b", "F/a"]);
         assert_eq!(place.within(&"F/a".parse().unwrap()), Some("b/c"));
         assert_eq!(place.within(&"F/a/bb".parse().unwrap()), None);

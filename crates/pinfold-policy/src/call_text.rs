@@ -12,7 +12,7 @@ impl RawCall {
     ///
     /// # Errors
     /// What to write instead.
-    pub fn spoken(text: &str) -> Result<Self, String> {
+    pub fn from_text(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (tool, about) = match text.split_once('(') {
             None => (text, None),
@@ -81,14 +81,14 @@ mod tests {
             ("mcp__a__b({\"x\": 1})", "mcp__a__b", json!({"x": 1})),
             ("WebSearch", "WebSearch", json!({})),
         ] {
-            let call = RawCall::spoken(text).unwrap();
+            let call = RawCall::from_text(text).unwrap();
             assert_eq!((call.tool.as_str(), &call.input), (tool, &input), "{text}");
             if tool != "mcp__a__b" && tool != "WebSearch" {
                 assert!(ToolCall::parse_for_verdict(&call).is_ok(), "{text}");
             }
         }
         for text in ["", "Bash(ls", "(ls)", "git push", "MoveFile(a b)", "mcp__a__b(x)", "Read({)"] {
-            assert!(RawCall::spoken(text).is_err(), "{text}");
+            assert!(RawCall::from_text(text).is_err(), "{text}");
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::sys;
 
 /// The sockets inside, handed out.
 #[derive(Debug, Default)]
-pub struct Doors {
+pub struct RelaySockets {
     /// Sockets that accept connections, on every address.
     pub ports: Vec<TcpListener>,
     /// DNS over UDP, on every address. Each query says where it was sent to (`IP_PKTINFO`), and the answer has to come from
@@ -28,7 +28,7 @@ pub struct Doors {
     pub callers: Vec<OwnedFd>,
 }
 
-impl Doors {
+impl RelaySockets {
     pub(crate) fn add(&mut self, kind: SocketPurpose, socket: OwnedFd) {
         match kind {
             SocketPurpose::Port => self.ports.push(socket.into()),
@@ -56,12 +56,12 @@ pub(crate) enum SocketPurpose {
 
 /// A socket to be made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Door {
+pub(crate) struct PlannedSocket {
     pub(crate) kind: SocketPurpose,
     pub(crate) address: SocketAddr,
 }
 
-impl Door {
+impl PlannedSocket {
     /// Makes the socket, in the network of this process.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         match self.kind {
@@ -76,11 +76,11 @@ impl Door {
 }
 
 /// The plan of a network in which every connection arrives at the relay, allocated before the fork.
-pub(crate) struct Relayed {
+pub(crate) struct RelayPlan {
     /// Requests that make every address local, of version 4 and 6.
     pub(crate) v4: Request,
     pub(crate) v6: Request,
-    pub(crate) doors: Vec<Door>,
+    pub(crate) sockets: Vec<PlannedSocket>,
 }
 
 /// The port of the name service.
@@ -89,7 +89,7 @@ const NAMES: u16 = 53;
 const ANY: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr::UNSPECIFIED)];
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
-impl Relayed {
+impl RelayPlan {
     pub(crate) fn new(entrances: &Entrances) -> io::Result<Self> {
         let mut ports = entrances.ports.clone();
         ports.sort_unstable();
@@ -103,15 +103,15 @@ impl Relayed {
             return Err(io::Error::from_raw_os_error(libc::EINVAL));
         }
         let of = |kind, port, addresses: [IpAddr; 2]| {
-            addresses.map(|address| Door { kind, address: SocketAddr::new(address, port) })
+            addresses.map(|address| PlannedSocket { kind, address: SocketAddr::new(address, port) })
         };
-        let doors = [
+        let sockets = [
             of(SocketPurpose::Names, NAMES, ANY),
             of(SocketPurpose::NamesByConnection, NAMES, ANY),
             of(SocketPurpose::Unheard, 0, ANY),
         ];
         let proxy = entrances.proxy.map(|port| of(SocketPurpose::Proxy, port, LOOPBACK));
-        let doors = doors
+        let sockets = sockets
             .into_iter()
             .chain(proxy)
             .chain(ports.into_iter().map(|port| of(SocketPurpose::Port, port, ANY)));
@@ -119,7 +119,7 @@ impl Relayed {
         Ok(Self {
             v4: all_local(libc::AF_INET),
             v6: all_local(libc::AF_INET6),
-            doors: doors.flatten().chain(callers).collect(),
+            sockets: sockets.flatten().chain(callers).collect(),
         })
     }
 }
@@ -163,13 +163,17 @@ mod tests {
     #[test]
     fn what_cannot_be_listened_on_is_refused() {
         let new = |ports: &[u16], proxy| {
-            Relayed::new(&Entrances { ports: ports.to_vec(), proxy: Some(proxy), callers: 0 })
+            RelayPlan::new(&Entrances { ports: ports.to_vec(), proxy: Some(proxy), callers: 0 })
         };
-        assert_eq!(new(&[443, 80, 443], 808).unwrap().doors.len(), 2 * (4 + 2));
+        assert_eq!(new(&[443, 80, 443], 808).unwrap().sockets.len(), 2 * (4 + 2));
         for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
             assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
         }
-        assert_eq!(Relayed::new(&Entrances::default()).unwrap().doors.len(), 2 * 3, "names alone are heard");
+        assert_eq!(
+            RelayPlan::new(&Entrances::default()).unwrap().sockets.len(),
+            2 * 3,
+            "names alone are heard"
+        );
         let many: Vec<u16> = (1000..).take(MOST_PORTS + 1).collect();
         assert!(new(&many, 808).is_err());
         let all = Entrances {
@@ -178,7 +182,7 @@ mod tests {
             callers: MOST_CALLERS,
         };
         // Each is told by a number of one byte.
-        assert!(Relayed::new(&all).unwrap().doors.len() < usize::from(u8::MAX));
-        assert!(Relayed::new(&Entrances { callers: MOST_CALLERS + 1, ..all }).is_err());
+        assert!(RelayPlan::new(&all).unwrap().sockets.len() < usize::from(u8::MAX));
+        assert!(RelayPlan::new(&Entrances { callers: MOST_CALLERS + 1, ..all }).is_err());
     }
 }

@@ -2,7 +2,7 @@
 
 /// A relay between the terminal that a command was given ([`Command::terminal`](crate::Command::terminal)) and that of the
 /// supervisor, with the events that only a supervisor notices. Called on the thread of [`Confined::supervise`](crate::Confined::supervise).
-pub trait Attendant: Send {
+pub trait JobControl: Send {
     /// The person's terminal has another size.
     fn resized(&mut self);
 

@@ -46,7 +46,7 @@ pub const EMPTY_DEVICES: &[&str] = &[
 
 /// Where a shell stands: its folder, and the one that it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Stand {
+pub(super) struct WorkingDirectory {
     pub(super) now: Base,
     /// What `$OLDPWD`, `~-` and `cd -` mean.
     pub(super) before: Base,
@@ -71,15 +71,15 @@ impl Base {
     }
 }
 
-impl Stand {
+impl WorkingDirectory {
     /// A shell that was started in a folder: where it came from is not known.
-    pub(super) fn at(now: Base) -> Self {
+    pub(super) fn new(now: Base) -> Self {
         Self { now, before: Base::Unknown }
     }
 
     /// Where a `cd` to `word` leads. With `..` the shell goes back by the words, and a program by the links, which may
     /// be two places.
-    pub(super) fn moved(&self, word: &Word) -> Vec<Self> {
+    pub(super) fn change_to(&self, word: &Word) -> Vec<Self> {
         let to = |now: Base| Self { now, before: self.now.clone() };
         match self.name(word) {
             Named::Path(path) if path.len() > LONGEST => vec![to(Base::Unknown)],
@@ -93,12 +93,12 @@ impl Stand {
     }
 
     /// Where `cd -` leads.
-    pub(super) fn back(&self) -> Self {
+    pub(super) fn change_back(&self) -> Self {
         Self { now: self.before.clone(), before: self.now.clone() }
     }
 
     /// Somewhere that is known only by running.
-    pub(super) fn lost(&self) -> Self {
+    pub(super) fn change_to_unknown(&self) -> Self {
         Self { now: Base::Unknown, before: self.now.clone() }
     }
 
@@ -110,7 +110,7 @@ impl Stand {
         if matches!(word.parts.as_slice(), [Part::Process]) {
             return Named::NoFile;
         }
-        let Some(written) = Written::of(word) else { return Named::Unknown };
+        let Some(written) = WrittenPath::from_word(word) else { return Named::Unknown };
         if written.text.is_empty() {
             return Named::Unknown;
         }
@@ -118,9 +118,9 @@ impl Stand {
             return Named::NoFile;
         }
         let path = match written.from {
-            From::Fixed => Some(written.text),
-            From::Here => self.now.join(&written.text),
-            From::Before => self.before.join(&written.text),
+            PathStart::Fixed => Some(written.text),
+            PathStart::Here => self.now.join(&written.text),
+            PathStart::Before => self.before.join(&written.text),
         };
         match path {
             Some(path) if written.wild => Named::Matching(path),
@@ -177,7 +177,7 @@ fn is_no_file(text: &str) -> bool {
 
 /// Where a written path starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum From {
+enum PathStart {
     /// At the root or at home.
     Fixed,
     /// Wherever the program stands.
@@ -186,24 +186,24 @@ enum From {
     Before,
 }
 
-impl From {
-    fn of_text(text: &str) -> Self {
+impl PathStart {
+    fn from_text(text: &str) -> Self {
         if text.starts_with('/') { Self::Fixed } else { Self::Here }
     }
 }
 
 /// A path as far as the words tell it.
-struct Written {
+struct WrittenPath {
     text: String,
-    from: From,
+    from: PathStart,
     /// Some of it is a wildcard.
     wild: bool,
 }
 
-impl Written {
-    fn of(word: &Word) -> Option<Self> {
+impl WrittenPath {
+    fn from_word(word: &Word) -> Option<Self> {
         if let Some(text) = word.as_static() {
-            return Some(Self { text: text.to_owned(), from: From::of_text(text), wild: false });
+            return Some(Self { text: text.to_owned(), from: PathStart::from_text(text), wild: false });
         }
         let (first, rest) = word.parts.split_first()?;
         let (mut text, from) = start(first)?;
@@ -224,27 +224,27 @@ impl Written {
         if wild && !is_plainly_wild(word, &text) {
             return None;
         }
-        Some(Self { text, from: from.unwrap_or_else(|| From::of_text(word.literal_prefix())), wild })
+        Some(Self { text, from: from.unwrap_or_else(|| PathStart::from_text(word.literal_prefix())), wild })
     }
 }
 
 /// What a path starts with, and where that is when the text does not say it.
-fn start(part: &Part) -> Option<(String, Option<From>)> {
+fn start(part: &Part) -> Option<(String, Option<PathStart>)> {
     match part {
         Part::Literal(text) | Part::Glob(text) => Some((text.clone(), None)),
-        Part::Tilde(user) if user == "+" => Some((".".to_owned(), Some(From::Here))),
-        Part::Tilde(user) if user == "-" => Some((".".to_owned(), Some(From::Before))),
+        Part::Tilde(user) if user == "+" => Some((".".to_owned(), Some(PathStart::Here))),
+        Part::Tilde(user) if user == "-" => Some((".".to_owned(), Some(PathStart::Before))),
         // `~1`, `~-2`: a place of the stack of folders.
         Part::Tilde(user)
             if user.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_digit()) =>
         {
             None
         }
-        Part::Tilde(user) => Some((format!("~{user}"), Some(From::Fixed))),
+        Part::Tilde(user) => Some((format!("~{user}"), Some(PathStart::Fixed))),
         Part::Parameter { name, plain: true, .. } => match name.as_str() {
-            "HOME" => Some(("~".to_owned(), Some(From::Fixed))),
-            "PWD" => Some((".".to_owned(), Some(From::Here))),
-            "OLDPWD" => Some((".".to_owned(), Some(From::Before))),
+            "HOME" => Some(("~".to_owned(), Some(PathStart::Fixed))),
+            "PWD" => Some((".".to_owned(), Some(PathStart::Here))),
+            "OLDPWD" => Some((".".to_owned(), Some(PathStart::Before))),
             _ => None,
         },
         _ => None,
