@@ -3,7 +3,7 @@
 //! In goes a [`Profile`], plain data about what can be read, written and talked to, and a [`Command`]; out comes a
 //! [`Confined`] process, or the reason why the sandbox could not be set up. This crate has no opinions: it knows
 //! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code: one function per system
-//! call in `sys.rs`, and the few places that fork.
+//! call in `sys/`, and the few places that fork.
 //!
 //! ```no_run
 //! use pinfold_sandbox::{ContinueAll, Command, End, Profile, Signalling, Tier, Writes, start};

@@ -338,7 +338,7 @@ mod tests {
             policy.report_many_names("*.wide.test", 8192, DnsClient::Udp(1));
         }
         let (mut refused, mut more) = (Vec::new(), 0);
-        policy.told(&mut refused, &mut more);
+        policy.append_refused(&mut refused, &mut more);
         let told = refused.iter().filter(|one| one.place.ends_with("*.wide.test")).collect::<Vec<_>>();
         assert!(told.len() == 1 && told[0].times == 3, "{refused:?}");
     }

@@ -220,12 +220,12 @@ impl<'a> Scanner<'a> {
     /// Reads a word and the values that its options take. A value that looks like an option is read as one too: programs differ,
     /// from version to version, in whether an option takes the next word, and the stricter reading counts.
     fn word_with_doubts(&mut self, word: &'a Word) {
-        self.word(word);
+        self.scan_word(word);
         if let Some(value) = self.doubtful.take() {
             self.out.doubtful = true;
             self.out.unknown = true;
             let (behind, ended) = (self.left.clone(), self.ended);
-            self.word(value);
+            self.scan_word(value);
             (self.left, self.ended, self.doubtful) = (behind, ended, None);
         }
     }
