@@ -83,18 +83,16 @@ pub(crate) async fn relay_inspected(
     idle: Duration,
     transferred: &mut TransferredBytes,
 ) -> Result<(), SniffError> {
-    // On the heap, and gone with the inspection.
-    let mut buffer = vec![0; 4096];
     let mut server_has_ended = false;
-    let mut from_client = Some(early.len()).filter(|len| *len > 0);
-    buffer.splice(..0, early.iter().copied());
+    let mut from_client = early.to_vec();
     loop {
-        if let Some(len) = from_client {
-            let bytes = buffer.get(..len).unwrap_or_default();
-            let relayed = inspection.inspect_client(bytes).map_err(SniffError::Mismatch)?;
+        if !from_client.is_empty() {
+            let relayed = inspection.inspect_client(&from_client).map_err(SniffError::Mismatch)?;
             write_within(upstream, &relayed, idle).await?;
             transferred.sent += relayed.len() as u64;
         }
+        // A connection at rest keeps no buffer.
+        from_client = Vec::new();
         if inspection.has_ended() {
             return Ok(());
         }
@@ -106,24 +104,33 @@ pub(crate) async fn relay_inspected(
             }
         };
         let side = timeout(idle, ready).await.map_err(|_| SniffError::Disconnected)??;
-        let stream = if side == Side::Server { upstream } else { inside };
-        from_client = None;
-        match (side, stream.try_read(&mut buffer)) {
-            (_, Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {}
-            (_, Err(error)) => return Err(error.into()),
-            (Side::Client, Ok(0)) => return Ok(()),
-            (Side::Client, Ok(len)) => from_client = Some(len),
-            (Side::Server, Ok(0)) => {
+        match (side, read_some(if side == Side::Server { upstream } else { inside })?) {
+            (_, None) => {}
+            (Side::Client, Some(bytes)) if bytes.is_empty() => return Ok(()),
+            (Side::Client, Some(bytes)) => from_client = bytes,
+            (Side::Server, Some(bytes)) if bytes.is_empty() => {
                 server_has_ended = true;
                 let _ = rustix::net::shutdown(inside, rustix::net::Shutdown::Write);
             }
-            (Side::Server, Ok(len)) => {
-                let bytes = buffer.get(..len).unwrap_or_default();
-                inspection.inspect_server(bytes);
-                write_within(inside, bytes, idle).await?;
-                transferred.received += len as u64;
+            (Side::Server, Some(bytes)) => {
+                inspection.inspect_server(&bytes);
+                write_within(inside, &bytes, idle).await?;
+                transferred.received += bytes.len() as u64;
             }
         }
+    }
+}
+
+/// Reads what has come; no bytes at the end. `None`: nothing has come after all.
+fn read_some(stream: &TcpStream) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = vec![0; 4096];
+    match stream.try_read(&mut bytes) {
+        Ok(len) => {
+            bytes.truncate(len);
+            Ok(Some(bytes))
+        }
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(error),
     }
 }
 

@@ -44,8 +44,10 @@ impl PermittedConnection {
 
     /// Runs `relay` with the socket; `None` when the permission ended first.
     pub(crate) async fn while_permitted<T>(&self, relay: impl AsyncFnOnce(&TcpStream) -> T) -> Option<T> {
+        // On the heap: within this future, and those around it, a connection would keep it several times over.
+        let relayed = Box::pin(relay(&self.stream));
         tokio::select! {
-            relayed = relay(&self.stream) => Some(relayed),
+            relayed = relayed => Some(relayed),
             () = self.state.wait_until_denied(&self.request, self.address) => None,
         }
     }
