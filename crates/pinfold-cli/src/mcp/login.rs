@@ -22,7 +22,8 @@ pub(super) fn logins() -> Result<TokenStore, Failure> {
 pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
-    let asking = Asking { way: HostConnector::from_login_args(&wanted.going)?, server: server.clone() };
+    let way = HostConnector::from_login_args(&wanted.going)?;
+    let asking = Asking { way, server: server.clone(), question: "Log in there?" };
     let client = wanted
         .client_id
         .clone()
@@ -46,7 +47,10 @@ pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
     let way = HostConnector::from_login_args(&wanted.going)?;
-    let (was, given_back) = pinfold_login::logout(&logins()?, &server, &way).map_err(host_policy::failure)?;
+    // The server named the place where tokens are revoked, and it may be another than the one that was agreed to.
+    let asking = Asking { way, server: server.clone(), question: "Send it the token, to revoke it?" };
+    let (was, given_back) =
+        pinfold_login::logout(&logins()?, &server, &asking).map_err(host_policy::failure)?;
     if !was {
         return Err(Failure::new(FAILED, format!("you were not logged in at {server}")));
     }
@@ -116,6 +120,8 @@ fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
 struct Asking {
     way: HostConnector,
     server: Endpoint,
+    /// What is about to be done there.
+    question: &'static str,
 }
 
 impl Asking {
@@ -127,7 +133,7 @@ impl Asking {
             return Ok(());
         }
         let (host, server) = (url.authority(), of_server.authority());
-        let question = format!("{server} uses the authorization server at {host}. Log in there?");
+        let question = format!("{server} uses the authorization server at {host}. {}", self.question);
         if output::agreed(&question, &format!("allow it: --allow-host {host}"))? {
             return Ok(());
         }

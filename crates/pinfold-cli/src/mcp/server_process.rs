@@ -30,6 +30,7 @@ pub(super) fn proxy(wanted: &McpProxy) -> Result<ExitCode, Failure> {
         command,
         pins: pins(wanted, folder)?,
         arguments: wanted.argument.clone(),
+        is_http_client: wanted.url.is_some(),
     };
     let manner =
         ServerOptions { refusals_as_text: wanted.client.refusals_as_text, ..ServerOptions::default() };

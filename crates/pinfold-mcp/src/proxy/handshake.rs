@@ -56,7 +56,7 @@ pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawVal
 }
 
 /// An error of a server without its words: its code, and the revisions by which a client chooses another one.
-pub(crate) fn without_words(error: &RawValue, server: &str) -> String {
+pub(crate) fn without_words(error: &RawValue, server: &str) -> Value {
     let error = strict::parse(error.get()).unwrap_or_default();
     let code = error.get("code").and_then(Value::as_i64).unwrap_or(OURS.into());
     let message =
@@ -71,7 +71,7 @@ pub(crate) fn without_words(error: &RawValue, server: &str) -> String {
     if let Some(fields) = plain.as_object_mut().filter(|_| !revisions.is_empty()) {
         fields.insert("data".to_owned(), json!({"supported": revisions}));
     }
-    plain.to_string()
+    plain
 }
 
 /// Removes texts that are not pinned, and returns their paths.

@@ -77,6 +77,8 @@ pub struct ProxiedServer {
     pub pins: PinLocation,
     /// The user's declarations about arguments of its tools.
     pub arguments: Vec<KnownArgument>,
+    /// The command is [`run_http_client`](crate::run_http_client): errors are its words too, and say what the user can do.
+    pub is_http_client: bool,
 }
 
 /// The end of a proxy.
@@ -91,6 +93,7 @@ pub enum ProxyEnd {
 /// The state that all threads share.
 pub(crate) struct ProxyState {
     name: String,
+    is_http_client: bool,
     manner: ServerOptions,
     opener: Arc<dyn SessionOpener>,
     rooms: Sessions,
@@ -134,7 +137,7 @@ pub fn proxy(
     mut ended: UnixStream,
     tell: impl Fn(&str) + Send + Sync + 'static,
 ) -> Result<ProxyEnd, String> {
-    let ProxiedServer { name, mut command, pins, arguments } = behind;
+    let ProxiedServer { name, mut command, pins, arguments, is_http_client } = behind;
     let pins = Pins::read(&pins)?;
     let failed = |e: io::Error| format!("the server cannot be started: {e}");
     let (events, happened) = channel();
@@ -159,6 +162,7 @@ pub fn proxy(
     let over = gone(ProxyEvent::ClientGone);
     let shared = Arc::new(ProxyState {
         name,
+        is_http_client,
         manner,
         rooms: Sessions::new(Arc::clone(&opener)),
         opener,

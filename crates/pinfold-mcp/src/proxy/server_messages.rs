@@ -4,10 +4,13 @@ use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::sync::Arc;
 
 use pinfold_render::visible;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::calls::later;
 use super::client_messages::{BAD_PARAMS, OURS, request_id};
 use super::labelled_forms::{FORM, mark};
+use super::redact::clean;
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
 use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, spliced};
@@ -86,6 +89,17 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
     }
 }
 
+/// The message of an error for a refusal of the proxy.
+fn error_message(shared: &ProxyState, error: &RawValue) -> String {
+    let mut error = if shared.is_http_client {
+        strict::parse(error.get()).unwrap_or_default()
+    } else {
+        handshake::without_words(error, &shared.name)
+    };
+    clean(&mut error);
+    visible(error.get("message").and_then(Value::as_str).unwrap_or("the server reports an error"))
+}
+
 fn refuse_form(shared: &ProxyState, id: &Id) {
     shared.warn("a form of the server was not passed on: it is not understood");
     shared.requests.take_server_request(id);
@@ -149,14 +163,22 @@ fn answered(
         }
         (PendingKind::List, ResponseOutcome::Result(result)) => listing::listed(shared, id, line, result),
         // Its words would be read like those that are pinned.
-        (PendingKind::Handshake | PendingKind::List, ResponseOutcome::Error(error)) => {
-            shared.to_client(spliced(line, error, &handshake::without_words(error, &shared.name)));
+        (PendingKind::Handshake | PendingKind::List, ResponseOutcome::Error(error))
+            if !shared.is_http_client =>
+        {
+            shared.to_client(spliced(
+                line,
+                error,
+                &handshake::without_words(error, &shared.name).to_string(),
+            ));
         }
-        (PendingKind::Later | PendingKind::Plain, outcome) => later(shared, id, line, outcome),
+        (PendingKind::Later | PendingKind::Plain | PendingKind::Handshake | PendingKind::List, outcome) => {
+            later(shared, id, line, outcome);
+        }
         (PendingKind::Ours(asker), outcome) => {
             let said = match outcome {
                 ResponseOutcome::Result(result) => crate::wire::strict::parse(result.get()),
-                ResponseOutcome::Error(error) => Err(handshake::without_words(error, &shared.name)),
+                ResponseOutcome::Error(error) => Err(error_message(shared, error)),
             };
             // The requester may have cancelled it.
             let _ = asker.send(said);
