@@ -394,13 +394,21 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// `-abc VALUE`: the values of letters stand in the next words, in their order.
+    /// `-abc VALUE`: the values of letters stand in the next words, in their order. What stands behind such a letter counts as its value
+    /// besides, as other versions may read it; digits are nothing else.
     fn cluster_with_values_apart(&mut self, word: &'a Word, start: &'a str) {
         for (at, letter) in start.char_indices().skip(1) {
             let end = at + letter.len_utf8();
+            let (name, rest) = (start.get(..end).unwrap_or(start), start.get(end..).unwrap_or_default());
             let known = self.letter(start.get(at..end).unwrap_or_default());
+            if known.is_some_and(|options| options.takes == Takes::Value) && !rest.is_empty() {
+                self.push(known, name, Some(letter), Some(Cow::Owned(strip_start(word, end))));
+                if rest.bytes().all(|b| b.is_ascii_digit()) {
+                    break;
+                }
+            }
             let value = self.next_value(known);
-            self.push(known, start.get(..end).unwrap_or(start), Some(letter), value);
+            self.push(known, name, Some(letter), value);
         }
         if word.as_static().is_none() {
             self.hide(word);
