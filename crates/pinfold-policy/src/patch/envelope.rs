@@ -67,11 +67,7 @@ fn section(number: usize, line: &str, lines: &mut PatchLines<'_>) -> Result<File
 fn path(number: usize, name: &str) -> Result<PathText, BadPatch> {
     // A line of a patch that came with CRLF breaks; a name that really ends in CR cannot be said here.
     let name = name.strip_suffix('\r').unwrap_or(name);
-    // Some agents take blanks away at the ends, some do not.
-    let is_plain = !name.is_empty() && name.trim() == name;
-    is_plain
-        .then(|| PathText::new(name))
-        .ok_or_else(|| BadPatch::new(number, "a file name without blanks at its ends"))
+    if name.trim().is_empty() { Err(BadPatch::new(number, "a file name")) } else { Ok(PathText::new(name)) }
 }
 
 /// The `+` lines of a new file.
