@@ -104,6 +104,46 @@ fn each_agent_is_answered_in_the_words_that_it_honours() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What the agent does by itself counts: the folder that a call chooses, a search that leaves nothing out, a path that it reads its own way.
+#[test]
+fn a_call_is_judged_as_the_agent_carries_it_out() {
+    let bed = bed();
+    bed.tree.write("home/.ssh/id_rsa", "KEY");
+    bed.tree.write("ws/plain/a", "");
+    for part in ["HEAD", "config", "objects/x", "refs/x"] {
+        bed.tree.write(&format!("ws/sub/{part}"), "[core]\n\tfsmonitor = touch x\n");
+    }
+    let home = bed.tree.path("home").display().to_string();
+    let decision = |tool: &str, input: &Value| {
+        let payload = json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "PreToolUse", "tool_name": tool,
+                             "tool_input": input, "tool_use_id": "t", "client": "opencode"});
+        let output = bed.hook("opencode", &[], &bed.filled(&payload.to_string().replace("${HOME}", &home)));
+        let said: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        said["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or_default().to_owned()
+    };
+    let git = |workdir: &str| json!({"command": "git status", "description": "d", "workdir": workdir});
+    let search = |path: &str| json!({"pattern": "KEY", "path": path});
+    let read = |path: &str| json!({"filePath": path});
+    let write = |path: &str| json!({"filePath": path, "content": "x"});
+    for (tool, input, expected) in [
+        ("bash", git("${WS}"), "allow"),
+        ("bash", git("plain"), "allow"),
+        ("bash", git("sub"), "deny"),
+        ("bash", git("${WS}/sub"), "deny"),
+        ("bash", git("${OUT}"), "deny"),
+        ("grep", search("${WS}"), "allow"),
+        ("grep", search("${HOME}"), "deny"),
+        ("read", read("${WS}/plain/a"), "allow"),
+        ("read", read("@${HOME}/.ssh/id_rsa"), "deny"),
+        ("write", write("${WS}/new"), "allow"),
+        ("write", write("${WS}/.envrc "), "deny"),
+        ("write", write("@.envrc"), "deny"),
+        ("write", write("\u{a0}x"), "deny"),
+    ] {
+        assert_eq!(decision(tool, &input), expected, "{tool} {input}");
+    }
+}
+
 fn claude(event: &str, tool: &str, input: &Value) -> Value {
     json!({"session_id": "abc", "cwd": "${WS}", "hook_event_name": event, "tool_name": tool, "tool_input": input, "tool_use_id": "toolu_1"})
 }
