@@ -111,7 +111,7 @@ fn a_call_is_judged_as_the_agent_carries_it_out() {
     bed.tree.write("home/.ssh/id_rsa", "KEY");
     bed.tree.write("ws/plain/a", "");
     for part in ["HEAD", "config", "objects/x", "refs/x"] {
-        bed.tree.write(&format!("ws/sub/{part}"), "[core]\n\tfsmonitor = touch x\n");
+        bed.tree.write(format!("ws/sub/{part}"), "[core]\n\tfsmonitor = touch x\n");
     }
     let home = bed.tree.path("home").display().to_string();
     let decision = |tool: &str, input: &Value| {

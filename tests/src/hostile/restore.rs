@@ -189,7 +189,7 @@ mod tests {
             |top| fs::remove_dir_all(top.join("d")).unwrap(),
             |top| fs::remove_file(top.join("d/two")).unwrap(),
             |top| fs::hard_link(top.join("stays"), top.join("d/three")).unwrap(),
-            |top| fs::set_permissions(top.join("d"), fs::Permissions::from_mode(0)).unwrap(),
+            |top| fs::set_permissions(top.join("d"), fs::Permissions::from_mode(0o0)).unwrap(),
             |top| {
                 fs::remove_file(top.join("link")).unwrap();
                 fs::create_dir_all(top.join("link/much/more")).unwrap();

@@ -252,9 +252,8 @@ impl<'a> Scanner<'a> {
             _ if !start.starts_with(['-', '+']) => self.operand(word),
             _ if start.starts_with('+') => self.plus(word, start),
             _ => match style {
-                Style::Gnu | Style::Go if start.starts_with("--") => self.long(word, start),
+                Style::Gnu | Style::Go | Style::Apart if start.starts_with("--") => self.long(word, start),
                 Style::Gnu | Style::Go => self.cluster(word, start),
-                Style::Apart if start.starts_with("--") => self.long(word, start),
                 Style::Apart => self.cluster_with_values_apart(word, start),
                 Style::Single => self.single(word, start),
                 Style::Glued => self.glued(word, start),

@@ -42,11 +42,10 @@ fn hits(invoked: &Invoked<'_>) -> bool {
     let says = |word: &str| invoked.args.iter().map(known_start).any(|text| text == word);
     match invoked.args.first().map(known_start) {
         Some("trust") => !says("--withdraw"),
-        Some("approve" | "deny") => true,
+        Some("approve" | "deny" | "import") => true,
         Some("approvals") => says("--web"),
         Some("rules" | "permissions") => says("add") || says("remove"),
         Some("setup") => !says("--check"),
-        Some("import") => true,
         Some("log") => says("acknowledge"),
         Some(_) | None => false,
     }

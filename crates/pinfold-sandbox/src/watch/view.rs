@@ -63,7 +63,7 @@ fn mount_of(held: BorrowedFd<'_>) -> Option<u64> {
     told.then_some(found.stx_mnt_id)
 }
 
-/// Returns whether the text of the kernel for a held file is a path: that of a pipe, of a socket or of a file of memfd_create(2) is none.
+/// Returns whether the text of the kernel for a held file is a path: that of a pipe, of a socket or of a file of `memfd_create(2)` is none.
 pub(super) fn has_path(real: &Path) -> bool {
     real.is_absolute() && !real.as_os_str().as_encoded_bytes().starts_with(MEMORY_FILE)
 }
