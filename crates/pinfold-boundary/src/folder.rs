@@ -134,7 +134,7 @@ impl Holder<'_> {
             GitLayout::Odd(dot_git) => hold(&dot_git, "git would follow it", places),
             // What cannot be looked up itself is held by nothing here, and changed by no mediated call.
             GitLayout::Unknown(dot_git) => {
-                if !Lookup::of(&dot_git).is_unknown() {
+                if !Lookup::find(&dot_git).is_unknown() {
                     hold(&dot_git, "git would follow it", places);
                 }
             }

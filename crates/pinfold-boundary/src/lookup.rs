@@ -1,7 +1,7 @@
 //! Look-up of a path for a decision about what is there: what cannot be looked up is not absent.
 //!
 //! A process that holds a directory open goes on to change it while a directory above cannot be searched, or while its path is too
-//! long. Whoever judges by path sees nothing there then, and has to say so.
+//! long. A judgement by path sees nothing there then, and has to say so.
 
 use std::fs::{self, Metadata};
 use std::io::{Error, ErrorKind};
@@ -26,7 +26,7 @@ pub(crate) enum Lookup {
 
 impl Lookup {
     /// Looks up a path, and follows no link in its last component.
-    pub(crate) fn of(path: &Path) -> Self {
+    pub(crate) fn find(path: &Path) -> Self {
         match fs::symlink_metadata(path) {
             Ok(found) => Self::Found(found),
             Err(error) if is_missing(&error) => Self::Missing,
@@ -39,7 +39,7 @@ impl Lookup {
         matches!(self, Self::Missing)
     }
 
-    /// Returns whether something may have the path and nobody can tell.
+    /// Returns whether it cannot be told if something has the path.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::Unknown)
     }
@@ -61,7 +61,7 @@ pub(crate) fn is_missing(error: &Error) -> bool {
 
 /// Returns whether a place, or what is looked for around it, cannot be looked up.
 pub(crate) fn is_out_of_sight(place: &Path) -> bool {
-    place.as_os_str().len() > LONGEST - ROOM || Lookup::of(place).is_unknown()
+    place.as_os_str().len() > LONGEST - ROOM || Lookup::find(place).is_unknown()
 }
 
 /// Returns whether the user themselves keeps a path from being looked up, so that a run could have done it: the innermost directory
@@ -80,10 +80,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         fs::write(at("file"), "").unwrap();
-        assert!(Lookup::of(&at("none")).is_missing() && Lookup::of(&at("file/none")).is_missing());
-        assert!(matches!(Lookup::of(&at("file")), Lookup::Found(_)));
+        assert!(Lookup::find(&at("none")).is_missing() && Lookup::find(&at("file/none")).is_missing());
+        assert!(matches!(Lookup::find(&at("file")), Lookup::Found(_)));
         let long = folder.path().join("d/".repeat(LONGEST / 2));
-        assert!(Lookup::of(&long).is_unknown() && Lookup::of(&long).may_be_directory());
+        assert!(Lookup::find(&long).is_unknown() && Lookup::find(&long).may_be_directory());
         assert!(is_out_of_sight(&folder.path().join("d".repeat(LONGEST - ROOM))));
         assert!(!is_out_of_sight(&at("none")) && is_closed_by_user(&at("none")));
     }

@@ -42,7 +42,8 @@ impl Boundary {
         let mut seen = Snapshot::default();
         let mut notes = Vec::new();
         let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
-        for directory in changes.directories().filter(|directory| Lookup::of(directory).may_be_directory()) {
+        for directory in changes.directories().filter(|directory| Lookup::find(directory).may_be_directory())
+        {
             if Snapshot::take(directory, &mut seen, &self.guards, self.home()) != Coverage::Everything {
                 let place = directory.display();
                 notes.push(format!("`{place}` was moved, and is listed as it was not searched everywhere"));

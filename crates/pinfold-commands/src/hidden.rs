@@ -1,6 +1,6 @@
 //! What the words of a program that is not known could start.
 //!
-//! `sshpass -p x rm -rf x` is `rm -rf x` to whoever knows `sshpass`. Of a program without a row each word may be the
+//! `sshpass -p x rm -rf x` is `rm -rf x` for one who knows `sshpass`. Of a program without a row each word may be the
 //! program that it starts, and a word with blanks may be a command line.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::safeguard;
 const WORDS: &[&str] =
     &["eval", "exec", "init", "halt", "reboot", "shutdown", "poweroff", "service", "mount", "umount"];
 
-/// How many words of one command are tried as a program. Nobody names more that a safeguard watches.
+/// How many words of one command are tried as a program. More that a safeguard watches are not named by hand.
 const MOST_TRIED: usize = 32;
 
 /// What safeguards say about programs and command lines that the arguments of a program would be.

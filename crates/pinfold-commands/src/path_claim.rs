@@ -47,9 +47,9 @@ impl PathClaim {
 pub enum Origin {
     /// The call itself.
     Call,
-    /// A tool of somebody else. What allows the tool allows this, inside the line.
+    /// A tool of an agent or a server. What allows the tool allows this, inside the line.
     Foreign,
-    /// A tool of somebody else, by a text that is perhaps a path. What the look at the world says decides what counts.
+    /// A tool of an agent or a server, by a text that is perhaps a path. What the look at the world says decides what counts.
     Supposed(Supposition),
     /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
     Command(usize),

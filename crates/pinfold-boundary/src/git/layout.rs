@@ -70,7 +70,7 @@ pub(crate) enum GitLayout {
 /// Looks at `top/.git`.
 pub(crate) fn detect(top: &Path) -> GitLayout {
     let dot_git = top.join(".git");
-    let meta = match Lookup::of(&dot_git) {
+    let meta = match Lookup::find(&dot_git) {
         Lookup::Found(meta) => meta,
         Lookup::Missing => return GitLayout::Nothing,
         Lookup::Unknown => return GitLayout::Unknown(dot_git),
@@ -114,7 +114,7 @@ pub(crate) fn serves_as_git_dir(directory: &Path) -> bool {
 
 /// Returns whether a directory [serves as a git directory](serves_as_git_dir), or cannot be looked into.
 pub(crate) fn may_serve_as_git_dir(directory: &Path) -> bool {
-    serves_as_git_dir(directory) || Lookup::of(&directory.join(HEAD)).is_unknown()
+    serves_as_git_dir(directory) || Lookup::find(&directory.join(HEAD)).is_unknown()
 }
 
 /// Returns whether git would take what is here for a repository: a directory or file `.git`, or a directory that serves as one.
@@ -125,7 +125,7 @@ pub(crate) fn is_repository(place: &Path) -> bool {
 
 /// Returns whether a directory may be a repository: one that cannot be read counts.
 pub(crate) fn may_be_repository(place: &Path) -> bool {
-    is_repository(place) || Lookup::of(&place.join(HEAD)).is_unknown()
+    is_repository(place) || Lookup::find(&place.join(HEAD)).is_unknown()
 }
 
 /// Returns whether a directory is the git directory of a linked worktree, in the repository that it belongs to: of what is there a person is
@@ -142,7 +142,7 @@ pub(crate) fn is_part_of_worktree(directory: &Path) -> bool {
 /// `None`: it cannot be told.
 pub(crate) fn common_dir(git_dir: &Path) -> Option<PathBuf> {
     let file = git_dir.join("commondir");
-    match Lookup::of(&file) {
+    match Lookup::find(&file) {
         Lookup::Found(_) => Some(git_dir.join(read_pointer(&file, b"")?)),
         Lookup::Missing => Some(git_dir.to_owned()),
         Lookup::Unknown => None,
@@ -247,7 +247,7 @@ pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
 /// Returns whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = || parent.components().any(|component| component.as_os_str() == ".git");
-    let there = |part: &&str| !Lookup::of(&parent.join(part)).is_missing();
+    let there = |part: &&str| !Lookup::find(&parent.join(part)).is_missing();
     let completes = |parts: &&[&str]| {
         (name == "config" || parts.iter().any(|part| name == *part))
             && parts.iter().filter(|part| name != **part).all(there)
@@ -265,7 +265,7 @@ pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> boo
         && UNFINISHED
             .iter()
             .chain(&["config.worktree", "modules"])
-            .all(|name| Lookup::of(&found.git_dir.join(name)).is_missing())
+            .all(|name| Lookup::find(&found.git_dir.join(name)).is_missing())
         && all_stay_in(&found.git_dir)
 }
 

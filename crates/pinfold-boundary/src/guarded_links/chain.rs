@@ -35,7 +35,7 @@ pub(crate) fn follow(name: &Path) -> Chain {
             Ok(text) if left > 0 => text,
             Ok(_) => continue,
             Err(error) => {
-                is_closed |= !is_missing(&error) && Lookup::of(&at).is_unknown() && is_closed_by_user(&at);
+                is_closed |= !is_missing(&error) && Lookup::find(&at).is_unknown() && is_closed_by_user(&at);
                 continue;
             }
         };

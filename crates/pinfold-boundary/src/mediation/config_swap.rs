@@ -47,7 +47,7 @@ fn lock_of(attempt: &Attempt) -> Option<&Path> {
 /// Returns whether git goes on to read an index that is there as it was read when it was judged.
 fn keeps_format(config: &Path, after: &Config) -> bool {
     let read_by_it = ["index", "worktrees"];
-    let is_free = read_by_it.iter().all(|name| Lookup::of(&config.with_file_name(name)).is_missing());
+    let is_free = read_by_it.iter().all(|name| Lookup::find(&config.with_file_name(name)).is_missing());
     let format = |config: &Config| config.last("extensions", None, "objectformat").map(str::to_owned);
     is_free || Config::read(config).is_ok_and(|before| format(&before) == format(after))
 }

@@ -42,7 +42,7 @@ impl Mediator {
         if name == ".git" && names {
             // A pointer that git wrote down beforehand, or one in a tree that this run made as a whole.
             let expected = attempt.intent == Intent::Create
-                && Lookup::of(place).is_missing()
+                && Lookup::find(place).is_missing()
                 && (boundary.expects_worktree(place)
                     || layout::is_expected_by(self.made.worktrees(), place)
                     || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place))
@@ -165,7 +165,7 @@ impl Mediator {
             GitPart::Worktree => {
                 let mut names = below.components();
                 let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
-                if self.made.contains(&worktree) || Lookup::of(&worktree).is_missing() {
+                if self.made.contains(&worktree) || Lookup::find(&worktree).is_missing() {
                     return GitPart::Free;
                 }
                 let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
@@ -232,7 +232,7 @@ impl Mediator {
         if attempt.place == config {
             return config_swap::judge_new(&mut self.swap, attempt);
         }
-        if Lookup::of(&config).is_missing() || self.swap.wrote(&config) { None } else { furnished() }
+        if Lookup::find(&config).is_missing() || self.swap.wrote(&config) { None } else { furnished() }
     }
 
     /// Returns whether a repository that this run made and furnished as it liked, or a file that leads to one, may lie beneath a directory:
@@ -274,7 +274,7 @@ impl Mediator {
             return within(known);
         }
         let named = named_git_dir(place);
-        if let Some(dot_git) = named.filter(|at| *at != place || Lookup::of(at).may_be_directory()) {
+        if let Some(dot_git) = named.filter(|at| *at != place || Lookup::find(at).may_be_directory()) {
             return within(dot_git);
         }
         // A bare one has any name: it is told by what is in it.

@@ -138,7 +138,7 @@ impl Mediator {
             (Detail::From(from), Some((moved, occupant))) if is_same_text(moved, from) => {
                 *occupant == Occupant::Directory
             }
-            _ => Lookup::of(place).may_be_directory(),
+            _ => Lookup::find(place).may_be_directory(),
         };
         let arrived = matches!(
             (done.attempt.intent, &done.attempt.detail),
@@ -172,7 +172,7 @@ impl Mediator {
             (Intent::MoveTo, Detail::Exchange(other)) => {
                 for (from, to) in [(other.as_path(), place), (place, other.as_path())] {
                     self.trees.forget(to);
-                    if Lookup::of(to).may_be_directory() {
+                    if Lookup::find(to).may_be_directory() {
                         self.changes.moved(from, to);
                     }
                 }
@@ -352,7 +352,7 @@ impl Mediator {
         let (name, parent) = (name.unwrap_or_default(), parent.unwrap_or(place));
         let makes =
             matches!(attempt.intent, Intent::Create | Intent::MoveTo | Intent::Symlink | Intent::MakeDir);
-        if makes && name == ".git" && Lookup::of(place).is_missing() {
+        if makes && name == ".git" && Lookup::find(place).is_missing() {
             self.changes.repository(place);
         }
         if makes && layout::is_part_of_bare(name) && !layout::serves_as_git_dir(parent) {
@@ -364,7 +364,7 @@ impl Mediator {
         }
         if let Some((git_dir, below)) = in_git {
             match git_dir::operation(git_dir, below) {
-                Some(state) if state == below && makes && Lookup::of(place).is_missing() => {
+                Some(state) if state == below && makes && Lookup::find(place).is_missing() => {
                     self.changes.begun(place);
                 }
                 Some(_) if attempt.intent != Intent::MakeDir => self.changes.continued(place),
@@ -430,7 +430,7 @@ fn changes_something(attempt: &Attempt) -> bool {
 
 /// Returns whether a symbolic link is put at a place. What cannot be looked up may be one.
 fn puts_link(attempt: &Attempt) -> bool {
-    let is_link = |place: &Path| match Lookup::of(place) {
+    let is_link = |place: &Path| match Lookup::find(place) {
         Lookup::Found(found) => found.is_symlink(),
         Lookup::Missing => false,
         Lookup::Unknown => true,

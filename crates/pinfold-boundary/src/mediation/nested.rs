@@ -47,7 +47,7 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
     let part = part(below);
     let moves_directory = matches!(attempt.intent, Intent::MoveTo | Intent::MoveFrom)
         && !is_data(below)
-        && source(attempt).is_some_and(|from| Lookup::of(from).may_be_directory());
+        && source(attempt).is_some_and(|from| Lookup::find(from).may_be_directory());
     let makes_directory = attempt.intent == Intent::MakeDir;
     let minds = changes && (moves_directory || part != NestedPart::Free && !makes_directory);
     if !minds || !is_nested(made, git_dir) {
@@ -64,7 +64,7 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
 /// folder or around it. What cannot be looked at counts as one.
 pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
     let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
-    let is_there = |above: &Path| !Lookup::of(above).is_missing() && !made.contains(above);
+    let is_there = |above: &Path| !Lookup::find(above).is_missing() && !made.contains(above);
     above.into_iter().any(|above| is_there(&above))
 }
 

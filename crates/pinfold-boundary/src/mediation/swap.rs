@@ -71,7 +71,7 @@ impl Swap {
         self.looked_at = None;
     }
 
-    /// Returns whether a configuration is what the supervisor wrote, and was opened by nobody since.
+    /// Returns whether a configuration is what the supervisor wrote, and has not been opened since.
     pub(super) fn wrote(&self, config: &Path) -> bool {
         self.written.contains(config)
     }

@@ -71,7 +71,7 @@ impl Trees {
             return known.clone();
         }
         let is_new = || made.contains(&top.join(".git"));
-        let there = !Lookup::of(&top.join(".git")).is_missing();
+        let there = !Lookup::find(&top.join(".git")).is_missing();
         let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
         if found.as_ref().is_some_and(|tree| !tree.is_settled) {
             return found;

@@ -252,7 +252,7 @@ impl<'a> DenialObserver<'a> {
     fn reading(&self, attempt: &Attempt) -> Option<Denial> {
         let place = attempt.place.as_path();
         // What cannot be looked up may still be opened, through a directory that is held open.
-        if self.is_private(place) || Lookup::of(place).is_missing() {
+        if self.is_private(place) || Lookup::find(place).is_missing() {
             return None;
         }
         if let Some(rule) = self.boundary.denies_reading(place) {

@@ -1,4 +1,4 @@
-//! Views: for whom the path of a held file leads to it.
+//! Views: the processes for which the path of a held file leads to it.
 //!
 //! The kernel tells the path of a file by the mounts in which it was opened, and those need not be the run's: a descriptor that was
 //! handed over, or a way through `/proc`, leads into the mounts of the machine or of others. There `/tmp` is another place. So it is not

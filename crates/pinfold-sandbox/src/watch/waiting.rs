@@ -48,7 +48,7 @@ impl WaitingOpens {
             return Err(libc::ENFILE);
         }
         if let FileCall::Open(open) = &mut found.call {
-            // It was judged with something there. When that is gone nobody has judged what would be made.
+            // It was judged with something there. When that is gone, what would be made has not been judged.
             open.make_nothing();
         }
         self.opens.push(WaitingOpen { id, found, attempts });

@@ -9,7 +9,7 @@ use pinfold_shell::Word;
 use super::super::{Acts, Arg, Purpose};
 use crate::Operation;
 
-/// The source of packages is somebody else's code that is run.
+/// The source of packages: code of others, which is run.
 const OTHER_SOURCE: &str = "takes packages from another place than usual";
 
 /// `ar [-]KEYS [member] archive [files…]`: only `p` and `t` leave the archive as it is, and `x` writes its members here.
@@ -66,7 +66,7 @@ pub(super) fn cmake(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
-/// A package that lies elsewhere, or is fetched from an address, is code of somebody else that is run.
+/// A package that lies elsewhere, or is fetched from an address, is code of others that is run.
 pub(super) fn installs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let elsewhere = |text: &str| {
         text.starts_with(['/', '~'])
