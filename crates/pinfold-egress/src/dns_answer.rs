@@ -85,7 +85,7 @@ mod tests {
 
     use super::*;
     use crate::fake_ip::FakeIpPool;
-    use crate::policy::NameMatch;
+    use crate::fake_ip::NameMatch;
 
     fn ask(name: &str, kind: RecordType) -> (ResponseCode, Vec<String>) {
         let mut pool = FakeIpPool::default();

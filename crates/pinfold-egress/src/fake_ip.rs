@@ -11,8 +11,6 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use pinfold_host::Name;
 
-use crate::policy::NameMatch;
-
 /// The benchmark block, 198.18.0.0/15. Its first two of 131,072 addresses are not used.
 const BLOCK_V4: u32 = 0xC612_0000;
 const FIRST_HOST: u32 = 2;
@@ -28,6 +26,17 @@ const MAX_NAMES_BY_PATTERN: usize = 4 * MAX_PATTERN_NAMES;
 
 /// A unique local prefix, chosen at random.
 const BLOCK_V6: [u16; 4] = [0xfd70, 0x696e, 0x666f, 0x6c64];
+
+/// The rule by which a name resolves inside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NameMatch {
+    /// None: the name does not exist inside.
+    Unknown,
+    /// A rule that names this host alone.
+    Exact,
+    /// A rule for many names, as it is written, or what else they have in common.
+    Pattern(String),
+}
 
 /// The fake addresses of one name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

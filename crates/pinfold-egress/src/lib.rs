@@ -57,6 +57,7 @@ mod tls;
 mod tls_intercept;
 mod upstream;
 
+pub use fake_ip::NameMatch;
 pub use fetch::{FetchClient, FetchError, FetchMethod, FetchedPage};
 pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
 pub use limits::RelayLimits;
@@ -66,7 +67,6 @@ pub use pending::{DecisionSender, PendingDecision};
 pub use pinfold_host::{AddressPolicy, AddressRule, Near};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
-    NameMatch,
 };
 pub use port_forward::{PortForward, PortForwards};
 pub use relay::{EgressRelay, Listeners};

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use pinfold_host::{AddressPolicy, Host, Name, Near};
 
+use crate::fake_ip::NameMatch;
 use crate::pending::PendingDecision;
 use crate::splice::TransferredBytes;
 
@@ -26,17 +27,6 @@ pub enum DnsClient {
     Udp(u16),
     /// A query over a connection.
     Tcp(u16),
-}
-
-/// The rule by which a name resolves inside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameMatch {
-    /// None: the name does not exist inside.
-    Unknown,
-    /// A rule that names this host alone.
-    Exact,
-    /// A rule for many names, as it is written, or what else they have in common.
-    Pattern(String),
 }
 
 /// A connection that a process inside asks for.

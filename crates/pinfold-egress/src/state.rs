@@ -9,10 +9,10 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, watch};
 
 use crate::dns_answer::Lookup;
-use crate::fake_ip::{FakeIpPool, MAX_PATTERN_NAMES};
+use crate::fake_ip::{FakeIpPool, MAX_PATTERN_NAMES, NameMatch};
 use crate::limits::RelayLimits;
 use crate::permitted::{PermittedConnection, Slot};
-use crate::policy::{ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, NameMatch};
+use crate::policy::{ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy};
 use crate::tls_intercept::injector::SecretInjector;
 use crate::upstream::{Upstream, UpstreamError};
 
