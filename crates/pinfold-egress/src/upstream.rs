@@ -62,12 +62,12 @@ impl Upstream {
         let targets = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         let connected = timeout(CONNECT_TIMEOUT, connect_first(targets)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        let stream = stream.map_err(|e| UpstreamError::Unreachable(e.to_string()))?;
+        let unreachable = |e: io::Error| UpstreamError::Unreachable(e.to_string());
+        let stream = stream.map_err(unreachable)?;
+        let local = stream.local_addr().map_err(unreachable)?;
+        let peer = stream.peer_addr().map_err(unreachable)?;
         // Before any byte is sent.
-        if let (Ok(local), Ok(peer)) = (stream.local_addr(), stream.peer_addr())
-            && leads_here(local, peer)
-            && policy.address_rule(peer.ip(), port) == AddressRule::Unlisted
-        {
+        if leads_here(local, peer) && policy.address_rule(peer.ip(), port) == AddressRule::Unlisted {
             return Err(UpstreamError::Refused(HostMismatch::NearAddress(peer.ip(), Near::Loopback)));
         }
         // No Nagle delay here: the client's own kernel has coalesced its writes already.
