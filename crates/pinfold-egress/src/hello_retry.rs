@@ -22,7 +22,7 @@ pub(crate) struct TlsHandshake {
     held: Vec<u8>,
 }
 
-/// What comes next.
+/// The message that comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     FirstHello,
@@ -42,6 +42,7 @@ const RETRY_RANDOM: [u8; 32] = [
 /// The type of a `ServerHello`, and the length of one up to its random: type, length, version.
 const SERVER_HELLO: u8 = 2;
 const BEFORE_RANDOM: usize = 1 + 3 + 2;
+const TO_RANDOM: usize = BEFORE_RANDOM + RETRY_RANDOM.len();
 
 impl TlsHandshake {
     /// A connection to `host`, from its first byte on.
@@ -89,8 +90,9 @@ impl TlsHandshake {
         if self.phase != Phase::ServerAnswer {
             return;
         }
-        self.messages.extend(messages);
-        let random = self.messages.get(BEFORE_RANDOM..BEFORE_RANDOM + RETRY_RANDOM.len());
+        // Of what begins with another message nothing more is kept.
+        self.messages.extend(messages.into_iter().take(TO_RANDOM.saturating_sub(self.messages.len())));
+        let random = self.messages.get(BEFORE_RANDOM..TO_RANDOM);
         if let (Some(&SERVER_HELLO), Some(random)) = (self.messages.first(), random) {
             self.phase = if random == RETRY_RANDOM { Phase::SecondHello } else { Phase::Accepted };
             self.messages.clear();
