@@ -48,6 +48,19 @@ fn reading_is_free_but_for_what_is_hidden() {
 }
 
 #[test]
+fn a_hidden_place_that_is_gone_stops_no_start_unless_the_run_could_put_it_back() {
+    let bed = Bed::new();
+    fs::write(bed.outside.join("key"), "key").unwrap();
+    let hiding = |gone: PathBuf| bed.profile().with_hidden(vec![gone, bed.outside.join("key")]);
+    for tier in TIERS {
+        let (_, said) = bed.run(tier, &hiding(bed.outside.join("gone/vault")), "echo ran; cat $OUT/key");
+        assert!(said.starts_with("ran\n") && !said.contains("key\n"), "{tier}: {said}");
+    }
+    let profile = hiding(bed.folder.join("gone"));
+    assert!(start(&profile, Command::new("true"), Tier::Full, Signalling::Own, true).is_err());
+}
+
+#[test]
 fn below_a_cover_nothing_is_seen_but_what_shows_through() {
     let bed = Bed::new();
     let all = bed.folder.parent().unwrap().to_owned();

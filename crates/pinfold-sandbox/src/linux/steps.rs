@@ -59,10 +59,11 @@ pub(crate) enum MountStep {
         at: CString,
     },
     /// Attaches a copy over a hidden path. One in a private directory of another user, which the supervisor cannot reach, is
-    /// skipped: processes inside have fewer rights still.
+    /// skipped: processes inside have fewer rights still. So is one that is gone, unless processes inside could put it back.
     Hide {
         slot: Slot,
         at: CString,
+        may_be_gone: bool,
     },
     /// Mounts a link over a name, which may be a link itself.
     Detour {
@@ -105,8 +106,9 @@ impl MountStep {
             Self::MakeFile(at, mode) => sys::make_file(at, *mode),
             Self::MakeLink { target, at } => sys::make_link(target, at),
             Self::Attach { slot, at } => attach(slots, *slot, sys::open_held(at)?.as_fd()),
-            Self::Hide { slot, at } => match sys::open_held(at) {
+            Self::Hide { slot, at, may_be_gone } => match sys::open_held(at) {
                 Err(error) if error.raw_os_error() == Some(libc::EACCES) => Ok(()),
+                Err(error) if *may_be_gone && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
                 opened => attach(slots, *slot, opened?.as_fd()),
             },
             Self::Detour { link, at } => {

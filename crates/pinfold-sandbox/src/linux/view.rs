@@ -261,13 +261,11 @@ impl Writer {
         all.extend(profile.stand_ins.iter().map(|file| (&file.path, Guard::ReadOnly)));
         all.extend(profile.detours.iter().map(|detour| (&detour.at, Guard::Detour(&detour.to))));
         // Nothing is there to be held where something private was mounted, unless it came back.
-        let back = |path: &Path| {
-            let granted = match &profile.writes {
-                Writes::Beneath(places) => places.as_slice(),
-                Writes::Nowhere | Writes::Anywhere => &[],
-            };
-            granted.iter().chain(&profile.visible).any(|place| path.starts_with(place))
+        let granted = match &profile.writes {
+            Writes::Beneath(places) => places.as_slice(),
+            Writes::Nowhere | Writes::Anywhere => &[],
         };
+        let back = |path: &Path| granted.iter().chain(&profile.visible).any(|place| path.starts_with(place));
         all.retain(|(path, _)| !is_covered(profile, path) || back(path));
         all.sort_by_cached_key(|(path, kind)| (path.components().count(), *kind));
         for (number, (path, kind)) in all.into_iter().enumerate() {
@@ -280,14 +278,25 @@ impl Writer {
                     self.steps.push(MountStep::Detour { link: c_path(&link)?, at: c_path(path)? });
                 }
                 Guard::Hidden => {
-                    let cover = if std::fs::symlink_metadata(path)?.is_dir() { "void" } else { "blank" };
-                    let slot = self.slot();
-                    let at = c_path(&Path::new(BASE).join(cover))?;
-                    self.steps.push(MountStep::Take { at, writable: false, is: None, slot });
-                    self.steps.push(MountStep::Hide { slot, at: c_path(path)? });
+                    let could_come_back = profile.writes == Writes::Anywhere
+                        || granted.iter().any(|place| path.starts_with(place));
+                    self.hide(path, !could_come_back)?;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Covers a place. Another program may remove it meanwhile.
+    fn hide(&mut self, path: &Path, may_be_gone: bool) -> io::Result<()> {
+        let is_dir = match std::fs::symlink_metadata(path) {
+            Err(error) if may_be_gone && error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            found => found?.is_dir(),
+        };
+        let slot = self.slot();
+        let at = c_path(&Path::new(BASE).join(if is_dir { "void" } else { "blank" }))?;
+        self.steps.push(MountStep::Take { at, writable: false, is: None, slot });
+        self.steps.push(MountStep::Hide { slot, at: c_path(path)?, may_be_gone });
         Ok(())
     }
 }
