@@ -86,7 +86,9 @@ fn touched(look: &Look<'_>, all: &mut Vec<Violation>) {
         .map(|(_, entry)| entry.place)
         .collect();
     let is_touched = |(path, before): &(&Path, &Entry)| {
-        let is_present = |after: &Entry| after.modified > before.modified && granted.contains(&before.place);
+        let is_present = |after: &Entry| {
+            (before.changed..=after.changed).contains(&after.modified) && granted.contains(&before.place)
+        };
         look.after.get(path).is_some_and(|after| {
             after.modified != before.modified && after.is_like(before) && !is_present(after)
         })
