@@ -104,7 +104,7 @@ fn each_agent_is_answered_in_the_words_that_it_honours() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the agent does by itself counts: the folder that a call chooses, a search that leaves nothing out, a path that it reads its own way.
+/// The deed of the agent counts: the folder that a call chooses, a search that leaves nothing out, a path that it reads its own way.
 #[test]
 fn a_call_is_judged_as_the_agent_carries_it_out() {
     let bed = bed();

@@ -96,7 +96,7 @@ pub struct CommandClaim {
     /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
     /// what happens before; it has to be right in each.
     pub works_in: Vec<WorkFolder>,
-    /// What it takes from the folder of the call, where it may work there.
+    /// Its use of the folder of the call, where it may work there.
     pub takes_from_start: FolderUse,
     /// Places that its words name, of which it is not known what it does with them.
     pub named: Vec<NamedPlace>,

@@ -303,7 +303,7 @@ fn a_length_that_is_said_twice_is_refused_in_words() {
     assert!(bed.policy.mismatches.lock().unwrap().is_empty());
 }
 
-/// A server that ignores a body reads it as the next request, which names a host that nobody has compared.
+/// A server that ignores a body reads it as the next request, which names a host that was not compared.
 #[test]
 fn a_body_is_never_read_as_a_request() {
     let bed = bed();

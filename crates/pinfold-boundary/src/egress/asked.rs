@@ -413,7 +413,7 @@ mod tests {
         (client, listener.accept().unwrap().0)
     }
 
-    /// What is refused of a connection from this port, once it was decided about.
+    /// The refusals of a connection from this port, once it was decided about.
     fn refused(decides: &Arc<Yes>, from: u16) -> Vec<String> {
         let init = i32::try_from(std::process::id()).unwrap();
         let asked = Arc::new(PendingHosts::new(Arc::clone(decides) as Arc<_>, init));

@@ -58,7 +58,7 @@ use trees::Trees;
 pub(crate) type Why = String;
 
 const STAYS: &str = "what is held below it stays where it is";
-const UNSEEN: &str = "it cannot be looked up by its path, so that nobody can tell what it belongs to";
+const UNSEEN: &str = "it cannot be looked up by its path, so that it cannot be told what it belongs to";
 
 /// The state of one run.
 #[derive(Debug, Default)]

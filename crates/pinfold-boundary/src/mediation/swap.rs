@@ -17,7 +17,7 @@ use crate::within::is_within;
 #[derive(Debug, Default)]
 pub(crate) struct Swap {
     looked_at: Option<LookedAt>,
-    /// Where the content goes that was handed out last.
+    /// The file that takes the content that was handed out last.
     handed_out: Option<PathBuf>,
     /// Configurations that are files of the supervisor's own.
     written: HashSet<PathBuf>,

@@ -120,7 +120,7 @@ fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
 struct Asking {
     way: HostConnector,
     server: Endpoint,
-    /// What is about to be done there.
+    /// The question about what is to be done there.
     question: &'static str,
 }
 

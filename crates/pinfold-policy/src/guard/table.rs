@@ -21,7 +21,7 @@ pub(super) struct Group {
 /// The patterns of a group.
 pub(super) enum Patterns {
     Listed(&'static [&'static str]),
-    /// Those of [`startup_files`]: the safeguards of command lines read them too.
+    /// The names in [`startup_files`]: the safeguards of command lines read them too.
     StartupFiles,
 }
 

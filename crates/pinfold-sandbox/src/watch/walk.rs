@@ -444,8 +444,8 @@ impl Walk<'_> {
         Ok(ResolvedPath::Object(Object { handle, real, view }))
     }
 
-    /// What a link in a directory of a process stands for. What has no path is the run's own only where the caller itself has it: it
-    /// cannot be told whose another process is.
+    /// The file that a link in a directory of a process stands for. One without a path is the run's own only where the caller itself
+    /// has it: it cannot be told whose another process is.
     fn shown_in_proc(&self, directory: &OwnedFd, found: OwnedFd) -> io::Result<ResolvedPath> {
         let mut place = self.object(found)?;
         if let ResolvedPath::Object(object) = &mut place
