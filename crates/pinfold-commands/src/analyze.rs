@@ -64,7 +64,7 @@ fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> C
         out.commands.push(claim);
     }
     links::follow(&mut out);
-    out.safeguards = safeguard::of_line(text, script, &out);
+    out.safeguards = safeguard::of_line(text, script, &values, &out);
     out
 }
 

@@ -1,25 +1,31 @@
 //! Variables that a line sets to plain text and uses further on: `D=/; rm -rf $D` is `rm -rf /`.
 //!
-//! No order is kept: every value that a name gets anywhere in the line counts. A name that also gets text that is
-//! not known counts as unknown.
+//! No order is kept: every value that a name gets anywhere in the line counts. Where it also gets text that is not known, the
+//! values that are known are tried all the same, and nothing relies on them.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use pinfold_shell::{Part, Script, Setter, SimpleCommand, Word};
+use pinfold_shell::{ChangedName, NewValue, Part, Script, VariableChange, VariableTable, Word, changes_by};
 
 use super::invocation::Invocation;
-use super::words::known_start as known;
 
 /// More values than this of one name are not tried; the name counts as unknown.
 const VALUES_AT_MOST: usize = 64;
 
 /// What the line sets.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Constants<'a> {
-    values: HashMap<&'a str, Option<Vec<Value<'a>>>>,
-    /// `name=(words)`: all words that a list gets.
-    lists: HashMap<&'a str, Vec<&'a Word>>,
+    table: VariableTable<'a>,
+    values: BTreeMap<&'a str, Known<'a>>,
+}
+
+/// The values of one name, as far as they are known.
+#[derive(Debug)]
+struct Known<'a> {
+    values: Vec<Value<'a>>,
+    /// It gets no other value.
+    complete: bool,
 }
 
 /// A value that is known without running anything.
@@ -39,6 +45,15 @@ impl<'a> Value<'a> {
     /// A word that a loop goes over: wildcards in it stand for what they match.
     fn from_element(word: &'a Word) -> Option<Self> {
         Self::from_parts(word, |part| is_home(part) || matches!(part, Part::Glob(_)))
+    }
+
+    /// The value in an argument: what stands behind `NAME=`, of which this is the literal start.
+    fn from_argument(word: &'a Word, text: &'a str) -> Option<Self> {
+        match word.parts.get(1..) {
+            None | Some([]) => Some(Self::Text(text)),
+            Some(rest) if text.is_empty() => rest.iter().all(is_home).then_some(Self::Parts(rest)),
+            Some(_) => None,
+        }
     }
 
     fn from_parts(word: &'a Word, is_known: impl Fn(&Part) -> bool) -> Option<Self> {
@@ -65,90 +80,74 @@ pub(crate) enum Given<'c, 'a> {
     Nowhere,
 }
 
+impl<'a> Known<'a> {
+    fn from_changes(changes: &[VariableChange<'a>]) -> Self {
+        let mut known = Self { values: Vec::new(), complete: true };
+        for change in changes {
+            known.add(change.value);
+        }
+        known
+    }
+
+    fn add(&mut self, value: NewValue<'a>) {
+        match value {
+            NewValue::Word(word) => self.push(Value::from_word(word)),
+            NewValue::Each(words) => words.iter().for_each(|word| self.push(Value::from_element(word))),
+            // The name alone is the first one.
+            NewValue::List(words) => {
+                self.push(words.first().and_then(Value::from_word));
+                self.complete = false;
+            }
+            NewValue::Argument { word, text, altered } => {
+                self.push(Value::from_argument(word, text));
+                self.complete &= !altered;
+            }
+            NewValue::Kept { altered } => self.complete &= !altered,
+            NewValue::Appended(_) | NewValue::Removed | NewValue::Number | NewValue::Unknown => {
+                self.complete = false;
+            }
+        }
+    }
+
+    fn push(&mut self, value: Option<Value<'a>>) {
+        match value {
+            Some(value) if self.values.len() < VALUES_AT_MOST => self.values.push(value),
+            _ => self.complete = false,
+        }
+    }
+}
+
 impl<'a> Constants<'a> {
     pub(crate) fn from_script(script: &'a Script) -> Self {
-        let mut constants = Self::default();
-        for assignment in script.commands.iter().flat_map(|command| &command.assignments) {
-            if assignment.elements.is_empty() {
-                let value = if assignment.appends { None } else { Value::from_word(&assignment.value) };
-                constants.add(&assignment.name, value);
-            } else {
-                constants.lists.entry(&assignment.name).or_default().extend(&assignment.elements);
-            }
-        }
-        for over in &script.loops {
-            for element in &over.elements {
-                constants.add(&over.name, Value::from_element(element));
-            }
-        }
-        for name in &script.numbers {
-            constants.add(name, None);
-        }
-        for command in &script.commands {
-            constants.add_builtin(command);
-        }
-        constants
+        let table = VariableTable::from_script(script);
+        let values = table.names().map(|name| (name, Known::from_changes(table.changes(name)))).collect();
+        Self { table, values }
     }
 
-    fn add(&mut self, name: &'a str, value: Option<Value<'a>>) {
-        let values = self.values.entry(name).or_insert_with(|| Some(Vec::new()));
-        match (values.as_mut(), value) {
-            (Some(list), Some(value)) if list.len() < VALUES_AT_MOST => list.push(value),
-            _ => *values = None,
-        }
-    }
-
-    /// Builtins that set variables by name.
-    fn add_builtin(&mut self, command: &'a SimpleCommand) {
-        let Some((program, args)) = command.words.split_first() else { return };
-        match Setter::from_name(known(program)) {
-            Some(Setter::Declares) => {
-                // `-l`, `-u`, `-i`, `-n`, `-a`: what the name gets is not what is written.
-                let changes = |word: &Word| {
-                    known(word)
-                        .strip_prefix('-')
-                        .is_some_and(|letters| letters.contains(['a', 'A', 'c', 'i', 'l', 'n', 'u']))
-                };
-                let changes = args.iter().any(changes);
-                for word in args {
-                    if changes {
-                        self.add(known(word).split(['=', '+']).next().unwrap_or_default(), None);
-                        continue;
-                    }
-                    match (word.as_static(), known(word).split_once('=')) {
-                        (Some(_), Some((name, value))) => self.add(name, Some(Value::Text(value))),
-                        (None, Some((name, _))) => self.add(name, None),
-                        // `declare -n r`: whatever another name holds.
-                        (_, None) => {}
-                    }
-                }
-            }
-            Some(Setter::Reads) => {
-                for word in args {
-                    self.add(known(word), None);
-                }
-            }
-            Some(Setter::ByOption(letter)) => match (args, glued(args, letter)) {
-                ([_, name, ..], Some("")) => self.add(known(name), None),
-                (_, Some(name)) => self.add(name, None),
-                (_, None) => {}
-            },
-            // What was given before counts all the same, and numbers are listed by themselves.
-            Some(Setter::Changes) | None => {}
-        }
+    /// Everything that the line changes.
+    pub(crate) fn table(&self) -> &VariableTable<'a> {
+        &self.table
     }
 
     pub(crate) fn given(&self, name: &str) -> Given<'_, 'a> {
+        if self.table.any().is_some() {
+            return Given::Unknown;
+        }
         match self.values.get(name) {
-            Some(Some(values)) => Given::Values(values),
-            Some(None) => Given::Unknown,
-            None => Given::Nowhere,
+            Some(Known { values, complete: true }) if !values.is_empty() => Given::Values(values),
+            Some(Known { complete: false, .. }) => Given::Unknown,
+            Some(_) | None => Given::Nowhere,
         }
     }
 
     /// The words of a list that the line makes.
-    pub(crate) fn list(&self, name: &str) -> Option<&[&'a Word]> {
-        self.lists.get(name).map(Vec::as_slice)
+    pub(crate) fn list(&self, name: &str) -> Option<Vec<&'a Word>> {
+        let lists = self.table.changes(name).iter().filter_map(|change| match change.value {
+            NewValue::List(words) => Some(words),
+            _ => None,
+        });
+        let words: Vec<_> = lists.flatten().collect();
+        (!words.is_empty()).then_some(words)
     }
 
     /// The command with the values in their places, once for each value of the name that has the most; nothing
@@ -197,10 +196,9 @@ impl<'a> Constants<'a> {
 
     fn values_of(&self, part: &Part) -> &[Value<'a>] {
         match part {
-            Part::Parameter { name, plain: true, .. } => match self.given(name) {
-                Given::Values(values) => values,
-                Given::Unknown | Given::Nowhere => &[],
-            },
+            Part::Parameter { name, plain: true, .. } => {
+                self.values.get(name.as_str()).map_or(&[], |known| known.values.as_slice())
+            }
             _ => &[],
         }
     }
@@ -255,21 +253,9 @@ fn push(words: &mut [Word], part: Part) {
 
 /// Returns whether the words are a builtin that sets a variable which this names: `export A=1`, `read A`, `printf -v A`.
 pub(crate) fn sets_variable(words: &[Word], names: impl Fn(&str) -> bool) -> bool {
-    let Some((program, args)) = words.split_first() else { return false };
-    let is_meant = |word: &Word| names(known(word).split(['=', '+', '[']).next().unwrap_or_default());
-    match Setter::from_name(known(program)) {
-        Some(Setter::Declares) => args.iter().any(|word| known(word).contains('=') && is_meant(word)),
-        Some(Setter::Reads) => args.iter().any(is_meant),
-        Some(Setter::ByOption(letter)) => match (args, glued(args, letter)) {
-            ([_, variable, ..], Some("")) => is_meant(variable),
-            (_, Some(name)) => names(name),
-            (_, None) => false,
-        },
-        Some(Setter::Changes) | None => false,
-    }
-}
-
-/// Value in the same word behind an option of one letter.
-fn glued(args: &[Word], letter: char) -> Option<&str> {
-    known(args.first()?).strip_prefix('-')?.strip_prefix(letter)
+    let mut sets = false;
+    changes_by(words, |name, value| {
+        sets |= value.is_given() && matches!(name, ChangedName::Known(name) if names(name));
+    });
+    sets
 }

@@ -1,11 +1,9 @@
 //! What a word may turn out to be, as far as the line itself gives its variables their values.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::HashSet;
 use std::slice;
 
-use pinfold_shell::{Assignment, Part, Script, Setter, SimpleCommand, Word};
+use pinfold_shell::{ChangedBy, NewValue, Part, Script, SimpleCommand, VariableChange, Word};
 
 use super::constants::{Constants, Given};
 
@@ -58,8 +56,6 @@ const PLAIN_GIT_OPTIONS: &[&str] = &[
 
 /// How many words one may become; with more it is as good as not known.
 const MOST_WORDS: usize = 64;
-/// How many shells around a command are looked at for an assignment.
-const DEEPEST_SHELL: usize = 64;
 
 /// Variables that bash sets by itself, whatever a line assigns to them. Those that start so, too: `BASH…`, `EPOCH…`.
 const BASH_SETS: &[&str] = &[
@@ -87,20 +83,19 @@ const BASH_SETS: &[&str] = &[
 ];
 
 /// The values that a line gives to variables.
-pub(super) struct Values<'s> {
+pub(crate) struct Values<'s> {
     script: &'s Script,
-    constants: OnceCell<Constants<'s>>,
-    /// Variables whose value may start with a dash.
-    dashed: OnceCell<HashSet<&'s str>>,
+    constants: Constants<'s>,
 }
 
 impl<'s> Values<'s> {
     pub(super) fn new(script: &'s Script) -> Self {
-        Self { script, constants: OnceCell::new(), dashed: OnceCell::new() }
+        Self { script, constants: Constants::from_script(script) }
     }
 
-    fn constants(&self) -> &Constants<'s> {
-        self.constants.get_or_init(|| Constants::from_script(self.script))
+    /// What the line sets variables to.
+    pub(crate) fn constants(&self) -> &Constants<'s> {
+        &self.constants
     }
 
     /// The words that a word of the command at `at` becomes, with the values that the line gives its variables. `None`:
@@ -117,7 +112,7 @@ impl<'s> Values<'s> {
                         "-" => "OLDPWD",
                         _ => continue,
                     };
-                    if self.constants().given(stands_for) != Given::Nowhere {
+                    if self.constants.given(stands_for) != Given::Nowhere {
                         return None;
                     }
                 }
@@ -134,7 +129,7 @@ impl<'s> Values<'s> {
             }
         }
         if given {
-            self.constants().every(word, MOST_WORDS).map(Cow::Owned)
+            self.constants.every(word, MOST_WORDS).map(Cow::Owned)
         } else {
             Some(Cow::Borrowed(slice::from_ref(word)))
         }
@@ -154,7 +149,7 @@ impl<'s> Values<'s> {
     /// one of the folders that are tracked.
     fn is_given(&self, name: &str, word: &Word, at: usize) -> Option<bool> {
         let folder = matches!(name, "HOME" | "PWD" | "OLDPWD");
-        match self.constants().given(name) {
+        match self.constants.given(name) {
             Given::Nowhere if folder => Some(false),
             Given::Values(_) if self.is_certain(name, word, at) => Some(true),
             Given::Values(_) | Given::Unknown | Given::Nowhere => None,
@@ -166,33 +161,32 @@ impl<'s> Values<'s> {
     /// what the environment gave it.
     fn is_certain(&self, name: &str, word: &Word, at: usize) -> bool {
         let by_bash = BASH_SETS.contains(&name) || name.starts_with("BASH") || name.starts_with("EPOCH");
-        if by_bash || self.constants().list(name).is_some() {
+        if by_bash {
             return false;
         }
-        let around = |over: &Assignment| {
-            over.name == name
-                && over.value.span.start <= word.span.start
-                && word.span.end <= over.value.span.end
+        let changes = self.constants.table().changes(name);
+        let around = |change: &VariableChange<'_>| match change.by {
+            ChangedBy::Loop(over) => self.script.loops.get(over).is_some_and(|over| {
+                over.value.span.start <= word.span.start && word.span.end <= over.value.span.end
+            }),
+            ChangedBy::Command(_) | ChangedBy::Arithmetic => false,
         };
-        if self.script.loops.iter().any(around) {
+        if changes.iter().any(around) {
             return true;
         }
-        let Some(here) = self.script.commands.get(at) else { return false };
-        let sets = |command: &SimpleCommand| {
-            let assigns = command.words.is_empty() && command.assignments.iter().any(|one| one.name == name);
-            let place = &command.place;
-            assigns && !place.conditional && place.function.is_none() && !place.background
+        let Some(here) = self.script.commands.get(at).filter(|here| here.place.function.is_none()) else {
+            return false;
         };
-        let before = self.script.commands.iter().take(at).filter(|command| sets(command));
-        let shells = self.shells_around(here.place.shell);
-        here.place.function.is_none()
-            && before.into_iter().any(|command| shells.contains(&command.place.shell))
-    }
-
-    /// A shell and those that it comes out of.
-    fn shells_around(&self, shell: usize) -> Vec<usize> {
-        let parent = |shell: &usize| self.script.shells.get(*shell).copied().filter(|parent| parent < shell);
-        std::iter::successors(Some(shell), parent).take(DEEPEST_SHELL).collect()
+        let shells: Vec<usize> = self.script.shells_around(here.place.shell).collect();
+        let before = |change: &VariableChange<'_>| match (change.value, change.by) {
+            (NewValue::Word(_), ChangedBy::Command(by)) if by < at => {
+                self.script.commands.get(by).is_some_and(|by| {
+                    by.words.is_empty() && is_made_in_any_case(by) && shells.contains(&by.place.shell)
+                })
+            }
+            _ => false,
+        };
+        changes.iter().any(before)
     }
 
     /// Returns whether a word may start with a dash. A variable that the line does not set comes from the process that started the
@@ -203,28 +197,34 @@ impl<'s> Values<'s> {
             Some(Part::Literal(text)) => text.starts_with('-'),
             Some(Part::Brace(words)) => words.is_empty() || words.iter().any(|word| self.may_be_option(word)),
             Some(Part::Substitution { .. }) => !self.prints_plainly(word),
-            Some(Part::Parameter { name, .. }) => {
-                is_positional(name) || self.dashed.get_or_init(|| self.all_dashed()).contains(name.as_str())
-            }
+            Some(Part::Parameter { name, .. }) => is_positional(name) || self.is_dashed(name),
         }
     }
 
-    /// Every variable that the line may give such a value. One that gets its value from another counts.
-    fn all_dashed(&self) -> HashSet<&'s str> {
-        let commands = self.script.commands.iter();
-        let assignments = commands.flat_map(|command| &command.assignments).chain(&self.script.loops);
-        let assigned = assignments.filter(|one| self.assigns_dash(one)).map(|one| one.name.as_str());
-        let read = self.script.commands.iter().flat_map(read_into);
-        assigned.chain(read).collect()
+    /// Returns whether the line may give a variable a value that starts with a dash. One that gets its value from another counts.
+    fn is_dashed(&self, name: &str) -> bool {
+        let table = self.constants.table();
+        table.any().is_some() || table.changes(name).iter().any(|change| self.gives_dash(change.value))
     }
 
-    fn assigns_dash(&self, assignment: &Assignment) -> bool {
-        let dashed = |word: &Word| match word.parts.first() {
+    fn gives_dash(&self, value: NewValue<'s>) -> bool {
+        match value {
+            NewValue::Word(word) => self.holds_dash(word),
+            NewValue::Each(words) => words.iter().any(|word| self.holds_dash(word)),
+            NewValue::Appended(_) | NewValue::Argument { .. } | NewValue::Kept { .. } | NewValue::Unknown => {
+                true
+            }
+            NewValue::List(words) => words.iter().any(|word| self.holds_dash(word)),
+            NewValue::Removed | NewValue::Number => false,
+        }
+    }
+
+    fn holds_dash(&self, word: &Word) -> bool {
+        match word.parts.first() {
             Some(Part::Parameter { .. }) => true,
+            Some(Part::Brace(words)) => words.is_empty() || words.iter().any(|word| self.holds_dash(word)),
             _ => self.may_be_option(word),
-        };
-        let value = assignment.elements.is_empty() && dashed(&assignment.value);
-        assignment.appends || value || assignment.elements.iter().any(dashed)
+        }
     }
 
     /// Returns whether the only substitution of a word is `$(pwd)`.
@@ -270,6 +270,12 @@ impl<'s> Values<'s> {
     }
 }
 
+/// Returns whether a command runs whatever happens before, and in the shell itself.
+fn is_made_in_any_case(command: &SimpleCommand) -> bool {
+    let place = &command.place;
+    !place.conditional && place.function.is_none() && !place.background
+}
+
 fn is_positional(name: &str) -> bool {
     matches!(name, "@" | "*") || name != "0" && name.bytes().all(|b| b.is_ascii_digit())
 }
@@ -305,12 +311,4 @@ fn lists_files(command: &SimpleCommand) -> bool {
         && command.redirects.is_empty()
         && command.assignments.is_empty()
         && words.all(|word| word.is_some_and(below))
-}
-
-/// The names that a builtin puts something into.
-fn read_into(command: &SimpleCommand) -> impl Iterator<Item = &str> {
-    let setter = command.words.first().and_then(Word::as_static).and_then(Setter::from_name);
-    let builtin = setter.is_some_and(Setter::has_values);
-    let named = command.words.iter().skip(1).filter(move |_| builtin);
-    named.map(|word| word.literal_prefix().split(['=', '+', '[']).next().unwrap_or_default())
 }

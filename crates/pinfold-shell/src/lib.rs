@@ -19,7 +19,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`parse()`], [`Script`], [`SimpleCommand`], [`Word`], [`Redirect`], [`Opaque`].
+//! [`parse()`], [`Script`], [`SimpleCommand`], [`Word`], [`Redirect`], [`Opaque`], [`VariableTable`].
 //!
 //! # Invariants
 //! 1. A script without [`Opaque`] parts lists every simple command that bash would run from the text, wherever
@@ -55,13 +55,15 @@ mod redirects;
 mod salvage;
 mod script;
 mod setter;
+mod variables;
 mod words;
 
 pub use script::{
     Assignment, CommandContext, Opaque, OpaqueWhy, Part, Redirect, RedirectKind, Script, SimpleCommand, Span,
     Word,
 };
-pub use setter::Setter;
+pub use setter::{ChangedName, Setter, builtin, changes_by};
+pub use variables::{ChangedBy, NewValue, VariableChange, VariableTable};
 
 /// Reads a command line as bash would.
 pub fn parse(text: &str) -> Script {

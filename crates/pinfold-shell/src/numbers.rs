@@ -5,10 +5,9 @@
 //! Variables that the text does not set are those of the environment, and taken as they are.
 
 use crate::lexer::{begins_name, is_name};
-use crate::script::{Assignment, Part, Script, SimpleCommand, Span, Word};
-use crate::setter::Setter;
-use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use crate::script::{Part, Script, SimpleCommand, Span, Word};
+use crate::variables::{ChangedBy, NewValue, VariableChange, VariableTable};
+use std::collections::{BTreeSet, HashSet};
 
 /// Names and substitutions that arithmetic may read.
 #[derive(Debug, Default)]
@@ -70,39 +69,53 @@ impl Evaluated {
             return Some(0..0);
         }
         self.foreign.sort_by_key(|span| span.start);
-        let read = script.commands.iter().flat_map(read_names).find(|word| self.holds(word));
-        if let Some(word) = read {
-            return Some(word.span.clone());
+        let table = VariableTable::from_script(script);
+        if let Some(span) = table.any() {
+            return Some(span.clone());
         }
-        let sets = sets(script);
-        let mut by_name: HashMap<&str, Vec<&Assignment>> = HashMap::new();
-        for set in &sets {
-            by_name.entry(&set.name).or_default().push(set);
-        }
+        let mut seen: HashSet<String> = HashSet::new();
         let mut waiting: Vec<_> = self.names.iter().cloned().collect();
         while let Some(name) = waiting.pop() {
-            let sets = by_name.remove(name.as_str()).unwrap_or_default();
-            for word in sets.into_iter().flat_map(|set| set.elements.iter().chain([&set.value])) {
-                if !self.harmless(word, &mut waiting) {
-                    return Some(word.span.clone());
-                }
+            if !seen.insert(name.clone()) {
+                continue;
+            }
+            let doubtful = |change: &VariableChange<'_>| self.code(change, script, &mut waiting);
+            if let Some(span) = table.changes(&name).iter().find_map(doubtful) {
+                return Some(span);
             }
         }
         None
     }
 
-    fn holds(&self, word: &Word) -> bool {
-        word.as_static().is_none_or(|name| self.names.contains(name))
+    /// Where a change of a variable gives it what may be code; names in the value are added to those that are read.
+    fn code(&self, change: &VariableChange<'_>, script: &Script, names: &mut Vec<String>) -> Option<Span> {
+        let mut doubtful = |word: &Word| (!self.harmless(word, names)).then(|| word.span.clone());
+        match change.value {
+            NewValue::Word(word) | NewValue::Appended(word) => doubtful(word),
+            NewValue::List(words) | NewValue::Each(words) => words.iter().find_map(doubtful),
+            NewValue::Argument { word, text, .. } => {
+                let rest = word.parts.get(1..).unwrap_or_default();
+                let harmless = Self::harmless_text(text, names) && self.harmless_parts(rest, word, names);
+                (!harmless).then(|| word.span.clone())
+            }
+            NewValue::Unknown => Some(match change.by {
+                ChangedBy::Command(at) => {
+                    script.commands.get(at).map_or(0..0, |command| command.span.clone())
+                }
+                ChangedBy::Loop(_) | ChangedBy::Arithmetic => 0..0,
+            }),
+            NewValue::Kept { .. } | NewValue::Removed | NewValue::Number => None,
+        }
     }
 
     /// Returns `true` if a value is no code; names in it are added to those that are read.
     fn harmless(&self, word: &Word, names: &mut Vec<String>) -> bool {
-        word.parts.iter().all(|part| match part {
-            Part::Literal(text) => {
-                names.extend(names_in(text).map(str::to_owned));
-                // A value is an expression of its own, and one that sets variables could set any.
-                !text.contains(['[', '$', '`']) && set_in(text).next().is_none()
-            }
+        self.harmless_parts(&word.parts, word, names)
+    }
+
+    fn harmless_parts(&self, parts: &[Part], word: &Word, names: &mut Vec<String>) -> bool {
+        parts.iter().all(|part| match part {
+            Part::Literal(text) => Self::harmless_text(text, names),
             Part::Parameter { name, .. } => {
                 names.push(name.clone());
                 is_name(name) && name != "_" || matches!(name.as_str(), "#" | "?" | "$" | "!" | "-")
@@ -112,6 +125,12 @@ impl Evaluated {
             Part::Glob(_) => false,
             Part::Tilde(_) | Part::Process | Part::Arithmetic => true,
         })
+    }
+
+    /// A value is an expression of its own, and one that sets variables could set any.
+    fn harmless_text(text: &str, names: &mut Vec<String>) -> bool {
+        names.extend(names_in(text).map(str::to_owned));
+        !text.contains(['[', '$', '`']) && set_in(text).next().is_none()
     }
 }
 
@@ -123,7 +142,7 @@ fn names_in(text: &str) -> impl Iterator<Item = &str> {
 
 /// The names that a piece of arithmetic sets: in front of `=` or an operator with `=`, beside `++` or `--`. A name with
 /// a subscript counts when anything behind it is set.
-fn set_in(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn set_in(text: &str) -> impl Iterator<Item = &str> {
     let last = ["=", "++", "--"].iter().filter_map(|sign| text.rfind(sign)).max();
     names_in(text).filter(move |name| {
         let at = name.as_ptr().addr() - text.as_ptr().addr();
@@ -151,46 +170,8 @@ pub(crate) fn reads_arguments(text: &str) -> bool {
     text.split('$').skip(1).any(argument)
 }
 
-/// Everything that sets a variable: in front of commands, as an argument of a builtin, in a loop.
-fn sets(script: &Script) -> Vec<Cow<'_, Assignment>> {
-    let mut sets: Vec<_> = script.loops.iter().map(Cow::Borrowed).collect();
-    for command in &script.commands {
-        sets.extend(command.assignments.iter().map(Cow::Borrowed));
-        if setter(command) == Some(Setter::Declares) {
-            sets.extend(command.words.iter().skip(1).filter_map(argument).map(Cow::Owned));
-        }
-    }
-    sets
-}
-
-/// `NAME=value` as an argument.
-fn argument(word: &Word) -> Option<Assignment> {
-    let (Part::Literal(first), rest) = word.parts.split_first()? else { return None };
-    let (name, text) = first.split_once('=')?;
-    let name = name.strip_suffix('+').unwrap_or(name).to_owned();
-    let mut parts = vec![Part::Literal(text.to_owned())];
-    parts.extend(rest.iter().cloned());
-    let value = Word { parts, span: word.span.clone(), quoted: word.quoted };
-    Some(Assignment { name, value, elements: Vec::new(), appends: false })
-}
-
-fn setter(command: &SimpleCommand) -> Option<Setter> {
-    Setter::from_name(name(command)?)
-}
-
 fn name(command: &SimpleCommand) -> Option<&str> {
     command.words.first()?.as_static()
-}
-
-/// Arguments that name a variable which a builtin fills with whatever it reads.
-fn read_names(command: &SimpleCommand) -> impl Iterator<Item = &Word> {
-    let names = match setter(command) {
-        Some(Setter::Reads) => true,
-        Some(Setter::ByOption(letter)) => argument_is(command, 1, &format!("-{letter}")),
-        Some(Setter::Declares | Setter::Changes) | None => false,
-    };
-    let skip = if names { 1 } else { usize::MAX };
-    command.words.iter().skip(skip)
 }
 
 fn argument_is(command: &SimpleCommand, position: usize, text: &str) -> bool {
@@ -265,6 +246,31 @@ mod tests {
             ("echo $((1a))", ""),
         ] {
             assert_eq!(parse(text).numbers.join(" "), set, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_builtin_fills_is_opaque_where_arithmetic_reads_it() {
+        for text in [
+            "read n; echo $((n))",
+            "read <<< x; echo $((REPLY))",
+            "builtin read n; echo $((n))",
+            "printf -vn x; echo $((n))",
+            "read m; n=m; echo $((n))",
+            "export \"$x\"; echo $((n))",
+            "declare -i n='a[$(x)]'; echo $((n))",
+        ] {
+            assert!(!parse(text).opaque.is_empty(), "{text}");
+        }
+        for text in [
+            "read m; echo $((n))",
+            "declare -i n=0; ((n++))",
+            "export n=1 m; echo $((n + m))",
+            "unset n; echo $((n))",
+            "printf -v m '%s' \"$x\"; echo $((n))",
+            "while getopts ab: o; do :; done; shift $((OPTIND - 1))",
+        ] {
+            assert!(parse(text).opaque.is_empty(), "{text}");
         }
     }
 

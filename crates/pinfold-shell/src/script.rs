@@ -181,6 +181,17 @@ pub enum OpaqueWhy {
     TooMuch(&'static str),
 }
 
+/// How many shells around a command are looked at. Nobody writes more by hand.
+const DEEPEST_SHELL: usize = 64;
+
+impl Script {
+    /// A shell and those that it comes out of, from the innermost. Shell 0 is missing where they are more than are looked at.
+    pub fn shells_around(&self, shell: usize) -> impl Iterator<Item = usize> {
+        let parent = |shell: &usize| self.shells.get(*shell).copied().filter(|parent| parent != shell);
+        std::iter::successors(Some(shell), parent).take(DEEPEST_SHELL)
+    }
+}
+
 impl Word {
     /// The text, when bash makes exactly this one word of it whatever variables and files there are.
     pub fn as_static(&self) -> Option<&str> {

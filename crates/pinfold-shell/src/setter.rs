@@ -1,5 +1,10 @@
 //! Builtins of the shell that set variables which their words name.
 
+use crate::lexer::{begins_name, in_name};
+use crate::numbers::set_in;
+use crate::script::{Part, Word};
+use crate::variables::NewValue;
+
 /// The way a builtin sets variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Setter {
@@ -9,8 +14,10 @@ pub enum Setter {
     Reads,
     /// The word behind this option is a name that it fills: `v` for `printf -v a`.
     ByOption(char),
-    /// By arithmetic, or it takes the value away: `let`, `unset`.
-    Changes,
+    /// By arithmetic: `let`.
+    Counts,
+    /// It takes the value away: `unset`.
+    Removes,
 }
 
 impl Setter {
@@ -21,7 +28,8 @@ impl Setter {
             "read" | "mapfile" | "readarray" | "getopts" => Self::Reads,
             "printf" => Self::ByOption('v'),
             "wait" => Self::ByOption('p'),
-            "let" | "unset" => Self::Changes,
+            "let" => Self::Counts,
+            "unset" => Self::Removes,
             _ => return None,
         })
     }
@@ -30,7 +38,180 @@ impl Setter {
     pub fn has_values(self) -> bool {
         match self {
             Self::Declares | Self::Reads | Self::ByOption(_) => true,
-            Self::Changes => false,
+            Self::Counts | Self::Removes => false,
+        }
+    }
+}
+
+/// Returns the builtin that a command is, behind words that only say that one follows, and its arguments. Its name is `None`
+/// where that is known only by running; a program that is named by its path is no builtin.
+pub fn builtin(words: &[Word]) -> Option<(Option<&str>, &[Word])> {
+    let says_nothing = |word: &&Word| {
+        matches!(word.as_static(), Some("builtin" | "command" | "exec" | "time" | "-p" | "--"))
+    };
+    let at = words.iter().take_while(says_nothing).count();
+    let (name, args) = words.get(at..)?.split_first()?;
+    let by_path = name.parts.iter().any(|part| matches!(part, Part::Literal(text) if text.contains('/')));
+    (!by_path).then(|| (name.as_static(), args))
+}
+
+/// The name of a variable that a builtin changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangedName<'w> {
+    /// This one.
+    Known(&'w str),
+    /// Known only by running.
+    Any,
+    /// Known only by running, and so is whether it is such a builtin at all.
+    AnyByProgram,
+}
+
+/// Calls `each` with every variable that the words of a command change, if it is a builtin that does, and the value.
+pub fn changes_by<'w>(words: &'w [Word], mut each: impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    let Some((name, args)) = builtin(words) else { return };
+    let Some(name) = name else { return by_unknown_program(args, &mut each) };
+    match Setter::from_name(name) {
+        Some(Setter::Declares) => declares(name, args, &mut each),
+        Some(Setter::Reads) => {
+            for word in args {
+                named(word, NewValue::Unknown, &mut each);
+            }
+            for (default, value) in defaults(name) {
+                each(ChangedName::Known(default), *value);
+            }
+        }
+        Some(Setter::ByOption(letter)) => by_option(args, letter, &mut each),
+        Some(Setter::Counts) => {
+            for word in args {
+                counts(word, &mut each);
+            }
+        }
+        Some(Setter::Removes) => {
+            for word in args {
+                named(word, NewValue::Removed, &mut each);
+            }
+        }
+        None => {}
+    }
+}
+
+/// The variables that a builtin sets by itself.
+fn defaults(reader: &str) -> &'static [(&'static str, NewValue<'static>)] {
+    match reader {
+        "read" => &[("REPLY", NewValue::Unknown)],
+        "getopts" => &[("OPTARG", NewValue::Unknown), ("OPTIND", NewValue::Number)],
+        _ => &[("MAPFILE", NewValue::Unknown)],
+    }
+}
+
+/// A word as the name of a variable.
+enum Name<'w> {
+    /// This one.
+    Is(&'w str),
+    /// Known only by running.
+    Any,
+    /// No name, whatever the rest of the word is: an option, a number, a text with blanks.
+    No,
+}
+
+impl<'w> Name<'w> {
+    /// `NAME`, `NAME=…`, `NAME+=…`, `NAME[…]=…`.
+    fn from_word(word: &'w Word) -> Self {
+        let front = word.literal_prefix();
+        let name = front.split(['=', '[', '+']).next().unwrap_or(front);
+        let ends = name.len() < front.len() || word.as_static().is_some();
+        let may_be_name = name.bytes().all(in_name) && name.bytes().next().is_none_or(begins_name);
+        match (may_be_name, ends) {
+            (false, _) => Self::No,
+            (true, false) => Self::Any,
+            (true, true) if name.is_empty() => Self::No,
+            (true, true) => Self::Is(name),
+        }
+    }
+}
+
+fn named<'w>(word: &'w Word, value: NewValue<'w>, each: &mut impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    match Name::from_word(word) {
+        Name::Is(name) => each(ChangedName::Known(name), value),
+        Name::Any => each(ChangedName::Any, value),
+        Name::No => {}
+    }
+}
+
+/// Letters of options by which a variable holds something else than what is written.
+const ALTERING: &[char] = &['a', 'A', 'c', 'i', 'l', 'n', 'u'];
+
+fn declares<'w>(name: &str, args: &'w [Word], each: &mut impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    let options = || args.iter().filter_map(|word| Some((word, word.literal_prefix().strip_prefix('-')?)));
+    let altered = options().any(|(_, letters)| letters.contains(ALTERING));
+    // A name that stands for another one.
+    let refers = matches!(name, "declare" | "typeset" | "local")
+        && options().any(|(word, letters)| letters.contains('n') || word.as_static().is_none());
+    if refers {
+        each(ChangedName::Any, NewValue::Unknown);
+    }
+    for word in args {
+        named(word, argument(word, altered), each);
+    }
+}
+
+/// The value that `NAME=value` gives, as an argument.
+fn argument(word: &Word, altered: bool) -> NewValue<'_> {
+    let Some((name, text)) = word.literal_prefix().split_once('=') else {
+        return NewValue::Kept { altered };
+    };
+    NewValue::Argument { word, text, altered: altered || name.ends_with(['+', ']']) }
+}
+
+fn by_option<'w>(args: &'w [Word], letter: char, each: &mut impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    let mut args = args.iter();
+    let mut found = false;
+    while let Some(word) = args.next() {
+        let Some(letters) = word.literal_prefix().strip_prefix('-') else {
+            // In front of the operands this may be another such option.
+            if found && word.literal_prefix().is_empty() && word.as_static().is_none() {
+                each(ChangedName::Any, NewValue::Unknown);
+            }
+            return;
+        };
+        let name = letters.split_once(letter).map(|(_, glued)| glued);
+        match (name, word.as_static()) {
+            (_, Some("--")) => return,
+            (None, Some(_)) => {}
+            (Some(""), Some(_)) => {
+                if let Some(word) = args.next() {
+                    named(word, NewValue::Unknown, each);
+                }
+            }
+            (Some(glued), Some(_)) => {
+                let end = glued.find('[').unwrap_or(glued.len());
+                each(ChangedName::Known(glued.get(..end).unwrap_or(glued)), NewValue::Unknown);
+            }
+            (_, None) => each(ChangedName::Any, NewValue::Unknown),
+        }
+        found |= name.is_some();
+    }
+}
+
+/// An expression: what it sets becomes a number.
+fn counts<'w>(word: &'w Word, each: &mut impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    for part in &word.parts {
+        match part {
+            Part::Literal(text) => {
+                set_in(text).for_each(|name| each(ChangedName::Known(name), NewValue::Number));
+            }
+            _ => each(ChangedName::Any, NewValue::Number),
+        }
+    }
+}
+
+/// Whatever a builtin could change by these words.
+fn by_unknown_program<'w>(args: &'w [Word], each: &mut impl FnMut(ChangedName<'w>, NewValue<'w>)) {
+    for word in args {
+        match Name::from_word(word) {
+            Name::Is(name) => each(ChangedName::Known(name), argument(word, true)),
+            Name::Any => each(ChangedName::AnyByProgram, NewValue::Unknown),
+            Name::No => {}
         }
     }
 }

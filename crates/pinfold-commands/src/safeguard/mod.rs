@@ -57,7 +57,7 @@ use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
-use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, Setter, SimpleCommand, Word};
+use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 pub(crate) use self::root_removal::is_root_kind;
 use self::way::Way;
@@ -67,7 +67,8 @@ use crate::program::{
     Arg, Program, ProgramKind, Scanned, UNLISTED, command, find, find_or_unlisted, first_operand, kind,
     scan_everywhere,
 };
-use crate::words::{known_start, program_name};
+use crate::value::Values;
+use crate::words::program_name;
 use crate::{CommandClaim, CommandEffects, Invocation, SafeguardHit, Severity, analyze};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.
@@ -211,7 +212,7 @@ struct Line<'a> {
     commands: &'a [CommandClaim],
     /// What the commands would write and read.
     paths: &'a [PathClaim],
-    constants: OnceCell<Constants<'a>>,
+    values: &'a Values<'a>,
     hands_over: OnceCell<bool>,
     written: OnceCell<Vec<Way>>,
 }
@@ -219,7 +220,7 @@ struct Line<'a> {
 impl<'a> Line<'a> {
     /// What the line sets variables to.
     fn constants(&self) -> &Constants<'a> {
-        self.constants.get_or_init(|| Constants::from_script(self.script))
+        self.values.constants()
     }
 
     /// Everything that the line would start, as far as its words say.
@@ -260,17 +261,15 @@ impl Safeguard {
 
 /// What the line as a whole would do that needs a person. `claims` is what its commands would do, one for each of
 /// the script; text that another shell would read (`sh -c`) is a line of its own.
-pub fn of_line(text: &str, script: &Script, claims: &CommandEffects) -> Vec<SafeguardHit> {
+pub(crate) fn of_line(
+    text: &str,
+    script: &Script,
+    values: &Values<'_>,
+    claims: &CommandEffects,
+) -> Vec<SafeguardHit> {
     let CommandEffects { commands, paths, .. } = claims;
-    let line = Line {
-        text,
-        script,
-        commands,
-        paths,
-        constants: OnceCell::new(),
-        hands_over: OnceCell::new(),
-        written: OnceCell::new(),
-    };
+    let line =
+        Line { text, script, commands, paths, values, hands_over: OnceCell::new(), written: OnceCell::new() };
     let mut hits = Vec::new();
     for safeguard in &INDEX.line {
         if matches!(safeguard.watch, Watch::Line(check) if check(&line)) {
@@ -283,11 +282,7 @@ pub fn of_line(text: &str, script: &Script, claims: &CommandEffects) -> Vec<Safe
 
 /// What the commands would do with the values that the line itself gives to variables.
 fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
-    let sets = |command: &SimpleCommand| {
-        let program = command.words.first().map(known_start).unwrap_or_default();
-        !command.assignments.is_empty() || Setter::from_name(program) == Some(Setter::Declares)
-    };
-    if line.script.loops.is_empty() && !line.script.commands.iter().any(sets) {
+    if line.constants().table().is_empty() {
         return;
     }
     for reading in line.readings() {

@@ -42,6 +42,21 @@ fn names_are_unique() {
     assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
 }
 
+#[test]
+fn a_value_that_is_known_counts_beside_one_that_is_not() {
+    for line in [
+        "D=/; read D; rm -rf $D",
+        "D=/; D=$(x); rm -rf $D",
+        "D=(/ a); rm -rf $D",
+        "export D=~; rm -rf $D",
+        "D=/; unset D; rm -rf $D",
+        "D=/; export \"$x\"; rm -rf $D",
+        "builtin export D=/; rm -rf $D",
+    ] {
+        assert!(ids_of(line).contains(&"root-removal"), "{line}: {:?}", ids_of(line));
+    }
+}
+
 /// Lines of ordinary work: a false alarm on any of them is a fault.
 const EVERYDAY: &[&str] = &[
     "cargo build --release && cargo test -p core -- --nocapture",

@@ -55,7 +55,7 @@ fn hits(line: &Line<'_>) -> bool {
 fn is_unknown(line: &Line<'_>, program: &Word) -> bool {
     let [Part::Parameter { name, plain, .. }] = program.parts.as_slice() else { return true };
     if let Some(list) = line.constants().list(name) {
-        return program_hits(list.iter().copied());
+        return program_hits(list.into_iter());
     }
     if !plain {
         return true;

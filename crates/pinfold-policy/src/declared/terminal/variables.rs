@@ -102,7 +102,7 @@ impl<'a> Variables<'a> {
             Some(Setter::ByOption(letter)) => {
                 args.iter().any(|word| word.literal_prefix().starts_with(&format!("-{letter}")))
             }
-            Some(Setter::Declares | Setter::Reads | Setter::Changes) => true,
+            Some(Setter::Declares | Setter::Reads | Setter::Counts | Setter::Removes) => true,
             None => false,
         };
         if !name.is_none_or(sets) {
