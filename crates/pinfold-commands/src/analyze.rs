@@ -11,7 +11,7 @@ use super::named::{self, NamedPlace};
 use super::program::{self, Acts, InnerWords, Input, act};
 use super::state::{Found, Shells};
 use super::value::Values;
-use super::working_directory::{Base, WorkingDirectory};
+use super::working_directory::{BaseDirectory, WorkingDirectory};
 use super::{
     CommandClaim, CommandEffects, FolderUse, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown,
     WorkFolder, builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
@@ -28,7 +28,7 @@ const MOST_READINGS: usize = 64;
 /// What a line of the call would do.
 pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
     let here = Surroundings {
-        folders: vec![WorkingDirectory::new(Base::Start)],
+        folders: vec![WorkingDirectory::new(BaseDirectory::Call)],
         through: Vec::new(),
         depth: 0,
         elsewhere: false,
@@ -54,13 +54,13 @@ fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> C
     out.commands.reserve(script.commands.len());
     out.bars.extend(script.opaque.iter().map(opaque::bar));
     out.bars.extend(loose(script));
-    let mut shells = Shells::new(script, surroundings.folders.clone());
     let values = Values::new(script);
+    let mut shells = Shells::new(script, surroundings.folders.clone(), &values);
     for (at, command) in script.commands.iter().enumerate() {
         let found = shells.enter(script, at, command, &values);
         let mut analyzer = CommandAnalyzer::new(&mut out, at, script, &values);
         analyzer.analyze_command(command, &found, surroundings);
-        let claim = analyzer.finish(command, &found);
+        let claim = analyzer.finish(command, found);
         out.commands.push(claim);
     }
     links::follow(&mut out);
@@ -156,7 +156,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn finish(mut self, command: &SimpleCommand, found: &Found) -> CommandClaim {
+    fn finish(mut self, command: &SimpleCommand, found: Found) -> CommandClaim {
         let written = self.readings.first();
         let inert = self.bars.is_empty()
             && !self.writes_by_redirect
@@ -167,7 +167,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             }
         }
         let reads_in = self.reads_in.filter(|_| self.bars.is_empty());
-        let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, found));
+        let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, &found));
         let read_only = reads_in.as_ref().is_some_and(Vec::is_empty);
         CommandClaim {
             span: command.span.clone(),
@@ -186,6 +186,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             unread: self.unread,
             inner_lines: self.inner_lines,
             unknown: self.unknown,
+            folders: found.into(),
         }
     }
 
@@ -428,7 +429,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let folders = found.folders.clone();
         let inner = analyze_script(text, &script, &Surroundings { folders, through, depth, elsewhere });
         self.take_in(inner);
-        self.inner_lines.push(InnerLine { script });
+        self.inner_lines.push(InnerLine::new(script, found));
     }
 
     /// A text that may be run like a line. Its commands are no readings; what they would run is looked at where every word
@@ -444,7 +445,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
         }
-        self.inner_lines.push(InnerLine { script });
+        self.inner_lines.push(InnerLine::new(script, found));
     }
 
     /// What another shell would do is what this command does.
@@ -527,9 +528,9 @@ fn folders_read_in(reads_in: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
     let mut folders = Vec::new();
     for stand in stands {
         match stand.now {
-            Base::Start => {}
-            Base::At(path) => folders.push(PathText::new(path)),
-            Base::Unknown => return None,
+            BaseDirectory::Call => {}
+            BaseDirectory::At(path) => folders.push(PathText::new(path)),
+            BaseDirectory::Named(_) | BaseDirectory::Unknown => return None,
         }
     }
     Some(folders)

@@ -63,8 +63,9 @@ pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
 pub use program::ProgramKind;
 pub use startup_files::startup_files;
+pub use state::{CommandFolders, may_move, searches_cdpath};
 pub use unknown::{InnerLine, Unknown};
-pub use working_directory::EMPTY_DEVICES;
+pub use working_directory::{BaseDirectory, EMPTY_DEVICES, WorkingDirectory};
 
 use std::sync::LazyLock;
 
@@ -108,6 +109,8 @@ pub struct CommandClaim {
     pub inner_lines: Vec<InnerLine>,
     /// Parts of it that are known only by running, each once.
     pub unknown: Vec<Unknown>,
+    /// The folders that it may stand in, and those that it takes its shell to.
+    pub folders: CommandFolders,
 }
 
 impl CommandClaim {

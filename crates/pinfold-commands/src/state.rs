@@ -3,23 +3,61 @@
 //! A change of folder may fail, and what stands behind it may run all the same: such a command has several folders,
 //! and whoever judges looks at what it would do in each.
 
-use pinfold_shell::{Script, SimpleCommand, Span, Word};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use pinfold_shell::{Part, Script, SimpleCommand, Span, Word, builtin};
 
 use super::value::Values;
-use super::working_directory::{Base, WorkingDirectory};
+use super::working_directory::{BaseDirectory, WorkingDirectory};
 
 /// How many folders a command may possibly stand in before that is simply unknown.
 const MOST_FOLDERS: usize = 8;
 
+/// How many names a program that is a variable may have.
+const MOST_NAMES: usize = 64;
+
 /// How many `&&` are followed back; beyond that it is not known what a command waits for.
 const LONGEST_CHAIN: usize = 64;
+
+/// Builtins that change the folder of their shell.
+const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
+
+/// Returns whether a command may change the folder of its shell: a builtin that does, or a program that is known only by running.
+pub fn may_move(command: &SimpleCommand) -> bool {
+    builtin(&command.words).is_some_and(|(name, _)| name.is_none_or(|name| MOVERS.contains(&name)))
+}
+
+/// Returns whether a `cd` of the script has a plain name as its folder, which is looked for below those of `CDPATH` first.
+pub fn searches_cdpath(script: &Script) -> bool {
+    let plain = |command: &SimpleCommand| match builtin(&command.words) {
+        Some((Some("cd" | "chdir" | "pushd"), args)) => {
+            matches!(folder(args), Goes::To(word) if is_looked_for(&word))
+        }
+        _ => false,
+    };
+    script.commands.iter().any(plain)
+}
+
+/// The folders that each command of a script may stand in, from the folder of the call.
+pub(super) fn folders(script: &Script) -> Vec<CommandFolders> {
+    let values = Values::new(script);
+    let mut shells = Shells::new(script, vec![WorkingDirectory::new(BaseDirectory::Call)], &values);
+    let commands = script.commands.iter().enumerate();
+    commands.map(|(at, command)| shells.enter(script, at, command, &values).into()).collect()
+}
 
 /// The shells of one script.
 pub(super) struct Shells {
     by_number: Vec<Option<Shell>>,
     start: Shell,
+    /// There is a change of folder. Without one every command stands where the script starts.
+    moves: bool,
     /// Where functions and changes of folder meet, a body runs wherever it is called.
     unsure: bool,
+    /// The last change of folder of each shell that may be made several times: what stands in front of it in its loop stands behind it
+    /// the next time.
+    again: BTreeMap<usize, usize>,
 }
 
 /// One shell, before its next command.
@@ -27,7 +65,7 @@ pub(super) struct Shells {
 struct Shell {
     folders: Folders,
     /// What the last command did, not counted yet: its own substitutions run before it.
-    pending: Option<(Span, Change)>,
+    pending: Option<(Span, Option<Change>)>,
 }
 
 /// The folders that a shell may stand in.
@@ -38,12 +76,13 @@ struct Folders {
     otherwise: Option<(usize, Vec<WorkingDirectory>)>,
 }
 
-/// What a command does to its shell.
+/// A change of the folder of a shell.
 #[derive(Clone)]
-enum Change {
-    Nothing,
-    /// To another folder, by the command at that position.
-    Folder(usize, Goes),
+struct Change {
+    /// The position of the command that makes it.
+    at: usize,
+    /// Where the shell stands if it succeeds.
+    now: Vec<WorkingDirectory>,
 }
 
 /// Where a change of folder leads.
@@ -51,10 +90,32 @@ enum Change {
 enum Goes {
     /// To this one.
     To(Word),
+    /// To the one that this word names, of which the line does not say what it is.
+    Named(Arc<Word>),
     /// To the one before.
     Back,
     /// Known only by running.
     Somewhere,
+}
+
+impl Goes {
+    /// Returns whether it leads to the same folder from wherever it is made, however often.
+    fn is_settled(&self) -> bool {
+        match self {
+            Self::To(word) => is_fixed(word),
+            Self::Named(_) | Self::Back | Self::Somewhere => false,
+        }
+    }
+
+    /// Returns the folders that it leads to from one.
+    fn apply(&self, folder: &WorkingDirectory) -> Vec<WorkingDirectory> {
+        match self {
+            Self::To(word) => folder.change_to(word),
+            Self::Named(word) => vec![folder.named(word)],
+            Self::Back => vec![folder.change_back()],
+            Self::Somewhere => vec![folder.change_to_unknown()],
+        }
+    }
 }
 
 /// What a command finds.
@@ -64,19 +125,43 @@ pub(super) struct Found {
     pub(super) folders: Vec<WorkingDirectory>,
     /// How many of them, from the first, are where the line means it to run.
     pub(super) meant: usize,
+    /// The folders that it takes its shell to.
+    leads_to: Vec<WorkingDirectory>,
+}
+
+/// The folders of one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommandFolders {
+    /// Those that it may stand in, the likeliest first.
+    pub stands_in: Vec<WorkingDirectory>,
+    /// Those that it takes its shell to. Empty for a command that is known to change none.
+    pub leads_to: Vec<WorkingDirectory>,
+}
+
+impl From<Found> for CommandFolders {
+    fn from(found: Found) -> Self {
+        Self { stands_in: found.folders, leads_to: found.leads_to }
+    }
 }
 
 impl Shells {
-    pub(super) fn new(script: &Script, start: Vec<WorkingDirectory>) -> Self {
+    pub(super) fn new(script: &Script, start: Vec<WorkingDirectory>, values: &Values<'_>) -> Self {
         let folders = Folders { now: start, otherwise: None };
-        let moves = |command: &SimpleCommand| {
-            let name = command.words.first().and_then(Word::as_static);
-            name.is_some_and(|name| matches!(name, "cd" | "pushd" | "popd"))
-        };
+        let commands = script.commands.iter().enumerate();
+        let movers = commands.filter(|(_, command)| mover(command, values).is_some());
+        let (mut any, mut again) = (false, BTreeMap::new());
+        for (at, command) in movers {
+            any = true;
+            if command.place.repeats {
+                again.insert(command.place.shell, at);
+            }
+        }
         Self {
             by_number: Vec::new(),
             start: Shell { folders, pending: None },
-            unsure: !script.functions.is_empty() && script.commands.iter().any(moves),
+            moves: any,
+            unsure: !script.functions.is_empty() && any,
+            again,
         }
     }
 
@@ -88,16 +173,39 @@ impl Shells {
         command: &SimpleCommand,
         values: &Values<'_>,
     ) -> Found {
+        if !self.moves {
+            return Found::new(self.start.folders.now.clone());
+        }
         let number = command.place.shell;
         self.settle(script, number, &command.span);
-        let change = if self.unsure { Change::Nothing } else { change(at, command, values) };
+        let to = change(at, command, values);
         let Some(Some(shell)) = self.by_number.get_mut(number) else { return Found::unknown() };
         if self.unsure {
             shell.folders = Folders::unknown();
         }
-        let found = shell.find(script, command);
-        shell.pending = Some((command.span.clone(), change));
+        let mut found = shell.find(script, command);
+        let change = to.map(|to| {
+            let now = found.go(&to, command.place.repeats);
+            if self.unsure {
+                found.leads_to.extend(self.start.folders.now.iter().flat_map(|folder| to.apply(folder)));
+            }
+            Change { at, now }
+        });
+        shell.pending = Some((command.span.clone(), change.filter(|_| !self.unsure)));
+        if self.is_moved_before(script, at, command) {
+            found.folders.push(WorkingDirectory::new(BaseDirectory::Unknown));
+        }
         found
+    }
+
+    /// Returns whether a change of folder behind the command may have been made when it runs once more.
+    fn is_moved_before(&self, script: &Script, at: usize, command: &SimpleCommand) -> bool {
+        let place = &command.place;
+        if self.again.is_empty() || !(place.repeats || place.conditional) {
+            return false;
+        }
+        let behind = |shell: usize| self.again.get(&shell).is_some_and(|by| *by > at);
+        script.shells_around(place.shell).any(behind)
     }
 
     /// Makes sure that the shell is there and has taken in what its earlier commands did.
@@ -109,8 +217,7 @@ impl Shells {
             self.by_number.resize_with(number + 1, || None);
         }
         if self.by_number.get(number).is_some_and(Option::is_none) {
-            let parent = script.shells.get(number).copied().filter(|parent| *parent < number);
-            let shell = self.born(script, number, parent, span);
+            let shell = self.born(script, number, span);
             if let Some(slot) = self.by_number.get_mut(number) {
                 *slot = Some(shell);
             }
@@ -121,31 +228,50 @@ impl Shells {
     }
 
     /// A shell starts where the one that it comes out of stands.
-    fn born(&mut self, script: &Script, number: usize, parent: Option<usize>, span: &Span) -> Shell {
-        if number == 0 {
-            return self.start.clone();
-        }
-        // Walk up to one that is there; a parent without commands so far stands where its own parent stands.
-        let mut next = parent;
-        while let Some(number) = next {
-            if let Some(Some(shell)) = self.by_number.get_mut(number) {
+    fn born(&mut self, script: &Script, number: usize, span: &Span) -> Shell {
+        // One without commands so far stands where its own parent stands.
+        for around in script.shells_around(number) {
+            if let Some(Some(shell)) = self.by_number.get_mut(around) {
                 let mut shell = shell.clone();
                 shell.take_in(span);
                 shell.pending = None;
                 return shell;
             }
-            next = script.shells.get(number).copied().filter(|parent| *parent < number);
-        }
-        if parent.is_some() || self.by_number.iter().flatten().next().is_none() {
-            return self.start.clone();
+            if around == 0 {
+                return self.start.clone();
+            }
         }
         Shell { folders: Folders::unknown(), pending: None }
     }
 }
 
 impl Found {
+    /// A command that runs in one of these, and moves nowhere.
+    fn new(folders: Vec<WorkingDirectory>) -> Self {
+        Self { meant: folders.len(), folders, leads_to: Vec::new() }
+    }
+
     fn unknown() -> Self {
-        Self { folders: vec![WorkingDirectory::new(Base::Unknown)], meant: 1 }
+        Self::new(vec![WorkingDirectory::new(BaseDirectory::Unknown)])
+    }
+
+    /// Notes the folders that the command takes its shell to. Returns those that the shell stands in then: made `again` and again, it
+    /// leads on each time.
+    fn go(&mut self, to: &Goes, again: bool) -> Vec<WorkingDirectory> {
+        let mut from = self.folders.clone();
+        once_each(&mut from);
+        if from.len() > MOST_FOLDERS {
+            from = vec![WorkingDirectory::new(BaseDirectory::Unknown)];
+        }
+        self.leads_to = from.iter().flat_map(|folder| to.apply(folder)).collect();
+        once_each(&mut self.leads_to);
+        if again && !to.is_settled() {
+            let mut lost: Vec<_> = from.iter().map(WorkingDirectory::change_to_unknown).collect();
+            once_each(&mut lost);
+            self.leads_to.extend(lost.iter().cloned());
+            return lost;
+        }
+        self.leads_to.clone()
     }
 }
 
@@ -156,46 +282,42 @@ impl Shell {
         if self.pending.as_ref().is_some_and(|(outer, _)| inside(outer)) {
             return;
         }
-        match self.pending.take() {
-            None | Some((_, Change::Nothing)) => {}
-            Some((_, Change::Folder(at, to))) => self.folders.moved(at, &to),
+        if let Some((_, Some(change))) = self.pending.take() {
+            self.folders.moved(change);
         }
     }
 
+    /// Returns whether a command runs only if the last change of folder succeeded.
+    fn follows_last(&self, script: &Script, command: &SimpleCommand) -> bool {
+        self.folders.otherwise.as_ref().is_some_and(|(at, _)| follows(script, command, *at))
+    }
+
     fn find(&self, script: &Script, command: &SimpleCommand) -> Found {
-        let mut folders = self.folders.now.clone();
-        let meant = folders.len();
-        if let Some((at, otherwise)) = &self.folders.otherwise
-            && !follows(script, command, *at)
+        let mut found = Found::new(self.folders.now.clone());
+        if let Some((_, otherwise)) = &self.folders.otherwise
+            && !self.follows_last(script, command)
         {
-            folders.extend(otherwise.iter().cloned());
+            found.folders.extend(otherwise.iter().cloned());
         }
-        Found { folders, meant }
+        found
     }
 }
 
 impl Folders {
     fn unknown() -> Self {
-        Self { now: vec![WorkingDirectory::new(Base::Unknown)], otherwise: None }
+        Self { now: vec![WorkingDirectory::new(BaseDirectory::Unknown)], otherwise: None }
     }
 
-    fn moved(&mut self, at: usize, to: &Goes) {
-        let mut from = std::mem::take(&mut self.now);
+    fn moved(&mut self, change: Change) {
+        let mut from = std::mem::replace(&mut self.now, change.now);
         if let Some((_, otherwise)) = self.otherwise.take() {
             from.extend(otherwise);
         }
         once_each(&mut from);
         if from.len() > MOST_FOLDERS {
-            from = vec![WorkingDirectory::new(Base::Unknown)];
+            from = vec![WorkingDirectory::new(BaseDirectory::Unknown)];
         }
-        let leads = |stand: &WorkingDirectory| match to {
-            Goes::To(word) => stand.change_to(word),
-            Goes::Back => vec![stand.change_back()],
-            Goes::Somewhere => vec![stand.change_to_unknown()],
-        };
-        self.now = from.iter().flat_map(leads).collect();
-        once_each(&mut self.now);
-        self.otherwise = Some((at, from));
+        self.otherwise = Some((change.at, from));
     }
 }
 
@@ -227,27 +349,50 @@ fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     false
 }
 
-fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Change {
-    let Some((program, args)) = command.words.split_first() else { return Change::Nothing };
-    let goes = match program.as_static() {
+/// The builtin by which a command changes the folder of its shell, and its arguments. One whose name is a variable that the line
+/// sets counts by every value, and goes nobody knows where: it has no arguments.
+fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str, Option<&'c [Word]>)> {
+    let (name, args) = builtin(&command.words)?;
+    if let Some(name) = name {
+        return MOVERS.contains(&name).then_some((name, Some(args)));
+    }
+    let program = command.words.iter().rev().nth(args.len())?;
+    let names = values.constants().every(program, MOST_NAMES)?;
+    let moves = |word: &Word| word.as_static().is_some_and(|name| MOVERS.contains(&name));
+    names.iter().any(moves).then_some(("", None))
+}
+
+/// Where a command takes its shell; `None` for one that leaves it where it is.
+fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Option<Goes> {
+    let goes = match mover(command, values)? {
         // Without a folder it changes places with the one below it on the stack.
-        Some("pushd") if args.is_empty() => Goes::Somewhere,
-        Some("cd" | "pushd") => folder(args),
-        Some("popd") => Goes::Somewhere,
-        _ => return Change::Nothing,
+        ("pushd", Some([])) => Goes::Somewhere,
+        ("cd" | "chdir" | "pushd", Some(args)) => folder(args),
+        _ => Goes::Somewhere,
     };
-    let goes = match goes {
-        Goes::To(word) => values.fill_one(word, at).map_or(Goes::Somewhere, Goes::To),
-        other => other,
-    };
-    Change::Folder(
-        at,
-        match goes {
-            Goes::To(word) if !is_fixed(&word) && command.place.repeats => Goes::Somewhere,
-            Goes::Back if command.place.repeats => Goes::Somewhere,
-            other => other,
+    let table = values.constants().table();
+    let is_set = |name: &str| table.changes(name).iter().any(|change| change.value.is_given());
+    Some(match goes {
+        Goes::To(word) => match values.fill_one(word.clone(), at) {
+            Some(word) if is_looked_for(&word) && is_set("CDPATH") => Goes::Somewhere,
+            // As a value it is no folder either.
+            Some(word) if word.literal_prefix().starts_with(['-', '+']) => Goes::Somewhere,
+            Some(word) => Goes::To(word),
+            None => Goes::Named(Arc::new(word)),
         },
-    )
+        Goes::Back if is_set("OLDPWD") || table.any().is_some() => Goes::Somewhere,
+        other => other,
+    })
+}
+
+/// Returns whether `cd` looks for a folder of this name below those of `CDPATH`.
+fn is_looked_for(word: &Word) -> bool {
+    match word.parts.first() {
+        Some(Part::Literal(text)) => !text.starts_with(['/', '.']),
+        Some(Part::Tilde(_)) => false,
+        Some(Part::Parameter { name, .. }) => !matches!(name.as_str(), "HOME" | "PWD" | "OLDPWD"),
+        _ => true,
+    }
 }
 
 /// The folder that `cd` goes to.
@@ -255,7 +400,7 @@ fn folder(args: &[Word]) -> Goes {
     let mut operands =
         args.iter().filter(|word| !matches!(word.as_static(), Some("-P" | "-L" | "-e" | "-@" | "--")));
     let word = match operands.next() {
-        None => Word { parts: vec![pinfold_shell::Part::Tilde(String::new())], ..Word::default() },
+        None => Word { parts: vec![Part::Tilde(String::new())], ..Word::default() },
         Some(word) => word.clone(),
     };
     match word.as_static() {
@@ -268,6 +413,5 @@ fn folder(args: &[Word]) -> Goes {
 
 /// Returns whether a folder is the same from wherever it is looked for.
 fn is_fixed(word: &Word) -> bool {
-    word.literal_prefix().starts_with('/')
-        || matches!(word.parts.first(), Some(pinfold_shell::Part::Tilde(_)))
+    word.literal_prefix().starts_with('/') || matches!(word.parts.first(), Some(Part::Tilde(_)))
 }

@@ -6,7 +6,7 @@ use super::analyze::CommandAnalyzer;
 use super::invocation::Invocation;
 use super::program::{Acts, Purpose, Touched};
 use super::state::Found;
-use super::working_directory::{Base, Named, WorkingDirectory};
+use super::working_directory::{Named, WorkingDirectory};
 use super::{FolderUse, HostClaim, NotAllowlistable, WorkFolder, builtin, host, words};
 use crate::PathText;
 use crate::{Operation, Origin, PathClaim};
@@ -145,7 +145,7 @@ impl CommandAnalyzer<'_, '_> {
                 if !self.works_in.contains(&folder) {
                     self.works_in.push(folder);
                 }
-            } else if stand.now == Base::Unknown {
+            } else if stand.now.is_unknown() {
                 self.bar_once("unknown-folder", "the folder that it works in is known only by running");
             } else {
                 self.takes_from_start = self.takes_from_start.max(takes);

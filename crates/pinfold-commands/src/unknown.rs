@@ -2,11 +2,25 @@
 
 use pinfold_shell::Script;
 
+use super::state::{self, CommandFolders, Found};
+use super::working_directory::WorkingDirectory;
+
 /// A line that a shell would read which a command starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InnerLine {
     /// The line, as it was parsed.
     pub script: Script,
+    /// The folders that it may start in.
+    pub starts_in: Vec<WorkingDirectory>,
+    /// The folders of each of its commands, where it starts in the folder of the call.
+    pub folders: Vec<CommandFolders>,
+}
+
+impl InnerLine {
+    pub(super) fn new(script: Script, found: &Found) -> Self {
+        let folders = state::folders(&script);
+        Self { script, starts_in: found.folders.clone(), folders }
+    }
 }
 
 /// A part of what a command would run that its words do not say.

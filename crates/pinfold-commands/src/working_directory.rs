@@ -2,15 +2,20 @@
 //!
 //! Pure: `~` stays `~`, `..` stays `..`. Whoever resolves the text follows links and knows the home directory.
 
+use std::sync::Arc;
+
 use pinfold_shell::{Part, Word};
 
-/// Where a relative path starts.
+/// The directory that relative paths start from, as far as a command line tells which one it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Base {
+pub enum BaseDirectory {
     /// The folder of the call.
-    Start,
-    /// This folder, from the folder of the call if it is relative.
+    Call,
+    /// This one: from the folder of the call if it is relative, `~` is the home directory.
     At(String),
+    /// The one that this word names, in which a variable has its value from outside the command line. Known only by running
+    /// unless that value is known, and the path begins at the root.
+    Named(Arc<Word>),
     /// Known only by running.
     Unknown,
 }
@@ -44,21 +49,29 @@ pub const EMPTY_DEVICES: &[&str] = &[
     "/dev/stderr",
 ];
 
-/// Where a shell stands: its folder, and the one that it came from.
+/// The working directory of a shell, and the one before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WorkingDirectory {
-    pub(super) now: Base,
+pub struct WorkingDirectory {
+    pub(super) now: BaseDirectory,
     /// What `$OLDPWD`, `~-` and `cd -` mean.
-    pub(super) before: Base,
+    pub(super) before: BaseDirectory,
 }
 
-impl Base {
+impl BaseDirectory {
     fn join(&self, text: &str) -> Option<String> {
         match self {
-            Self::Start if text.starts_with('~') => Some(format!("./{text}")),
-            Self::Start => Some(text.to_owned()),
+            Self::Call if text.starts_with('~') => Some(format!("./{text}")),
+            Self::Call => Some(text.to_owned()),
             Self::At(folder) => Some(join(folder, text)),
-            Self::Unknown => None,
+            Self::Named(_) | Self::Unknown => None,
+        }
+    }
+
+    /// Returns whether the line does not say which folder it is.
+    pub(super) fn is_unknown(&self) -> bool {
+        match self {
+            Self::Named(_) | Self::Unknown => true,
+            Self::Call | Self::At(_) => false,
         }
     }
 
@@ -66,29 +79,37 @@ impl Base {
     pub(super) fn folder(&self) -> Option<&str> {
         match self {
             Self::At(path) => Some(path),
-            Self::Start | Self::Unknown => None,
+            Self::Call | Self::Named(_) | Self::Unknown => None,
         }
     }
 }
 
 impl WorkingDirectory {
+    /// The directory that it is now.
+    pub fn now(&self) -> &BaseDirectory {
+        &self.now
+    }
+
     /// A shell that was started in a folder: where it came from is not known.
-    pub(super) fn new(now: Base) -> Self {
-        Self { now, before: Base::Unknown }
+    pub(super) fn new(now: BaseDirectory) -> Self {
+        Self { now, before: BaseDirectory::Unknown }
     }
 
     /// Where a `cd` to `word` leads. With `..` the shell goes back by the words, and a program by the links, which may
     /// be two places.
     pub(super) fn change_to(&self, word: &Word) -> Vec<Self> {
-        let to = |now: Base| Self { now, before: self.now.clone() };
+        let to = |now: BaseDirectory| Self { now, before: self.now.clone() };
         match self.name(word) {
-            Named::Path(path) if path.len() > LONGEST => vec![to(Base::Unknown)],
+            Named::Path(path) if path.len() > LONGEST => vec![to(BaseDirectory::Unknown)],
             Named::Path(path) => {
                 let by_words = by_words(&path).filter(|other| *other != path);
                 let all = std::iter::once(path).chain(by_words);
-                all.map(|path| to(if path.is_empty() { Base::Start } else { Base::At(path) })).collect()
+                all.map(|path| {
+                    to(if path.is_empty() { BaseDirectory::Call } else { BaseDirectory::At(path) })
+                })
+                .collect()
             }
-            Named::Matching(_) | Named::NoFile | Named::Unknown => vec![to(Base::Unknown)],
+            Named::Matching(_) | Named::NoFile | Named::Unknown => vec![to(BaseDirectory::Unknown)],
         }
     }
 
@@ -97,9 +118,14 @@ impl WorkingDirectory {
         Self { now: self.before.clone(), before: self.now.clone() }
     }
 
+    /// Where a `cd` to a word leads of which the line does not say what it is.
+    pub(super) fn named(&self, word: &Arc<Word>) -> Self {
+        Self { now: BaseDirectory::Named(Arc::clone(word)), before: self.now.clone() }
+    }
+
     /// Somewhere that is known only by running.
     pub(super) fn change_to_unknown(&self) -> Self {
-        Self { now: Base::Unknown, before: self.now.clone() }
+        Self { now: BaseDirectory::Unknown, before: self.now.clone() }
     }
 
     /// The file that `word` names from here.

@@ -1,129 +1,125 @@
-//! The folders that each command of a script can stand in: where it starts, and wherever a `cd` in front can lead.
-//!
-//! A command behind `cd x &&` stands in `x`. Otherwise a `cd` may have failed, or stand in a loop, so a relative word
-//! is claimed from every folder that the script ever stands in, and all have to be within the scope.
+//! The folders that the commands of a script stand in, by what the analysis of the line says, as absolute paths.
 
-use pinfold_shell::{Script, SimpleCommand, Span, Word};
+use pinfold_commands::{BaseDirectory, CommandFolders, WorkingDirectory, searches_cdpath};
+use pinfold_shell::{Script, Span, Word};
 
-use super::programs::builtin;
+use super::places;
 use super::spelled::expand;
-use super::variables::{VariableValue, Variables};
+use super::variables::Variables;
 use crate::declared::expand::tidy;
-
-/// The folders of one script, absolute.
-pub(super) struct Folders {
-    /// Each folder that the script stands in at some time.
-    all: Vec<String>,
-    /// Working directories of single commands, where they are certain.
-    certain: Vec<Option<Vec<String>>>,
-    /// The first change of folder that is known only by running.
-    pub(super) unknown: Option<Span>,
-}
 
 /// More folders than an honest line goes through.
 const MOST_FOLDERS: usize = 32;
 
+/// The folders of one script, absolute.
+pub(super) struct Folders {
+    /// Those that it starts in, and each that it goes to.
+    pub(super) all: Vec<String>,
+    /// Those of each command, where all of them are known.
+    of_commands: Vec<Option<Vec<String>>>,
+    /// The first command that goes to a folder, or stands in one, that is known only by running.
+    pub(super) unknown: Option<Span>,
+}
+
 impl Folders {
-    pub(super) fn from_script(script: &Script, start: &[String], variables: &Variables<'_>) -> Self {
-        let mut own = Self { all: start.to_vec(), certain: Vec::new(), unknown: None };
-        // Where each command leaves its shell if it succeeds.
-        let mut left: Vec<Option<Vec<String>>> = Vec::with_capacity(script.commands.len());
-        for command in &script.commands {
-            let certain = predecessor(script, command).and_then(|at| left.get(at).cloned().flatten());
-            let to = target(command, variables);
-            left.push(match to {
-                None => certain.clone(),
-                Some(to) => own.go(to, command, certain.as_deref()),
-            });
-            own.certain.push(certain);
+    /// `each`: the folders of each command, from those that the script may start in.
+    pub(super) fn new<'c>(
+        script: &Script,
+        each: impl Iterator<Item = &'c CommandFolders>,
+        start: &[String],
+        variables: &Variables<'_>,
+    ) -> Self {
+        let mut own = Self { all: start.to_vec(), of_commands: Vec::new(), unknown: None };
+        for (command, folders) in script.commands.iter().zip(each) {
+            let stands_in = own.paths(&folders.stands_in, start, variables, &command.span);
+            own.paths(&folders.leads_to, start, variables, &command.span);
+            own.of_commands.push(stands_in.filter(|_| script.opaque.is_empty()));
+        }
+        let searched = || variables.may_search() && searches_cdpath(script);
+        if own.unknown.is_none() && (own.of_commands.len() < script.commands.len() || searched()) {
+            own.unknown = script.commands.first().map(|command| command.span.clone());
         }
         own
     }
 
     /// The folders that the command at this position can stand in.
     pub(super) fn working_folders(&self, index: usize) -> &[String] {
-        self.certain.get(index).and_then(Option::as_deref).unwrap_or(&self.all)
+        self.of_commands.get(index).and_then(Option::as_deref).unwrap_or(&self.all)
     }
 
-    /// Every folder.
-    pub(super) fn all(&self) -> &[String] {
-        &self.all
-    }
-
-    fn go(&mut self, to: Target, command: &SimpleCommand, certain: Option<&[String]>) -> Option<Vec<String>> {
-        let climbs = matches!(&to, Target::To(to) if to.split('/').any(|name| name == ".."));
-        // Run again and again it would climb further each time.
-        let again = command.place.repeats && certain.is_none();
-        let Target::To(to) = to else { return self.lost(command) };
-        if climbs && again {
-            return self.lost(command);
+    /// These folders; `None` where one of them is known only by running, which is noted.
+    fn paths(
+        &mut self,
+        folders: &[WorkingDirectory],
+        start: &[String],
+        variables: &Variables<'_>,
+        span: &Span,
+    ) -> Option<Vec<String>> {
+        let (mut known, mut others) = (Vec::new(), false);
+        for folder in folders {
+            let paths = match folder.now() {
+                BaseDirectory::Named(word) => named(word, variables),
+                _ => resolve(folder, start, variables),
+            };
+            others |= paths.is_none();
+            add(&mut known, paths.unwrap_or_default());
         }
-        let written: Vec<String> = if to.starts_with('/') {
-            vec![to]
-        } else {
-            certain.unwrap_or(&self.all).iter().map(|folder| format!("{folder}/{to}")).collect()
-        };
-        let mut reached = Vec::new();
-        for written in written {
-            // bash takes `..` by the words, the kernel by the links.
-            if climbs {
-                reached.push(tidy(written.as_ref()).to_string_lossy().into_owned());
-            }
-            reached.push(written);
-        }
-        for folder in &reached {
-            if !self.all.contains(folder) {
-                self.all.push(folder.clone());
-            }
-        }
+        add(&mut self.all, known.clone());
         if self.all.len() > MOST_FOLDERS {
             self.all.truncate(MOST_FOLDERS);
-            return self.lost(command);
+            others = true;
         }
-        Some(reached)
-    }
-
-    fn lost<T>(&mut self, command: &SimpleCommand) -> Option<T> {
-        self.unknown.get_or_insert_with(|| command.span.clone());
-        None
+        if others {
+            self.unknown.get_or_insert_with(|| span.clone());
+        }
+        (!others).then_some(known)
     }
 }
 
-/// The command that has to succeed in the same shell before this one runs.
-fn predecessor(script: &Script, command: &SimpleCommand) -> Option<usize> {
-    let at = command.place.after?;
-    let front = script.commands.get(at)?;
-    (front.place.shell == command.place.shell && front.place.function == command.place.function).then_some(at)
+/// Adds folders, each once.
+pub(super) fn add(all: &mut Vec<String>, more: Vec<String>) {
+    for folder in more {
+        if !all.contains(&folder) {
+            all.push(folder);
+        }
+    }
 }
 
-enum Target {
-    To(String),
-    Unknown,
+/// The paths of a folder that is known from the folder of the call, which is one of these.
+pub(super) fn resolve(
+    folder: &WorkingDirectory,
+    call: &[String],
+    variables: &Variables<'_>,
+) -> Option<Vec<String>> {
+    match folder.now() {
+        BaseDirectory::Call => Some(call.to_vec()),
+        // The home of another, or one that nobody stated.
+        BaseDirectory::At(path) if path.starts_with('~') && !is_home(path, variables) => None,
+        BaseDirectory::At(path) => {
+            let mut paths = places(path, call, variables.around());
+            // bash takes `..` by the words, the kernel by the links.
+            if path.split('/').any(|name| name == "..") {
+                let by_words = paths.iter().map(|path| tidy(path.as_ref()).to_string_lossy().into_owned());
+                paths.extend(by_words.collect::<Vec<_>>());
+            }
+            Some(paths)
+        }
+        BaseDirectory::Named(_) | BaseDirectory::Unknown => None,
+    }
 }
 
-/// Returns the folder that a command changes to.
-fn target(command: &SimpleCommand, variables: &Variables<'_>) -> Option<Target> {
-    let (name, args) = builtin(&command.words)?;
-    let is_option = |word: &&Word| matches!(word.as_static(), Some("-L" | "-P" | "-e" | "-@" | "--"));
-    let operand = args.iter().find(|word| !is_option(word));
-    let Some(name) = name else { return Some(Target::Unknown) };
-    match (name, operand) {
-        ("cd" | "chdir", None) => Some(variables.tilde("").map_or(Target::Unknown, Target::To)),
-        ("cd" | "chdir" | "pushd", Some(operand)) => Some(named(operand, variables)),
-        ("pushd", None) | ("popd", _) => Some(Target::Unknown),
+/// Returns whether a path that begins with `~` lies in the person's own home, which is known.
+fn is_home(path: &str, variables: &Variables<'_>) -> bool {
+    (path == "~" || path.starts_with("~/")) && variables.around().home.is_some()
+}
+
+/// The folder that a word names by variables of the environment, from the root on.
+fn named(word: &Word, variables: &Variables<'_>) -> Option<Vec<String>> {
+    let (texts, blinds) = expand(word, variables);
+    match texts.as_slice() {
+        [one] if blinds.is_empty() && one.open.is_none() && one.text.starts_with('/') => {
+            Some(vec![one.text.clone()])
+        }
         _ => None,
     }
-}
-
-fn named(operand: &Word, variables: &Variables<'_>) -> Target {
-    let (texts, blinds) = expand(operand, variables);
-    let [one] = texts.as_slice() else { return Target::Unknown };
-    // A plain name is looked up in CDPATH first; `-` and `+1` are places that were left before.
-    let by_path = !one.text.starts_with(['/', '.'])
-        && !matches!(variables.value("CDPATH", true, true), VariableValue::Unset);
-    let rotates = one.text.starts_with(['-', '+']);
-    if !blinds.is_empty() || one.open.is_some() || one.text.is_empty() || by_path || rotates {
-        return Target::Unknown;
-    }
-    Target::To(one.text.clone())
 }

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use pinfold_commands::PathText;
 use pinfold_commands::pieces::{Piece, Spelled, Sure, UNKNOWN, of_word};
-use pinfold_commands::{CommandClaim, Invocation};
+use pinfold_commands::{CommandClaim, CommandFolders, InnerLine, Invocation};
 use pinfold_commands::{Operation, Origin, PathClaim};
 use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
@@ -132,7 +132,13 @@ const MOST_LINES: usize = 16;
 /// that it starts in, absolute.
 pub fn audit(script: &Script, commands: &[CommandClaim], cwd: &Path, around: &ExpandContext) -> Audit {
     let mut auditor = Auditor::new(around);
-    auditor.script(script, commands, &AuditStart::with_folders(vec![cwd.to_string_lossy().into_owned()]));
+    let folders = commands.iter().map(|claim| &claim.folders);
+    auditor.script(
+        script,
+        folders,
+        commands,
+        &AuditStart::with_folders(vec![cwd.to_string_lossy().into_owned()]),
+    );
     auditor.audit
 }
 
@@ -192,18 +198,26 @@ impl Auditor<'_> {
         }
     }
 
-    fn script(&mut self, script: &Script, claims: &[CommandClaim], start: &AuditStart) {
+    /// Reads a script, of whose commands these are the folders and, for the outermost one, the claims. Returns all folders that it
+    /// stands in.
+    fn script<'c>(
+        &mut self,
+        script: &Script,
+        folders: impl Iterator<Item = &'c CommandFolders>,
+        claims: &[CommandClaim],
+        start: &AuditStart,
+    ) -> Vec<String> {
         let at = |span: &Span| start.within.clone().unwrap_or_else(|| span.clone());
         for opaque in &script.opaque {
             self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
         }
         let variables = Variables::from_script(script, self.around, &start.touched);
-        let folders = Folders::from_script(script, &start.folders, &variables);
+        let folders = Folders::new(script, folders, &start.folders, &variables);
         if let Some(span) = &folders.unknown {
             self.blind(Blind::Folder, at(span));
         }
         let mut reader =
-            ScriptReader { auditor: self, variables: &variables, folders: folders.all().to_vec(), start };
+            ScriptReader { auditor: self, variables: &variables, folders: folders.all.clone(), start };
         let goes_over = script.loops.iter().flat_map(|set| &set.elements);
         for word in goes_over.chain(&script.loose) {
             reader.argument(word, Origin::Call);
@@ -212,19 +226,29 @@ impl Auditor<'_> {
             folders.working_folders(index).clone_into(&mut reader.folders);
             reader.command(index, command, claims.get(index));
         }
+        folders.all
     }
 
     /// Reads the lines that a command gives to shells, from the outermost in. Whatever one of them sets or moves to counts
-    /// for those behind it.
-    fn inner_lines(&mut self, claim: &CommandClaim, mut start: AuditStart, span: &Span) {
-        for line in claim.inner_lines.iter().rev() {
+    /// for those behind it. `outer` and `call`: the variables and the folder of the outermost line.
+    fn inner_lines(
+        &mut self,
+        lines: &[InnerLine],
+        mut start: AuditStart,
+        outer: &Variables<'_>,
+        call: &[String],
+    ) {
+        for line in lines.iter().rev() {
             self.lines += 1;
             if self.lines > MOST_LINES {
-                return self.blind(Blind::TooMuch, span.clone());
+                let span = start.within.unwrap_or_default();
+                return self.blind(Blind::TooMuch, span);
             }
-            self.script(&line.script, &[], &start);
+            // A folder that is not known is noted where the line around it goes there.
+            let starts_in = line.starts_in.iter().filter_map(|folder| folders::resolve(folder, call, outer));
+            starts_in.for_each(|paths| folders::add(&mut start.folders, paths));
+            start.folders = self.script(&line.script, line.folders.iter(), &[], &start);
             let variables = Variables::from_script(&line.script, self.around, &start.touched);
-            start.folders = Folders::from_script(&line.script, &start.folders, &variables).all().to_vec();
             start.touched = variables.touched();
         }
     }
@@ -422,9 +446,8 @@ impl ScriptReader<'_, '_> {
         self.auditor.all_of(named.iter().map(String::as_str), &self.folders);
         let span = self.outermost_span(&command.span);
         let touched = self.variables.touched().with_words(known);
-        let start =
-            AuditStart { folders: self.folders.clone(), touched, within: Some(span.clone()), programs };
-        self.auditor.inner_lines(claim, start, &span);
+        let start = AuditStart { folders: self.folders.clone(), touched, within: Some(span), programs };
+        self.auditor.inner_lines(&claim.inner_lines, start, self.variables, &self.start.folders);
     }
 }
 

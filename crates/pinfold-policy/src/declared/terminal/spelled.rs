@@ -52,6 +52,10 @@ fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>)
         Part::Parameter { name, quoted, plain } => match variables.value(name, *quoted, *plain) {
             VariableValue::Number => vec![open(Tail::Names)],
             VariableValue::OneOf(values) => values,
+            VariableValue::Perhaps(mut values) => {
+                values.extend(unknown(Blind::Variable(name.clone()), blinds));
+                values
+            }
             // What is not set here may be set where it runs.
             VariableValue::Unset | VariableValue::Unknown => unknown(Blind::Variable(name.clone()), blinds),
         },
@@ -89,12 +93,4 @@ pub(super) fn substitutions(word: &Word) -> Vec<Blind> {
         | Part::Brace(_) => None,
     };
     word.parts.iter().filter_map(blind).collect()
-}
-
-/// The name that a builtin sets by this word: `NAME`, `NAME=…`, `NAME[…]=…`.
-pub(super) fn name_set_by(word: &Word) -> Option<&str> {
-    let front = word.literal_prefix();
-    let name = front.split(['=', '[', '+']).next().unwrap_or(front);
-    let whole = name.len() < front.len() || word.as_static().is_some();
-    (whole && !name.is_empty()).then_some(name)
 }

@@ -129,6 +129,10 @@ fn relative_words_follow_the_folder() {
         ),
         ("git --directory=/etc show ./x", &["/etc", "/home/u/proj/./x", "/etc/./x"]),
         ("bash -c 'cd /etc && cat ./x'", &["/etc", "/etc/./x"]),
+        ("cd sub && sh -c 'cat ./x'", &["/home/u/proj/sub/./x"]),
+        ("cd sub && sh -c 'cd a && cat ./x'", &["/home/u/proj/sub/a/./x"]),
+        ("command cd /etc && cat ./x", &["/etc", "/etc/./x"]),
+        ("cd $SAFE && cat ./x", &["/home/u/proj/sub", "/home/u/proj/sub/./x"]),
     ] {
         let found = named(command);
         for place in places {
@@ -186,6 +190,18 @@ fn what_cannot_be_audited_is_said() {
         "cat ~root/x",
         "cat ~-/x",
         "cd -; cat x",
+        "cd -",
+        "popd",
+        "cd -; [[ -f x ]]",
+        "cd $UNKNOWN && sh -c 'cat x'",
+        "sh -c 'cd $UNKNOWN; cat x'",
+        "while read d; do cat x; cd ..; done",
+        "for d in a b; do cat x; cd sub; done",
+        "f() { cat x; }; cd sub; f",
+        "cd sub; OLDPWD=/etc; cd -; cat x",
+        "builtin read f; cat $f",
+        "f=a; unset f; cat $f/x",
+        "$e SAFE=/etc; cat $SAFE",
         "cd $UNKNOWN; cat x",
         "CDPATH=/etc; cd cron.d && cat x",
         "popd; cat x",
@@ -252,6 +268,9 @@ fn what_a_variable_can_hold_is_claimed_wherever_it_is_set() {
         ("[[ -f /etc/x ]]", "/etc/x"),
         ("case /etc/x in *) ;; esac", "/etc/x"),
         ("git commit -m 'block dd if=/dev/zer and more'", "?/dev/zer and more"),
+        ("d=/etc; read d; cat $d/passwd", "/etc/passwd"),
+        ("export d=/etc; cat $d/passwd", "/etc/passwd"),
+        ("d=(/etc); d+=(x); cat $d/passwd", "/etc/passwd"),
     ] {
         assert!(named(command).contains(place), "{command}: {:?}", named(command));
     }

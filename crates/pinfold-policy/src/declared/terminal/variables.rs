@@ -1,27 +1,27 @@
 //! Values of variables while a script runs: that of the environment, and every one that the script assigns, wherever it
 //! does. Order is not tracked; one value more only makes the audit stricter.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use pinfold_shell::{Assignment, Script, Setter, SimpleCommand, Word};
-
-use super::programs::builtin;
+use pinfold_commands::may_move;
 use pinfold_commands::pieces::Spelled;
+use pinfold_shell::{NewValue, Script, VariableTable, Word};
 
-use super::spelled::{expand, name_set_by};
+use super::marks;
+use super::spelled::{Tail, expand};
 use crate::declared::expand::ExpandContext;
 
 /// The variables of one script.
 pub(super) struct Variables<'a> {
     around: &'a ExpandContext,
-    /// The values that the script gives to names.
-    given: BTreeMap<&'a str, Vec<&'a Word>>,
-    /// Names that the script sets to what is known only by running.
-    lost: BTreeSet<String>,
-    /// The script sets a name that is itself known only by running.
+    /// What the script sets.
+    table: VariableTable<'a>,
+    /// Names that what stands around it may have set.
+    outer: BTreeSet<String>,
+    /// Any name may hold something else than the text says.
     all_lost: bool,
     /// The script changes its folder.
-    pub(super) moves: bool,
+    moves: bool,
 }
 
 /// Variables that may hold something else than the environment says.
@@ -46,6 +46,8 @@ impl TouchedVariables {
 pub(super) enum VariableValue {
     /// One of these.
     OneOf(Vec<Spelled>),
+    /// One of these, or something that is known only by running.
+    Perhaps(Vec<Spelled>),
     /// A number.
     Number,
     /// Neither the environment nor the script sets it.
@@ -54,8 +56,6 @@ pub(super) enum VariableValue {
     Unknown,
 }
 
-/// Builtins that change the folder.
-const MOVERS: &[&str] = &["cd", "pushd", "popd", "chdir"];
 /// Words of one script that set variables; beyond, none is followed.
 const MOST_VALUES: usize = 512;
 
@@ -66,62 +66,22 @@ impl<'a> Variables<'a> {
         around: &'a ExpandContext,
         outer: &TouchedVariables,
     ) -> Self {
-        let mut own = Self {
+        let table = VariableTable::from_script(script);
+        let changes = table.names().flat_map(|name| table.changes(name));
+        let values: usize = changes.map(|change| words_of(change.value).len()).sum();
+        let any = table.any().is_some() || table.any_by_program() || values > MOST_VALUES;
+        Self {
             around,
-            given: BTreeMap::new(),
-            lost: outer.names.clone(),
-            all_lost: outer.all || !script.opaque.is_empty(),
-            moves: false,
-        };
-        script.loops.iter().for_each(|set| own.assign(set));
-        for command in &script.commands {
-            command.assignments.iter().for_each(|set| own.assign(set));
-            own.set_by(command);
-        }
-        let values: usize = own.given.values().map(Vec::len).sum();
-        own.all_lost |= values > MOST_VALUES;
-        own
-    }
-
-    fn assign(&mut self, set: &'a Assignment) {
-        if set.appends {
-            self.lost.insert(set.name.clone());
-        }
-        let given = self.given.entry(&set.name).or_default();
-        if set.elements.is_empty() {
-            given.push(&set.value);
-        } else {
-            given.extend(&set.elements);
+            table,
+            outer: outer.names.clone(),
+            all_lost: any || outer.all || !script.opaque.is_empty(),
+            moves: script.commands.iter().any(may_move),
         }
     }
 
-    fn set_by(&mut self, command: &'a SimpleCommand) {
-        let Some((name, args)) = builtin(&command.words) else { return };
-        self.moves |= name.is_none_or(|name| MOVERS.contains(&name));
-        let sets = |name: &str| match Setter::from_name(name) {
-            Some(Setter::ByOption(letter)) => {
-                args.iter().any(|word| word.literal_prefix().starts_with(&format!("-{letter}")))
-            }
-            Some(Setter::Declares | Setter::Reads | Setter::Counts | Setter::Removes) => true,
-            None => false,
-        };
-        if !name.is_none_or(sets) {
-            return;
-        }
-        // A name that stands for another one.
-        let refers =
-            |word: &Word| word.literal_prefix().starts_with('-') && word.literal_prefix().contains('n');
-        self.all_lost |= matches!(name, Some("declare" | "typeset" | "local")) && args.iter().any(refers);
-        for word in args {
-            match name_set_by(word) {
-                Some(name) => {
-                    self.lost.insert(name.to_owned());
-                }
-                None => self.all_lost |= !word.literal_prefix().starts_with('-'),
-            }
-        }
-        // What `read`, `mapfile` and `getopts` set when no name is given.
-        self.lost.extend(["REPLY", "MAPFILE", "OPTARG"].map(str::to_owned));
+    /// The environment.
+    pub(super) fn around(&self) -> &'a ExpandContext {
+        self.around
     }
 
     /// The value of `$name` or `${name…}`.
@@ -135,68 +95,116 @@ impl<'a> Variables<'a> {
             }
             _ => {}
         }
-        if self.all_lost || self.lost.contains(name) || (self.moves && matches!(name, "PWD" | "OLDPWD")) {
+        if self.moves && matches!(name, "PWD" | "OLDPWD") {
             return VariableValue::Unknown;
         }
         // What words are split at may be anything then.
-        if !quoted && (self.lost.contains("IFS") || self.given.contains_key("IFS")) {
+        if !quoted && !self.is_untouched("IFS") {
             return VariableValue::Unknown;
         }
         let own = self.around.variable(name);
-        let Some(given) = self.given.get(name) else {
-            return own.map_or(VariableValue::Unset, |value| one_of(vec![Spelled::plain(value)], quoted));
-        };
-        // Before the script sets it, it holds what the environment says, or nothing.
-        let mut values = vec![Spelled::plain(own.unwrap_or_default())];
-        let outer = Variables { given: BTreeMap::new(), lost: self.names(), ..self.bare() };
-        for word in given {
-            let (texts, blinds) = expand(word, &outer);
-            if !blinds.is_empty() || values.len() > MOST_VALUES {
-                return VariableValue::Unknown;
+        let (given, mut lost) = self.given(name);
+        lost |= self.all_lost || self.outer.contains(name);
+        match (own, given.is_empty()) {
+            (_, true) if lost => VariableValue::Unknown,
+            (None, true) => VariableValue::Unset,
+            // Before the script sets it, it holds what the environment says, or nothing.
+            (own, _) => {
+                let before = own.or((!lost).then_some(""));
+                let values = before.map(Spelled::plain).into_iter().chain(given).collect();
+                one_of(values, quoted, lost)
             }
-            values.extend(texts);
         }
-        one_of(values, quoted)
     }
 
-    /// Copies the variables without those that the script sets.
-    fn bare(&self) -> Self {
+    /// The values that the script gives to a name, and whether it gives it others.
+    fn given(&self, name: &str) -> (Vec<Spelled>, bool) {
+        let (mut values, mut lost, mut counts) = (Vec::new(), false, false);
+        let outer = self.without_values();
+        for change in self.table.changes(name) {
+            match change.value {
+                NewValue::Word(_) | NewValue::List(_) | NewValue::Each(_) => {}
+                NewValue::Number => counts = true,
+                NewValue::Argument { word, text, .. } => {
+                    lost = true;
+                    values.extend(word.as_static().map(|_| Spelled::plain(text)));
+                }
+                NewValue::Appended(_) | NewValue::Kept { .. } | NewValue::Removed | NewValue::Unknown => {
+                    lost = true;
+                }
+            }
+            for word in words_of(change.value) {
+                let (texts, blinds) = expand(word, &outer);
+                lost |= !blinds.is_empty() || values.len() > MOST_VALUES;
+                if values.len() <= MOST_VALUES && blinds.is_empty() {
+                    values.extend(texts);
+                }
+            }
+        }
+        if counts && !values.is_empty() {
+            values.push(Spelled::default().with_open(marks(Tail::Names)));
+        }
+        (values, lost)
+    }
+
+    /// Copies the variables without what the script sets: a value that is made of another variable is not followed.
+    fn without_values(&self) -> Self {
         Self {
             around: self.around,
-            given: BTreeMap::new(),
-            lost: BTreeSet::new(),
+            table: VariableTable::default(),
+            outer: self.touched().names,
             all_lost: self.all_lost,
             moves: self.moves,
         }
     }
 
-    /// Every name that the script touches: a value that is made of another variable is not followed.
-    fn names(&self) -> BTreeSet<String> {
-        self.given.keys().map(|name| (*name).to_owned()).chain(self.lost.iter().cloned()).collect()
-    }
-
     /// Returns the variables on which a nested script cannot rely.
     pub(super) fn touched(&self) -> TouchedVariables {
-        TouchedVariables { names: self.names(), all: self.all_lost }
+        let own = self.table.names().map(str::to_owned);
+        TouchedVariables { names: own.chain(self.outer.iter().cloned()).collect(), all: self.all_lost }
+    }
+
+    fn is_untouched(&self, name: &str) -> bool {
+        !self.all_lost && !self.outer.contains(name) && self.table.changes(name).is_empty()
+    }
+
+    /// Returns whether `CDPATH` is set, or may be.
+    pub(super) fn may_search(&self) -> bool {
+        !matches!(self.value("CDPATH", true, true), VariableValue::Unset)
     }
 
     /// Returns the expansion of `~name`.
     pub(super) fn tilde(&self, name: &str) -> Option<String> {
-        let untouched =
-            |name: &str| !self.all_lost && !self.lost.contains(name) && !self.given.contains_key(name);
         match name {
-            "" if untouched("HOME") => self.around.variable("HOME").map(str::to_owned),
-            "+" if untouched("PWD") && !self.moves => self.around.folder.to_str().map(str::to_owned),
+            "" if self.is_untouched("HOME") => self.around.variable("HOME").map(str::to_owned),
+            "+" if self.is_untouched("PWD") && !self.moves => self.around.folder.to_str().map(str::to_owned),
             _ => None,
         }
     }
 }
 
+/// The words of which each is a value.
+fn words_of(value: NewValue<'_>) -> &[Word] {
+    match value {
+        NewValue::Word(word) | NewValue::Appended(word) => std::slice::from_ref(word),
+        NewValue::List(words) | NewValue::Each(words) => words,
+        NewValue::Argument { .. }
+        | NewValue::Kept { .. }
+        | NewValue::Removed
+        | NewValue::Number
+        | NewValue::Unknown => &[],
+    }
+}
+
 /// A value that the shell would split or match against files is several words.
-fn one_of(values: Vec<Spelled>, quoted: bool) -> VariableValue {
+fn one_of(values: Vec<Spelled>, quoted: bool, lost: bool) -> VariableValue {
     let splits = |value: &Spelled| {
         let fixed = value.text.get(..value.open.unwrap_or(value.text.len())).unwrap_or_default();
         fixed.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
     };
-    if !quoted && values.iter().any(splits) { VariableValue::Unknown } else { VariableValue::OneOf(values) }
+    match (lost, quoted) {
+        (_, false) if values.iter().any(splits) => VariableValue::Unknown,
+        (true, _) => VariableValue::Perhaps(values),
+        (false, _) => VariableValue::OneOf(values),
+    }
 }
