@@ -17,12 +17,12 @@ const VALUES_AT_MOST: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Constants<'a> {
     table: VariableTable<'a>,
-    values: BTreeMap<&'a str, Known<'a>>,
+    values: BTreeMap<&'a str, KnownValues<'a>>,
 }
 
 /// The values of one name, as far as they are known.
 #[derive(Debug)]
-struct Known<'a> {
+struct KnownValues<'a> {
     values: Vec<Value<'a>>,
     /// It gets no other value.
     complete: bool,
@@ -80,7 +80,7 @@ pub(crate) enum Given<'c, 'a> {
     Nowhere,
 }
 
-impl<'a> Known<'a> {
+impl<'a> KnownValues<'a> {
     fn from_changes(changes: &[VariableChange<'a>]) -> Self {
         let mut known = Self { values: Vec::new(), complete: true };
         for change in changes {
@@ -120,7 +120,8 @@ impl<'a> Known<'a> {
 impl<'a> Constants<'a> {
     pub(crate) fn from_script(script: &'a Script) -> Self {
         let table = VariableTable::from_script(script);
-        let values = table.names().map(|name| (name, Known::from_changes(table.changes(name)))).collect();
+        let values =
+            table.names().map(|name| (name, KnownValues::from_changes(table.changes(name)))).collect();
         Self { table, values }
     }
 
@@ -134,8 +135,8 @@ impl<'a> Constants<'a> {
             return Given::Unknown;
         }
         match self.values.get(name) {
-            Some(Known { values, complete: true }) if !values.is_empty() => Given::Values(values),
-            Some(Known { complete: false, .. }) => Given::Unknown,
+            Some(KnownValues { values, complete: true }) if !values.is_empty() => Given::Values(values),
+            Some(KnownValues { complete: false, .. }) => Given::Unknown,
             Some(_) | None => Given::Nowhere,
         }
     }

@@ -96,7 +96,7 @@ pub(super) fn resolve(
         // The home of another, or one that nobody stated.
         BaseDirectory::At(path) if path.starts_with('~') && !is_home(path, variables) => None,
         BaseDirectory::At(path) => {
-            let mut paths = places(path, call, variables.around());
+            let mut paths = places(path, call, variables.environment());
             // bash takes `..` by the words, the kernel by the links.
             if path.split('/').any(|name| name == "..") {
                 let by_words = paths.iter().map(|path| tidy(path.as_ref()).to_string_lossy().into_owned());
@@ -110,7 +110,7 @@ pub(super) fn resolve(
 
 /// Returns whether a path that begins with `~` lies in the person's own home, which is known.
 fn is_home(path: &str, variables: &Variables<'_>) -> bool {
-    (path == "~" || path.starts_with("~/")) && variables.around().home.is_some()
+    (path == "~" || path.starts_with("~/")) && variables.environment().home.is_some()
 }
 
 /// The folder that a word names by variables of the environment, from the root on.

@@ -80,7 +80,7 @@ impl<'a> Variables<'a> {
     }
 
     /// The environment.
-    pub(super) fn around(&self) -> &'a ExpandContext {
+    pub(super) fn environment(&self) -> &'a ExpandContext {
         self.around
     }
 
