@@ -12,12 +12,13 @@ fn main() {
     divan::main();
 }
 
-const COMMANDS: [&str; 5] = [
+const COMMANDS: [&str; 6] = [
     "git status",
     "npm run build && npm test",
     "git commit -m \"fix(parser): keep the tail\"",
     "grep -rn 'fn main' src | head -20",
     "cargo test -p app --lib -- --nocapture 2>&1 | tail -40",
+    "for f in *.rs; do sed -n 1p \"$f\"; done",
 ];
 
 /// Rules as a team has them: programs with subcommands, some with paths, and those that the commands need.

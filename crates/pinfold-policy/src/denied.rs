@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Bases, Below, Reached, names};
+use crate::pattern::{Anchored, Bases, Below, Reached, ReachedName};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::rules::RuleSet;
 use crate::source::{Layer, Source};
@@ -118,7 +118,7 @@ impl<'a> DeniedPattern<'a> {
 
     /// Returns `true` if something below a directory may match.
     pub fn may_match_below(&self, directory: &Path) -> bool {
-        let names: Vec<&[u8]> = names(directory).collect();
+        let names = ReachedName::read(directory, false);
         self.pattern.may_meet(&names, Reached { below: Below::Yes, ..Reached::default() }, true)
     }
 

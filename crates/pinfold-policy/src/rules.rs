@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use pinfold_host::HostPattern;
 
-use crate::pattern::{Anchored, Bases, CommandKey, DYNAMIC, NamePattern, Reached, Rest, names};
+use crate::pattern::{
+    Anchored, Bases, Below, CommandKey, DYNAMIC, NamePattern, Reached, ReachedName, Rest, names,
+};
 use crate::rule::{Covers, SourcedRule};
 use crate::tool::ToolName;
 
@@ -219,9 +221,10 @@ impl RuleSet {
         reached: Reached,
         accept: impl Fn(ToolName) -> bool,
     ) -> Option<&Arc<SourcedRule>> {
-        let all: Vec<&[u8]> = names(path).collect();
-        let mut rules = self.path_rules().filter(|rule| accept(rule.tool));
-        let found = rules.find(|rule| rule.pattern.may_meet(&all, reached, true))?;
+        let names = ReachedName::read(path, reached.wild);
+        let near = self.paths.near(&names, reached.below != Below::No);
+        let mut rules = near.into_iter().chain(self.tails.values().flatten());
+        let found = rules.find(|rule| accept(rule.tool) && rule.pattern.may_meet(&names, reached, true))?;
         self.rules.get(found.index)
     }
 
@@ -232,13 +235,7 @@ impl RuleSet {
     }
 
     fn path_rules(&self) -> impl Iterator<Item = &PathRule> {
-        let mut found = Vec::new();
-        let mut waiting = vec![&self.paths];
-        while let Some(node) = waiting.pop() {
-            found.extend(&node.rules);
-            waiting.extend(node.next.values());
-        }
-        found.into_iter().chain(self.tails.values().flatten())
+        self.paths.near(&[], true).into_iter().chain(self.tails.values().flatten())
     }
 
     /// A rule for a host.
@@ -328,6 +325,28 @@ impl PathNode {
         node.rules.push(rule);
     }
 
+    /// The rules whose leading names may be the first ones of a path that is reached and, if what lies `below` it is reached too,
+    /// those that go on from there.
+    fn near<'a>(&'a self, names: &[ReachedName<'_>], below: bool) -> Vec<&'a PathRule> {
+        let mut found = Vec::new();
+        let mut waiting = vec![(self, names)];
+        while let Some((node, left)) = waiting.pop() {
+            found.extend(&node.rules);
+            match left.split_first() {
+                Some((ReachedName::Plain(name), after)) => {
+                    waiting.extend(node.next.get(*name).map(|next| (next, after)));
+                }
+                Some((name, after)) => {
+                    let next = node.next.iter().filter(|(own, _)| name.may_be(own));
+                    waiting.extend(next.map(|(_, next)| (next, after)));
+                }
+                None if below => waiting.extend(node.next.values().map(|next| (next, left))),
+                None => {}
+            }
+        }
+        found
+    }
+
     fn find<'a>(&'a self, names: &[&[u8]], covers_below: bool, found: &mut Vec<&'a PathRule>) {
         let mut node = self;
         let mut left = names;
@@ -337,5 +356,78 @@ impl PathNode {
             let Some(next) = node.next.get(*name) else { return };
             (node, left) = (next, after);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::{Effect, Rule};
+    use crate::source::{Layer, Source};
+
+    const RULES: &[&str] = &[
+        "Read(./a/b/**)",
+        "Read(./a/b/c)",
+        "Edit(./a*/x)",
+        "Read(./.hidden/k)",
+        "Read(//etc/**)",
+        "Read(//w/ab/*.rs)",
+        "Read(~/.ssh/**)",
+        "Edit(**/*.pem)",
+        "Read(**/.env)",
+        "Read(./ü/ö)",
+    ];
+
+    const PATHS: &[&str] = &[
+        "/",
+        "/w",
+        "/w/a",
+        "/w/a/b",
+        "/w/a/b/c",
+        "/w/a/b/c/d",
+        "/w/*",
+        "/w/*/b",
+        "/w/a/*",
+        "/w/?/b/c",
+        "/w/[ab]/b",
+        "/w/ab/*.rs",
+        "/w/**/x",
+        "/w/.h*/k",
+        "/*/ab",
+        "/etc",
+        "/e*/passwd",
+        "/home/u/.ssh/id",
+        "/home/*/.ssh",
+        "/w/x.pem",
+        "/w/*.pem",
+        "/w/ü",
+        "/w/?/ö",
+        "/w/\u{fc}*/ö",
+        "/w/a\\b",
+    ];
+
+    #[test]
+    fn a_look_down_the_tree_finds_what_a_look_at_every_rule_does() {
+        let bases = Bases { cwd: "/w".into(), project: "/w".into(), home: vec!["/home/u".into()] };
+        let reaches = [false, true].into_iter().flat_map(|wild| {
+            let below = [Below::No, Below::Anchored, Below::Yes].into_iter();
+            below.flat_map(move |below| [false, true].map(|visible| Reached { wild, below, visible }))
+        });
+        let (mut found, mut none) = (0, 0);
+        for reached in reaches {
+            for path in PATHS.iter().map(Path::new) {
+                for text in RULES {
+                    let rule = Rule::parse(text).unwrap();
+                    let rule = SourcedRule { effect: Effect::Deny, rule, source: Source::plain(Layer::User) };
+                    let set = RuleSet::compile([Arc::new(rule)], &bases);
+                    let names = ReachedName::read(path, reached.wild);
+                    let meets = set.path_rules().any(|rule| rule.pattern.may_meet(&names, reached, true));
+                    let walked = set.path_that_may_match(path, reached, |_| true).is_some();
+                    assert_eq!(walked, meets, "{text} {} {reached:?}", path.display());
+                    *(if meets { &mut found } else { &mut none }) += 1;
+                }
+            }
+        }
+        assert!(found > 100 && none > 100, "{found} {none}");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold_commands::wild::{Token, loose, may_meet, tokens};
+use pinfold_commands::wild::{self, Token, loose, tokens};
 
 use super::Glob;
 
@@ -197,13 +197,44 @@ pub(crate) enum Below {
     Yes,
 }
 
+/// A name of a path that is reached.
+#[derive(Debug)]
+pub(crate) enum ReachedName<'a> {
+    /// This one.
+    Plain(&'a [u8]),
+    /// Each that wildcards of a shell stand for.
+    Wild(Vec<Token>),
+}
+
+impl<'a> ReachedName<'a> {
+    /// Reads the names of a path, in which there may be wildcards of a shell if it is `wild`.
+    pub(crate) fn read(path: &'a Path, wild: bool) -> Vec<Self> {
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
+        let read = |name: &'a [u8]| {
+            if !wild || name.iter().all(is_plain) {
+                return Self::Plain(name);
+            }
+            Self::Wild(loose(tokens(&String::from_utf8_lossy(name))))
+        };
+        names(path).map(read).collect()
+    }
+
+    /// Returns `true` if it may be this name.
+    pub(crate) fn may_be(&self, own: &[u8]) -> bool {
+        match self {
+            Self::Plain(name) => *name == own,
+            Self::Wild(tokens) => wild::matches(tokens, own),
+        }
+    }
+}
+
 impl Anchored {
     /// Returns `true` if a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
     /// beneath a pattern without wildcards matches too.
-    pub(crate) fn may_meet(&self, names: &[&[u8]], reached: Reached, covers_below: bool) -> bool {
+    pub(crate) fn may_meet(&self, names: &[ReachedName<'_>], reached: Reached, covers_below: bool) -> bool {
         // The names in front take one name each, so that most patterns end with the first that differs.
         let mut front = self.leading.iter().zip(names);
-        if !front.all(|(own, name)| name_may_be(own, name, reached.wild)) {
+        if !front.all(|(own, name)| name.may_be(own)) {
             return false;
         }
         if names.len() < self.leading.len() {
@@ -220,7 +251,7 @@ impl Anchored {
             for (i, _) in at.iter().enumerate().filter(|(_, here)| **here) {
                 let step = match self.rest.get(i) {
                     Some(Segment::Any) => Some(i),
-                    Some(segment) => segment.may_take(name, reached.wild).then_some(i + 1),
+                    Some(segment) => segment.may_take(name).then_some(i + 1),
                     // Beneath what the pattern names.
                     None => (self.rest.is_empty() && covers_below).then_some(i),
                 };
@@ -327,27 +358,14 @@ fn skip_any(own: &[Segment], at: &mut [bool]) {
     }
 }
 
-/// Returns `true` if a name, perhaps with wildcards of a shell, may be `own`.
-fn name_may_be(own: &[u8], name: &[u8], wild: bool) -> bool {
-    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    if !wild || name.iter().all(is_plain) {
-        return own == name;
-    }
-    may_meet(&shell_tokens(name), &own.iter().copied().map(Token::Byte).collect::<Vec<_>>())
-}
-
-fn shell_tokens(name: &[u8]) -> Vec<Token> {
-    loose(tokens(&String::from_utf8_lossy(name)))
-}
-
 impl Segment {
-    /// Returns `true` if a name, perhaps with wildcards of a shell, may be this one.
-    fn may_take(&self, name: &[u8], wild: bool) -> bool {
-        match self {
-            Self::Up | Self::Any => false,
-            Self::Name(own) => name_may_be(own, name, wild),
-            Self::Glob(glob) if wild => may_meet(&shell_tokens(name), &glob.tokens()),
-            Self::Glob(glob) => glob.matches(name),
+    /// Returns `true` if a name that is reached may be this one.
+    fn may_take(&self, name: &ReachedName<'_>) -> bool {
+        match (self, name) {
+            (Self::Up | Self::Any, _) => false,
+            (Self::Name(own), _) => name.may_be(own),
+            (Self::Glob(glob), ReachedName::Wild(tokens)) => wild::may_meet(tokens, &glob.tokens()),
+            (Self::Glob(glob), ReachedName::Plain(name)) => glob.matches(name),
         }
     }
 
