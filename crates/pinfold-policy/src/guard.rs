@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use pattern::is_same_name;
 use pattern::{Anchor, Query, Signs};
 
 /// The kind of a guarded place.
@@ -147,11 +148,16 @@ impl Guards {
         if held.is_some_and(|guard| guard.kind.is_sensitive()) {
             return held;
         }
-        let open = || places.open_write.iter().any(|place| real.starts_with(place));
-        let excepted = || self.except.find(real, home, folds_case).is_some();
-        let listed = self.write.find(real, home, folds_case).filter(|_| !open() && !excepted());
+        let listed =
+            self.write.find(real, home, folds_case).filter(|_| !self.is_excepted(real, home, folds_case));
         // What is held for this session is no weaker than it was.
         listed.filter(|guard| held.is_none() || guard.kind.is_sensitive()).or(held)
+    }
+
+    /// Returns whether no guard for writing counts here that goes by names: a person opened the place, or excepted it.
+    pub fn is_excepted(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> bool {
+        self.places.open_write.iter().any(|place| real.starts_with(place))
+            || self.except.find(real, home, folds_case).is_some()
     }
 
     /// The guard of [`Guards::write`], with the directory in which the guarded name stands: that of `.config` for a pattern

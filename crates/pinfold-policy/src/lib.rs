@@ -54,6 +54,7 @@ pub mod fact;
 mod folder_choice;
 pub mod foreign;
 mod form;
+pub mod git_dir;
 pub mod grant;
 pub mod guard;
 pub mod hook;

@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use pinfold_policy::git_dir::{COMMON, HEAD, UNFINISHED, completes, is_telling};
 use rustix::fs::OFlags;
 
 use super::config::Config;
@@ -19,12 +20,6 @@ use crate::lookup::{Lookup, is_missing};
 
 /// Pointer files hold one path; more than this is something else.
 const MAX_POINTER: u64 = 4_096 + 16;
-
-/// Directories with which git remembers an operation that is not finished, commands to run included.
-pub(crate) const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
-
-/// Prefix of the names with which git remembers a bisection that is not finished.
-pub(crate) const BISECT: &[u8] = b"BISECT_";
 
 /// Connection of a working tree to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -232,27 +227,11 @@ pub(crate) fn worktree_top(git_dir: &Path) -> Option<PathBuf> {
     linked_dot_git(git_dir)?.parent().map(Path::to_owned)
 }
 
-const HEAD: &str = "HEAD";
-const COMMON: &str = "commondir";
-
-/// Parts by which git takes a directory for a repository, either of these:
-/// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
-const BARE: [&[&str]; 2] = [&[HEAD, "objects", "refs"], &[HEAD, COMMON]];
-
-/// Returns whether a name is a part of a git directory that is looked for, or that names programs.
-pub(crate) fn is_part_of_bare(name: &OsStr) -> bool {
-    BARE.iter().any(|parts| parts.iter().any(|part| name == *part)) || name == "config"
-}
-
 /// Returns whether a directory that is none yet would serve as a git directory with this name in it, or get its configuration.
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = || parent.components().any(|component| component.as_os_str() == ".git");
-    let there = |part: &&str| !Lookup::find(&parent.join(part)).is_missing();
-    let completes = |parts: &&[&str]| {
-        (name == "config" || parts.iter().any(|part| name == *part))
-            && parts.iter().filter(|part| name != **part).all(there)
-    };
-    is_part_of_bare(name) && !inside_git() && BARE.iter().any(completes)
+    let there = |part: &str| !Lookup::find(&parent.join(part)).is_missing();
+    is_telling(name) && !inside_git() && completes(name, there)
 }
 
 /// Returns whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof

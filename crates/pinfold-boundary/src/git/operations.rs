@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use pinfold_policy::git_dir::{BISECT, UNFINISHED};
+
 use super::layout;
 use crate::snapshot::Snapshot;
 
@@ -21,14 +23,14 @@ impl Operations {
     pub(crate) fn look(git_dirs: &[PathBuf]) -> Self {
         let mut found = Self::default();
         for directory in git_dirs.iter().flat_map(|at| layout::worktrees(at).chain([at.clone()])) {
-            for state in layout::UNFINISHED.map(|name| directory.join(name)) {
+            for state in UNFINISHED.map(|name| directory.join(name)) {
                 if fs::symlink_metadata(&state).is_ok() {
                     entries(&state).for_each(|file| found.files.file(&file));
                     found.states.push(state);
                 }
             }
             let is_bisect = |file: &PathBuf| {
-                file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(layout::BISECT))
+                file.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(BISECT.as_bytes()))
             };
             entries(&directory).filter(is_bisect).for_each(|file| found.files.file(&file));
         }

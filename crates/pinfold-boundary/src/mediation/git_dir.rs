@@ -6,6 +6,8 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use pinfold_policy::git_dir::{BISECT, UNFINISHED};
+
 use crate::git::layout;
 
 /// Permitted changes of a path in a git directory.
@@ -104,7 +106,7 @@ pub(super) fn is_at_top(git_dir: &Path, below: &Path, is_meant: impl Fn(&[u8]) -
 /// written there decides what the next `git rebase --continue` or `git bisect good` runs.
 pub(super) fn operation<'p>(git_dir: &Path, below: &'p Path) -> Option<&'p Path> {
     let remembers = |name: &[u8]| {
-        layout::UNFINISHED.iter().any(|known| known.as_bytes() == name) || name.starts_with(layout::BISECT)
+        UNFINISHED.iter().any(|known| known.as_bytes() == name) || name.starts_with(BISECT.as_bytes())
     };
     below.ancestors().find(|at| is_at_top(git_dir, at, remembers))
 }

@@ -29,6 +29,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use pinfold_policy::git_dir::is_telling;
 use pinfold_policy::{Guard, GuardKind, KernelHold};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 
@@ -355,7 +356,7 @@ impl Mediator {
         if makes && name == ".git" && Lookup::find(place).is_missing() {
             self.changes.repository(place);
         }
-        if makes && layout::is_part_of_bare(name) && !layout::serves_as_git_dir(parent) {
+        if makes && is_telling(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
         }
         // Of what is there only a repository is acted on: by who goes there.
@@ -391,7 +392,7 @@ pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
     let minds = match attempt.intent {
         Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink | Intent::MakeDir => true,
         Intent::Create => {
-            let tells = |name: &OsStr| name == ".git" || layout::is_part_of_bare(name);
+            let tells = |name: &OsStr| name == ".git" || is_telling(name);
             split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
         _ => false,

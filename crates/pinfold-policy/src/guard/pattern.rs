@@ -219,6 +219,11 @@ fn trim(path: &[u8]) -> &[u8] {
     path.get(..end).unwrap_or_default()
 }
 
+/// Returns whether a file system takes one name for another, that of ASCII letters.
+pub(crate) fn is_same_name(name: &[u8], of_ascii: &[u8], folds_case: bool) -> bool {
+    same(name, of_ascii, folds_case) || folds_case && !name.is_ascii() && same(&fold(name), of_ascii, true)
+}
+
 fn same(a: &[u8], b: &[u8], folds_case: bool) -> bool {
     if folds_case { a.eq_ignore_ascii_case(b) } else { a == b }
 }
