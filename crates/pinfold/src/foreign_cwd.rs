@@ -9,7 +9,7 @@ use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
 use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
 use crate::accounts;
-use crate::guarded;
+use crate::guarded::{self, CallChanges};
 use crate::session::Shared;
 
 /// The facts about each command. `start`: the folder that shells start in.
@@ -95,7 +95,7 @@ fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact
 /// Why a rule has to name a place that a command names, if it has to.
 fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
     let shown = &named.word;
-    let guarded = |place: &Place| guarded::find_at(shared, place, Operation::Read);
+    let guarded = |place: &Place| guarded::find_at(shared, place, Operation::Read, &CallChanges::default());
     let why = match resolution {
         _ if !named.is_path => return None,
         Resolution::Outside(place) => match guarded(place) {

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::cell::Cell;
 
 use pinfold_paths::{Directory, EntryKind, Kind, LastLink, MAX_TREE_DEPTH, Place, Resolution};
-use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, Policy};
+use pinfold_policy::git_dir::{self, Change};
+use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, PathClaim, Policy, ToolCall};
 
 use crate::session::Shared;
 
@@ -19,41 +20,85 @@ const MARKED: u64 = 256 * 1024;
 /// The most entries of a tree that are looked at before it counts as guarded: about a second's worth.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// The guard that `place` meets under the name it leads to or the name it was asked for by.
-pub(crate) fn find_at(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
+/// The changes of one call, as far as they are known when one of its places is looked at.
+#[derive(Default)]
+pub(crate) struct CallChanges<'a> {
+    pub(crate) places: Vec<&'a Path>,
+    /// A process makes them, and no tool.
+    pub(crate) by_process: bool,
+}
+
+/// The guard that `place` meets under the name it leads to or the name it was asked for by. `along`: the changes of the same call.
+pub(crate) fn find_at(
+    shared: &Shared,
+    place: &Place,
+    operation: Operation,
+    along: &CallChanges<'_>,
+) -> Option<GuardHit> {
     let by_name = |path: &Path| {
         find(shared, path, operation, false)
             // Whether the file system folds case is asked only when the answer matters.
             .or_else(|| find(shared, path, operation, true).filter(|_| place.folds_case()))
     };
     let asked = (place.asked() != place.real()).then(|| place.asked());
-    let Some(guard) = by_name(place.real()).or_else(|| asked.and_then(by_name)) else {
-        return completes_a_repository(place, operation);
+    let guard = by_name(place.real()).or_else(|| asked.and_then(by_name));
+    let of_git_dir = || {
+        let is_part = |path: &Path, folds_case| is_of_git_dir(shared, path, along, folds_case);
+        let is_any = |folds_case| {
+            [Some(place.real()), asked].into_iter().flatten().any(|path| is_part(path, folds_case))
+        };
+        operation.writes() && (is_any(false) || is_any(true) && place.folds_case())
     };
-    let holds = operation.writes() || holds_marker(guard, || place.open_file().ok());
-    holds.then(|| hit(guard))
+    match guard {
+        // What only a person may let pass says more than what asks for another reason.
+        Some(guard) if !guard.kind().is_sensitive() && of_git_dir() => Some(git_dir_hit()),
+        Some(guard) => {
+            let holds = operation.writes() || holds_marker(guard, || place.open_file().ok());
+            holds.then(|| hit(guard))
+        }
+        None => of_git_dir().then(git_dir_hit),
+    }
 }
 
-/// The entries that git needs to take a folder for a repository, and to obey the configuration in it:
-/// [gitrepository-layout(5)](https://git-scm.com/docs/gitrepository-layout).
-const REPOSITORY: [&str; 3] = ["HEAD", "objects", "refs"];
-
-/// The last name that makes a repository of an ordinary folder. Looked at by path: it only adds a question, and the
-/// deed goes through the held place whatever is found here.
-fn completes_a_repository(place: &Place, operation: Operation) -> Option<GuardHit> {
-    let name = place.real().file_name()?;
-    let part = REPOSITORY.iter().any(|part| name == *part) || name == "config";
-    let completes = || {
-        let others = REPOSITORY.iter().filter(|part| name != **part);
-        others.map(|part| place.real().with_file_name(part)).all(|path| path.symlink_metadata().is_ok())
+/// The guard that `place` meets where the call may put a file there by which git tells a repository: what other calls make beside it at
+/// the same time is not seen yet.
+pub(crate) fn find_new_head(
+    shared: &Shared,
+    place: &Place,
+    claim: &PathClaim,
+    call: &ToolCall,
+) -> Option<GuardHit> {
+    let is_head = |folds_case| {
+        let by_name = |real: &Path| Change { real, along: &[], by_process: false, folds_case }.is_head();
+        by_name(place.real()) || by_name(place.asked())
     };
-    (part && operation.writes() && matches!(place.kind(), Kind::Missing { .. }) && completes()).then(|| {
-        GuardHit {
-            pattern: REPOSITORY.join(", "),
-            why: "with it git would take the folder for a repository that was not made with git".to_owned(),
-            sensitive: true,
-        }
-    })
+    let may_put = claim.path.as_ref().is_some_and(|path| call.may_put_head(path));
+    let is_new =
+        may_put && matches!(place.kind(), Kind::Missing { .. }) && !is_excepted(shared, place.real());
+    (is_new && (is_head(false) || is_head(true) && place.folds_case())).then(git_dir_hit)
+}
+
+/// Returns whether a write changes a part of a git directory, or is a step to one. Looked at by path: it only adds a question, and the
+/// operation goes through the held place in any case.
+fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges<'_>, folds_case: bool) -> bool {
+    let stands = |path: &Path| {
+        path.symlink_metadata().is_ok_and(|found| !found.is_dir() || !path.ends_with(git_dir::HEAD))
+    };
+    let change = Change { real, along: &along.places, by_process: along.by_process, folds_case };
+    change.is_of_git_dir(stands) && !is_excepted(shared, real)
+}
+
+fn is_excepted(shared: &Shared, real: &Path) -> bool {
+    shared.bounds.guards.is_excepted(real, shared.bounds.line.home(), false)
+}
+
+fn git_dir_hit() -> GuardHit {
+    GuardHit {
+        pattern: "HEAD, objects, refs".to_owned(),
+        why: "git takes a folder with these for a repository, and runs what its configuration and hooks name"
+            .to_owned(),
+        sensitive: true,
+    }
 }
 
 /// The guard that a file met on a walk meets when it is read.
@@ -75,7 +120,8 @@ pub(crate) fn find_for_listed(
     open: impl FnOnce() -> Option<File>,
 ) -> Option<GuardHit> {
     if operation.writes() {
-        find(shared, real, operation, true).map(hit)
+        let of_git_dir = || is_of_git_dir(shared, real, &CallChanges::default(), true).then(git_dir_hit);
+        find(shared, real, operation, true).map(hit).or_else(of_git_dir)
     } else {
         find_for_member(shared, real, open)
     }
@@ -114,25 +160,35 @@ fn holds_marker(guard: &Guard, open: impl FnOnce() -> Option<File>) -> bool {
     }
 }
 
-/// The guard that something below a folder meets when the folder is taken, moved or copied as a whole.
-/// `becomes`: the name that the folder gets, when it gets one.
-pub(crate) fn find_below(
-    shared: &Shared,
-    place: &Place,
-    operation: Operation,
-    becomes: Option<&Path>,
-) -> Option<GuardHit> {
-    let found = |below: &Path, folder: &Directory, name: &OsStr, _: Option<EntryKind>| -> Option<GuardHit> {
+/// The guard that something below a folder meets when the folder is read, taken or deleted as a whole.
+pub(crate) fn find_below(shared: &Shared, place: &Place, operation: Operation) -> Option<GuardHit> {
+    find_in_tree(place, |below, folder, name| {
         let real = place.real().join(below);
-        let here = if operation.writes() {
+        if operation.writes() {
             find(shared, &real, operation, true).filter(|guard| is_lost(guard.kind())).map(hit)
         } else {
             find_for_member(shared, &real, || folder.open_file(name).ok().map(|(file, _)| file))
-        };
-        let planted = |to: &Path| find(shared, &to.join(below), Operation::Create, true).map(hit);
-        here.or_else(|| becomes.and_then(planted))
-    };
-    match look_through(place, MOST_ENTRIES, false, found) {
+        }
+    })
+}
+
+/// The guard that something below a folder meets where it comes to: the folder is moved or copied, and named `to`.
+pub(crate) fn find_planted(shared: &Shared, place: &Place, to: &Path) -> Option<GuardHit> {
+    find_in_tree(place, |below, _, _| {
+        let (here, there) = (place.real().join(below), to.join(below));
+        // A repository that comes as it is brings what git runs; one can also be made with what is there.
+        let of_git_dir =
+            || [&here, &there].into_iter().any(|at| is_of_git_dir(shared, at, &CallChanges::default(), true));
+        let guard = find(shared, &there, Operation::Create, true);
+        guard.map(hit).or_else(|| of_git_dir().then(git_dir_hit))
+    })
+}
+
+fn find_in_tree(
+    place: &Place,
+    guard: impl Fn(&Path, &Directory, &OsStr) -> Option<GuardHit>,
+) -> Option<GuardHit> {
+    match look_through(place, MOST_ENTRIES, false, |below, folder, name, _| guard(below, folder, name)) {
         TreeSearch::Found(hit) => Some(hit),
         TreeSearch::Nothing => None,
         TreeSearch::TooMuch => Some(GuardHit {

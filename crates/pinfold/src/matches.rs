@@ -10,7 +10,7 @@ use pinfold_commands::wild;
 use pinfold_paths::{self as paths, Directory, EntryKind, Kind, LastLink, Place, Resolution};
 use pinfold_policy::{GuardHit, Operation};
 
-use crate::guarded;
+use crate::guarded::{self, CallChanges};
 use crate::session::Shared;
 
 /// The most names that are looked at before it is not known what matches.
@@ -135,7 +135,8 @@ impl Search<'_> {
             }
         };
         if rest.is_empty() {
-            self.found.guarded = guarded::find_at(self.shared, place, self.operation);
+            self.found.guarded =
+                guarded::find_at(self.shared, place, self.operation, &CallChanges::default());
             self.found.real.extend([path.to_owned(), place.real().to_owned()]);
         } else if place.kind() == Kind::Directory
             && let Ok(directory) = place.open_dir()

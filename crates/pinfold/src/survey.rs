@@ -9,12 +9,12 @@ use std::sync::Arc;
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
 use pinfold_policy::{
     Access, Claims, Disguise, Effect, Facts, GuardHit, McpClass, Operation, Origin, PathClaim, PathFact,
-    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
+    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, Supposition, ToolCall, Why,
 };
 
 use crate::accounts;
 use crate::foreign_cwd;
-use crate::guarded;
+use crate::guarded::{self, CallChanges};
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
 use crate::plan::ExecutedBy;
@@ -115,16 +115,24 @@ pub(crate) fn survey(
         commands: foreign_cwd::commands(shared, of_shells, claims),
         declared: declared.whole(claims),
     };
+    let by_process = matches!(call, ToolCall::Process(_));
+    let along = CallChanges { places: changed_places(claims, &found), by_process };
     let mut unread = None;
     let mut counts = Vec::with_capacity(found.len());
     let imagined = OnceCell::new();
     let is_imagined = || *imagined.get_or_init(|| !shared.bounds.line.display_path().exists());
     let may_read = matches!(call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown);
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
-        let becomes = goes_to(claim.operation, found.get(index + 1));
-        let mut fact = fact(shared, claim.operation, resolution, becomes);
+        let mut fact = fact(shared, claim.operation, resolution, &along);
         if fact.guarded.is_none() {
-            fact.guarded = guard_in_folder(shared, claims, claim, resolution);
+            let new_head = |place| guarded::find_new_head(shared, place, claim, call);
+            let planted = |to: &Place| {
+                comes_to(claims, &found, index)
+                    .find_map(|from| guarded::find_planted(shared, from, to.real()))
+            };
+            fact.guarded = guard_in_folder(shared, claims, claim, resolution)
+                .or_else(|| place(resolution).and_then(new_head))
+                .or_else(|| place(resolution).and_then(planted));
         }
         if claim.origin.command().is_some() {
             add_command_facts(shared, policy, start_of(claim), claim, &mut fact);
@@ -134,8 +142,8 @@ pub(crate) fn survey(
         }
         if may_read && fact.guarded.is_none() {
             // What is known to do nothing else may as well read.
-            fact.guarded =
-                place(resolution).and_then(|place| guarded::find_at(shared, place, Operation::Read));
+            fact.guarded = place(resolution)
+                .and_then(|place| guarded::find_at(shared, place, Operation::Read, &CallChanges::default()));
         }
         if is_private_to_shells(shared, claim, &fact) {
             (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
@@ -163,6 +171,18 @@ pub(crate) fn survey(
     survey
 }
 
+/// The places that a call changes. A single word of which nothing says that it is a path is none: `HEAD` is a revision too.
+fn changed_places<'a>(claims: &Claims, found: &'a [Resolution]) -> Vec<&'a Path> {
+    let is_word = |claim: &PathClaim| {
+        let supposed = matches!(claim.origin, Origin::Supposed(Supposition::Text | Supposition::Prose));
+        supposed
+            && claim.path.as_ref().is_some_and(|path| !path.as_os_str().as_encoded_bytes().contains(&b'/'))
+    };
+    let each = claims.paths.iter().zip(found);
+    let changed = each.filter(|(claim, _)| claim.operation.writes() && !is_word(claim));
+    changed.filter_map(|(_, resolution)| place(resolution).map(Place::real)).collect()
+}
+
 /// Adds what a command reaches beside the one place that its words say.
 fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
     let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
@@ -178,7 +198,8 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
             &paths::PathClaim::new(strip_dots(&start.join(written))),
             LastLink::Follow,
         );
-        fact.guarded = place(&resolution).and_then(|place| guarded::find_at(shared, place, fact.operation));
+        fact.guarded = place(&resolution)
+            .and_then(|place| guarded::find_at(shared, place, fact.operation, &CallChanges::default()));
         fact.real = place(&resolution).map(|place| place.real().to_owned());
     }
     add_facts_below(shared, policy, start, claim, fact);
@@ -236,7 +257,7 @@ fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -
     guard.or_else(|| {
         let resolution = foreign_cwd::resolve(shared, start, written);
         let place = place(&resolution).filter(|_| shared.bounds.guards.reads_anywhere())?;
-        guarded::find_below(shared, place, Operation::Read, None)
+        guarded::find_below(shared, place, Operation::Read)
     })
 }
 
@@ -260,7 +281,7 @@ fn guard_in_folder(
         let name = Path::new(source.path.as_ref()?.as_os_str()).file_name()?;
         let there = paths::PathClaim::new(folder.real().join(name).as_os_str());
         let resolution = shared.bounds.line.resolve(Path::new("/"), &there, LastLink::Follow);
-        guarded::find_at(shared, place(&resolution)?, claim.operation)
+        guarded::find_at(shared, place(&resolution)?, claim.operation, &CallChanges::default())
     })
 }
 
@@ -288,24 +309,17 @@ fn working_folder(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
     cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd.as_os_str()))
 }
 
-/// The target of a move or copy: the claim behind it.
-fn goes_to(operation: Operation, next: Option<&Resolution>) -> Option<&Path> {
-    match operation {
-        Operation::MoveFrom | Operation::CopyFrom => place(next?).map(Place::real),
-        Operation::Read
-        | Operation::List
-        | Operation::Search
-        | Operation::Write
-        | Operation::Edit
-        | Operation::Patch
-        | Operation::Create
-        | Operation::MakeDir
-        | Operation::Link
-        | Operation::Delete
-        | Operation::MoveTo
-        | Operation::CopyTo
-        | Operation::HandOver => None,
-    }
+/// The places that come to the target of a move or copy: those of the claims right in front of it.
+fn comes_to<'a>(claims: &Claims, found: &'a [Resolution], index: usize) -> impl Iterator<Item = &'a Place> {
+    let operation_of = |claim: &PathClaim| claim.operation;
+    let from = match claims.paths.get(index).map(operation_of) {
+        Some(Operation::MoveTo) => Some(Operation::MoveFrom),
+        Some(Operation::CopyTo) => Some(Operation::CopyFrom),
+        _ => None,
+    };
+    let before = claims.paths.iter().zip(found).take(index).rev();
+    let sources = before.take_while(move |(claim, _)| Some(claim.operation) == from);
+    sources.filter_map(|(_, resolution)| place(resolution))
 }
 
 fn place(resolution: &Resolution) -> Option<&Place> {
@@ -316,7 +330,7 @@ fn place(resolution: &Resolution) -> Option<&Place> {
     }
 }
 
-fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes: Option<&Path>) -> PathFact {
+fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, along: &CallChanges<'_>) -> PathFact {
     let at_home = is_writable_home(shared, resolution);
     let standing = match resolution {
         Resolution::Contained(_) => Standing::Inside,
@@ -330,8 +344,8 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, becomes:
     };
     let (kind, names) = kind(place.kind());
     let whole = matches!(operation, Operation::Delete | Operation::MoveFrom | Operation::CopyFrom);
-    let guarded = guarded::find_at(shared, place, operation)
-        .or_else(|| if whole { guarded::find_below(shared, place, operation, becomes) } else { None });
+    let guarded = guarded::find_at(shared, place, operation, along)
+        .or_else(|| if whole { guarded::find_below(shared, place, operation) } else { None });
     PathFact {
         shown: shared.show(place.asked()),
         operation,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold::audit::{AuditEvent, Journal, Memory, Record};
-use pinfold::policy::{Access, Interaction, Principal};
+use pinfold::policy::{Access, Interaction, Mode, Principal};
 use pinfold::{Ambient, Outcome, Plan, RawCall, Refusal, RefusalCode, Ruling, Session};
 use pinfold_gate_testkit::session::{kind, open_recorded, question, refusal};
 use pinfold_testkit::TempTree;
@@ -185,6 +185,13 @@ fn a_folder_taken_as_a_whole_answers_for_what_is_in_it() {
     let kit = bed.outside.join("kit");
     let copy = RawCall::new("CopyFile", json!({"source": kit.to_str().unwrap(), "destination": "kit"}));
     asked(session.submit(&copy));
+    // What comes with a copy is a write at its destination, which no mode lets pass; the control brings nothing.
+    let mut plan = bed.plan();
+    plan.policy.mode = Mode::BypassPermissions;
+    let session = bed.session(plan);
+    asked(session.submit(&copy));
+    fs::remove_dir_all(kit.join(".claude")).unwrap();
+    assert_eq!(kind(&session.submit(&copy)), "permit");
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod check;
 mod consent;
 mod exports;
 mod gate;
+mod git_dirs;
 mod grants;
 mod hooks;
 mod learn;

@@ -83,6 +83,10 @@ impl Case {
         fs::create_dir(bed.home().join(".ssh")).expect("a directory");
         fs::write(bed.home().join(".ssh/id_rsa"), "a key\n").expect("a file");
         fs::write(bed.folder().join("judge.sh"), "cat > \"$HOME/asked\"; echo ALLOW\n").expect("a judge");
+        for file in self.files.iter().map(|file| bed.folder().join(file)) {
+            fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+            fs::write(file, "was\n").expect("a file");
+        }
         let driven = Driven { case: self, bed };
         if let Some(settings) = &self.settings {
             let place = driven.bed.home().join(".config/pinfold");

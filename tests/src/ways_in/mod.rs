@@ -26,6 +26,9 @@ pub struct Case {
     pub tool: String,
     /// Its input.
     pub input: Value,
+    /// Files of the folder beside those that each bed has.
+    #[serde(default)]
+    pub files: Vec<String>,
     /// The person's own settings.
     #[serde(default)]
     pub settings: Option<Value>,
