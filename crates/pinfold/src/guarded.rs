@@ -47,7 +47,8 @@ pub(crate) fn find_at(
         let is_any = |folds_case| {
             [Some(place.real()), asked].into_iter().flatten().any(|path| is_part(path, folds_case))
         };
-        operation.writes() && (is_any(false) || is_any(true) && place.folds_case())
+        // Without case more names are parts: where none is, no second look is needed.
+        operation.writes() && is_any(true) && (is_any(false) || place.folds_case())
     };
     match guard {
         // What only a person may let pass says more than what asks for another reason.
@@ -75,7 +76,7 @@ pub(crate) fn find_new_head(
     let may_put = claim.path.as_ref().is_some_and(|path| call.may_put_head(path));
     let is_new =
         may_put && matches!(place.kind(), Kind::Missing { .. }) && !is_excepted(shared, place.real());
-    (is_new && (is_head(false) || is_head(true) && place.folds_case())).then(git_dir_hit)
+    (is_new && is_head(true) && (is_head(false) || place.folds_case())).then(git_dir_hit)
 }
 
 /// Returns whether a write changes a part of a git directory, or is a step to one. Looked at by path: it only adds a question, and the
