@@ -78,7 +78,7 @@ pub fn is_head(content: &str) -> bool {
 
 /// The change that a call makes at one place, as far as it decides what git sees there.
 #[derive(Clone, Copy, Debug)]
-pub struct Change<'a> {
+pub struct GitDirChange<'a> {
     /// The place, resolved.
     pub real: &'a Path,
     /// Places that the same call changes, this one included.
@@ -89,7 +89,7 @@ pub struct Change<'a> {
     pub folds_case: bool,
 }
 
-impl Change<'_> {
+impl GitDirChange<'_> {
     /// Returns whether the place is, or lies in, a part of a git directory that says what git runs and where it writes, or one by which a
     /// directory comes nearer to being a git directory: any part beside [`HEAD`], and that beside another part. In each order of making
     /// the parts one of them is such a step. `stands`: something is at a path that git takes for a part, which a directory `HEAD` is not.
@@ -256,7 +256,7 @@ mod tests {
             };
             let (real, along) = (directory.join(real), directory.join(along));
             let along = [real.as_path(), along.as_path()];
-            let change = Change { real: &real, along: &along, by_process: false, folds_case: false };
+            let change = GitDirChange { real: &real, along: &along, by_process: false, folds_case: false };
             assert_eq!(change.is_of_git_dir(stands), expected, "{real:?} beside {there} with {along:?}");
         }
     }
@@ -275,7 +275,7 @@ mod tests {
         ] {
             let real = Path::new("/w/x").join(real);
             let stands = |path: &Path| there.split(' ').any(|name| path == Path::new("/w/x").join(name));
-            let change = Change { real: &real, along: &[], by_process: true, folds_case: false };
+            let change = GitDirChange { real: &real, along: &[], by_process: true, folds_case: false };
             assert_eq!(change.is_of_git_dir(stands), expected, "{real:?} beside {there}");
         }
     }
@@ -283,7 +283,7 @@ mod tests {
     #[test]
     fn names_are_compared_without_case_where_the_file_system_does() {
         let change = |real, along, folds_case| {
-            Change { real: Path::new(real), along, by_process: false, folds_case }
+            GitDirChange { real: Path::new(real), along, by_process: false, folds_case }
                 .is_of_git_dir(|path| path == Path::new("/w/x/HEAD"))
         };
         for real in ["/w/x/Hooks/a", "/w/x/hoo\u{212a}\u{17f}/a", "/w/x/con\u{200b}fig", "/w/x/bisect_terms"]

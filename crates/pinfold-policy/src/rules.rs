@@ -222,7 +222,7 @@ impl RuleSet {
         accept: impl Fn(ToolName) -> bool,
     ) -> Option<&Arc<SourcedRule>> {
         let names = ReachedName::read(path, reached.wild);
-        let near = self.paths.near(&names, reached.below != Below::No);
+        let near = self.paths.collect_near(&names, reached.below != Below::No);
         let mut rules = near.into_iter().chain(self.tails.values().flatten());
         let found = rules.find(|rule| accept(rule.tool) && rule.pattern.may_meet(&names, reached, true))?;
         self.rules.get(found.index)
@@ -235,7 +235,7 @@ impl RuleSet {
     }
 
     fn path_rules(&self) -> impl Iterator<Item = &PathRule> {
-        self.paths.near(&[], true).into_iter().chain(self.tails.values().flatten())
+        self.paths.collect_near(&[], true).into_iter().chain(self.tails.values().flatten())
     }
 
     /// A rule for a host.
@@ -327,7 +327,7 @@ impl PathNode {
 
     /// The rules whose leading names may be the first ones of a path that is reached and, if what lies `below` it is reached too,
     /// those that go on from there.
-    fn near<'a>(&'a self, names: &[ReachedName<'_>], below: bool) -> Vec<&'a PathRule> {
+    fn collect_near<'a>(&'a self, names: &[ReachedName<'_>], below: bool) -> Vec<&'a PathRule> {
         let mut found = Vec::new();
         let mut waiting = vec![(self, names)];
         while let Some((node, left)) = waiting.pop() {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::cell::Cell;
 
 use pinfold_paths::{Directory, EntryKind, Kind, LastLink, MAX_TREE_DEPTH, Place, Resolution};
-use pinfold_policy::git_dir::{self, Change};
+use pinfold_policy::git_dir::{self, GitDirChange};
 use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, PathClaim, Policy, ToolCall};
 
 use crate::session::Shared;
@@ -70,7 +70,8 @@ pub(crate) fn find_new_head(
     call: &ToolCall,
 ) -> Option<GuardHit> {
     let is_head = |folds_case| {
-        let by_name = |real: &Path| Change { real, along: &[], by_process: false, folds_case }.is_head();
+        let by_name =
+            |real: &Path| GitDirChange { real, along: &[], by_process: false, folds_case }.is_head();
         by_name(place.real()) || by_name(place.asked())
     };
     let may_put = claim.path.as_ref().is_some_and(|path| call.may_put_head(path));
@@ -85,7 +86,7 @@ fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges<'_>, folds_ca
     let stands = |path: &Path| {
         path.symlink_metadata().is_ok_and(|found| !found.is_dir() || !path.ends_with(git_dir::HEAD))
     };
-    let change = Change { real, along: &along.places, by_process: along.by_process, folds_case };
+    let change = GitDirChange { real, along: &along.places, by_process: along.by_process, folds_case };
     change.is_of_git_dir(stands) && !is_excepted(shared, real)
 }
 
