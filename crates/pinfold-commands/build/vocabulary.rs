@@ -51,6 +51,8 @@ const EFFECTS: &[(&str, &str)] = &[
     ("encoded-file", "Encoded"),
     ("format", "Format"),
     ("host", "Host"),
+    ("tracked", "Tracked"),
+    ("unnamed-files", "Unnamed"),
 ];
 
 /// Reasons that have a word of their own.

@@ -99,6 +99,8 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     pub(super) works_in: Vec<WorkFolder>,
     pub(super) takes_from_start: FolderUse,
     named: Vec<NamedPlace>,
+    /// Patterns of files that git reads.
+    pub(super) patterns: Vec<NamedPlace>,
     /// A word that is known only by running may name any file.
     pub(super) names_any: bool,
     /// The text of programs that are not known, or of code, which may start others.
@@ -135,6 +137,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             works_in: Vec::new(),
             takes_from_start: FolderUse::Nothing,
             named: Vec::new(),
+            patterns: Vec::new(),
             names_any: false,
             unread: Vec::new(),
             writes_by_redirect: false,
@@ -169,6 +172,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let reads_in = self.reads_in.filter(|_| self.bars.is_empty());
         let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, &found));
         let read_only = reads_in.as_ref().is_some_and(Vec::is_empty);
+        // What only reads was looked through word by word, and claims what it reads.
+        let named = if read_only { Vec::new() } else { self.named };
         CommandClaim {
             span: command.span.clone(),
             readings: self.readings,
@@ -180,8 +185,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             inert,
             works_in: self.works_in,
             takes_from_start: self.takes_from_start,
-            // What only reads was looked through word by word, and claims what it reads.
-            named: if read_only { Vec::new() } else { self.named },
+            named: named.into_iter().chain(self.patterns).collect(),
             names_any: self.names_any,
             unread: self.unread,
             inner_lines: self.inner_lines,
@@ -301,6 +305,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             for touched in &acts.paths {
                 self.touched(touched, &found);
             }
+            self.names_any |= acts.reads_unnamed;
             self.works_in(&invocation, &acts, &found);
             let unclaimed = named::unclaimed(&invocation, &acts, self.values, self.at, &found);
             self.names_any |= unclaimed.open;

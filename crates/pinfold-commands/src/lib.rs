@@ -22,7 +22,8 @@
 //! 3. A command that is barred never only reads.
 //!
 //! # What this does not see
-//! What a program does with what it reads, and what a script that is run by name holds.
+//! What a program does with what it reads, and what a script that is run by name holds. Files of a repository that git reads
+//! without a word for them: an object by its hash, all that a commit changes.
 
 mod analyze;
 mod awk;
@@ -50,6 +51,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod touch;
+mod tracked;
+mod tracked_claims;
 mod unknown;
 mod value;
 pub mod wild;

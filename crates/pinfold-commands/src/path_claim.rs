@@ -33,12 +33,14 @@ pub struct PathClaim {
     pub wild: bool,
     /// A search that passes over names which start with a dot.
     pub visible: bool,
+    /// The path may start at the root of the repository, which may lie above the folder that it is written from.
+    pub from_repository: bool,
 }
 
 impl PathClaim {
     /// A claim of exactly this path.
     pub fn new(path: Option<PathText>, operation: Operation, origin: Origin) -> Self {
-        Self { path, operation, origin, wild: false, visible: false }
+        Self { path, operation, origin, wild: false, visible: false, from_repository: false }
     }
 }
 

@@ -44,13 +44,22 @@ impl CommandAnalyzer<'_, '_> {
 
     /// Claims what a word of a program names.
     pub(super) fn touched(&mut self, touched: &Touched<'_>, found: &Found) {
+        if touched.tracked {
+            return self.tracked(&touched.word, touched.purpose, found);
+        }
         let before = self.out.paths.len();
         self.path(&touched.word, touched.operation, touched.purpose, found);
         self.out.paths.iter_mut().skip(before).for_each(|claim| claim.visible = touched.visible);
     }
 
     /// Claims what a word names, in each folder that it may be looked for in. True when it is, or may be, a file.
-    fn path(&mut self, word: &Word, operation: Operation, purpose: Purpose, found: &Found) -> bool {
+    pub(super) fn path(
+        &mut self,
+        word: &Word,
+        operation: Operation,
+        purpose: Purpose,
+        found: &Found,
+    ) -> bool {
         let Some(words) = self.values.fill(word, self.at) else {
             if operation == Operation::Read && self.values.lists_folder(word) {
                 self.names_any = true;
@@ -71,7 +80,7 @@ impl CommandAnalyzer<'_, '_> {
         file
     }
 
-    fn path_from(
+    pub(super) fn path_from(
         &mut self,
         stand: &WorkingDirectory,
         word: &Word,

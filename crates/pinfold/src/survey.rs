@@ -189,6 +189,9 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
     if claim.wild {
         matching(shared, start, written, fact);
     }
+    if claim.from_repository {
+        add_repository_root(shared, start, written, fact);
+    }
     if let (Standing::Unresolved(why), false) = (&fact.standing, fact.operation.writes())
         && why.missing
     {
@@ -203,6 +206,23 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
         fact.real = place(&resolution).map(|place| place.real().to_owned());
     }
     add_facts_below(shared, policy, start, claim, fact);
+}
+
+/// Adds where a path leads that starts at the root of the repository, where that lies above the folder of the command.
+fn add_repository_root(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) {
+    let has_git = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
+    let Some(root) = start.ancestors().find(has_git).filter(|root| *root != start) else { return };
+    let resolution = foreign_cwd::resolve(shared, root, written);
+    match place(&resolution) {
+        Some(place) => {
+            fact.guarded = fact
+                .guarded
+                .take()
+                .or_else(|| guarded::find_at(shared, place, fact.operation, &CallChanges::default()));
+            fact.matched.extend([place.asked().to_owned(), place.real().to_owned()]);
+        }
+        None => fact.matched.push(root.join(written)),
+    }
 }
 
 /// What lies below a folder that is searched or copied as a whole.

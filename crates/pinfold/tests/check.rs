@@ -12,6 +12,7 @@ use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Decision, Layer, Settings};
 use pinfold::settings::Situation;
 use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
 /// A folder that no machine has.
@@ -41,6 +42,26 @@ fn write(path: &str, fields: &Value) -> Value {
 
 fn read(path: &str, fields: &Value) -> Value {
     with(json!({"tool": "Read", "input": {"file_path": path}}), fields)
+}
+
+/// Git takes `REV:path` from the root of the repository, which may lie above the folder of the session.
+#[test]
+fn a_path_in_a_commit_counts_from_the_root_of_the_repository() {
+    let tree = TempTree::new().with_dirs(["repo/.git", "repo/pkg/src", "repo/top"]);
+    let (project, top) = (tree.path("repo/pkg"), tree.path("repo/top"));
+    let deny = [format!("Read(/{}/**)", top.display()), "Read(/secrets/**)".to_owned()];
+    let decision = |command: &str, rules: &Value| {
+        let fields = json!({
+            "cwd": project, "project_root": project, "scope": {"root": project, "display_root": project},
+            "bash": "read-only", "rules": rules,
+        });
+        answer(&bash(command, &fields)).unwrap().decision
+    };
+    for command in ["git show HEAD:pkg/secrets/key", "git show HEAD:top/key", "git show HEAD:./secrets/key"] {
+        assert_eq!(decision(command, &json!({ "deny": deny })), Decision::Deny, "{command}");
+        assert_eq!(decision(command, &json!({})), Decision::Allow, "{command} without a rule");
+    }
+    assert_eq!(decision("git show HEAD:pkg/src/x.rs", &json!({ "deny": deny })), Decision::Allow);
 }
 
 #[test]

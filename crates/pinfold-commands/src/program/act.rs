@@ -58,6 +58,8 @@ pub(crate) struct Acts<'a> {
     open_ended: bool,
     /// Words that were read as something else than a path: code, text, a host, a program.
     pub(crate) taken: Vec<Span>,
+    /// It reads files that no word of it names.
+    pub(crate) reads_unnamed: bool,
     /// What it does with a place that any other word names.
     pub(crate) reach: Reach,
     /// Which program it is, or which of its subcommands, is not in the tables: its words may name another to start.
@@ -91,6 +93,8 @@ pub(crate) struct Touched<'a> {
     pub(crate) purpose: Purpose,
     /// Names below it that start with a dot are passed over.
     pub(crate) visible: bool,
+    /// It names files as git does: by a revision, by a pattern, from the root of the repository.
+    pub(crate) tracked: bool,
 }
 
 /// A program that is started.
@@ -243,6 +247,7 @@ impl<'a> Acts<'a> {
             Does::InPlace | Does::Suffix => reading.in_place = true,
             Does::ForFirst => reading.has_first = true,
             Does::Here => self.write_in_folder(Purpose::Aside),
+            Does::Unnamed => self.reads_unnamed = true,
             Does::FirstIsLine => {
                 reading.first_is_line = true;
                 self.option_bar("inline-code", name, "holds commands, which no pattern can judge");
@@ -269,6 +274,11 @@ impl<'a> Acts<'a> {
             | Does::Into
             | Does::Archive => {}
             Does::Text => self.take(value),
+            Does::Unnamed => {
+                self.take(value);
+                self.reads_unnamed = true;
+            }
+            Does::Tracked => self.tracked(value.clone()),
             Does::Path(operation, purpose) => self.path(value.clone(), operation, purpose),
             Does::Folder => {
                 self.take(value);
@@ -543,7 +553,7 @@ impl<'a> Acts<'a> {
             }
             return;
         }
-        self.paths.push(Touched { word, operation, purpose, visible: false });
+        self.paths.push(Touched { word, operation, purpose, visible: false, tracked: false });
     }
 
     /// A place that is searched. `visible`: names that start with a dot are passed over.
@@ -551,6 +561,13 @@ impl<'a> Acts<'a> {
         let before = self.paths.len();
         self.path(word, Operation::Search, Purpose::Command);
         self.paths.iter_mut().skip(before).for_each(|touched| touched.visible = visible);
+    }
+
+    /// A word by which git reads files, or their content in a commit.
+    pub(crate) fn tracked(&mut self, word: Cow<'a, Word>) {
+        let before = self.paths.len();
+        self.path(word, Operation::Search, Purpose::Command);
+        self.paths.iter_mut().skip(before).for_each(|touched| touched.tracked = true);
     }
 
     /// The folder that it works in.

@@ -258,6 +258,10 @@ pub(crate) enum Does {
     Format,
     /// Its value is a host or an address.
     Host,
+    /// Its value names a file of a commit behind a colon (`git config --blob`).
+    Tracked,
+    /// It reads files that its words do not name (`git cat-file --batch`).
+    Unnamed,
     /// It makes the program another: the operands are not what they are without it.
     Otherwise(Operands),
 }

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use Operation::{Delete, MakeDir, MoveFrom, MoveTo, Read, Write};
+use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Search, Write};
 use Purpose::{Aside, Command};
 use pinfold_shell::Word;
 
@@ -126,9 +126,11 @@ pub(super) fn remote(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
-pub(super) fn stash(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    let words = operands(args);
-    if !matches!(words.first().and_then(|word| word.as_static()), Some("list" | "show")) {
+/// `git stash list` and `git stash show` look.
+pub(super) fn stash<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    if matches!(operands(args).first().and_then(|word| word.as_static()), Some("list" | "show")) {
+        tracked_behind_verb(acts, args, &["list", "show"]);
+    } else {
         change(acts);
     }
 }
@@ -279,7 +281,53 @@ pub(super) fn bisect(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     }
 }
 
-pub(super) fn archive(_: &mut Acts<'_>, _: &[Arg<'_>]) {}
+/// `git archive REV path…`: without a path, all that there is.
+pub(super) fn archive<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    acts.reads_unnamed |= operands(args).len() < 2;
+    tracked(acts, args);
+}
+
+/// Revisions and paths, told apart by the repository alone.
+pub(super) fn tracked<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    args.iter().filter_map(Arg::operand).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+}
+
+fn tracked_behind_verb<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>], verbs: &[&str]) {
+    let words = operands(args);
+    let is_verb = |word: &&Word| word.as_static().is_some_and(|text| verbs.contains(&text));
+    let skip = usize::from(words.first().is_some_and(is_verb));
+    words.iter().skip(skip).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+}
+
+/// `git grep pattern REV… path…`.
+pub(super) fn grep<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    let stands_in = |arg: &Arg<'_>| {
+        matches!(arg, Arg::Option { known: Some(known), value: Some(_), .. }
+            if matches!(known.does, Does::ForFirst | Does::FirstFile))
+    };
+    let pattern = usize::from(!args.iter().any(stands_in));
+    let words = operands(args);
+    words.iter().take(pattern).for_each(|word| acts.take(word));
+    words.iter().skip(pattern).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+    if words.len() <= pattern {
+        acts.here_by(Search, true);
+    }
+}
+
+/// `git reflog show REV path…`.
+pub(super) fn reflog<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    words_that_look(acts, args);
+    tracked_behind_verb(acts, args, &["show", "list", "exists", "expire", "delete"]);
+}
+
+/// `git merge-file current base other`: the first gets the result, unless that is printed.
+pub(super) fn merge_file<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+    tracked(acts, args);
+    let prints = has(args, &["-p", "--stdout", "--object-id"]);
+    if let Some(first) = operands(args).first().filter(|_| !prints) {
+        acts.path(Cow::Borrowed(first), Edit, Command);
+    }
+}
 
 /// `git bundle create file …`.
 pub(super) fn bundle(acts: &mut Acts<'_>, args: &[Arg<'_>]) {

@@ -29,7 +29,7 @@ macro_rules! own_readings {
 
         impl OwnReading {
             /// Reads `args` of the program that `acts` is about.
-            pub(super) fn read(self, acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+            pub(super) fn read<'a>(self, acts: &mut Acts<'a>, args: &[Arg<'a>]) {
                 match self {
                     $($(Self::$reading => $file::$function(acts, args),)+)+
                 }
@@ -85,14 +85,18 @@ own_readings! {
         GitBundle => bundle,
         GitClone => clone,
         GitConfig => config,
+        GitGrep => grep,
         GitLfs => lfs,
         GitMaintenance => maintenance,
+        GitMergeFile => merge_file,
         GitNever => never,
+        GitReflog => reflog,
         GitRemote => remote,
         GitRemoteFirst => remote_first,
         GitStash => stash,
         GitSubmodule => submodule,
         GitTag => tag,
+        GitTracked => tracked,
         GitWordsThatLook => words_that_look,
         GitWorktree => worktree,
     }

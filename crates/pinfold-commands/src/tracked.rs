@@ -1,0 +1,149 @@
+//! A word of git → the files of a repository that it may mean: `REV:path`, a path with its magic, a path alone.
+//!
+//! Whether a word is a revision or a path is known to the repository alone, so that every reading of it counts.
+//! [gitrevisions(7)](https://git-scm.com/docs/gitrevisions), pathspecs in [gitglossary(7)](https://git-scm.com/docs/gitglossary)
+
+/// Files that a word of git may mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Tracked<'a> {
+    /// This path, from the folder that git works in.
+    FromFolder(&'a str),
+    /// This path, from the root of the repository.
+    FromRoot(&'a str),
+    /// What matches in a folder, at any depth: its names end with `ends`.
+    Matching { folder: &'a str, ends: &'a str, from_root: bool },
+    /// Any file of the repository.
+    Any,
+}
+
+/// Names that git gives to commits by itself.
+const OWN_REVISIONS: &[&str] = &["HEAD", "@", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"];
+
+/// More parts than a word has that names one file. The rest of a longer one may be any.
+const MOST_PARTS: usize = 16;
+
+/// The files that a word may mean.
+pub(super) fn read(text: &str) -> Vec<Tracked<'_>> {
+    let front = text.split(':').next().unwrap_or_default();
+    let mut all = Vec::new();
+    if !front.is_empty() && !is_own_revision(front) {
+        all.push(path(text, false));
+    }
+    if let Some(rest) = text.strip_prefix(':') {
+        all.extend(with_magic(rest));
+    }
+    let mut behind = text.match_indices(':').filter_map(|(at, _)| text.get(at + 1..)).flat_map(ends_of_range);
+    all.extend(behind.by_ref().take(MOST_PARTS).filter_map(object));
+    if behind.next().is_some() {
+        all.push(Tracked::Any);
+    }
+    all
+}
+
+/// `path` and what it is where another revision follows: `a` of `REV:a..REV:b`.
+fn ends_of_range(path: &str) -> impl Iterator<Item = &str> {
+    let is_name = |at: usize| {
+        let (before, after) = (path.get(..at).unwrap_or_default(), path.get(at + 2..).unwrap_or_default());
+        (before.is_empty() || before.ends_with('/')) && (after.is_empty() || after.starts_with('/'))
+    };
+    let dots = path.match_indices("..").map(|(at, _)| at).filter(move |at| !is_name(*at));
+    std::iter::once(path).chain(dots.filter_map(|at| path.get(..at)))
+}
+
+/// `path` of `REV:path`: from the root, unless it begins as only a path from the folder does.
+fn object(path: &str) -> Option<Tracked<'_>> {
+    let from_folder = ["./", "../"].iter().any(|start| path.starts_with(start)) || matches!(path, "." | "..");
+    let path = path.trim_start_matches('/');
+    let tracked = if from_folder { Tracked::FromFolder(path) } else { Tracked::FromRoot(path) };
+    (!path.is_empty()).then_some(tracked)
+}
+
+/// `:(top,glob)path`, `:/path`, without the first colon. What is left out by magic is not read.
+fn with_magic(rest: &str) -> Option<Tracked<'_>> {
+    if let Some((words, rest)) = rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
+        let has = |word: &str| words.split(',').any(|own| own.trim() == word);
+        return match () {
+            () if has("exclude") => None,
+            () if has("icase") => Some(Tracked::Any),
+            // `prefix:0` takes away the folder that git works in.
+            () => Some(path(rest, has("top") || words.contains("prefix:"))),
+        };
+    }
+    let end = rest.find(|letter| !matches!(letter, '/' | '!' | '^')).unwrap_or(rest.len());
+    let (signs, rest) = rest.split_at(end);
+    let is_left_out = signs.contains(['!', '^']);
+    (!is_left_out).then(|| path(rest.strip_prefix(':').unwrap_or(rest), signs.contains('/')))
+}
+
+/// A path whose wildcards are git's: `*` goes through folders as well.
+fn path(text: &str, from_root: bool) -> Tracked<'_> {
+    let Some(first) = text.find(WILD) else {
+        return match text {
+            "" => Tracked::FromFolder("."),
+            _ if from_root => Tracked::FromRoot(text),
+            _ => Tracked::FromFolder(text),
+        };
+    };
+    let front = text.get(..first).unwrap_or_default();
+    let folder =
+        front.rsplit_once('/').map_or("", |(folder, _)| if folder.is_empty() { "/" } else { folder });
+    let ends = text.rsplit(WILD).next().unwrap_or_default();
+    let ends = ends.rsplit_once('/').map_or(ends, |(_, name)| name);
+    Tracked::Matching { folder, ends, from_root }
+}
+
+/// Characters of wildcards, and the one that takes that from the next.
+const WILD: &[char] = &['*', '?', '[', ']', '\\'];
+
+/// `HEAD`, `HEAD~3`, `@^2`.
+fn is_own_revision(text: &str) -> bool {
+    let end = text.find(['~', '^']).unwrap_or(text.len());
+    let (name, steps) = text.split_at(end);
+    let is_step = |byte: u8| matches!(byte, b'~' | b'^') || byte.is_ascii_digit();
+    OWN_REVISIONS.contains(&name) && steps.bytes().all(is_step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tracked::{Any, FromFolder, FromRoot, Matching};
+    use super::*;
+
+    #[test]
+    fn each_reading_of_a_word_counts() {
+        let matching = |folder, ends| Matching { folder, ends, from_root: false };
+        let table: &[(&str, &[Tracked<'_>])] = &[
+            ("HEAD", &[]),
+            ("HEAD~2", &[]),
+            ("@^2", &[]),
+            ("main", &[FromFolder("main")]),
+            ("HEADS", &[FromFolder("HEADS")]),
+            ("HEAD:a/b", &[FromRoot("a/b")]),
+            ("HEAD:/a/b", &[FromRoot("a/b")]),
+            ("HEAD:./b", &[FromFolder("./b")]),
+            ("HEAD:../b", &[FromFolder("../b")]),
+            ("HEAD:", &[]),
+            ("main:a", &[FromFolder("main:a"), FromRoot("a")]),
+            (":a", &[FromFolder("a"), FromRoot("a")]),
+            (":0:a", &[FromFolder("0:a"), FromRoot("0:a"), FromRoot("a")]),
+            (":/a", &[FromRoot("a"), FromRoot("a")]),
+            (":(top)a", &[FromRoot("a"), FromRoot("(top)a")]),
+            (":(icase)A", &[Any, FromRoot("(icase)A")]),
+            (":!a", &[FromRoot("!a")]),
+            (":(exclude)a", &[FromRoot("(exclude)a")]),
+            ("HEAD^{/x: y}:a", &[FromFolder("HEAD^{/x: y}:a"), FromRoot(" y}:a"), FromRoot("a")]),
+            ("HEAD:a..HEAD:b", &[FromRoot("a..HEAD:b"), FromRoot("a"), FromRoot("b")]),
+            ("HEAD:a/..HEAD:b", &[FromRoot("a/..HEAD:b"), FromRoot("a/"), FromRoot("b")]),
+            ("HEAD:a/../b", &[FromRoot("a/../b")]),
+            (":(prefix:0)a", &[FromRoot("a"), FromRoot("(prefix:0)a"), FromRoot("0)a")]),
+            ("*.rs", &[matching("", ".rs")]),
+            ("src/*", &[matching("src", "")]),
+            ("src/**/x.rs", &[matching("src", "x.rs")]),
+            ("/*x", &[matching("/", "x")]),
+            ("s?crets/key", &[matching("", "key")]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(read(text), *expected, "{text}");
+        }
+        assert_eq!(read(&"a:".repeat(40)).last(), Some(&Any));
+    }
+}
