@@ -97,6 +97,8 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     pub(super) bars: Vec<NotAllowlistable>,
     safeguards: Vec<SafeguardHit>,
     pub(super) works_in: Vec<WorkFolder>,
+    /// Folders that one of its readings may run in.
+    runs_in: Vec<PathText>,
     pub(super) takes_from_start: FolderUse,
     named: Vec<NamedPlace>,
     /// Patterns of files that git reads.
@@ -135,6 +137,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             bars: Vec::new(),
             safeguards: Vec::new(),
             works_in: Vec::new(),
+            runs_in: Vec::new(),
             takes_from_start: FolderUse::Nothing,
             named: Vec::new(),
             patterns: Vec::new(),
@@ -184,6 +187,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             reads_in: reads_in.unwrap_or_default(),
             inert,
             works_in: self.works_in,
+            runs_in: self.runs_in,
             takes_from_start: self.takes_from_start,
             named: named.into_iter().chain(self.patterns).collect(),
             names_any: self.names_any,
@@ -306,13 +310,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 self.touched(touched, &found);
             }
             self.names_any |= acts.reads_unnamed;
+            self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
             self.works_in(&invocation, &acts, &found);
-            let unclaimed = named::unclaimed(&invocation, &acts, self.values, self.at, &found);
-            self.names_any |= unclaimed.open;
-            if unclaimed.too_many {
-                self.bar_once("outside-place", "it names more places than are looked at");
-            }
-            self.name(unclaimed.places);
+            self.name_unclaimed(&invocation, &acts, &found);
             self.out.hosts.append(&mut acts.hosts);
             self.out.links.extend(links::made_by(&invocation, &acts, self.at, self.values, &found));
         }
@@ -389,6 +389,23 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
+    fn add_folders(&mut self, folders: impl IntoIterator<Item = PathText>) {
+        for folder in folders {
+            if !self.runs_in.contains(&folder) {
+                self.runs_in.push(folder);
+            }
+        }
+    }
+
+    fn name_unclaimed(&mut self, invocation: &Invocation, acts: &Acts<'_>, found: &Found) {
+        let unclaimed = named::unclaimed(invocation, acts, self.values, self.at, found);
+        self.names_any |= unclaimed.open;
+        if unclaimed.too_many {
+            self.bar_once("outside-place", "it names more places than are looked at");
+        }
+        self.name(unclaimed.places);
+    }
+
     /// Places that words name beyond the claims, each once.
     fn name(&mut self, places: Vec<NamedPlace>) {
         if self.named.is_empty() {
@@ -447,6 +464,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let folders = found.folders.clone();
         let surroundings = Surroundings { folders, through: Vec::new(), depth, elsewhere: false };
         for claim in analyze_script(text, &script, &surroundings).commands {
+            self.add_folders(claim.runs_in);
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
         }
@@ -465,6 +483,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             self.readings.extend(claim.readings);
             claim.bars.into_iter().for_each(|bar| self.bar(bar));
             self.works_in.extend(claim.works_in);
+            self.add_folders(claim.runs_in);
             self.name(claim.named);
             self.names_any |= claim.names_any;
             self.unread.extend(claim.unread);

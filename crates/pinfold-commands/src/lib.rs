@@ -100,6 +100,8 @@ pub struct CommandClaim {
     /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
     /// what happens before; it has to be right in each.
     pub works_in: Vec<WorkFolder>,
+    /// Folders that it, or what it starts, may run in, other than that of the call.
+    pub runs_in: Vec<PathText>,
     /// Its use of the folder of the call, where it may work there.
     pub takes_from_start: FolderUse,
     /// Places that its words name, of which it is not known what it does with them.

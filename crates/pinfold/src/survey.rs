@@ -73,12 +73,7 @@ pub(crate) fn survey(
     claims: &mut Arc<Claims>,
 ) -> Survey {
     let own = working_folder(shared, cwd);
-    // A command starts where its shell does: ours whatever folder the call works in, an agent's own where the call says.
-    let of_shells = match (shared.executed_by, &shared.hosts.shells) {
-        (ExecutedBy::Agent, _) => own.as_path(),
-        (ExecutedBy::Pinfold, Some(shells)) => shells.folder(),
-        (ExecutedBy::Pinfold, None) => shared.bounds.scope.root.as_path(),
-    };
+    let of_shells = shell_folder(shared, &own);
     let start_of = |claim: &PathClaim| match claim.origin {
         Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process => own.as_path(),
         Origin::Command(_) | Origin::Aside(_) => of_shells,
@@ -321,6 +316,21 @@ fn shell_fact(shared: &Shared) -> ShellFact {
         Some(shells) => ShellFact { held: shells.held(), open_network: shells.opens_network() },
         None => ShellFact { held: ShellHold::Nothing, open_network: true },
     }
+}
+
+/// The folder that a command starts in: where its shell does, ours whatever folder the call works in, an agent's own where the
+/// call says.
+fn shell_folder<'a>(shared: &'a Shared, own: &'a Path) -> &'a Path {
+    match (shared.executed_by, &shared.hosts.shells) {
+        (ExecutedBy::Agent, _) => own,
+        (ExecutedBy::Pinfold, Some(shells)) => shells.folder(),
+        (ExecutedBy::Pinfold, None) => shared.bounds.scope.root.as_path(),
+    }
+}
+
+/// The folder that the commands of a call start in.
+pub(crate) fn start_of_commands(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
+    shell_folder(shared, &working_folder(shared, cwd)).to_owned()
 }
 
 /// The folder that relative paths start from.

@@ -89,6 +89,53 @@ fn a_script_that_changes_makes_another_question() {
 }
 
 #[test]
+fn a_script_counts_wherever_its_command_stands_and_however_many_words_are_before_it() {
+    let (_bed, inside, _) = folders();
+    std::fs::create_dir(inside.join("sub")).unwrap();
+    let many = "x ".repeat(100);
+    let numbered = (0..100).map(|at| format!("x{at} ")).collect::<String>();
+    for (command, script) in [
+        ("cd sub && ./run.sh".to_owned(), "sub/run.sh"),
+        ("cd sub && sh run.sh".to_owned(), "sub/run.sh"),
+        ("cd sub && unheard-of run.sh".to_owned(), "sub/run.sh"),
+        ("sh -c 'cd sub && ./run.sh'".to_owned(), "sub/run.sh"),
+        ("env -C sub ./run.sh".to_owned(), "sub/run.sh"),
+        ("git fetch --upload-pack='cd sub && ./run.sh' .".to_owned(), "sub/run.sh"),
+        ("unheard-of --hook=sub/run.sh".to_owned(), "sub/run.sh"),
+        (format!("echo {many}; ./run.sh"), "run.sh"),
+        (format!("echo {numbered}; ./run.sh"), "run.sh"),
+        (format!("unheard-of {numbered} run.sh"), "run.sh"),
+    ] {
+        let raw = RawCall::new("Bash", json!({"command": command}));
+        let digest = || {
+            let plan = Plan::for_folder(&inside)
+                .with_shells(Arc::new(AssumedShells::in_folder(&inside)))
+                .with_policy(Policy::default());
+            asked_about(&open(plan), &raw).request().digest.clone()
+        };
+        std::fs::write(inside.join(script), "echo one\n").unwrap();
+        let before = digest();
+        assert_eq!(before, digest(), "{command}");
+        std::fs::write(inside.join(script), "echo two; rm x\n").unwrap();
+        assert_ne!(before, digest(), "{command}");
+    }
+}
+
+#[test]
+fn a_yes_to_more_words_than_are_looked_up_is_for_no_other_moment() {
+    let (_bed, inside, _) = folders();
+    let numbered = (0..20_000).map(|at| format!("x{at} ")).collect::<String>();
+    let raw = RawCall::new("Bash", json!({"command": format!("unheard-of {numbered}")}));
+    let plan = Plan::for_folder(&inside)
+        .with_shells(Arc::new(AssumedShells::in_folder(&inside)))
+        .with_policy(Policy::default());
+    let session = open(plan);
+    let asked = asked_about(&session, &raw);
+    let yes = answer(asked.request(), Choice::Yes);
+    let Ruling::Question(_) = session.answer(asked, &yes) else { panic!("it is not known what was shown") };
+}
+
+#[test]
 fn whoever_can_be_asked_is_asked_once_for_each_call() {
     let (_bed, inside, outside) = folders();
     let approver = Arc::new(TestApprover::with_response(|request, still_asked| {

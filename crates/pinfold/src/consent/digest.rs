@@ -2,17 +2,23 @@
 //!
 //! It holds the exact input, who calls and from where, each place as it was resolved, and the state of every file whose
 //! content matters to the call: what is read or replaced, and what a command line names. A file that changes while
-//! an approver decides makes another digest. What a command only writes on the side is left out: its log may grow.
+//! an approver decides makes another digest, and of a command line that names too many to look at each digest is another. What a
+//! command only writes on the side is left out: its log may grow.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use pinfold_paths::{Kind, LastLink, Place, Resolution, Version};
+use pinfold_commands::CommandClaim;
+use pinfold_paths::{Kind, Place, Resolution, Version};
 use pinfold_policy::{Operation, Origin, PathClaim, PathFact, Preview, ToolCall};
 use sha2::{Digest as _, Sha256};
 
+use crate::foreign_cwd;
 use crate::judgement::Judgement;
 use crate::session::Shared;
+use crate::survey;
 
 /// The digest of a call that was judged, in hexadecimal.
 pub(crate) fn digest(shared: &Shared, judged: &Judgement<'_>) -> String {
@@ -34,8 +40,10 @@ pub(crate) fn digest(shared: &Shared, judged: &Judgement<'_>) -> String {
     for command in &judged.survey.facts.commands {
         part(format!("{command:?}").as_bytes());
     }
-    for script in scripts(shared, judged) {
-        part(format!("{script:?}").as_bytes());
+    match scripts(shared, judged) {
+        Some(scripts) => scripts.iter().for_each(|script| part(format!("{script:?}").as_bytes())),
+        // A yes is for what is known of this moment, and no other has it.
+        None => part(&INCOMPLETE.fetch_add(1, Ordering::Relaxed).to_le_bytes()),
     }
     sha.finalize().iter().fold(String::with_capacity(64), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
@@ -74,19 +82,44 @@ fn place(found: &Resolution) -> Option<&Place> {
     }
 }
 
-/// The most words of a command line that are looked up as files.
-const MOST_WORDS: usize = 64;
+/// The most names that are looked up as files for one call: some hundredths of a second.
+const MOST_LOOKUPS: usize = 10_000;
 
-/// The files that a command line names anywhere, in the state they are in: programs by path and scripts among them.
-fn scripts(shared: &Shared, judged: &Judgement<'_>) -> Vec<(PathBuf, Option<Version>)> {
-    let start =
-        shared.hosts.shells.as_ref().map_or(shared.bounds.scope.root.as_path(), |shells| shells.folder());
-    let words = judged.claims.commands.iter().flat_map(|command| &command.readings);
-    let words = words.flat_map(|reading| reading.words.iter().filter_map(|word| word.as_static()));
-    let resolved = words.take(MOST_WORDS).filter_map(|word| {
-        let found = shared.bounds.line.resolve(start, &pinfold_paths::PathClaim::new(word), LastLink::Follow);
-        let place = place(&found)?;
-        matches!(place.kind(), Kind::File { .. }).then(|| (place.real().to_owned(), place.version()))
-    });
-    resolved.collect()
+/// Numbers the digests of calls of which not everything was looked up.
+static INCOMPLETE: AtomicU64 = AtomicU64::new(0);
+
+/// The files that a command line names anywhere, in the state they are in: programs by path and scripts among them. Each word counts
+/// from every folder that its command may stand in. `None`: there are too many.
+fn scripts(shared: &Shared, judged: &Judgement<'_>) -> Option<Vec<(PathBuf, Option<Version>)>> {
+    let names = names(&judged.claims.commands)?;
+    let start = survey::start_of_commands(shared, judged.submission.cwd.as_ref());
+    let file = |name: &PathBuf| {
+        let found = foreign_cwd::resolve(shared, &start, name);
+        let place = place(&found).filter(|place| matches!(place.kind(), Kind::File { .. }))?;
+        Some((place.real().to_owned(), place.version()))
+    };
+    Some(names.iter().filter_map(file).collect())
+}
+
+/// What commands name, from the folder that they start in if it is relative, each once. `None`: more than is looked up.
+fn names(commands: &[CommandClaim]) -> Option<BTreeSet<PathBuf>> {
+    let mut names = BTreeSet::new();
+    for command in commands {
+        let inner = command.inner_lines.iter().flat_map(|line| &line.script.commands);
+        let inner = inner.flat_map(|command| command.words.iter());
+        let words = command.readings.iter().flat_map(|reading| reading.words.iter()).chain(inner);
+        let words = words.filter_map(|word| word.as_static());
+        let from_start = std::iter::once(Path::new(""));
+        let folders = from_start.chain(command.runs_in.iter().map(|folder| Path::new(folder.as_os_str())));
+        let folders: Vec<&Path> = folders.collect();
+        let by_words = words.flat_map(|word| folders.iter().map(move |folder| folder.join(word)));
+        let by_parts = command.named.iter().map(|place| PathBuf::from(place.path.as_os_str()));
+        for name in by_words.chain(by_parts) {
+            names.insert(name);
+            if names.len() > MOST_LOOKUPS {
+                return None;
+            }
+        }
+    }
+    Some(names)
 }
