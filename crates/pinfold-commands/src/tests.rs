@@ -2,7 +2,7 @@
 //!
 //! `cases/*.txt`: a line that starts with `$ ` is a command line (`\n` is a newline, `\\` a backslash before `n`);
 //! below it stands, indented, everything that its claims say beyond the words themselves. Lines that start with `#`
-//! and empty ones separate. `PINFOLD_BLESS=1 cargo test -p pinfold-policy command` writes the tables anew.
+//! and empty ones separate. `PINFOLD_BLESS=1 cargo test -p pinfold-commands` writes the tables anew.
 
 use std::fmt::Write;
 
