@@ -130,6 +130,11 @@ impl<'a> Constants<'a> {
         &self.table
     }
 
+    /// Returns whether the line gives a name a value, or may do so.
+    pub(crate) fn is_given(&self, name: &str) -> bool {
+        self.table.any().is_some() || self.table.changes(name).iter().any(|change| change.value.is_given())
+    }
+
     pub(crate) fn given(&self, name: &str) -> Given<'_, 'a> {
         if self.table.any().is_some() {
             return Given::Unknown;

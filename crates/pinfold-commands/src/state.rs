@@ -64,8 +64,8 @@ pub(super) struct Shells {
 #[derive(Clone)]
 struct Shell {
     folders: Folders,
-    /// What the last command did, not counted yet: its own substitutions run before it.
-    pending: Option<(Span, Option<Change>)>,
+    /// What the last command did, and each around it, not counted yet: what stands in its words runs before it. The innermost is last.
+    pending: Vec<(Span, Option<Change>)>,
 }
 
 /// The folders that a shell may stand in.
@@ -158,7 +158,7 @@ impl Shells {
         }
         Self {
             by_number: Vec::new(),
-            start: Shell { folders, pending: None },
+            start: Shell { folders, pending: Vec::new() },
             moves: any,
             unsure: !script.functions.is_empty() && any,
             again,
@@ -185,13 +185,17 @@ impl Shells {
         }
         let mut found = shell.find(script, command);
         let change = to.map(|to| {
-            let now = found.go(&to, command.place.repeats);
+            let mut now = found.go(&to, command.place.repeats);
+            // `cd` gives `OLDPWD` the value of `PWD`, whatever that is.
+            if values.constants().is_given("PWD") {
+                now.iter_mut().for_each(WorkingDirectory::forget_before);
+            }
             if self.unsure {
                 found.leads_to.extend(self.start.folders.now.iter().flat_map(|folder| to.apply(folder)));
             }
             Change { at, now }
         });
-        shell.pending = Some((command.span.clone(), change.filter(|_| !self.unsure)));
+        shell.pending.push((command.span.clone(), change.filter(|_| !self.unsure)));
         if self.is_moved_before(script, at, command) {
             found.folders.push(WorkingDirectory::new(BaseDirectory::Unknown));
         }
@@ -234,14 +238,14 @@ impl Shells {
             if let Some(Some(shell)) = self.by_number.get_mut(around) {
                 let mut shell = shell.clone();
                 shell.take_in(span);
-                shell.pending = None;
+                shell.pending.clear();
                 return shell;
             }
             if around == 0 {
                 return self.start.clone();
             }
         }
-        Shell { folders: Folders::unknown(), pending: None }
+        Shell { folders: Folders::unknown(), pending: Vec::new() }
     }
 }
 
@@ -276,14 +280,13 @@ impl Found {
 }
 
 impl Shell {
-    /// Counts what the last command did, unless `span` stands inside it.
+    /// Counts what the last commands did, but for those that `span` stands inside.
     fn take_in(&mut self, span: &Span) {
         let inside = |outer: &Span| outer.start <= span.start && span.end <= outer.end && outer != span;
-        if self.pending.as_ref().is_some_and(|(outer, _)| inside(outer)) {
-            return;
-        }
-        if let Some((_, Some(change))) = self.pending.take() {
-            self.folders.moved(change);
+        while let Some((_, change)) = self.pending.pop_if(|(outer, _)| !inside(outer)) {
+            if let Some(change) = change {
+                self.folders.moved(change);
+            }
         }
     }
 
@@ -349,17 +352,24 @@ fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     false
 }
 
-/// The builtin by which a command changes the folder of its shell, and its arguments. One whose name is a variable that the line
-/// sets counts by every value, and goes nobody knows where: it has no arguments.
+/// The builtin by which a command changes the folder of its shell, and its arguments. One whose name holds a variable that the line
+/// sets counts by every value, and where one is not known; it goes nobody knows where: it has no arguments.
 fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str, Option<&'c [Word]>)> {
     let (name, args) = builtin(&command.words)?;
     if let Some(name) = name {
         return MOVERS.contains(&name).then_some((name, Some(args)));
     }
     let program = command.words.iter().rev().nth(args.len())?;
-    let names = values.constants().every(program, MOST_NAMES)?;
-    let moves = |word: &Word| word.as_static().is_some_and(|name| MOVERS.contains(&name));
-    names.iter().any(moves).then_some(("", None))
+    let constants = values.constants();
+    let is_set = |part: &Part| match part {
+        Part::Parameter { name, .. } => !constants.table().changes(name).is_empty(),
+        _ => false,
+    };
+    let moves = |word: &Word| match word.as_static() {
+        Some(name) => MOVERS.contains(&name),
+        None => word.parts.iter().any(is_set),
+    };
+    constants.every(program, MOST_NAMES).is_none_or(|names| names.iter().any(moves)).then_some(("", None))
 }
 
 /// Where a command takes its shell; `None` for one that leaves it where it is.
@@ -370,17 +380,16 @@ fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Option<Goe
         ("cd" | "chdir" | "pushd", Some(args)) => folder(args),
         _ => Goes::Somewhere,
     };
-    let table = values.constants().table();
-    let is_set = |name: &str| table.changes(name).iter().any(|change| change.value.is_given());
+    let constants = values.constants();
     Some(match goes {
         Goes::To(word) => match values.fill_one(word.clone(), at) {
-            Some(word) if is_looked_for(&word) && is_set("CDPATH") => Goes::Somewhere,
+            Some(word) if is_looked_for(&word) && constants.is_given("CDPATH") => Goes::Somewhere,
             // As a value it is no folder either.
             Some(word) if word.literal_prefix().starts_with(['-', '+']) => Goes::Somewhere,
             Some(word) => Goes::To(word),
             None => Goes::Named(Arc::new(word)),
         },
-        Goes::Back if is_set("OLDPWD") || table.any().is_some() => Goes::Somewhere,
+        Goes::Back if constants.is_given("OLDPWD") => Goes::Somewhere,
         other => other,
     })
 }
@@ -411,7 +420,9 @@ fn folder(args: &[Word]) -> Goes {
     }
 }
 
-/// Returns whether a folder is the same from wherever it is looked for.
+/// Returns whether a folder is the same from wherever it is looked for, which `~+`, `~-` and `~2` are not.
 fn is_fixed(word: &Word) -> bool {
-    word.literal_prefix().starts_with('/') || matches!(word.parts.first(), Some(Part::Tilde(_)))
+    let is_home = |user: &str| !user.starts_with(|c: char| matches!(c, '+' | '-') || c.is_ascii_digit());
+    word.literal_prefix().starts_with('/')
+        || matches!(word.parts.first(), Some(Part::Tilde(user)) if is_home(user))
 }

@@ -123,6 +123,11 @@ impl WorkingDirectory {
         Self { now: BaseDirectory::Named(Arc::clone(word)), before: self.now.clone() }
     }
 
+    /// Makes the directory before it one that is known only by running.
+    pub(super) fn forget_before(&mut self) {
+        self.before = BaseDirectory::Unknown;
+    }
+
     /// Somewhere that is known only by running.
     pub(super) fn change_to_unknown(&self) -> Self {
         Self { now: BaseDirectory::Unknown, before: self.now.clone() }

@@ -4,9 +4,9 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+
+use pinfold_testkit::bash::harmless_bash;
 
 /// Every name that is no builtin is written down with its arguments, and does nothing: `f…` fails, others succeed.
 const STUBS: &str = r#"
@@ -25,9 +25,6 @@ for name in {t,f}{1..9}; do
 done
 unset name
 "#;
-
-/// Nobody, on every Unix.
-const NOBODY: u32 = 65534;
 
 /// What bash did with a snippet.
 #[derive(Debug)]
@@ -59,7 +56,7 @@ fn run_with(snippet: &str, stubs_text: &str) -> Ran {
     open(bed.path(), 0o755);
     open(&inside, 0o777);
     open(&log, 0o666);
-    let mut bash = bash();
+    let mut bash = harmless_bash();
     bash.args(["-c", "--", snippet]).env("BASH_ENV", &stubs).env("HOME", &inside).current_dir(&inside);
     bash.output().expect("bash starts");
     let made = fs::read_dir(&inside).expect("the folder");
@@ -71,24 +68,9 @@ fn run_with(snippet: &str, stubs_text: &str) -> Ran {
 
 /// Whether bash takes a text without running it.
 pub(crate) fn accepts(snippet: &str) -> bool {
-    let output = bash().args(["-n", "-c", "--", snippet]).output().expect("bash starts");
+    let output = harmless_bash().args(["-n", "-c", "--", snippet]).output().expect("bash starts");
     // bash 5.2 succeeds for some conditions that it complains about.
     output.status.success() && !output.stderr.windows(11).any(|word| word == b"conditional")
-}
-
-fn bash() -> Command {
-    let mut bash = Command::new("/usr/bin/timeout");
-    bash.args(["-s", "KILL", "3", "/bin/bash", "--noprofile", "--norc"]);
-    bash.env_clear().env("PATH", "/nowhere").env("LC_ALL", "C.UTF-8").stdin(Stdio::null());
-    if is_superuser() {
-        bash.uid(NOBODY).gid(NOBODY);
-    }
-    bash
-}
-
-fn is_superuser() -> bool {
-    use std::os::unix::fs::MetadataExt;
-    fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
 }
 
 fn open(path: &Path, mode: u32) {
