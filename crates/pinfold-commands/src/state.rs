@@ -113,7 +113,7 @@ impl Goes {
             Self::To(word) => folder.change_to(word),
             Self::Named(word) => vec![folder.named(word)],
             Self::Back => vec![folder.change_back()],
-            Self::Somewhere => vec![folder.change_to_unknown()],
+            Self::Somewhere => vec![WorkingDirectory::unknown()],
         }
     }
 }
@@ -197,7 +197,7 @@ impl Shells {
         });
         shell.pending.push((command.span.clone(), change.filter(|_| !self.unsure)));
         if self.is_moved_before(script, at, command) {
-            found.folders.push(WorkingDirectory::new(BaseDirectory::Unknown));
+            found.folders.push(WorkingDirectory::unknown());
         }
         found
     }
@@ -256,7 +256,7 @@ impl Found {
     }
 
     fn unknown() -> Self {
-        Self::new(vec![WorkingDirectory::new(BaseDirectory::Unknown)])
+        Self::new(vec![WorkingDirectory::unknown()])
     }
 
     /// Notes the folders that the command takes its shell to. Returns those that the shell stands in then: made `again` and again, it
@@ -265,15 +265,13 @@ impl Found {
         let mut from = self.folders.clone();
         once_each(&mut from);
         if from.len() > MOST_FOLDERS {
-            from = vec![WorkingDirectory::new(BaseDirectory::Unknown)];
+            from = vec![WorkingDirectory::unknown()];
         }
         self.leads_to = from.iter().flat_map(|folder| to.apply(folder)).collect();
         once_each(&mut self.leads_to);
         if again && !to.is_settled() {
-            let mut lost: Vec<_> = from.iter().map(WorkingDirectory::change_to_unknown).collect();
-            once_each(&mut lost);
-            self.leads_to.extend(lost.iter().cloned());
-            return lost;
+            self.leads_to.push(WorkingDirectory::unknown());
+            return vec![WorkingDirectory::unknown()];
         }
         self.leads_to.clone()
     }
@@ -308,7 +306,7 @@ impl Shell {
 
 impl Folders {
     fn unknown() -> Self {
-        Self { now: vec![WorkingDirectory::new(BaseDirectory::Unknown)], otherwise: None }
+        Self { now: vec![WorkingDirectory::unknown()], otherwise: None }
     }
 
     fn moved(&mut self, change: Change) {
@@ -318,7 +316,7 @@ impl Folders {
         }
         once_each(&mut from);
         if from.len() > MOST_FOLDERS {
-            from = vec![WorkingDirectory::new(BaseDirectory::Unknown)];
+            from = vec![WorkingDirectory::unknown()];
         }
         self.otherwise = Some((change.at, from));
     }

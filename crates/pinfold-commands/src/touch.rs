@@ -142,7 +142,7 @@ impl CommandAnalyzer<'_, '_> {
             let bases = found.folders.iter().flat_map(|stand| {
                 each.iter().flat_map(|source| match source {
                     Some(source) => stand.change_to(source),
-                    None => vec![stand.change_to_unknown()],
+                    None => vec![WorkingDirectory::unknown()],
                 })
             });
             bases.collect::<Vec<_>>()

@@ -128,9 +128,9 @@ impl WorkingDirectory {
         self.before = BaseDirectory::Unknown;
     }
 
-    /// Somewhere that is known only by running.
-    pub(super) fn change_to_unknown(&self) -> Self {
-        Self { now: BaseDirectory::Unknown, before: self.now.clone() }
+    /// Somewhere that is known only by running. The shell may also have stayed where it was (`pushd -n`).
+    pub(super) fn unknown() -> Self {
+        Self { now: BaseDirectory::Unknown, before: BaseDirectory::Unknown }
     }
 
     /// The file that `word` names from here.
