@@ -40,6 +40,14 @@ pub(super) fn read(text: &str) -> Vec<Tracked<'_>> {
     all
 }
 
+/// Returns whether a word says for sure nothing of which files are read: a revision alone, or a path that is left out.
+pub(super) fn names_no_path(text: &str) -> bool {
+    match text.strip_prefix(':') {
+        Some(rest) => with_magic(rest).is_none(),
+        None => !text.contains(':') && (is_own_revision(text) || text.contains("^{") || text.contains("@{")),
+    }
+}
+
 /// `path` and what it is where another revision follows: `a` of `REV:a..REV:b`.
 fn ends_of_range(path: &str) -> impl Iterator<Item = &str> {
     let is_name = |at: usize| {
@@ -79,6 +87,7 @@ fn with_magic(rest: &str) -> Option<Tracked<'_>> {
 fn path(text: &str, from_root: bool) -> Tracked<'_> {
     let Some(first) = text.find(WILD) else {
         return match text {
+            "" if from_root => Tracked::FromRoot("."),
             "" => Tracked::FromFolder("."),
             _ if from_root => Tracked::FromRoot(text),
             _ => Tracked::FromFolder(text),
@@ -126,6 +135,8 @@ mod tests {
             (":a", &[FromFolder("a"), FromRoot("a")]),
             (":0:a", &[FromFolder("0:a"), FromRoot("0:a"), FromRoot("a")]),
             (":/a", &[FromRoot("a"), FromRoot("a")]),
+            (":/", &[FromRoot(".")]),
+            (":(top)", &[FromRoot("."), FromRoot("(top)")]),
             (":(top)a", &[FromRoot("a"), FromRoot("(top)a")]),
             (":(icase)A", &[Any, FromRoot("(icase)A")]),
             (":!a", &[FromRoot("!a")]),
@@ -145,5 +156,26 @@ mod tests {
             assert_eq!(read(text), *expected, "{text}");
         }
         assert_eq!(read(&"a:".repeat(40)).last(), Some(&Any));
+    }
+
+    #[test]
+    fn a_revision_and_what_is_left_out_name_no_path() {
+        for (text, expected) in [
+            ("HEAD", true),
+            ("HEAD~2", true),
+            ("main^{tree}", true),
+            ("main@{1}", true),
+            (":!a", true),
+            (":^a", true),
+            (":(exclude)a", true),
+            (":(top,exclude)a", true),
+            ("main", false),
+            ("HEAD:a", false),
+            ("main^{/a}:a", false),
+            (":a", false),
+            (":/", false),
+        ] {
+            assert_eq!(names_no_path(text), expected, "{text}");
+        }
     }
 }

@@ -9,7 +9,8 @@ use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Search, Write};
 use Purpose::{Aside, Command};
 use pinfold_shell::Word;
 
-use super::super::super::words::literal;
+use super::super::super::tracked as tracked_words;
+use super::super::super::words::{literal, unmatched};
 use super::super::{Acts, Arg, Does, FolderUse, Purpose};
 use crate::Operation;
 
@@ -283,13 +284,17 @@ pub(super) fn bisect(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 
 /// `git archive REV path…`: without a path, all that there is.
 pub(super) fn archive<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
-    acts.reads_unnamed |= operands(args).len() < 2;
+    acts.reads_unnamed |= !operands(args).iter().skip(1).any(|word| names_path(word));
     tracked(acts, args);
 }
 
 /// Revisions and paths, told apart by the repository alone.
 pub(super) fn tracked<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
     args.iter().filter_map(Arg::operand).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+}
+
+fn names_path(word: &Word) -> bool {
+    unmatched(word).is_some_and(|text| !tracked_words::names_no_path(&text))
 }
 
 fn tracked_behind_verb<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>], verbs: &[&str]) {
@@ -309,7 +314,7 @@ pub(super) fn grep<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
     let words = operands(args);
     words.iter().take(pattern).for_each(|word| acts.take(word));
     words.iter().skip(pattern).for_each(|word| acts.tracked(Cow::Borrowed(word)));
-    if words.len() <= pattern {
+    if !words.iter().skip(pattern).any(|word| names_path(word)) {
         acts.here_by(Search, true);
     }
 }
