@@ -17,6 +17,9 @@ const DEEPEST_MATCH: usize = 8;
 /// More patterns than an honest command has: with more it may read any file.
 const MOST_PATTERNS: usize = 128;
 
+/// More files than an honest line names. Each is looked up from every folder that may be the root of the repository.
+const MOST_CLAIMS: usize = 1_024;
+
 /// The most folders above one that may be the root of its repository.
 const MOST_ROOTS: usize = 32;
 
@@ -41,6 +44,9 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     fn tracked_file(&mut self, tracked: Tracked<'_>, like: &Word, purpose: Purpose, found: &Found) {
+        if self.out.paths.len() > MOST_CLAIMS {
+            return self.unknown_file(Operation::Search);
+        }
         let (path, from_root) = match tracked {
             Tracked::Any => {
                 self.names_any = true;
