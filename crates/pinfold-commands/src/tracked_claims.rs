@@ -61,8 +61,12 @@ impl CommandAnalyzer<'_, '_> {
             }
         };
         let (word, before) = (literal(path, like), self.out.paths.len());
-        for stand in starts(from_root, found) {
-            self.path_from(&stand, &word, Operation::Search, purpose);
+        let is_whole = from_root && path == ".";
+        // All that lies below each folder up to `/` is no answer to which of them is the root.
+        let is_left_out = |stand: &WorkingDirectory| is_whole && is_absolute(stand);
+        self.names_any |= found.folders.iter().any(is_left_out);
+        for stand in starts(from_root, found).iter().filter(|stand| !is_left_out(stand)) {
+            self.path_from(stand, &word, Operation::Search, purpose);
         }
         self.out.paths.iter_mut().skip(before).for_each(|claim| claim.from_repository = from_root);
     }
@@ -94,6 +98,10 @@ fn starts(from_root: bool, found: &Found) -> Vec<WorkingDirectory> {
         std::iter::once(stand.clone()).chain(above(stand).into_iter().map(WorkingDirectory::new))
     };
     found.folders.iter().flat_map(with_above).collect()
+}
+
+fn is_absolute(stand: &WorkingDirectory) -> bool {
+    matches!(&stand.now, BaseDirectory::At(folder) if folder.starts_with(['/', '~']))
 }
 
 fn folders_above(base: &BaseDirectory) -> Vec<BaseDirectory> {
