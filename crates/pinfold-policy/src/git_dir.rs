@@ -6,15 +6,16 @@
 //!
 //! Trap: an empty directory is a part too, and so is a link that leads nowhere.
 
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold_commands::PathText;
 
 use crate::call::ToolCall;
 use crate::foreign::ForeignCall;
-use crate::guard::is_same_name;
+use crate::guard::{fold, is_same_name};
 use crate::patch::FileChange;
 
 /// File that names the branch of a repository.
@@ -76,13 +77,53 @@ pub fn is_head(content: &str) -> bool {
     }
 }
 
+/// Parts of git directories that the changes of a call make, by where they are.
+#[derive(Clone, Debug, Default)]
+pub struct PartsMade {
+    exact: HashSet<PathBuf>,
+    /// The same, as a file system reads them that folds case.
+    folded: HashSet<Vec<u8>>,
+}
+
+impl PartsMade {
+    /// The parts that changes of these places make: the place itself, and each directory above it.
+    pub fn from_places<'a>(places: impl IntoIterator<Item = &'a Path>) -> Self {
+        let mut own = Self::default();
+        for place in places {
+            for at in place.ancestors() {
+                let Some(name) = at.file_name() else { continue };
+                let is = |part: &str| is_same_name(name.as_bytes(), part.as_bytes(), true);
+                // What has something below it is a directory, and no file of that name.
+                let makes = is(HEAD) && at == place
+                    || LAYOUTS.iter().flat_map(|parts| parts.iter()).any(|part| *part != HEAD && is(part));
+                if makes && own.exact.insert(at.to_owned()) {
+                    own.folded.insert(folded(at));
+                }
+            }
+        }
+        own
+    }
+
+    fn has(&self, path: &Path, folds_case: bool) -> bool {
+        if folds_case {
+            !self.folded.is_empty() && self.folded.contains(&folded(path))
+        } else {
+            self.exact.contains(path)
+        }
+    }
+}
+
+fn folded(path: &Path) -> Vec<u8> {
+    fold(path.as_os_str().as_bytes()).to_ascii_lowercase()
+}
+
 /// The change that a call makes at one place, as far as it decides what git sees there.
 #[derive(Clone, Copy, Debug)]
 pub struct GitDirChange<'a> {
     /// The place, resolved.
     pub real: &'a Path,
-    /// Places that the same call changes, this one included.
-    pub along: &'a [&'a Path],
+    /// What the same call makes, at this place included.
+    pub along: &'a PartsMade,
     /// A process makes it, git perhaps, which writes references and objects all the time.
     pub by_process: bool,
     /// The file system takes `head` for `HEAD`.
@@ -108,7 +149,7 @@ impl GitDirChange<'_> {
     fn is_part(self, at: &Path, name: &OsStr, directory: &Path, stands: &impl Fn(&Path) -> bool) -> bool {
         let there = |part: &str| {
             let path = directory.join(part);
-            stands(&path) || self.along.iter().any(|along| self.makes(along, &path))
+            stands(&path) || self.along.has(&path, self.folds_case)
         };
         if self.is_leading(at, name) {
             return there(HEAD);
@@ -143,16 +184,6 @@ impl GitDirChange<'_> {
         let from = name.len().checked_sub(end.len());
         let last = from.and_then(|from| name.as_bytes().get(from..)).map(OsStr::from_bytes);
         last.is_some_and(|last| self.is_same(last, end))
-    }
-
-    /// Returns whether another change of the call makes something at a path that git takes for a part.
-    fn makes(self, along: &Path, path: &Path) -> bool {
-        let mut names = along.iter();
-        path.iter().all(|part| {
-            names
-                .next()
-                .is_some_and(|name| part.to_str().map_or(name == part, |part| self.is_same(name, part)))
-        }) && (names.next().is_none() || !path.ends_with(HEAD))
     }
 
     fn is_same(self, name: &OsStr, part: &str) -> bool {
@@ -255,7 +286,7 @@ mod tests {
                     .is_ok_and(|path| there.split(' ').any(|name| path == Path::new(name)))
             };
             let (real, along) = (directory.join(real), directory.join(along));
-            let along = [real.as_path(), along.as_path()];
+            let along = PartsMade::from_places([real.as_path(), along.as_path()]);
             let change = GitDirChange { real: &real, along: &along, by_process: false, folds_case: false };
             assert_eq!(change.is_of_git_dir(stands), expected, "{real:?} beside {there} with {along:?}");
         }
@@ -275,14 +306,20 @@ mod tests {
         ] {
             let real = Path::new("/w/x").join(real);
             let stands = |path: &Path| there.split(' ').any(|name| path == Path::new("/w/x").join(name));
-            let change = GitDirChange { real: &real, along: &[], by_process: true, folds_case: false };
+            let change = GitDirChange {
+                real: &real,
+                along: &PartsMade::default(),
+                by_process: true,
+                folds_case: false,
+            };
             assert_eq!(change.is_of_git_dir(stands), expected, "{real:?} beside {there}");
         }
     }
 
     #[test]
     fn names_are_compared_without_case_where_the_file_system_does() {
-        let change = |real, along, folds_case| {
+        let change = |real, along: &[&Path], folds_case| {
+            let along = &PartsMade::from_places(along.iter().copied());
             GitDirChange { real: Path::new(real), along, by_process: false, folds_case }
                 .is_of_git_dir(|path| path == Path::new("/w/x/HEAD"))
         };

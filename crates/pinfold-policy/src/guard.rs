@@ -15,8 +15,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub(crate) use pattern::is_same_name;
 use pattern::{Anchor, Query, Signs};
+pub(crate) use pattern::{fold, is_same_name};
 
 /// The kind of a guarded place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::cell::Cell;
 
 use pinfold_paths::{Directory, EntryKind, Kind, LastLink, MAX_TREE_DEPTH, Place, Resolution};
-use pinfold_policy::git_dir::{self, GitDirChange};
+use pinfold_policy::git_dir::{self, GitDirChange, PartsMade};
 use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, PathClaim, Policy, ToolCall};
 
 use crate::session::Shared;
@@ -22,8 +22,8 @@ const MOST_ENTRIES: usize = 1_000_000;
 
 /// The changes of one call, as far as they are known when one of its places is looked at.
 #[derive(Default)]
-pub(crate) struct CallChanges<'a> {
-    pub(crate) places: Vec<&'a Path>,
+pub(crate) struct CallChanges {
+    pub(crate) parts: PartsMade,
     /// A process makes them, and no tool.
     pub(crate) by_process: bool,
 }
@@ -33,7 +33,7 @@ pub(crate) fn find_at(
     shared: &Shared,
     place: &Place,
     operation: Operation,
-    along: &CallChanges<'_>,
+    along: &CallChanges,
 ) -> Option<GuardHit> {
     let by_name = |path: &Path| {
         find(shared, path, operation, false)
@@ -70,8 +70,8 @@ pub(crate) fn find_new_head(
     call: &ToolCall,
 ) -> Option<GuardHit> {
     let is_head = |folds_case| {
-        let by_name =
-            |real: &Path| GitDirChange { real, along: &[], by_process: false, folds_case }.is_head();
+        let along = &PartsMade::default();
+        let by_name = |real: &Path| GitDirChange { real, along, by_process: false, folds_case }.is_head();
         by_name(place.real()) || by_name(place.asked())
     };
     let may_put = claim.path.as_ref().is_some_and(|path| call.may_put_head(path));
@@ -82,11 +82,11 @@ pub(crate) fn find_new_head(
 
 /// Returns whether a write changes a part of a git directory, or is a step to one. Looked at by path: it only adds a question, and the
 /// operation goes through the held place in any case.
-fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges<'_>, folds_case: bool) -> bool {
+fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges, folds_case: bool) -> bool {
     let stands = |path: &Path| {
         path.symlink_metadata().is_ok_and(|found| !found.is_dir() || !path.ends_with(git_dir::HEAD))
     };
-    let change = GitDirChange { real, along: &along.places, by_process: along.by_process, folds_case };
+    let change = GitDirChange { real, along: &along.parts, by_process: along.by_process, folds_case };
     change.is_of_git_dir(stands) && !is_excepted(shared, real)
 }
 

@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Special};
+use pinfold_policy::git_dir::PartsMade;
 use pinfold_policy::{
     Access, Claims, Disguise, Effect, Facts, GuardHit, McpClass, Operation, Origin, PathClaim, PathFact,
     PathKind, PathText, Policy, ShellFact, ShellHold, Standing, Supposition, ToolCall, Why,
@@ -111,7 +112,7 @@ pub(crate) fn survey(
         declared: declared.whole(claims),
     };
     let by_process = matches!(call, ToolCall::Process(_));
-    let along = CallChanges { places: changed_places(claims, &found), by_process };
+    let along = CallChanges { parts: parts_made(claims, &found), by_process };
     let mut unread = None;
     let mut counts = Vec::with_capacity(found.len());
     let imagined = OnceCell::new();
@@ -166,8 +167,8 @@ pub(crate) fn survey(
     survey
 }
 
-/// The places that a call changes. A single word of which nothing says that it is a path is none: `HEAD` is a revision too.
-fn changed_places<'a>(claims: &Claims, found: &'a [Resolution]) -> Vec<&'a Path> {
+/// The parts of git directories that a call makes. A single word of which nothing says that it is a path is none: `HEAD` is a revision too.
+fn parts_made(claims: &Claims, found: &[Resolution]) -> PartsMade {
     let is_word = |claim: &PathClaim| {
         let supposed = matches!(claim.origin, Origin::Supposed(Supposition::Text | Supposition::Prose));
         supposed
@@ -175,7 +176,7 @@ fn changed_places<'a>(claims: &Claims, found: &'a [Resolution]) -> Vec<&'a Path>
     };
     let each = claims.paths.iter().zip(found);
     let changed = each.filter(|(claim, _)| claim.operation.writes() && !is_word(claim));
-    changed.filter_map(|(_, resolution)| place(resolution).map(Place::real)).collect()
+    PartsMade::from_places(changed.filter_map(|(_, resolution)| place(resolution).map(Place::real)))
 }
 
 /// Adds what a command reaches beside the one place that its words say.
@@ -360,7 +361,7 @@ fn place(resolution: &Resolution) -> Option<&Place> {
     }
 }
 
-fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, along: &CallChanges<'_>) -> PathFact {
+fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, along: &CallChanges) -> PathFact {
     let at_home = is_writable_home(shared, resolution);
     let standing = match resolution {
         Resolution::Contained(_) => Standing::Inside,

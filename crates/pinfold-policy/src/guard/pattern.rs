@@ -260,7 +260,7 @@ fn glob(pattern: &[u8], text: &[u8], folds_case: bool) -> bool {
 
 /// A path as a case-folding file system may read it: the letters beyond ASCII that fold into ASCII (long s,
 /// Kelvin sign) and without the code points that such file systems leave out of a comparison.
-pub(super) fn fold(path: &[u8]) -> Vec<u8> {
+pub(crate) fn fold(path: &[u8]) -> Vec<u8> {
     String::from_utf8_lossy(path)
         .chars()
         .filter(|&c| !ignorable(c))
