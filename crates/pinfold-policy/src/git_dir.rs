@@ -199,7 +199,9 @@ impl ToolCall {
             Self::Write(input) => input.path == *path && is_head(&input.content),
             Self::Edit(input) => input.path == *path && is_head(&input.new),
             Self::MultiEdit(input) => {
-                input.path == *path && input.edits.iter().any(|edit| is_head(&edit.new))
+                // Each of several works on what the one before leaves.
+                input.path == *path
+                    && (input.edits.len() > 1 || input.edits.iter().any(|edit| is_head(&edit.new)))
             }
             Self::ApplyPatch(changes) => changes.files().iter().any(|change| match change {
                 FileChange::Add { path: added, content } => added == path && is_head(content),
