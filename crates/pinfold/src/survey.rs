@@ -236,7 +236,7 @@ fn add_facts_below(shared: &Shared, policy: &Policy, start: &Path, claim: &PathC
 }
 
 /// A path in which each `..` takes back the name in front of it.
-fn strip_dots(path: &Path) -> PathBuf {
+pub(crate) fn strip_dots(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

@@ -102,6 +102,7 @@ fn a_script_counts_wherever_its_command_stands_and_however_many_words_are_before
         ("env -C sub ./run.sh".to_owned(), "sub/run.sh"),
         ("git fetch --upload-pack='cd sub && ./run.sh' .".to_owned(), "sub/run.sh"),
         ("unheard-of --hook=sub/run.sh".to_owned(), "sub/run.sh"),
+        ("mkdir -p a && cd a && ../run.sh".to_owned(), "run.sh"),
         (format!("echo {many}; ./run.sh"), "run.sh"),
         (format!("echo {numbered}; ./run.sh"), "run.sh"),
         (format!("unheard-of {numbered} run.sh"), "run.sh"),

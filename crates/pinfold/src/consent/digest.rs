@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use pinfold_commands::CommandClaim;
@@ -93,12 +93,15 @@ static INCOMPLETE: AtomicU64 = AtomicU64::new(0);
 fn scripts(shared: &Shared, judged: &Judgement<'_>) -> Option<Vec<(PathBuf, Option<Version>)>> {
     let names = names(&judged.claims.commands)?;
     let start = survey::start_of_commands(shared, judged.submission.cwd.as_ref());
-    let file = |name: &PathBuf| {
+    let file = |name: &Path| {
         let found = foreign_cwd::resolve(shared, &start, name);
         let place = place(&found).filter(|place| matches!(place.kind(), Kind::File { .. }))?;
         Some((place.real().to_owned(), place.version()))
     };
-    Some(names.iter().filter_map(file).collect())
+    // A folder that the line makes first is not there yet: `mkdir a; cd a; ../x`.
+    let climbs = |name: &Path| name.components().any(|part| part == Component::ParentDir);
+    let by_name = |name: &Path| climbs(name).then(|| file(&survey::strip_dots(&start.join(name)))).flatten();
+    Some(names.iter().filter_map(|name| file(name).or_else(|| by_name(name))).collect())
 }
 
 /// What commands name, from the folder that they start in if it is relative, each once. `None`: more than is looked up.
