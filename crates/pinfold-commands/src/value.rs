@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::slice;
 
-use pinfold_shell::{ChangedBy, NewValue, Part, Script, SimpleCommand, VariableChange, Word};
+use pinfold_shell::{ChangedBy, NewValue, Part, Script, SimpleCommand, VariableChange, Word, is_set_by_bash};
 
 use super::constants::{Constants, Given};
 
@@ -56,31 +56,6 @@ const PLAIN_GIT_OPTIONS: &[&str] = &[
 
 /// How many words one may become; with more it is as good as not known.
 const MOST_WORDS: usize = 64;
-
-/// Variables that bash sets by itself, whatever a line assigns to them. Those that start so, too: `BASH…`, `EPOCH…`.
-const BASH_SETS: &[&str] = &[
-    "_",
-    "RANDOM",
-    "SRANDOM",
-    "SECONDS",
-    "LINENO",
-    "HISTCMD",
-    "DIRSTACK",
-    "FUNCNAME",
-    "GROUPS",
-    "PIPESTATUS",
-    "UID",
-    "EUID",
-    "PPID",
-    "OPTARG",
-    "OPTIND",
-    "REPLY",
-    "MAPFILE",
-    "COPROC",
-    "HOME",
-    "PWD",
-    "OLDPWD",
-];
 
 /// The values that a line gives to variables.
 pub(crate) struct Values<'s> {
@@ -160,8 +135,7 @@ impl<'s> Values<'s> {
     /// assignment in front of it that is made in any case, in its own shell or one around that. Otherwise it may hold
     /// what the environment gave it.
     fn is_certain(&self, name: &str, word: &Word, at: usize) -> bool {
-        let by_bash = BASH_SETS.contains(&name) || name.starts_with("BASH") || name.starts_with("EPOCH");
-        if by_bash {
+        if is_set_by_bash(name) {
             return false;
         }
         let changes = self.constants.table().changes(name);

@@ -43,6 +43,36 @@ impl Setter {
     }
 }
 
+/// Variables that bash sets by itself, whatever a script assigns to them.
+const BASH_SETS: &[&str] = &[
+    "_",
+    "RANDOM",
+    "SRANDOM",
+    "SECONDS",
+    "LINENO",
+    "HISTCMD",
+    "DIRSTACK",
+    "FUNCNAME",
+    "GROUPS",
+    "PIPESTATUS",
+    "UID",
+    "EUID",
+    "PPID",
+    "OPTARG",
+    "OPTIND",
+    "REPLY",
+    "MAPFILE",
+    "COPROC",
+    "HOME",
+    "PWD",
+    "OLDPWD",
+];
+
+/// Returns whether bash sets a variable of this name by itself, at its start or later, whatever a script assigns to it.
+pub fn is_set_by_bash(name: &str) -> bool {
+    BASH_SETS.contains(&name) || name.starts_with("BASH") || name.starts_with("EPOCH")
+}
+
 /// Returns the builtin that a command is, behind words that only say that one follows, and its arguments. Its name is `None`
 /// where that is known only by running; a program that is named by its path is no builtin.
 pub fn builtin(words: &[Word]) -> Option<(Option<&str>, &[Word])> {

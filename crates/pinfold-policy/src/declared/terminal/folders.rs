@@ -93,7 +93,7 @@ pub(super) fn resolve(
 ) -> Option<Vec<String>> {
     match folder.now() {
         BaseDirectory::Call => Some(call.to_vec()),
-        // The home of another, or one that nobody stated.
+        // The home of another user, or one that is not stated.
         BaseDirectory::At(path) if path.starts_with('~') && !is_home(path, variables) => None,
         BaseDirectory::At(path) => {
             let mut paths = places(path, call, variables.environment());
@@ -108,7 +108,7 @@ pub(super) fn resolve(
     }
 }
 
-/// Returns whether a path that begins with `~` lies in the person's own home, which is known.
+/// Returns whether a path that begins with `~` lies in the home directory of the user, which is known.
 fn is_home(path: &str, variables: &Variables<'_>) -> bool {
     (path == "~" || path.starts_with("~/")) && variables.environment().home.is_some()
 }

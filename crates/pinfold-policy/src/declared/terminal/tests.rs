@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use pinfold_testkit::scripts::{READS, ScriptBed, resolve, script};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -201,6 +202,10 @@ fn what_cannot_be_audited_is_said() {
         "cd sub; OLDPWD=/etc; cd -; cat x",
         "builtin read f; cat $f",
         "f=a; unset f; cat $f/x",
+        ": a; cat $_/../../x",
+        "unset SECONDS; SECONDS=/etc; cat $SECONDS/passwd",
+        "(PWD=a); cat $PWD/x",
+        "cd sub && sh -c 'cat $PWD/../x'",
         "$e SAFE=/etc; cat $SAFE",
         "cd $UNKNOWN; cat x",
         "CDPATH=/etc; cd cron.d && cat x",
@@ -271,6 +276,9 @@ fn what_a_variable_can_hold_is_claimed_wherever_it_is_set() {
         ("d=/etc; read d; cat $d/passwd", "/etc/passwd"),
         ("export d=/etc; cat $d/passwd", "/etc/passwd"),
         ("d=(/etc); d+=(x); cat $d/passwd", "/etc/passwd"),
+        ("let SAFE=1; cat $SAFE/x", "?/home/u/proj/.|*/x"),
+        ("SAFE=a; let SAFE=1; cat $SAFE/x", "?/home/u/proj/.|*/x"),
+        ("let n=1; cat $n/x", "?/home/u/proj/.|*/x"),
     ] {
         assert!(named(command).contains(place), "{command}: {:?}", named(command));
     }
@@ -482,4 +490,52 @@ fn what_is_read_of_a_line_of_many_shells_does_not_grow_with_it() {
         };
         assert!(looked(800) <= looked(100).max(100), "{start}");
     }
+}
+
+/// Returns whether a place that a line names is this one, or its pattern may match it.
+fn is_named(word: &WordClaim, real: &Path) -> bool {
+    let place = resolve(Path::new(word.claim.path.as_ref().unwrap().as_os_str()));
+    let Some(pattern) = &word.pattern else { return place == real };
+    let Ok(below) = real.strip_prefix(&place) else { return false };
+    let (names, globs): (Vec<_>, Vec<_>) = (below.iter().collect(), pattern.split('/').collect());
+    let may_be = |(name, glob): (&&std::ffi::OsStr, &&str)| {
+        pinfold_commands::wild::may_be(glob, name.as_encoded_bytes())
+    };
+    pattern.contains("**") || names.len() == globs.len() && names.iter().zip(&globs).all(may_be)
+}
+
+/// Random scripts beside a real bash: each file that was read is among the places, or the line says that it cannot be audited.
+#[test]
+fn a_file_that_a_real_bash_reads_is_named_by_every_value_of_its_variables() {
+    let (bed, known) = (ScriptBed::new(), std::cell::Cell::new(0));
+    let around = ExpandContext {
+        home: Some(bed.home()),
+        folder: bed.start(),
+        variables: [
+            ("HOME".to_owned(), bed.home().to_str().unwrap().to_owned()),
+            ("E".to_owned(), "b".to_owned()),
+        ]
+        .into(),
+    };
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let least = config.cases as usize / 20;
+    let result = proptest::test_runner::TestRunner::new(config).run(&script(READS), |text| {
+        let found = audit_line(&text, &bed.start(), &around);
+        if found.unauditable.is_empty() {
+            for (file, folder) in bed.run(&text).into_iter().filter(|(file, _)| file.contains('/')) {
+                let real = resolve(&folder.join(&file));
+                let is_named = found.claims.iter().any(|word| is_named(word, &real));
+                prop_assert!(
+                    is_named,
+                    "{text}\n{file} was read in {} and is none of {:?}",
+                    folder.display(),
+                    found.claims.iter().map(|w| (&w.claim.path, &w.pattern)).collect::<Vec<_>>()
+                );
+                known.set(known.get() + 1);
+            }
+        }
+        Ok(())
+    });
+    assert!(result.is_ok(), "{}", result.unwrap_err());
+    assert!(known.get() > least, "only {} reads say something", known.get());
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pinfold_commands::may_move;
 use pinfold_commands::pieces::Spelled;
-use pinfold_shell::{NewValue, Script, VariableTable, Word};
+use pinfold_shell::{NewValue, Script, VariableTable, Word, is_set_by_bash};
 
 use super::marks;
 use super::spelled::{Tail, expand};
@@ -89,14 +89,21 @@ impl<'a> Variables<'a> {
         if !plain {
             return VariableValue::Unknown;
         }
+        let settled = self.is_untouched(name);
         match name {
-            "?" | "#" | "$" | "!" | "PPID" | "UID" | "EUID" | "LINENO" | "SECONDS" | "RANDOM" => {
-                return VariableValue::Number;
+            "?" | "#" | "$" | "!" | "PPID" | "UID" | "EUID" => return VariableValue::Number,
+            // Once unset they are variables like others.
+            "LINENO" | "SECONDS" | "RANDOM" if settled => return VariableValue::Number,
+            "PWD" if settled && !self.moves => {
+                let folder = self.around.folder.to_str();
+                return folder.map_or(VariableValue::Unknown, |folder| {
+                    one_of(vec![Spelled::plain(folder)], quoted, false)
+                });
             }
+            "OLDPWD" if settled && !self.moves => {}
+            "HOME" => {}
+            _ if is_set_by_bash(name) => return VariableValue::Unknown,
             _ => {}
-        }
-        if self.moves && matches!(name, "PWD" | "OLDPWD") {
-            return VariableValue::Unknown;
         }
         // What words are split at may be anything then.
         if !quoted && !self.is_untouched("IFS") {
@@ -141,7 +148,7 @@ impl<'a> Variables<'a> {
                 }
             }
         }
-        if counts && !values.is_empty() {
+        if counts {
             values.push(Spelled::default().with_open(marks(Tail::Names)));
         }
         (values, lost)
@@ -160,7 +167,8 @@ impl<'a> Variables<'a> {
 
     /// Returns the variables on which a nested script cannot rely.
     pub(super) fn touched(&self) -> TouchedVariables {
-        let own = self.table.names().map(str::to_owned);
+        let by_moves = ["PWD", "OLDPWD"].into_iter().filter(|_| self.moves);
+        let own = self.table.names().chain(by_moves).map(str::to_owned);
         TouchedVariables { names: own.chain(self.outer.iter().cloned()).collect(), all: self.all_lost }
     }
 
