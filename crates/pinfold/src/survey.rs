@@ -167,7 +167,8 @@ pub(crate) fn survey(
     survey
 }
 
-/// The parts of git directories that a call makes. A single word of which nothing says that it is a path is none: `HEAD` is a revision too.
+/// The parts of git directories that a call makes. A single word of which nothing says that it is a path is none: `HEAD` is a
+/// revision too.
 fn parts_made(claims: &Claims, found: &[Resolution]) -> PartsMade {
     let is_word = |claim: &PathClaim| {
         let supposed = matches!(claim.origin, Origin::Supposed(Supposition::Text | Supposition::Prose));
@@ -353,7 +354,8 @@ fn comes_to<'a>(claims: &Claims, found: &'a [Resolution], index: usize) -> impl 
     sources.filter_map(|(_, resolution)| place(resolution))
 }
 
-fn place(resolution: &Resolution) -> Option<&Place> {
+/// The place that a path led to, if it led to one.
+pub(crate) fn place(resolution: &Resolution) -> Option<&Place> {
     match resolution {
         Resolution::Contained(place) => Some(place),
         Resolution::Outside(place) => Some(place),

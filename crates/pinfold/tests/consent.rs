@@ -125,15 +125,19 @@ fn a_script_counts_wherever_its_command_stands_and_however_many_words_are_before
 #[test]
 fn a_yes_to_more_words_than_are_looked_up_is_for_no_other_moment() {
     let (_bed, inside, _) = folders();
-    let numbered = (0..20_000).map(|at| format!("x{at} ")).collect::<String>();
-    let raw = RawCall::new("Bash", json!({"command": format!("unheard-of {numbered}")}));
-    let plan = Plan::for_folder(&inside)
-        .with_shells(Arc::new(AssumedShells::in_folder(&inside)))
-        .with_policy(Policy::default());
-    let session = open(plan);
-    let asked = asked_about(&session, &raw);
-    let yes = answer(asked.request(), Choice::Yes);
-    let Ruling::Question(_) = session.answer(asked, &yes) else { panic!("it is not known what was shown") };
+    let after_yes = |words: usize| {
+        let numbered = (0..words).map(|at| format!("x{at} ")).collect::<String>();
+        let raw = RawCall::new("Bash", json!({"command": format!("unheard-of {numbered}")}));
+        let plan = Plan::for_folder(&inside)
+            .with_shells(Arc::new(AssumedShells::in_folder(&inside)))
+            .with_policy(Policy::default());
+        let session = open(plan);
+        let asked = asked_about(&session, &raw);
+        let yes = answer(asked.request(), Choice::Yes);
+        session.answer(asked, &yes)
+    };
+    let Ruling::Question(_) = after_yes(20_000) else { panic!("it is not known what was shown") };
+    let Ruling::Permit(_) = after_yes(100) else { panic!("the same with fewer words is permitted") };
 }
 
 #[test]

@@ -5,20 +5,20 @@
 //! an approver decides makes another digest, and of a command line that names too many to look at each digest is another. What a
 //! command only writes on the side is left out: its log may grow.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use pinfold_commands::CommandClaim;
-use pinfold_paths::{Kind, Place, Resolution, Version};
+use pinfold_paths::{Place, Resolution, Version};
 use pinfold_policy::{Operation, Origin, PathClaim, PathFact, Preview, ToolCall};
 use sha2::{Digest as _, Sha256};
 
-use crate::foreign_cwd;
+use super::scripts;
 use crate::judgement::Judgement;
 use crate::session::Shared;
-use crate::survey;
+use crate::survey::place;
+
+/// Numbers the digests of calls of which not everything was looked up.
+static INCOMPLETE: AtomicU64 = AtomicU64::new(0);
 
 /// The digest of a call that was judged, in hexadecimal.
 pub(crate) fn digest(shared: &Shared, judged: &Judgement<'_>) -> String {
@@ -40,7 +40,7 @@ pub(crate) fn digest(shared: &Shared, judged: &Judgement<'_>) -> String {
     for command in &judged.survey.facts.commands {
         part(format!("{command:?}").as_bytes());
     }
-    match scripts(shared, judged) {
+    match scripts::find(shared, judged) {
         Some(scripts) => scripts.iter().for_each(|script| part(format!("{script:?}").as_bytes())),
         // A yes is for what is known of this moment, and no other has it.
         None => part(&INCOMPLETE.fetch_add(1, Ordering::Relaxed).to_le_bytes()),
@@ -72,57 +72,4 @@ fn shows_what_goes(call: &ToolCall, claim: &PathClaim) -> bool {
     let ToolCall::Process(call) = call else { return false };
     let mut same = call.touches.iter().filter(|touch| Some(&touch.place) == claim.path.as_ref());
     same.any(|touch| matches!(touch.preview, Preview::Text(_)) && touch.operation == claim.operation)
-}
-
-fn place(found: &Resolution) -> Option<&Place> {
-    match found {
-        Resolution::Contained(place) => Some(place),
-        Resolution::Outside(place) => Some(place),
-        Resolution::Unresolved(_) => None,
-    }
-}
-
-/// The most names that are looked up as files for one call: some hundredths of a second.
-const MOST_LOOKUPS: usize = 10_000;
-
-/// Numbers the digests of calls of which not everything was looked up.
-static INCOMPLETE: AtomicU64 = AtomicU64::new(0);
-
-/// The files that a command line names anywhere, in the state they are in: programs by path and scripts among them. Each word counts
-/// from every folder that its command may stand in. `None`: there are too many.
-fn scripts(shared: &Shared, judged: &Judgement<'_>) -> Option<Vec<(PathBuf, Option<Version>)>> {
-    let names = names(&judged.claims.commands)?;
-    let start = survey::start_of_commands(shared, judged.submission.cwd.as_ref());
-    let file = |name: &Path| {
-        let found = foreign_cwd::resolve(shared, &start, name);
-        let place = place(&found).filter(|place| matches!(place.kind(), Kind::File { .. }))?;
-        Some((place.real().to_owned(), place.version()))
-    };
-    // A folder that the line makes first is not there yet: `mkdir a; cd a; ../x`.
-    let climbs = |name: &Path| name.components().any(|part| part == Component::ParentDir);
-    let by_name = |name: &Path| climbs(name).then(|| file(&survey::strip_dots(&start.join(name)))).flatten();
-    Some(names.iter().filter_map(|name| file(name).or_else(|| by_name(name))).collect())
-}
-
-/// What commands name, from the folder that they start in if it is relative, each once. `None`: more than is looked up.
-fn names(commands: &[CommandClaim]) -> Option<BTreeSet<PathBuf>> {
-    let mut names = BTreeSet::new();
-    for command in commands {
-        let inner = command.inner_lines.iter().flat_map(|line| &line.script.commands);
-        let inner = inner.flat_map(|command| command.words.iter());
-        let words = command.readings.iter().flat_map(|reading| reading.words.iter()).chain(inner);
-        let words = words.filter_map(|word| word.as_static());
-        let from_start = std::iter::once(Path::new(""));
-        let folders = from_start.chain(command.runs_in.iter().map(|folder| Path::new(folder.as_os_str())));
-        let folders: Vec<&Path> = folders.collect();
-        let by_words = words.flat_map(|word| folders.iter().map(move |folder| folder.join(word)));
-        let by_parts = command.named.iter().map(|place| PathBuf::from(place.path.as_os_str()));
-        for name in by_words.chain(by_parts) {
-            names.insert(name);
-            if names.len() > MOST_LOOKUPS {
-                return None;
-            }
-        }
-    }
-    Some(names)
 }

@@ -15,6 +15,7 @@ pub mod hooks;
 mod redacted_request;
 pub mod request;
 pub(crate) mod request_of_call;
+mod scripts;
 pub(crate) mod session_grants;
 
 pub use answer::{Answer, Bound, By, Choice, Via};
