@@ -1,6 +1,6 @@
 //! Variables that change what a program runs, loads, reaches or writes: what an assignment means, by `variables.txt`.
 //!
-//! What is not in the table is judged by its shape: a name that ends like one of a program, a path, an address or
+//! A name that is not in the table is judged by its shape: a name that ends like one of a program, a path, an address or
 //! options does what it says, and a value that could be one of them is not let through under an unknown name.
 
 use std::collections::{HashMap, HashSet};

@@ -22,7 +22,7 @@
 //! 3. A command that is barred never only reads.
 //!
 //! # What this does not see
-//! What a program does with what it reads, and what a script that is run by name holds. Files of a repository that git reads
+//! The use that a program makes of what it reads, and the content of a script that is run by name. Files of a repository that git reads
 //! without a word for them: an object by its hash, all that a commit changes.
 
 mod analyze;

@@ -64,7 +64,8 @@ pub(super) struct Shells {
 #[derive(Clone)]
 struct Shell {
     folders: Folders,
-    /// What the last command did, and each around it, not counted yet: what stands in its words runs before it. The innermost is last.
+    /// Changes by the last command and those around it, not counted yet: what stands in their words runs before them. The innermost is
+    /// last.
     pending: Vec<(Span, Option<Change>)>,
 }
 
@@ -72,7 +73,7 @@ struct Shell {
 #[derive(Clone)]
 struct Folders {
     now: Vec<WorkingDirectory>,
-    /// Where it stands if the last change of folder failed, and the command that made it.
+    /// Its directories if the last change of folder failed, and the command that made it.
     otherwise: Option<(usize, Vec<WorkingDirectory>)>,
 }
 
@@ -81,11 +82,11 @@ struct Folders {
 struct Change {
     /// The position of the command that makes it.
     at: usize,
-    /// Where the shell stands if it succeeds.
+    /// The directories of the shell if it succeeds.
     now: Vec<WorkingDirectory>,
 }
 
-/// Where a change of folder leads.
+/// Target of a change of folder.
 #[derive(Clone)]
 enum Goes {
     /// To this one.
@@ -118,7 +119,7 @@ impl Goes {
     }
 }
 
-/// What a command finds.
+/// Folders of a command when it is entered.
 #[derive(Clone)]
 pub(super) struct Found {
     /// The folders that it may run in, the likeliest first.
@@ -132,9 +133,9 @@ pub(super) struct Found {
 /// The folders of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandFolders {
-    /// Those that it may stand in, the likeliest first.
+    /// Directories that it may run in, the likeliest first.
     pub stands_in: Vec<WorkingDirectory>,
-    /// Those that it takes its shell to. Empty for a command that is known to change none.
+    /// Directories that it takes its shell to. None for a command that is known to move nowhere.
     pub leads_to: Vec<WorkingDirectory>,
 }
 
@@ -288,15 +289,10 @@ impl Shell {
         }
     }
 
-    /// Returns whether a command runs only if the last change of folder succeeded.
-    fn follows_last(&self, script: &Script, command: &SimpleCommand) -> bool {
-        self.folders.otherwise.as_ref().is_some_and(|(at, _)| follows(script, command, *at))
-    }
-
     fn find(&self, script: &Script, command: &SimpleCommand) -> Found {
         let mut found = Found::new(self.folders.now.clone());
-        if let Some((_, otherwise)) = &self.folders.otherwise
-            && !self.follows_last(script, command)
+        if let Some((at, otherwise)) = &self.folders.otherwise
+            && !follows(script, command, *at)
         {
             found.folders.extend(otherwise.iter().cloned());
         }
@@ -351,7 +347,7 @@ fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
 }
 
 /// The builtin by which a command changes the folder of its shell, and its arguments. One whose name holds a variable that the line
-/// sets counts by every value, and where one is not known; it goes nobody knows where: it has no arguments.
+/// sets counts by every value, and where one is not known; its folder is unknown: it has no arguments.
 fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str, Option<&'c [Word]>)> {
     let (name, args) = builtin(&command.words)?;
     if let Some(name) = name {
@@ -370,7 +366,7 @@ fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str
     constants.every(program, MOST_NAMES).is_none_or(|names| names.iter().any(moves)).then_some(("", None))
 }
 
-/// Where a command takes its shell; `None` for one that leaves it where it is.
+/// Returns the change of folder that a command makes in its shell; `None` for one that makes none.
 fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Option<Goes> {
     let goes = match mover(command, values)? {
         // Without a folder it changes places with the one below it on the stack.

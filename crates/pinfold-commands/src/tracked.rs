@@ -1,6 +1,6 @@
 //! A word of git → the files of a repository that it may mean: `REV:path`, a path with its magic, a path alone.
 //!
-//! Whether a word is a revision or a path is known to the repository alone, so that every reading of it counts.
+//! The repository alone knows whether a word is a revision or a path, so that every reading of it counts.
 //! [gitrevisions(7)](https://git-scm.com/docs/gitrevisions), pathspecs in [gitglossary(7)](https://git-scm.com/docs/gitglossary)
 
 /// Files that a word of git may mean.

@@ -154,7 +154,7 @@ impl Guards {
         listed.filter(|guard| held.is_none() || guard.kind.is_sensitive()).or(held)
     }
 
-    /// Returns whether no guard for writing counts here that goes by names: a person opened the place, or excepted it.
+    /// Returns whether no guard for writing counts here that goes by names: the user opened the place, or excepted it.
     pub fn is_excepted(&self, real: &Path, home: Option<&Path>, folds_case: bool) -> bool {
         self.places.open_write.iter().any(|place| real.starts_with(place))
             || self.except.find(real, home, folds_case).is_some()

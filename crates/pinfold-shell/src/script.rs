@@ -181,7 +181,7 @@ pub enum OpaqueWhy {
     TooMuch(&'static str),
 }
 
-/// How many shells around a command are looked at. Nobody writes more by hand.
+/// Most shells around a command that are looked at: more than is written by hand.
 const DEEPEST_SHELL: usize = 64;
 
 impl Script {

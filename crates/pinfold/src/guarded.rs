@@ -51,7 +51,7 @@ pub(crate) fn find_at(
         operation.writes() && is_any(true) && (is_any(false) || place.folds_case())
     };
     match guard {
-        // What only a person may let pass says more than what asks for another reason.
+        // A guard that only an approver may lift says more than one that asks for another reason.
         Some(guard) if !guard.kind().is_sensitive() && of_git_dir() => Some(git_dir_hit()),
         Some(guard) => {
             let holds = operation.writes() || holds_marker(guard, || place.open_file().ok());
