@@ -240,7 +240,7 @@ impl<'a> Compiler<'a> {
         entry.options.extend(added.into_iter().map(|(name, takes)| Options {
             names: vec![name],
             takes,
-            effect: Effect::Source("Does::Nothing".to_owned()),
+            effect: Effect::Source("OptionEffect::Plain".to_owned()),
         }));
     }
 

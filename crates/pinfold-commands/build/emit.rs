@@ -103,11 +103,11 @@ impl Tables {
 
     fn option(&mut self, options: &Options) -> String {
         let names = self.names(&options.names);
-        let does = match &options.effect {
+        let effect = match &options.effect {
             Effect::Source(source) => source.clone(),
-            Effect::Risky(why) => format!("Does::Bars({})", self.interned(why)),
+            Effect::Risky(why) => format!("OptionEffect::Risky({})", self.interned(why)),
         };
-        format!("Options {{ names: {names}, takes: Takes::{}, does: {does} }}", options.takes)
+        format!("Options {{ names: {names}, takes: Takes::{}, effect: {effect} }}", options.takes)
     }
 
     fn names(&mut self, names: &[String]) -> String {

@@ -15,44 +15,44 @@ const OPERATIONS: &[(&str, &str)] = &[
     ("moves-to", "MoveTo"),
 ];
 
-/// Effects of options that one word says.
-const EFFECTS: &[(&str, &str)] = &[
-    ("plain", "Nothing"),
-    ("text", "Text"),
-    ("works-in", "Folder"),
-    ("code-folder", "Source"),
-    ("code-file", "FolderOf"),
-    ("command-line", "Line"),
-    ("code", "Code"),
-    ("in-place", "InPlace"),
-    ("in-place-suffix", "Suffix"),
-    ("for-first", "ForFirst"),
-    ("for-first-file", "FirstFile"),
-    ("first-is-command-line", "FirstIsLine"),
-    ("split-words", "Words"),
-    ("writes-or-pipes", "Piped"),
-    ("setting", "Setting"),
-    ("config-file", "ConfigFile"),
-    ("writes-here", "Here"),
-    ("write-out", "WriteOut"),
-    ("define", "Define"),
-    ("pass-on", "Pass"),
-    ("module", "Module"),
-    ("mount", "Mount"),
-    ("container-network", "Network"),
-    ("build-output", "Output"),
-    ("into", "Into"),
-    ("archive", "Archive"),
-    ("query", "Query"),
-    ("sed-script", "SedScript"),
-    ("target-folder", "Target"),
-    ("at-file", "AtFile"),
-    ("form-file", "FormFile"),
-    ("encoded-file", "Encoded"),
-    ("format", "Format"),
-    ("host", "Host"),
-    ("tracked", "Tracked"),
-    ("unnamed-files", "Unnamed"),
+/// Effects of options that one word says; each is a variant of `OptionEffect` by that name.
+const EFFECTS: &[&str] = &[
+    "plain",
+    "text",
+    "works-in",
+    "code-folder",
+    "code-file",
+    "command-line",
+    "code",
+    "in-place",
+    "in-place-suffix",
+    "for-first",
+    "for-first-file",
+    "first-is-command-line",
+    "split-words",
+    "writes-or-pipes",
+    "setting",
+    "config-file",
+    "writes-here",
+    "write-out",
+    "define",
+    "pass-on",
+    "module",
+    "mount",
+    "container-network",
+    "build-output",
+    "into",
+    "archive",
+    "query",
+    "sed-script",
+    "target-folder",
+    "at-file",
+    "form-file",
+    "encoded-file",
+    "format",
+    "host",
+    "tracked",
+    "unnamed-files",
 ];
 
 /// Reasons that have a word of their own.
@@ -98,7 +98,7 @@ pub(crate) const REACHES: &[(&str, &str)] = &[("text", "Text"), ("reads", "Reads
 /// Effect of an option.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(crate) enum Effect {
-    /// Source of a `Does`.
+    /// Source of a `OptionEffect`.
     Source(String),
     /// The reason why only a rule that names the option covers it.
     Risky(String),
@@ -109,19 +109,26 @@ pub(crate) fn look_up(words: &[(&str, &'static str)], word: &str) -> Option<&'st
     words.iter().find(|(own, _)| *own == word).map(|(_, name)| *name)
 }
 
+/// The variant that a word names: `for-first` is `ForFirst`.
+fn variant(word: &str) -> String {
+    let part =
+        |part: &str| part.get(..1).unwrap_or_default().to_uppercase() + part.get(1..).unwrap_or_default();
+    word.split('-').map(part).collect()
+}
+
 /// Returns the effect of the options of a line, by its first word, the words behind it that are no options, and its quoted text.
 pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<Effect> {
     if key == "risky" {
         return quoted.filter(|_| words.is_empty()).map(|why| Effect::Risky(why.to_owned()));
     }
     if key == "otherwise" {
-        return Some(Effect::Source(format!("Does::Otherwise({})", operands(words)?)));
+        return Some(Effect::Source(format!("OptionEffect::Otherwise({})", operands(words)?)));
     }
     if !words.is_empty() || quoted.is_some() {
         return None;
     }
-    let by_word = look_up(EFFECTS, key).map(|name| format!("Does::{name}"));
-    let by_operation = || path(key).map(|path| format!("Does::Path({path})"));
+    let by_word = EFFECTS.contains(&key).then(|| format!("OptionEffect::{}", variant(key)));
+    let by_operation = || path(key).map(|path| format!("OptionEffect::Path({path})"));
     let by_reason = || look_up(REASONS, key).map(|why| Effect::Risky(why.to_owned()));
     by_word.or_else(by_operation).map(Effect::Source).or_else(by_reason)
 }

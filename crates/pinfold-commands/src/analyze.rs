@@ -8,7 +8,7 @@ use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
 use super::invocation::{Invocation, Through};
 use super::named::{self, NamedPlace};
-use super::program::{self, Acts, InnerWords, Input, act};
+use super::program::{self, InvocationEffects, StandardInput, StartedWords};
 use super::state::{Found, Shells};
 use super::value::Values;
 use super::working_directory::{BaseDirectory, WorkingDirectory};
@@ -215,9 +215,14 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Returns the folders in which an invocation only reads. `None`: it does more.
-    fn reads_in(&self, command: &SimpleCommand, invocation: &Invocation, acts: &Acts<'_>) -> Option<ReadsIn> {
+    fn reads_in(
+        &self,
+        command: &SimpleCommand,
+        invocation: &Invocation,
+        effects: &InvocationEffects<'_>,
+    ) -> Option<ReadsIn> {
         match self.filled(invocation) {
-            Cow::Borrowed(_) => read_only::reads_in(command, invocation, acts.scanned.as_ref()),
+            Cow::Borrowed(_) => read_only::reads_in(command, invocation, effects.scanned.as_ref()),
             Cow::Owned(filled) => read_only::reads_in(command, &filled, None),
         }
     }
@@ -291,74 +296,74 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     ) {
         let PendingInvocation { invocation, folders, depth, surface, elsewhere } = next;
         self.program_word(&invocation, surface);
-        let mut acts = act(&invocation);
-        let found = Self::moved(&acts, folders);
+        let mut effects = InvocationEffects::from_invocation(&invocation);
+        let found = Self::moved(&effects, folders);
         if surface || !elsewhere {
-            let bars = acts.bars.drain(..).chain(builtin::bars(&invocation));
+            let bars = effects.bars.drain(..).chain(builtin::bars(&invocation));
             bars.for_each(|bar| self.bar(bar));
-            if acts.hidden.iter().any(|word| self.values.may_be_option(word)) {
+            if effects.hidden.iter().any(|word| self.values.may_be_option(word)) {
                 self.bar_once("hidden-option", "an argument that is known only by running may be an option");
             }
         }
         if !elsewhere {
-            if let Some(visible) = acts.default_search
+            if let Some(skips_hidden) = effects.default_search
                 && command.place.piped_from.is_none()
             {
-                acts.here_by(Operation::Search, visible);
+                effects.touch_folder(Operation::Search, skips_hidden);
             }
-            for touched in &acts.paths {
+            for touched in &effects.paths {
                 self.touched(touched, &found);
             }
-            self.names_any |= acts.reads_unnamed;
+            self.names_any |= effects.reads_unnamed;
             self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
-            self.works_in(&invocation, &acts, &found);
-            self.name_unclaimed(&invocation, &acts, &found);
-            self.out.hosts.append(&mut acts.hosts);
-            self.out.links.extend(links::made_by(&invocation, &acts, self.at, self.values, &found));
+            self.works_in(&invocation, &effects, &found);
+            self.name_unclaimed(&invocation, &effects, &found);
+            self.out.hosts.append(&mut effects.hosts);
+            self.out.links.extend(links::made_by(&invocation, &effects, self.at, self.values, &found));
         }
-        if invocation.open_ended && acts.may_touch() {
+        if invocation.open_ended && effects.may_touch() {
             self.names_any = true;
         }
-        if self.is_unread(&invocation, &acts) {
-            self.unread(&invocation, &acts, command);
+        if self.is_unread(&invocation, &effects) {
+            self.unread(&invocation, &effects, command);
         }
-        let copied = acts.renamed.iter().filter_map(|(source, _)| source.as_static());
+        let copied = effects.renamed.iter().filter_map(|(source, _)| source.as_static());
         self.unread.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
-        let stripped = surface && wrapper::strips(&invocation, &acts);
-        if surface && !stripped && wrapper::is_wrapper(&invocation, &acts) && !acts.inner.is_empty() {
+        let stripped = surface && wrapper::strips(&invocation, &effects);
+        if surface && !stripped && wrapper::is_wrapper(&invocation, &effects) && !effects.started.is_empty() {
             self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
         }
-        match acts.input {
-            Input::Data => {}
-            Input::Code => self.code_input(command, acts.name),
-            Input::Script | Input::Queries => self.script_input(command, &acts),
-            Input::Commands if elsewhere => {}
-            Input::Commands => self.standard_input(command, &mut acts),
+        match effects.input {
+            StandardInput::Data => {}
+            StandardInput::Code => self.code_input(command, effects.name),
+            StandardInput::Script | StandardInput::Queries => self.script_input(command, &effects),
+            StandardInput::Commands if elsewhere => {}
+            StandardInput::Commands => self.standard_input(command, &mut effects),
         }
         if (surface || self.readings.is_empty()) && self.bars.is_empty() {
-            self.reads_in = self.reads_in(command, &invocation, &acts);
+            self.reads_in = self.reads_in(command, &invocation, &effects);
         }
-        if acts.told_code {
-            self.unknown(Unknown::Code(acts.name.to_owned()));
+        if effects.told_code {
+            self.unknown(Unknown::Code(effects.name.to_owned()));
         }
-        for value in &acts.run_values {
+        for value in &effects.run_values {
             match value.as_static() {
                 Some(text) => self.aside(text, &found, depth + 1),
-                None => self.unknown(Unknown::Started(acts.name.to_owned())),
+                None => self.unknown(Unknown::Started(effects.name.to_owned())),
             }
         }
         let mut lines = Vec::new();
-        for inner in acts.inner {
+        for inner in effects.started {
             // What a search finds lies below the folders that it is told.
-            if inner.open_ended && !invocation.open_ended && !program::is_search(acts.name) {
-                self.unknown(Unknown::Arguments(acts.name.to_owned()));
+            if inner.open_ended && !invocation.open_ended && !program::is_search(effects.name) {
+                self.unknown(Unknown::Arguments(effects.name.to_owned()));
             }
             let mut through = invocation.through.clone();
-            through.push(Through { name: acts.name.to_owned() });
+            through.push(Through { name: effects.name.to_owned() });
             let elsewhere = elsewhere || inner.elsewhere;
             match inner.words {
-                InnerWords::Unknown => self.launches_unknown(acts.name),
-                InnerWords::Words(words) => {
+                StartedWords::Unknown => self.launches_unknown(effects.name),
+                StartedWords::Words(words) => {
                     // `npx 'cat x'`: some launchers hand their words to a shell.
                     let program = words.first().and_then(Word::as_static);
                     if let Some(line) = program.filter(|text| text.contains(char::is_whitespace)) {
@@ -372,9 +377,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                         elsewhere,
                     });
                 }
-                InnerWords::Line(line) => {
+                StartedWords::CommandLine(line) => {
                     if inner.open_ended || line.as_static().is_none() {
-                        self.launches_unknown(acts.name);
+                        self.launches_unknown(effects.name);
                     }
                     lines.extend(line.as_static().map(|text| (text.to_owned(), elsewhere, through)));
                 }
@@ -397,8 +402,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn name_unclaimed(&mut self, invocation: &Invocation, acts: &Acts<'_>, found: &Found) {
-        let unclaimed = named::unclaimed(invocation, acts, self.values, self.at, found);
+    fn name_unclaimed(&mut self, invocation: &Invocation, effects: &InvocationEffects<'_>, found: &Found) {
+        let unclaimed = named::unclaimed(invocation, effects, self.values, self.at, found);
         self.names_any |= unclaimed.open;
         if unclaimed.too_many {
             self.bar_once("outside-place", "it names more places than are looked at");
@@ -420,23 +425,23 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Returns whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
-    fn is_unread(&self, invocation: &Invocation, acts: &Acts<'_>) -> bool {
+    fn is_unread(&self, invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
         let defined =
             || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());
-        acts.unread && !read_only::knows(acts.name) && !defined()
+        effects.unread && !read_only::knows(effects.name) && !defined()
     }
 
     /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
-    fn unread(&mut self, invocation: &Invocation, acts: &Acts<'_>, command: &SimpleCommand) {
+    fn unread(&mut self, invocation: &Invocation, effects: &InvocationEffects<'_>, command: &SimpleCommand) {
         // `docker rm x`: what a known program is told first is a subcommand of its own.
-        let skip = usize::from(acts.kind.is_some());
+        let skip = usize::from(effects.kind.is_some());
         let args = invocation.args().get(skip..).unwrap_or_default();
         for hit in hidden::safeguards(args) {
             add_safeguard(&mut self.safeguards, hit);
         }
         self.unread.push(hidden::text(args, command));
         if let Some(starts) = hidden::may_start(args) {
-            self.unknown(Unknown::MayStart { program: acts.name.to_owned(), starts });
+            self.unknown(Unknown::MayStart { program: effects.name.to_owned(), starts });
         }
     }
 
@@ -532,8 +537,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The folders after those that the program itself moves to.
-    fn moved<'f>(acts: &Acts<'_>, mut found: Cow<'f, Found>) -> Cow<'f, Found> {
-        for folder in &acts.folders {
+    fn moved<'f>(effects: &InvocationEffects<'_>, mut found: Cow<'f, Found>) -> Cow<'f, Found> {
+        for folder in &effects.folders {
             let found = found.to_mut();
             found.folders = found.folders.iter().flat_map(|stand| stand.change_to(folder)).collect();
         }

@@ -9,7 +9,7 @@ use pinfold_shell::{RedirectKind, SimpleCommand, Word};
 
 use super::SafeguardHit;
 use super::invocation::Invocation;
-use super::program::{act, interpreter};
+use super::program::{InvocationEffects, interpreter};
 use crate::safeguard;
 
 /// Words of everyday language, subcommands and builtins of the shell that are programs too: they say nothing where they
@@ -55,8 +55,8 @@ pub(super) fn may_start(args: &[Word]) -> Option<String> {
         interpreter(name.rsplit('/').next().unwrap_or(name))?;
         let words = words.iter().take(MOST_TOLD).cloned().collect();
         let invocation = Invocation { words: Arc::new(words), ..Invocation::default() };
-        let acts = act(&invocation);
-        (acts.told_code || !acts.inner.is_empty()).then(|| name.to_owned())
+        let effects = InvocationEffects::from_invocation(&invocation);
+        (effects.told_code || !effects.started.is_empty()).then(|| name.to_owned())
     })
 }
 

@@ -6,11 +6,15 @@ use pinfold_shell::{Redirect, RedirectKind, SimpleCommand};
 
 use super::Unknown;
 use super::analyze::CommandAnalyzer;
-use super::program::{self, Acts, Input, ProgramKind};
+use super::program::{self, InvocationEffects, ProgramKind, StandardInput};
 
 impl CommandAnalyzer<'_, '_> {
     /// A shell that reads its commands from standard input.
-    pub(super) fn standard_input<'a>(&mut self, command: &'a SimpleCommand, acts: &mut Acts<'a>) {
+    pub(super) fn standard_input<'a>(
+        &mut self,
+        command: &'a SimpleCommand,
+        effects: &mut InvocationEffects<'a>,
+    ) {
         let fed = |redirect: &&Redirect| {
             matches!(
                 redirect.kind,
@@ -19,25 +23,27 @@ impl CommandAnalyzer<'_, '_> {
         };
         let last = command.redirects.iter().rev().find(fed);
         if let Some(document) = last.filter(|redirect| redirect.kind != RedirectKind::Read) {
-            if program::kind(acts.name) == Some(ProgramKind::ForeignShell) {
-                self.unknown(Unknown::Input(acts.name.to_owned()));
+            if program::kind(effects.name) == Some(ProgramKind::ForeignShell) {
+                self.unknown(Unknown::Input(effects.name.to_owned()));
             }
-            acts.line(Cow::Borrowed(&document.target));
+            effects.start_line(Cow::Borrowed(&document.target));
         } else {
             if command.place.piped_from.is_some() {
-                self.unknown(Unknown::Input(acts.name.to_owned()));
+                self.unknown(Unknown::Input(effects.name.to_owned()));
             }
             self.bar_once("launcher", "what it runs comes from its input and is known only by running");
         }
     }
 
     /// A program that reads a script of its own language from standard input.
-    pub(super) fn script_input(&mut self, command: &SimpleCommand, acts: &Acts<'_>) {
+    pub(super) fn script_input(&mut self, command: &SimpleCommand, effects: &InvocationEffects<'_>) {
         let why = "what its script does comes from its input, and may run programs or write files";
         let mut fed = command.place.piped_from.is_some();
         for redirect in &command.redirects {
             match redirect.kind {
-                RedirectKind::HereDocument | RedirectKind::HereString if acts.input == Input::Queries => {
+                RedirectKind::HereDocument | RedirectKind::HereString
+                    if effects.input == StandardInput::Queries =>
+                {
                     fed |= redirect.target.as_static().is_none_or(program::query_goes_beyond);
                 }
                 RedirectKind::HereDocument | RedirectKind::HereString | RedirectKind::Read => fed = true,
@@ -45,7 +51,7 @@ impl CommandAnalyzer<'_, '_> {
             }
         }
         if fed {
-            self.unknown(Unknown::Input(acts.name.to_owned()));
+            self.unknown(Unknown::Input(effects.name.to_owned()));
             self.bar_once("script", why);
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
-use super::program::Acts;
+use super::program::InvocationEffects;
 use super::state::Found;
 use super::value::Values;
 use super::working_directory::{Named, join};
@@ -37,14 +37,14 @@ pub(super) struct Link {
 /// The links and copies that an invocation makes.
 pub(super) fn made_by(
     invocation: &Invocation,
-    acts: &Acts<'_>,
+    effects: &InvocationEffects<'_>,
     by: usize,
     values: &Values<'_>,
     found: &Found,
 ) -> Vec<Link> {
     let kind = Kind::from_invocation(invocation);
     let mut links = Vec::new();
-    for (source, target) in &acts.renamed {
+    for (source, target) in &effects.renamed {
         for stand in &found.folders {
             let one = |word: &Word| values.fill_one(word.clone(), by).map(|word| stand.name(&word));
             let Some(Named::Path(name)) = one(target) else { continue };

@@ -6,7 +6,7 @@
 use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
-use super::program::{Acts, Reach};
+use super::program::{InvocationEffects, Reach};
 use super::state::Found;
 use super::value::Values;
 use super::working_directory::Named;
@@ -47,20 +47,20 @@ pub(super) struct Unclaimed {
     others: usize,
 }
 
-/// What the arguments of `invocation` name beyond what `acts` claims.
+/// What the arguments of `invocation` name beyond what `effects` claims.
 pub(super) fn unclaimed(
     invocation: &Invocation,
-    acts: &Acts<'_>,
+    effects: &InvocationEffects<'_>,
     values: &Values<'_>,
     at: usize,
     found: &Found,
 ) -> Unclaimed {
     let mut out = Unclaimed::default();
-    if acts.reach == Reach::Text {
+    if effects.reach == Reach::Text {
         return out;
     }
-    let paths = acts.paths.iter().map(|touched| &touched.word.span);
-    let mut claimed: Vec<_> = paths.chain(&acts.taken).map(|span| (span.start, span.end)).collect();
+    let paths = effects.paths.iter().map(|touched| &touched.word.span);
+    let mut claimed: Vec<_> = paths.chain(&effects.no_paths).map(|span| (span.start, span.end)).collect();
     claimed.sort_unstable();
     for word in invocation.args() {
         if claimed.binary_search(&(word.span.start, word.span.end)).is_ok() {
@@ -68,7 +68,7 @@ pub(super) fn unclaimed(
         }
         match values.fill(word, at) {
             None => out.open |= could_be_path(word),
-            Some(words) => words.iter().for_each(|word| out.add(word, acts.reach, found)),
+            Some(words) => words.iter().for_each(|word| out.add(word, effects.reach, found)),
         }
     }
     out

@@ -7,35 +7,40 @@ use std::borrow::Cow;
 
 use pinfold_shell::Word;
 
-use super::program::{Acts, Purpose};
+use super::program::{InvocationEffects, Purpose};
 use super::words::literal;
 use crate::Operation;
 
 /// Addresses, separators, and commands that only change lines or say them.
 const QUIET: &str = " \t\r\n;{}!,~+$0123456789IM=dDgGhHlLnNpPqQxzF";
 
-/// Reads a script; what it does beside changing lines goes to `acts`.
-pub(super) fn script(acts: &mut Acts<'_>, script: &Word) {
-    let Some(text) = script.as_static() else { return acts.script_bar("is known only by running") };
-    let mut usual = Reader::new(text, true);
-    usual.all();
-    let mut effects = usual.effects;
-    if usual.differs {
-        let mut other = Reader::new(text, false);
-        other.all();
-        if !other.refused {
-            effects.extend(other.effects);
-        }
-    }
-    for effect in effects {
+/// Reads a script; what it does beside changing lines goes to `effects`.
+pub(super) fn script(effects: &mut InvocationEffects<'_>, script: &Word) {
+    let Some(text) = script.as_static() else { return effects.bar_script("is known only by running") };
+    for effect in read(text) {
         match effect {
-            Effect::Bars(why) => acts.script_bar(why),
+            Effect::Bars(why) => effects.bar_script(why),
             Effect::File(name, operation) => {
                 let purpose = if operation.writes() { Purpose::Aside } else { Purpose::Command };
-                acts.path(Cow::Owned(literal(&name, script)), operation, purpose);
+                effects.touch(Cow::Owned(literal(&name, script)), operation, purpose);
             }
         }
     }
+}
+
+/// What a script does beside changing lines, in every version of sed.
+fn read(script: &str) -> Vec<Effect> {
+    let mut usual = Reader::new(script, true);
+    usual.all();
+    let mut found = usual.effects;
+    if usual.differs {
+        let mut other = Reader::new(script, false);
+        other.all();
+        if !other.refused {
+            found.extend(other.effects);
+        }
+    }
+    found
 }
 
 /// What a script does beside changing lines.
@@ -245,21 +250,11 @@ mod tests {
 
     /// What a script does, in words.
     fn does(script: &str) -> String {
-        let mut usual = Reader::new(script, true);
-        usual.all();
-        let mut effects = usual.effects;
-        if usual.differs {
-            let mut other = Reader::new(script, false);
-            other.all();
-            if !other.refused {
-                effects.extend(other.effects);
-            }
-        }
         let told = |effect: &Effect| match effect {
             Effect::Bars(why) => why.split(' ').next().unwrap().to_owned(),
             Effect::File(name, operation) => format!("{} {name}", operation.as_str()),
         };
-        effects.iter().map(told).collect::<Vec<_>>().join(", ")
+        read(script).iter().map(told).collect::<Vec<_>>().join(", ")
     }
 
     #[test]

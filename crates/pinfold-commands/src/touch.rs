@@ -4,7 +4,7 @@ use pinfold_shell::{Redirect, RedirectKind, Word};
 
 use super::analyze::CommandAnalyzer;
 use super::invocation::Invocation;
-use super::program::{Acts, Purpose, Touched};
+use super::program::{InvocationEffects, Purpose, Touched};
 use super::state::Found;
 use super::working_directory::{Named, WorkingDirectory};
 use super::{FolderUse, HostClaim, NotAllowlistable, WorkFolder, builtin, host, words};
@@ -49,7 +49,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         let before = self.out.paths.len();
         self.path(&touched.word, touched.operation, touched.purpose, found);
-        self.out.paths.iter_mut().skip(before).for_each(|claim| claim.visible = touched.visible);
+        self.out.paths.iter_mut().skip(before).for_each(|claim| claim.visible = touched.skips_hidden);
     }
 
     /// Claims what a word names, in each folder that it may be looked for in. True when it is, or may be, a file.
@@ -128,16 +128,21 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     /// Where it takes code or configuration from, when that is not the folder of the call.
-    pub(super) fn works_in(&mut self, invocation: &Invocation, acts: &Acts<'_>, found: &Found) {
+    pub(super) fn works_in(
+        &mut self,
+        invocation: &Invocation,
+        effects: &InvocationEffects<'_>,
+        found: &Found,
+    ) {
         let relative =
             invocation.program().is_some_and(|program| program.contains('/') && !program.starts_with('/'));
-        let takes = if relative { FolderUse::Code } else { acts.folder };
+        let takes = if relative { FolderUse::Code } else { effects.folder };
         if takes == FolderUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
             return;
         }
         let sources = || {
             let each =
-                acts.sources.iter().map(|source| self.values.fill_one(source.as_ref().clone(), self.at));
+                effects.sources.iter().map(|source| self.values.fill_one(source.as_ref().clone(), self.at));
             let each: Vec<_> = each.collect();
             let bases = found.folders.iter().flat_map(|stand| {
                 each.iter().flat_map(|source| match source {

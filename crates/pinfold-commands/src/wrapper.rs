@@ -2,7 +2,7 @@
 //! nothing that a rule is about, as long as they are called by their exact grammar.
 
 use super::invocation::Invocation;
-use super::program::{Acts, InnerWords, ProgramKind, find};
+use super::program::{InvocationEffects, ProgramKind, StartedWords, find};
 
 /// Folders that only the system's owner can write, for a wrapper that is named by its path.
 const SYSTEM: &[&str] = &["/bin/", "/usr/bin/", "/sbin/", "/usr/sbin/"];
@@ -13,18 +13,18 @@ pub(super) fn is_name(name: &str) -> bool {
 }
 
 /// Returns whether the invocation is a wrapper by its name.
-pub(super) fn is_wrapper(invocation: &Invocation, acts: &Acts<'_>) -> bool {
+pub(super) fn is_wrapper(invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
     let named = |program: &str| {
-        SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program) == acts.name
+        SYSTEM.iter().find_map(|folder| program.strip_prefix(folder)).unwrap_or(program) == effects.name
     };
-    acts.kind == Some(ProgramKind::Wrapper) && invocation.program().is_some_and(named)
+    effects.kind == Some(ProgramKind::Wrapper) && invocation.program().is_some_and(named)
 }
 
 /// Returns whether a rule may look at what it starts in its place.
-pub(super) fn strips(invocation: &Invocation, acts: &Acts<'_>) -> bool {
-    is_wrapper(invocation, acts)
-        && acts.exact
-        && acts.bars.is_empty()
-        && acts.paths.is_empty()
-        && matches!(acts.inner.as_slice(), [inner] if matches!(inner.words, InnerWords::Words(_)) && !inner.open_ended)
+pub(super) fn strips(invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
+    is_wrapper(invocation, effects)
+        && effects.exact
+        && effects.bars.is_empty()
+        && effects.paths.is_empty()
+        && matches!(effects.started.as_slice(), [inner] if matches!(inner.words, StartedWords::Words(_)) && !inner.open_ended)
 }

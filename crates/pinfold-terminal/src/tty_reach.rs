@@ -155,8 +155,6 @@ fn is_gone(error: &io::Error) -> bool {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use rustix::process::{Pid, Signal, kill_process};
-
     use super::*;
 
     /// An ordinary user is not shown what such a process has open, as with one that hides it.
@@ -184,15 +182,15 @@ mod tests {
         let device = Device { major: major(device), minor: minor(device) };
         let start = |script: &str| {
             let mut shell = Command::new("sh");
-            shell.args(["-c", script]).stdin(Stdio::null()).stdout(Stdio::piped()).spawn().unwrap()
+            shell.args(["-c", script]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
         };
         let own = std::process::id().cast_signed();
         assert_eq!(who_has_open(own, device).unwrap(), None);
-        for (script, expected) in [("sleep 60 & wait", false), ("(exec sleep 60 3</dev/zero) & wait", true)] {
-            let mut child = start(&format!("echo; {script}"));
+        // The one in the background reads from us, so that it ends when we say so; its own input would be empty.
+        for (script, expected) in [("cat <&4 & wait", false), ("cat <&4 3</dev/zero & wait", true)] {
+            let mut child = start(&format!("exec 4<&0; echo; {script}"));
             let mut byte = [0; 1];
             std::io::Read::read_exact(child.stdout.as_mut().unwrap(), &mut byte).unwrap();
-            let first = child.id().cast_signed();
             let mut found = None;
             for _ in 0..100 {
                 found = who_has_open(own, device).unwrap();
@@ -202,10 +200,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
             assert_eq!(found.is_some(), expected, "{script}");
-            for process in descendants(first).unwrap() {
-                // It may have ended with the one before.
-                let _ = Pid::from_raw(process).map(|process| kill_process(process, Signal::TERM));
-            }
+            drop(child.stdin.take());
             let _ = child.wait();
         }
     }

@@ -3,8 +3,8 @@
 use super::readings::OwnReading;
 use super::slots::{EMPTY, slots};
 use super::{
-    Does, FolderUse, Operands, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly, Style,
-    Takes,
+    FolderUse, Operands, OptionEffect, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly,
+    Style, Takes,
 };
 use crate::Operation;
 

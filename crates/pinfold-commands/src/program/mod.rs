@@ -4,17 +4,19 @@
 //! The catalog names what matters and every option that takes a value of its own (so that the value is not taken
 //! for an operand); an option that is not in them is taken for a flag that does nothing of this kind.
 
-mod act;
 mod catalog;
+mod effects;
 mod readings;
 mod scan;
 mod setting;
 mod slots;
 
-pub(super) use act::{Acts, FolderUse, Inner, InnerWords, Input, Touched, act};
 #[cfg(test)]
 pub(crate) use catalog::all;
 pub(crate) use catalog::{Span, UNLISTED, command, find, find_or_unlisted, interpreter, kind, starters};
+pub(super) use effects::{
+    FolderUse, InvocationEffects, StandardInput, StartedProgram, StartedWords, Touched,
+};
 use scan::scan;
 pub(crate) use scan::{Arg, Scanned, first_operand, scan_as, scan_everywhere};
 pub(super) use setting::query_goes_beyond;
@@ -160,7 +162,7 @@ pub(crate) enum Style {
 pub(crate) struct Options {
     names: Span,
     pub(crate) takes: Takes,
-    pub(crate) does: Does,
+    pub(crate) effect: OptionEffect,
 }
 
 /// Whether an option takes a value.
@@ -183,61 +185,61 @@ pub(crate) enum Purpose {
     Aside,
 }
 
-/// Effect of an option.
+/// Effect of an option. Each is named by its word in the catalog.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Does {
+pub(crate) enum OptionEffect {
     /// Nothing that matters here. What its value is, is not said.
-    Nothing,
+    Plain,
     /// Its value is text: a message, a pattern, a name of something that is no file.
     Text,
     /// Its value is a path that this is done to.
     Path(Operation, Purpose),
     /// Its value is the folder that it moves to.
-    Folder,
+    WorksIn,
     /// Its value is another folder that code is taken from.
-    Source,
+    CodeFolder,
     /// Its value is a file in such a folder.
-    FolderOf,
+    CodeFile,
     /// It runs a program, loads code or opens a way to either; one clause for the person.
-    Bars(Interned),
+    Risky(Interned),
     /// Its value is a command line that a shell runs.
-    Line,
+    CommandLine,
     /// It is inline code for the program's own language.
     Code,
     /// It makes the operands files that are changed in place.
     InPlace,
     /// The same; its value is the suffix of what was there.
-    Suffix,
+    InPlaceSuffix,
     /// It stands in for the first operand (`grep -e`).
     ForFirst,
     /// Its value is a file that is read, and it stands in for the first operand (`grep -f`).
-    FirstFile,
+    ForFirstFile,
     /// The first operand is a command line (`sh -c`).
-    FirstIsLine,
+    FirstIsCommandLine,
     /// Its value is split into words in front of the operands (`env -S`).
-    Words,
+    SplitWords,
     /// Its value is a file that is written, or `|command`.
-    Piped,
+    WritesOrPipes,
     /// Its value is `name=value` of a setting that may name programs (`git -c`).
     Setting,
     /// Its value is a file of settings; the program says whether it is read or written.
     ConfigFile,
     /// A file with a name of its own is written to the folder that it works in.
-    Here,
+    WritesHere,
     /// Its value is a format that may name a file (`curl -w`).
     WriteOut,
     /// Its value is `NAME=value` for a build, which may name programs.
     Define,
     /// Its value is an option for the compiler or the linker, which may name programs.
-    Pass,
+    PassOn,
     /// Its value is a module of the language, in place of a script (`python -m`).
     Module,
     /// Its value is a place of this machine that a container gets.
     Mount,
     /// Its value is the network that a container gets.
-    Network,
+    ContainerNetwork,
     /// Its value says where the result goes (`docker build -o`).
-    Output,
+    BuildOutput,
     /// Its value is the folder that is filled; the program says when.
     Into,
     /// Its value is the archive; the program says whether it is made or read.
@@ -247,13 +249,13 @@ pub(crate) enum Does {
     /// Its value is a script in sed's language, in place of the first operand.
     SedScript,
     /// Its value is where everything else goes (`cp -t`).
-    Target,
+    TargetFolder,
     /// Its value is data, or with `@` in front a file that is read.
     AtFile,
     /// Its value is `name=@file` or `name=<file`.
     FormFile,
     /// Its value is data, `@file`, `name@file`, or `name=data`.
-    Encoded,
+    EncodedFile,
     /// Its value is the name of a format, or a program for one.
     Format,
     /// Its value is a host or an address.
@@ -261,7 +263,7 @@ pub(crate) enum Does {
     /// Its value names a file of a commit behind a colon (`git config --blob`).
     Tracked,
     /// It reads files that its words do not name (`git cat-file --batch`).
-    Unnamed,
+    UnnamedFiles,
     /// It makes the program another: the operands are not what they are without it.
     Otherwise(Operands),
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pinfold_shell::{Part, Span, Word};
 
 use super::super::words::{known_start, strip_start};
-use super::{Does, Options, Program, Style, Takes, command};
+use super::{OptionEffect, Options, Program, Style, Takes, command};
 
 /// One argument, or an option with its value.
 #[derive(Clone)]
@@ -300,7 +300,8 @@ impl<'a> Scanner<'a> {
         let missing = known.is_some_and(|options| options.takes == Takes::Value) && value.is_none();
         self.out.unknown |= known.is_none() || missing;
         // What stands behind `-m MODULE` is for the module.
-        self.ended |= known.is_some_and(|options| matches!(options.does, Does::Module)) && value.is_some();
+        self.ended |=
+            known.is_some_and(|options| matches!(options.effect, OptionEffect::Module)) && value.is_some();
         self.out.args.push(Arg::Option { known, name, letter, value });
     }
 
@@ -351,7 +352,7 @@ impl<'a> Scanner<'a> {
         let groups = || self.out.levels.iter().rev().flat_map(|program| program.options());
         let abbreviates = |options: &&Options| options.names().any(|long| long.starts_with(name));
         groups()
-            .find(|options| !matches!(options.does, Does::Nothing) && abbreviates(options))
+            .find(|options| !matches!(options.effect, OptionEffect::Plain) && abbreviates(options))
             .or_else(|| groups().find(abbreviates))
     }
 

@@ -5,7 +5,7 @@ use pinfold_shell::{RedirectKind, Word};
 use super::hosts::{host_of, is_this_machine};
 use super::{Command, Safeguard, Watch};
 use crate::Severity;
-use crate::program::{Arg, Does, Scanned, find_or_unlisted, scan_everywhere};
+use crate::program::{Arg, OptionEffect, Scanned, find_or_unlisted, scan_everywhere};
 use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -80,10 +80,10 @@ fn hits(command: &Command<'_>) -> bool {
 fn sends_by_curl(command: &Command<'_>, scanned: &Scanned<'_>) -> bool {
     scanned.with_values().any(|(arg, value)| {
         let (Arg::Option { known, name, .. }, Some(value)) = (arg, value) else { return false };
-        match known.map(|known| known.does) {
-            Some(Does::AtFile) | None => is_file(command, value),
-            Some(Does::Encoded) => value.split('=').next().is_some_and(|name| name.contains('@')),
-            Some(Does::FormFile) => value.contains("=@") || value.contains("=<"),
+        match known.map(|known| known.effect) {
+            Some(OptionEffect::AtFile) | None => is_file(command, value),
+            Some(OptionEffect::EncodedFile) => value.split('=').next().is_some_and(|name| name.contains('@')),
+            Some(OptionEffect::FormFile) => value.contains("=@") || value.contains("=<"),
             Some(_) => arg.is_letter("T") || name.len() > 5 && arg.is_long("upload-file"),
         }
     })

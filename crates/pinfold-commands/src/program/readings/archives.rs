@@ -7,13 +7,13 @@ use Purpose::Command;
 use pinfold_shell::{Part, Word};
 
 use super::super::super::words::literal;
-use super::super::{Acts, Arg, Does, Purpose};
+use super::super::{Arg, InvocationEffects, OptionEffect, Purpose};
 use crate::Operation;
 
 const RUNS: &str = "runs the program that it names";
 
 /// What `tar` does with its archive and its operands, old style (`tar xf a`) and new.
-pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn tar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     let named = |wanted: &[&str]| {
         args.iter().any(|arg| matches!(arg, Arg::Option { known: Some(known), .. } if known.names().any(|name| wanted.contains(&name))))
@@ -34,16 +34,16 @@ pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         bundle = first.as_static().unwrap_or("");
         for letter in bundle.chars() {
             match letter {
-                'f' => archive(acts, words.next(), bundle.contains(['c', 'r', 'u', 'A'])),
-                'C' => into(acts, words.next()),
+                'f' => archive(effects, words.next(), bundle.contains(['c', 'r', 'u', 'A'])),
+                'C' => into(effects, words.next()),
                 'I' | 'F' => {
                     words.next();
-                    acts.option_bar("option", bundle, RUNS);
+                    effects.bar_option("option", bundle, RUNS);
                 }
                 'b' | 'H' | 'K' | 'L' | 'N' | 'V' | 'X' | 'T' | 'g' => {
                     words.next();
                 }
-                'P' => acts.option_bar("option", bundle, "lets an archive write anywhere"),
+                'P' => effects.bar_option("option", bundle, "lets an archive write anywhere"),
                 _ => {}
             }
         }
@@ -56,29 +56,29 @@ pub(super) fn tar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     let extracts = bundle.contains('x') || chosen("x", &["--extract", "--get"]);
     for arg in args {
         if let Arg::Option { known: Some(known), value, .. } = arg {
-            match known.does {
-                Does::Archive => archive(acts, value.as_deref(), creates),
-                Does::Into if extracts => into(acts, value.as_deref()),
+            match known.effect {
+                OptionEffect::Archive => archive(effects, value.as_deref(), creates),
+                OptionEffect::Into if extracts => into(effects, value.as_deref()),
                 _ => {}
             }
         }
     }
     if extracts && !named(&["-C"]) && !bundle.contains('C') && !chosen("O", &["--to-stdout"]) {
-        acts.write_in_folder(Command);
+        effects.write_in_folder(Command);
     }
     if creates {
-        packed(acts, args, old);
+        packed(effects, args, old);
     }
 }
 
 /// What is packed. Each `-C` holds for the operands behind it.
-fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
+fn packed(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>], old: bool) {
     let mut folder: Option<&Word> = None;
     let mut words = Vec::new();
     for arg in args {
         match arg {
             Arg::Option { known: Some(known), value: Some(value), .. }
-                if matches!(known.does, Does::Into) =>
+                if matches!(known.effect, OptionEffect::Into) =>
             {
                 folder = Some(value);
             }
@@ -98,12 +98,12 @@ fn packed(acts: &mut Acts<'_>, args: &[Arg<'_>], old: bool) {
             *folder = folder.or(into);
         }
     }
-    words.iter().take(taken).for_each(|(word, _)| acts.take(word));
+    words.iter().take(taken).for_each(|(word, _)| effects.mark_no_path(word));
     for (word, folder) in words.into_iter().skip(taken) {
         match folder.map(|folder| member_path(folder, word)) {
-            None => acts.search(Cow::Owned(word.clone()), false),
-            Some(Some(inside)) => acts.search(Cow::Owned(inside), false),
-            Some(None) => acts.unknown_read(),
+            None => effects.search(Cow::Owned(word.clone()), false),
+            Some(Some(inside)) => effects.search(Cow::Owned(inside), false),
+            Some(None) => effects.bar_unknown_read(),
         }
     }
 }
@@ -132,54 +132,56 @@ fn joined(parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// The archive itself: made, or read. `host:file` is on another host.
-fn archive(acts: &mut Acts<'_>, word: Option<&Word>, creates: bool) {
+fn archive(effects: &mut InvocationEffects<'_>, word: Option<&Word>, creates: bool) {
     let Some(word) = word else { return };
     if super::super::super::host::is_remote(word.literal_prefix()) {
-        acts.option_bar("option", "-f", "reaches another host for the archive");
-        return acts.host(word);
+        effects.bar_option("option", "-f", "reaches another host for the archive");
+        return effects.reach_host(word);
     }
     let operation = if creates { Write } else { Read };
-    acts.path(Cow::Owned(word.clone()), operation, Command);
+    effects.touch(Cow::Owned(word.clone()), operation, Command);
 }
 
-fn into(acts: &mut Acts<'_>, word: Option<&Word>) {
+fn into(effects: &mut InvocationEffects<'_>, word: Option<&Word>) {
     if let Some(word) = word {
-        acts.path(Cow::Owned(word.clone()), Write, Command);
+        effects.touch(Cow::Owned(word.clone()), Write, Command);
     }
 }
 
 /// `zip archive files…`.
-pub(super) fn zip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn zip(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
         if at == 0 {
-            acts.path(Cow::Owned(word.clone()), Write, Command);
+            effects.touch(Cow::Owned(word.clone()), Write, Command);
         } else {
-            acts.search(Cow::Owned(word.clone()), false);
+            effects.search(Cow::Owned(word.clone()), false);
         }
     }
 }
 
 /// `unzip archive [members] [-d folder]`.
-pub(super) fn unzip(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn unzip(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if let Some(word) = args.iter().find_map(Arg::operand) {
-        acts.path(Cow::Owned(word.clone()), Read, Command);
+        effects.touch(Cow::Owned(word.clone()), Read, Command);
     }
     let shows = args.iter().any(
         |arg| matches!(arg, Arg::Option { name, .. } if name.ends_with(['l', 't', 'Z', 'v', 'p', 'c', 'z'])),
     );
     let folder = args.iter().find_map(|arg| match arg {
-        Arg::Option { known: Some(known), value, .. } if matches!(known.does, Does::Into) => value.as_deref(),
+        Arg::Option { known: Some(known), value, .. } if matches!(known.effect, OptionEffect::Into) => {
+            value.as_deref()
+        }
         _ => None,
     });
     match folder {
-        Some(folder) => into(acts, Some(folder)),
-        None if !shows => acts.write_in_folder(Command),
+        Some(folder) => into(effects, Some(folder)),
+        None if !shows => effects.write_in_folder(Command),
         None => {}
     }
 }
 
 /// `7z x archive -ofolder`.
-pub(super) fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn seven(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let verb = words.first().and_then(|word| word.as_static()).unwrap_or_default();
     let extracts = matches!(verb, "x" | "e");
@@ -189,41 +191,41 @@ pub(super) fn seven(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         let text = word.literal_prefix();
         if let Some(place) = text.strip_prefix("-o") {
             folder = true;
-            acts.path_text(place, word, Write, Command);
+            effects.touch_text(place, word, Write, Command);
         } else if !text.starts_with('-') && archive {
             archive = false;
             let operation = if extracts || matches!(verb, "l" | "t") { Read } else { Write };
-            acts.path(Cow::Owned((*word).clone()), operation, Command);
+            effects.touch(Cow::Owned((*word).clone()), operation, Command);
         } else if !text.starts_with('-') && text.ends_with('/') && extracts {
             folder = true;
-            acts.path(Cow::Owned((*word).clone()), Write, Command);
+            effects.touch(Cow::Owned((*word).clone()), Write, Command);
         }
     }
     if extracts && !folder {
-        acts.write_in_folder(Command);
+        effects.write_in_folder(Command);
     }
 }
 
 /// `cpio -i` writes what its input names.
-pub(super) fn cpio(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn cpio(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let reads_in = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
     if reads_in {
-        acts.unknown_operand();
+        effects.bar_unknown_write();
     }
     for word in args.iter().filter_map(Arg::operand) {
-        acts.path(Cow::Owned(literal(word.as_static().unwrap_or_default(), word)), Read, Command);
+        effects.touch(Cow::Owned(literal(word.as_static().unwrap_or_default(), word)), Read, Command);
     }
 }
 
 /// `jar cf archive files…`, `jar xf archive`.
-pub(super) fn jar(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn jar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let letters = words.first().and_then(|word| word.as_static()).unwrap_or_default();
     if let Some(file) = words.get(1) {
         let operation = if letters.contains(['c', 'u']) { Write } else { Read };
-        acts.path(Cow::Owned((*file).clone()), operation, Command);
+        effects.touch(Cow::Owned((*file).clone()), operation, Command);
     }
     if letters.contains('x') {
-        acts.write_in_folder(Command);
+        effects.write_in_folder(Command);
     }
 }

@@ -6,38 +6,38 @@ use Operation::{CopyFrom, CopyTo, Read, Write};
 use Purpose::Command;
 
 use super::super::super::words::{known_start, strip_start};
-use super::super::{Acts, Arg, Purpose};
+use super::super::{Arg, InvocationEffects, Purpose};
 use crate::Operation;
 
 /// `mknod name type …`.
-pub(super) fn first_written(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn first_written(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if let Some(word) = args.iter().find_map(Arg::operand) {
-        acts.path(Cow::Owned(word.clone()), Write, Command);
+        effects.touch(Cow::Owned(word.clone()), Write, Command);
     }
 }
 
 /// `mktemp` without a template makes a file in the folder for temporary ones.
-pub(super) fn temporary(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn temporary(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
-        acts.path(Cow::Owned(word.clone()), Write, Command);
+        effects.touch(Cow::Owned(word.clone()), Write, Command);
     }
 }
 
 /// `dd if=a of=b`.
-pub(super) fn dd(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn dd(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         let start = known_start(word);
         if start.starts_with("of=") {
-            acts.path(Cow::Owned(strip_start(word, 3)), Write, Command);
+            effects.touch(Cow::Owned(strip_start(word, 3)), Write, Command);
         } else if start.starts_with("if=") {
-            acts.path(Cow::Owned(strip_start(word, 3)), Read, Command);
+            effects.touch(Cow::Owned(strip_start(word, 3)), Read, Command);
         } else if !start.contains('=') && word.as_static().is_none() {
-            acts.unknown_operand();
+            effects.bar_unknown_write();
         }
     }
 }
 
 /// Either end may be on another host.
-pub(super) fn rsync(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    super::remote_copy(acts, args, CopyFrom, CopyTo);
+pub(super) fn rsync(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
+    super::remote_copy(effects, args, CopyFrom, CopyTo);
 }

@@ -11,19 +11,19 @@ use pinfold_shell::Word;
 
 use super::super::super::tracked as tracked_words;
 use super::super::super::words::{literal, unmatched};
-use super::super::{Acts, Arg, Does, FolderUse, Purpose};
+use super::super::{Arg, FolderUse, InvocationEffects, OptionEffect, Purpose};
 use crate::Operation;
 
 /// A subcommand that is not known: an alias of the repository, or a program of that name.
-pub(super) fn alias(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn alias(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if args.iter().any(|arg| arg.operand().is_some()) {
-        acts.folder = FolderUse::ChangesRepository;
+        effects.folder = FolderUse::ChangesRepository;
     }
 }
 
 /// Runs programs by its nature.
-pub(super) fn never(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
-    acts.subcommand_bar("runs programs that its arguments or settings name");
+pub(super) fn never(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
+    effects.bar_subcommand("runs programs that its arguments or settings name");
 }
 
 fn operands<'a>(args: &[Arg<'a>]) -> Vec<&'a Word> {
@@ -48,12 +48,12 @@ fn cluster_has(name: &str, wanted: &[&str]) -> bool {
     !name.starts_with("--") && wanted.iter().any(|wanted| wanted.len() == 2 && wanted.chars().last() == last)
 }
 
-fn change(acts: &mut Acts<'_>) {
-    acts.folder = FolderUse::ChangesRepository;
+fn change(effects: &mut InvocationEffects<'_>) {
+    effects.folder = FolderUse::ChangesRepository;
 }
 
 /// `git branch` lists; with a name it makes one, with several options it changes one.
-pub(super) fn branch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn branch(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let lists = has(
         args,
         &[
@@ -85,54 +85,54 @@ pub(super) fn branch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         ],
     );
     if other || !lists && !operands(args).is_empty() {
-        change(acts);
+        change(effects);
     } else {
-        list(acts, args);
+        list(effects, args);
     }
 }
 
 /// Listing names runs nothing that the repository names, unless signatures are shown: `gpg.program` checks those.
 /// [git-config(1)](https://git-scm.com/docs/git-config)
-fn list(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+fn list(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let static_and_plain = |word: &Word| word.as_static().is_some_and(|word| !word.contains("signature"));
     let plain = |arg: &Arg<'_>| match arg {
         Arg::Option { value, .. } => value.as_deref().is_none_or(static_and_plain),
         Arg::Operand(word) => static_and_plain(word),
     };
     if args.iter().all(plain) {
-        acts.folder = FolderUse::Nothing;
+        effects.folder = FolderUse::Nothing;
     }
 }
 
 /// `git tag` lists; with a name it makes one.
-pub(super) fn tag(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn tag(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let lists = has(args, &["-l", "--list", "-v", "--verify", "--contains", "--points-at", "-n"]);
     if has(args, &["-d", "--delete"]) || !lists && !operands(args).is_empty() {
-        change(acts);
+        change(effects);
     } else if !has(args, &["-v", "--verify"]) {
-        list(acts, args);
+        list(effects, args);
     }
 }
 
 /// `git remote`, `git remote show` and `git remote get-url` look.
-pub(super) fn remote(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn remote(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     if !matches!(words.first().map(|word| word.as_static()), None | Some(Some("show" | "get-url"))) {
-        change(acts);
+        change(effects);
     }
     if let (Some(Some("add" | "set-url")), Some(address)) =
         (words.first().map(|word| word.as_static()), words.get(2))
     {
-        acts.host(address);
+        effects.reach_host(address);
     }
 }
 
 /// `git stash list` and `git stash show` look.
-pub(super) fn stash<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+pub(super) fn stash<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
     if matches!(operands(args).first().and_then(|word| word.as_static()), Some("list" | "show")) {
-        tracked_behind_verb(acts, args, &["list", "show"]);
+        tracked_behind_verb(effects, args, &["list", "show"]);
     } else {
-        change(acts);
+        change(effects);
     }
 }
 
@@ -141,37 +141,37 @@ const LOOKS: &[&str] =
     &["list", "show", "exists", "status", "ls-files", "env", "version", "diff", "ls-remote"];
 
 /// Subcommands whose first word says whether they look.
-pub(super) fn words_that_look(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn words_that_look(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     if !words.first().and_then(|word| word.as_static()).is_some_and(|word| LOOKS.contains(&word))
         && !words.is_empty()
     {
-        change(acts);
+        change(effects);
     }
 }
 
 /// What git-lfs keeps beside the repository; `install` and its kind write hooks and the person's own settings.
-pub(super) fn lfs(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn lfs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let verb = operands(args).first().and_then(|word| word.as_static());
     let known =
         ["track", "untrack", "fetch", "pull", "push", "checkout", "prune", "lock", "unlock", "locks", "logs"];
     if !verb.is_none_or(|verb| known.contains(&verb) || LOOKS.contains(&verb)) {
-        acts.subcommand_bar("changes settings, hooks or what later commands run");
+        effects.bar_subcommand("changes settings, hooks or what later commands run");
     }
-    words_that_look(acts, args);
+    words_that_look(effects, args);
 }
 
 /// `start` and `register` install a schedule, outside any folder.
-pub(super) fn maintenance(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn maintenance(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let verb = operands(args).first().and_then(|word| word.as_static());
     if verb != Some("run") && verb.is_some() {
-        acts.subcommand_bar("changes what the system runs by itself");
+        effects.bar_subcommand("changes what the system runs by itself");
     }
-    change(acts);
+    change(effects);
 }
 
 /// `git config` reads with one name and writes with more.
-pub(super) fn config(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn config(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     let looking = [
         "--get",
@@ -199,18 +199,18 @@ pub(super) fn config(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         || matches!(first, Some("get" | "list" | "get-color"))
         || words.len() < 2 && !has(args, &changing);
     let file = args.iter().find_map(|arg| match arg {
-        Arg::Option { known: Some(known), value, .. } if matches!(known.does, Does::ConfigFile) => {
+        Arg::Option { known: Some(known), value, .. } if matches!(known.effect, OptionEffect::ConfigFile) => {
             value.clone()
         }
         _ => None,
     });
     if looks {
         if let Some(file) = file {
-            acts.path(Cow::Owned(file.into_owned()), Read, Command);
+            effects.touch(Cow::Owned(file.into_owned()), Read, Command);
         }
         return;
     }
-    change(acts);
+    change(effects);
     let like = words.first().map_or_else(Word::default, |word| (*word).clone());
     if has(args, &["--global"]) {
         let home = Word {
@@ -220,144 +220,144 @@ pub(super) fn config(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
             ],
             ..like
         };
-        acts.path(Cow::Owned(home), Write, Command);
+        effects.touch(Cow::Owned(home), Write, Command);
     } else if has(args, &["--system"]) {
-        acts.path(Cow::Owned(literal("/etc/gitconfig", &like)), Write, Command);
+        effects.touch(Cow::Owned(literal("/etc/gitconfig", &like)), Write, Command);
     } else if let Some(file) = file {
-        acts.path(Cow::Owned(file.into_owned()), Write, Command);
+        effects.touch(Cow::Owned(file.into_owned()), Write, Command);
     } else {
-        acts.path(Cow::Owned(literal(".git/config", &like)), Write, Command);
+        effects.touch(Cow::Owned(literal(".git/config", &like)), Write, Command);
     }
 }
 
 /// `git worktree add folder`, `remove`, `move`.
-pub(super) fn worktree(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn worktree(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     let Some((verb, rest)) = words.split_first() else { return };
     let verb = verb.as_static();
     if verb == Some("list") {
         return;
     }
-    change(acts);
+    change(effects);
     let operation = if verb == Some("remove") { Delete } else { MakeDir };
     match (verb, rest) {
         (Some("add" | "remove"), [folder, ..]) => {
-            acts.path(Cow::Owned((*folder).clone()), operation, Command);
+            effects.touch(Cow::Owned((*folder).clone()), operation, Command);
         }
         (Some("move"), [from, to, ..]) => {
-            acts.path(Cow::Owned((*from).clone()), MoveFrom, Command);
-            acts.path(Cow::Owned((*to).clone()), MoveTo, Command);
+            effects.touch(Cow::Owned((*from).clone()), MoveFrom, Command);
+            effects.touch(Cow::Owned((*to).clone()), MoveTo, Command);
         }
         _ => {}
     }
 }
 
-pub(super) fn submodule(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn submodule(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     let Some((verb, rest)) = words.split_first() else { return };
     match verb.as_static() {
         Some("status" | "summary") => {}
         Some("foreach") => {
-            change(acts);
-            acts.option_bar("option", "foreach", "runs a command line in each submodule");
+            change(effects);
+            effects.bar_option("option", "foreach", "runs a command line in each submodule");
             let line =
                 rest.iter().position(|word| !word.as_static().is_some_and(|text| text.starts_with('-')));
-            acts.joined(rest.get(line.unwrap_or(rest.len())..).unwrap_or_default());
+            effects.start_joined(rest.get(line.unwrap_or(rest.len())..).unwrap_or_default());
         }
-        _ => change(acts),
+        _ => change(effects),
     }
 }
 
-pub(super) fn bisect(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn bisect(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     let Some((verb, rest)) = words.split_first() else { return };
     match verb.as_static() {
         Some("log" | "visualize" | "view" | "terms") => {}
         Some("run") => {
-            change(acts);
-            acts.option_bar("option", "run", "runs a command at each step");
-            acts.start(rest);
+            change(effects);
+            effects.bar_option("option", "run", "runs a command at each step");
+            effects.start(rest);
         }
-        _ => change(acts),
+        _ => change(effects),
     }
 }
 
 /// `git archive REV path…`: without a path, all that there is.
-pub(super) fn archive<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
-    acts.reads_unnamed |= !operands(args).iter().skip(1).any(|word| names_path(word));
-    tracked(acts, args);
+pub(super) fn archive<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
+    effects.reads_unnamed |= !operands(args).iter().skip(1).any(|word| names_path(word));
+    tracked(effects, args);
 }
 
 /// Revisions and paths, told apart by the repository alone.
-pub(super) fn tracked<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
-    args.iter().filter_map(Arg::operand).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+pub(super) fn tracked<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
+    args.iter().filter_map(Arg::operand).for_each(|word| effects.touch_tracked(Cow::Borrowed(word)));
 }
 
 fn names_path(word: &Word) -> bool {
     unmatched(word).is_some_and(|text| !tracked_words::names_no_path(&text))
 }
 
-fn tracked_behind_verb<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>], verbs: &[&str]) {
+fn tracked_behind_verb<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>], verbs: &[&str]) {
     let words = operands(args);
     let is_verb = |word: &&Word| word.as_static().is_some_and(|text| verbs.contains(&text));
     let skip = usize::from(words.first().is_some_and(is_verb));
-    words.iter().skip(skip).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+    words.iter().skip(skip).for_each(|word| effects.touch_tracked(Cow::Borrowed(word)));
 }
 
 /// `git grep pattern REV… path…`.
-pub(super) fn grep<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+pub(super) fn grep<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
     let stands_in = |arg: &Arg<'_>| {
         matches!(arg, Arg::Option { known: Some(known), value: Some(_), .. }
-            if matches!(known.does, Does::ForFirst | Does::FirstFile))
+            if matches!(known.effect, OptionEffect::ForFirst | OptionEffect::ForFirstFile))
     };
     let pattern = usize::from(!args.iter().any(stands_in));
     let words = operands(args);
-    words.iter().take(pattern).for_each(|word| acts.take(word));
-    words.iter().skip(pattern).for_each(|word| acts.tracked(Cow::Borrowed(word)));
+    words.iter().take(pattern).for_each(|word| effects.mark_no_path(word));
+    words.iter().skip(pattern).for_each(|word| effects.touch_tracked(Cow::Borrowed(word)));
     if !words.iter().skip(pattern).any(|word| names_path(word)) {
-        acts.here_by(Search, true);
+        effects.touch_folder(Search, true);
     }
 }
 
 /// `git reflog show REV path…`.
-pub(super) fn reflog<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
-    words_that_look(acts, args);
-    tracked_behind_verb(acts, args, &["show", "list", "exists", "expire", "delete"]);
+pub(super) fn reflog<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
+    words_that_look(effects, args);
+    tracked_behind_verb(effects, args, &["show", "list", "exists", "expire", "delete"]);
 }
 
 /// `git merge-file current base other`: the first gets the result, unless that is printed.
-pub(super) fn merge_file<'a>(acts: &mut Acts<'a>, args: &[Arg<'a>]) {
-    tracked(acts, args);
+pub(super) fn merge_file<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
+    tracked(effects, args);
     let prints = has(args, &["-p", "--stdout", "--object-id"]);
     if let Some(first) = operands(args).first().filter(|_| !prints) {
-        acts.path(Cow::Borrowed(first), Edit, Command);
+        effects.touch(Cow::Borrowed(first), Edit, Command);
     }
 }
 
 /// `git bundle create file …`.
-pub(super) fn bundle(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn bundle(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     if let [verb, file, ..] = words.as_slice() {
         let creates = verb.as_static() == Some("create");
         let (operation, purpose) = if creates { (Write, Aside) } else { (Read, Command) };
-        acts.path(Cow::Owned((*file).clone()), operation, purpose);
+        effects.touch(Cow::Owned((*file).clone()), operation, purpose);
     }
 }
 
 /// The first operand may be an address.
-pub(super) fn remote_first(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn remote_first(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if let Some(address) = operands(args).first() {
-        address_of(acts, address);
+        address_of(effects, address);
     }
 }
 
 /// `git clone address [folder]`.
-pub(super) fn clone(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn clone(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     let Some(address) = words.first() else { return };
-    address_of(acts, address);
+    address_of(effects, address);
     if let Some(folder) = words.get(1) {
-        return acts.path(Cow::Owned((*folder).clone()), MakeDir, Command);
+        return effects.touch(Cow::Owned((*folder).clone()), MakeDir, Command);
     }
     let named = address.as_static().map(|text| {
         let text = text.trim_end_matches('/');
@@ -365,21 +365,25 @@ pub(super) fn clone(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         name.strip_suffix(".git").unwrap_or(name)
     });
     match named {
-        Some(name) if !name.is_empty() => acts.path(Cow::Owned(literal(name, address)), MakeDir, Command),
-        _ => acts.unknown_operand(),
+        Some(name) if !name.is_empty() => effects.touch(Cow::Owned(literal(name, address)), MakeDir, Command),
+        _ => effects.bar_unknown_write(),
     }
 }
 
 /// An address that git would reach; `ext::` runs what stands behind it.
-fn address_of(acts: &mut Acts<'_>, address: &Word) {
+fn address_of(effects: &mut InvocationEffects<'_>, address: &Word) {
     let start = address.literal_prefix();
     if start.contains("::") && !start.starts_with('[') {
-        acts.option_bar("option", start.split("::").next().unwrap_or(start), "runs a helper for the address");
+        effects.bar_option(
+            "option",
+            start.split("::").next().unwrap_or(start),
+            "runs a helper for the address",
+        );
     } else if super::super::super::host::is_remote(start) {
-        acts.host(address);
-    } else if start.starts_with(['/', '.']) && acts.command_word() != Some("push") {
-        acts.path(Cow::Owned(address.clone()), Read, Command);
+        effects.reach_host(address);
+    } else if start.starts_with(['/', '.']) && effects.command_word() != Some("push") {
+        effects.touch(Cow::Owned(address.clone()), Read, Command);
     } else if address.as_static().is_none() && start.is_empty() {
-        acts.hosts.push(super::super::super::HostClaim::of_command(None));
+        effects.hosts.push(super::super::super::HostClaim::of_command(None));
     }
 }

@@ -3,37 +3,37 @@
 
 use std::borrow::Cow;
 
-use super::super::{Acts, Arg, FolderUse, Input, Purpose};
+use super::super::{Arg, FolderUse, InvocationEffects, Purpose, StandardInput};
 use crate::Operation;
 
 /// `m4 files…`: macros in files of the folder are code of the folder; those of its input are not known.
-pub(super) fn macros(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn macros(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
-        acts.path(Cow::Owned(word.clone()), Operation::Read, Purpose::Command);
+        effects.touch(Cow::Owned(word.clone()), Operation::Read, Purpose::Command);
     }
-    acts.folder = FolderUse::Code;
-    acts.input = Input::Script;
+    effects.folder = FolderUse::Code;
+    effects.input = StandardInput::Script;
 }
 
 /// `deno run script`, `deno eval code`, `deno task name`.
-pub(super) fn deno(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn deno(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     if let Some(address) = words.iter().find(|word| word.literal_prefix().contains("://")) {
-        acts.named_bar(address.as_static(), "runs code from another host");
+        effects.bar_named(address.as_static(), "runs code from another host");
     }
     if let Some(verb @ ("eval" | "repl" | "install" | "upgrade" | "jupyter")) =
         words.first().and_then(|word| word.as_static())
     {
-        acts.code_bar(verb, "holds code, which no pattern can judge, or installs it");
+        effects.bar_code(verb, "holds code, which no pattern can judge, or installs it");
     }
 }
 
 /// Consoles and runners take code from their input or their arguments.
-pub(super) fn console(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn console(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     if let Some(verb @ ("runner" | "r" | "console" | "c" | "dbconsole")) =
         words.first().and_then(|word| word.as_static())
     {
-        acts.code_bar(verb, "holds code, which no pattern can judge");
+        effects.bar_code(verb, "holds code, which no pattern can judge");
     }
 }

@@ -15,7 +15,7 @@ mod text;
 use std::borrow::Cow;
 
 use super::super::host;
-use super::{Acts, Arg, Purpose};
+use super::{Arg, InvocationEffects, Purpose};
 use crate::Operation;
 
 /// The readings, by the file that each stands in: its name in the catalog, in capitals, and its function.
@@ -28,10 +28,10 @@ macro_rules! own_readings {
         }
 
         impl OwnReading {
-            /// Reads `args` of the program that `acts` is about.
-            pub(super) fn read<'a>(self, acts: &mut Acts<'a>, args: &[Arg<'a>]) {
+            /// Reads `args` of the program that `effects` is about.
+            pub(super) fn read<'a>(self, effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
                 match self {
-                    $($(Self::$reading => $file::$function(acts, args),)+)+
+                    $($(Self::$reading => $file::$function(effects, args),)+)+
                 }
             }
         }
@@ -166,15 +166,15 @@ own_readings! {
 }
 
 /// Copies of which either end may be on another host: those are reached, the others touched.
-fn remote_copy(acts: &mut Acts<'_>, args: &[Arg<'_>], from: Operation, to: Operation) {
+fn remote_copy(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>], from: Operation, to: Operation) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let Some((target, sources)) = words.split_last() else { return };
     let ends = sources.iter().map(|word| (*word, from)).chain([(*target, to)]);
     for (word, operation) in ends {
         if host::is_remote(word.literal_prefix()) {
-            acts.host(word);
+            effects.reach_host(word);
         } else {
-            acts.path(Cow::Owned(word.clone()), operation, Purpose::Command);
+            effects.touch(Cow::Owned(word.clone()), operation, Purpose::Command);
         }
     }
 }

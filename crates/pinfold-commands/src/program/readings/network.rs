@@ -7,32 +7,32 @@ use Purpose::Command;
 use pinfold_host::file_url;
 
 use super::super::super::host;
-use super::super::{Acts, Arg, Purpose};
+use super::super::{Arg, InvocationEffects, Purpose};
 use crate::Operation;
 
 /// A connection through which anything goes both ways.
-pub(super) fn connects(acts: &mut Acts<'_>, _: &[Arg<'_>]) {
-    acts.subcommand_bar("opens a connection that carries anything both ways");
+pub(super) fn connects(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
+    effects.bar_subcommand("opens a connection that carries anything both ways");
 }
 
 /// `openssl engine NAME` loads the library of that name.
-pub(super) fn loads_library(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn loads_library(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if args.iter().any(|arg| arg.operand().is_some()) {
-        acts.subcommand_bar("loads a library");
+        effects.bar_subcommand("loads a library");
     }
 }
 
 /// Every operand is an address; what `-T` and `-d` send is read.
-pub(super) fn curl(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn curl(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         match super::super::super::words::unmatched(word).as_deref().and_then(file_url) {
-            Some(file) => acts.path_text(&file, word, Read, Command),
-            None if file_url(word.literal_prefix()).is_some() => acts.unknown_read(),
-            None => acts.host(word),
+            Some(file) => effects.touch_text(&file, word, Read, Command),
+            None if file_url(word.literal_prefix()).is_some() => effects.bar_unknown_read(),
+            None => effects.reach_host(word),
         }
         let scheme = word.literal_prefix().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         if scheme.is_some_and(|scheme| RAW.contains(&scheme.as_str())) {
-            acts.named_bar(word.as_static(), "opens a connection that carries anything both ways");
+            effects.bar_named(word.as_static(), "opens a connection that carries anything both ways");
         }
     }
 }
@@ -41,47 +41,47 @@ pub(super) fn curl(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 const RAW: &[&str] = &["telnet", "gopher", "gophers", "dict", "tftp", "mqtt", "smb", "smbs"];
 
 /// Without `-O` it writes a file here that the address names.
-pub(super) fn wget(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn wget(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut any = false;
     for word in args.iter().filter_map(Arg::operand) {
         any = true;
-        acts.host(word);
+        effects.reach_host(word);
     }
     let named = |arg: &Arg<'_>| matches!(arg, Arg::Option { known: Some(known), .. } if known.is_named("-O") || known.is_named("-P"));
     if any && !args.iter().any(named) {
-        acts.write_in_folder(Command);
+        effects.write_in_folder(Command);
     }
 }
 
 /// `http [METHOD] address [items]`.
-pub(super) fn httpie(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn httpie(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let method = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_uppercase());
     let mut words =
         args.iter().filter_map(Arg::operand).skip_while(|word| word.as_static().is_some_and(method));
     if let Some(address) = words.next() {
-        acts.host(address);
+        effects.reach_host(address);
     }
     for item in words {
         let text = item.literal_prefix();
         if let Some((name, _)) = text.split_once('@') {
             let file = super::super::super::words::strip_start(item, name.len() + 1);
-            acts.path(Cow::Owned(file), Read, Command);
+            effects.touch(Cow::Owned(file), Read, Command);
         }
     }
 }
 
-pub(super) fn remote_copy(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    super::remote_copy(acts, args, CopyFrom, CopyTo);
+pub(super) fn remote_copy(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
+    super::remote_copy(effects, args, CopyFrom, CopyTo);
 }
 
-pub(super) fn first_host(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn first_host(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if let Some(word) = args.iter().find_map(Arg::operand) {
-        acts.host(word);
+        effects.reach_host(word);
     }
 }
 
 /// `dig @server name type`.
-pub(super) fn dig(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn dig(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         let text = word.as_static();
         if text.is_some_and(|text| text.starts_with('+') || text.bytes().all(|b| b.is_ascii_uppercase())) {
@@ -89,31 +89,31 @@ pub(super) fn dig(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
         match text.and_then(|text| text.strip_prefix('@')) {
             Some(server) => {
-                acts.hosts.push(super::super::super::HostClaim::of_command(host::of_address(server)));
+                effects.hosts.push(super::super::super::HostClaim::of_command(host::of_address(server)));
             }
-            None => acts.host(word),
+            None => effects.reach_host(word),
         }
     }
 }
 
 /// `socat address address`: `EXEC:` and `SYSTEM:` run programs, `CREATE:` writes.
-pub(super) fn socat(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn socat(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         let text = word.literal_prefix();
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind.to_ascii_lowercase().as_str() {
             "exec" | "system" | "shell" => {
-                acts.option_bar("option", kind, "runs a program");
+                effects.bar_option("option", kind, "runs a program");
                 let line = rest.split(',').next().unwrap_or_default();
-                acts.line(Cow::Owned(super::super::super::words::literal(line, word)));
+                effects.start_line(Cow::Owned(super::super::super::words::literal(line, word)));
             }
             "open" | "create" | "creat" | "file" | "gopen" | "pipe" => {
                 let file = rest.split(',').next().unwrap_or_default();
-                acts.path_text(file, word, Write, Command);
+                effects.touch_text(file, word, Write, Command);
             }
             "tcp" | "tcp4" | "tcp6" | "udp" | "udp4" | "udp6" | "openssl" | "ssl" | "tcp-connect"
             | "openssl-connect" => {
-                acts.hosts.push(super::super::super::HostClaim::of_command(host::of_address(rest)));
+                effects.hosts.push(super::super::super::HostClaim::of_command(host::of_address(rest)));
             }
             _ => {}
         }
@@ -121,23 +121,23 @@ pub(super) fn socat(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// Aliases and extensions of a forge's tool run programs; its host is known to its settings only.
-pub(super) fn forge(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn forge(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
-    acts.hosts.push(super::super::super::HostClaim::of_command(
-        (acts.name == "gh").then(|| "api.github.com".to_owned()),
+    effects.hosts.push(super::super::super::HostClaim::of_command(
+        (effects.name == "gh").then(|| "api.github.com".to_owned()),
     ));
     match words.first().and_then(|word| word.as_static()) {
         Some(
             verb @ ("alias" | "extension" | "extensions" | "ext" | "config" | "codespace" | "ssh-key"
             | "gpg-key" | "auth"),
         ) => {
-            acts.option_bar("option", verb, "changes what later commands run, or opens a way in");
+            effects.bar_option("option", verb, "changes what later commands run, or opens a way in");
         }
         // A place in the interface of the forge.
-        Some("api") => words.iter().skip(1).for_each(|word| acts.take(word)),
+        Some("api") => words.iter().skip(1).for_each(|word| effects.mark_no_path(word)),
         Some("gist") => {
             for file in words.iter().skip(2) {
-                acts.path(Cow::Owned((*file).clone()), Read, Command);
+                effects.touch(Cow::Owned((*file).clone()), Read, Command);
             }
         }
         _ => {}
@@ -145,12 +145,12 @@ pub(super) fn forge(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
 }
 
 /// It reaches hosts that its settings name.
-pub(super) fn somewhere(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    acts.hosts.push(super::super::super::HostClaim::of_command(None));
+pub(super) fn somewhere(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
+    effects.hosts.push(super::super::super::HostClaim::of_command(None));
     for word in args.iter().filter_map(Arg::operand).skip(1) {
         let here = |text: &&str| text.starts_with(['/', '~', '.']) && !text.contains("://");
         if let Some(text) = word.as_static().filter(here) {
-            acts.path_text(text, word, Read, Command);
+            effects.touch_text(text, word, Read, Command);
         }
     }
 }

@@ -8,7 +8,7 @@ use pinfold_shell::Word;
 
 use super::super::super::words::known_start;
 use super::super::super::{awk, sed};
-use super::super::{Acts, Arg, Purpose};
+use super::super::{Arg, InvocationEffects, Purpose};
 use crate::Operation;
 
 /// Returns whether one of these options is there.
@@ -20,7 +20,7 @@ fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
 }
 
 /// `grep [options] pattern file…`: with `-r` folders are gone through, and without a file this one is.
-pub(super) fn grep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn grep(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let recurses = |arg: &Arg<'_>| match arg {
         Arg::Option { known: Some(known), value: Some(value), .. } => {
             (known.is_named("-d") || known.is_named("--directories"))
@@ -28,43 +28,43 @@ pub(super) fn grep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
         }
         _ => false,
     };
-    let recursive = acts.name == "rgrep" || has(args, &["-r"]) || args.iter().any(recurses);
+    let recursive = effects.name == "rgrep" || has(args, &["-r"]) || args.iter().any(recurses);
     let operation = if recursive { Search } else { Read };
-    let files = behind_pattern(acts, args);
+    let files = behind_pattern(effects, args);
     if files.is_empty() && recursive {
-        acts.here_by(Search, false);
+        effects.touch_folder(Search, false);
     }
     for file in files {
-        acts.path(Cow::Owned(file), operation, Command);
+        effects.touch(Cow::Owned(file), operation, Command);
     }
 }
 
 /// `rg [options] pattern place…`: without a place this folder is searched, unless something is piped into it. Names that
 /// start with a dot are passed over, if nothing says otherwise.
-pub(super) fn ripgrep(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn ripgrep(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let strange = |arg: &Arg<'_>| matches!(arg, Arg::Option { known: None, name, .. } if name.len() > 2 || matches!(*name, "-a" | "-f" | "-t"));
-    let all = acts.name == "ack" || has(args, &["-u"]) || acts.name == "ag" && args.iter().any(strange);
-    let files = behind_pattern(acts, args);
+    let all = effects.name == "ack" || has(args, &["-u"]) || effects.name == "ag" && args.iter().any(strange);
+    let files = behind_pattern(effects, args);
     if files.is_empty() {
-        acts.default_search = Some(!all);
+        effects.default_search = Some(!all);
     }
     for file in files {
-        acts.search(Cow::Owned(file), !all);
+        effects.search(Cow::Owned(file), !all);
     }
 }
 
 /// The operands behind the pattern, which an option may stand in for.
-fn behind_pattern(acts: &mut Acts<'_>, args: &[Arg<'_>]) -> Vec<Word> {
+fn behind_pattern(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) -> Vec<Word> {
     let given = has(args, &["-e", "-f"]);
     let mut words = args.iter().filter_map(Arg::operand);
     if !given && let Some(pattern) = words.next() {
-        acts.take(pattern);
+        effects.mark_no_path(pattern);
     }
     words.cloned().collect()
 }
 
 /// `jq [options] filter file…`. Some options take a name and a value, others a name and a file.
-pub(super) fn jq(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn jq(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     let (mut filter, mut only_text, mut ended) = (false, false, false);
     while let Some(word) = words.next() {
@@ -74,60 +74,66 @@ pub(super) fn jq(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
             "--" if !ended => ended = true,
             _ if ended && !filter => {
                 filter = true;
-                acts.take(word);
+                effects.mark_no_path(word);
             }
-            _ if ended && only_text => acts.take(word),
-            _ if ended => acts.path(Cow::Owned(word.clone()), Read, Command),
+            _ if ended && only_text => effects.mark_no_path(word),
+            _ if ended => effects.touch(Cow::Owned(word.clone()), Read, Command),
             "--arg" | "--argjson" | "--slurpfile" | "--rawfile" | "--argfile" => {
-                acts.take(word);
-                words.next().into_iter().for_each(|name| acts.take(name));
+                effects.mark_no_path(word);
+                words.next().into_iter().for_each(|name| effects.mark_no_path(name));
                 let Some(value) = words.next() else { return };
                 if text.ends_with("file") {
-                    acts.path(Cow::Owned(value.clone()), Read, Command);
+                    effects.touch(Cow::Owned(value.clone()), Read, Command);
                 } else {
-                    acts.take(value);
+                    effects.mark_no_path(value);
                 }
             }
-            "--indent" => words.next().into_iter().for_each(|value| acts.take(value)),
+            "--indent" => words.next().into_iter().for_each(|value| effects.mark_no_path(value)),
             "--args" | "--jsonargs" => only_text = true,
-            "-L" | "--library-path" => acts.option_bar("option", text, "loads code from where it says"),
+            "-L" | "--library-path" => effects.bar_option("option", text, "loads code from where it says"),
             _ if short && text.contains('L') => {
-                acts.option_bar("option", text, "loads code from where it says");
+                effects.bar_option("option", text, "loads code from where it says");
             }
             "--from-file" => {
                 filter = true;
-                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+                words
+                    .next()
+                    .into_iter()
+                    .for_each(|file| effects.touch(Cow::Owned(file.clone()), Read, Command));
             }
             _ if short && text.contains('f') => {
                 filter = true;
-                words.next().into_iter().for_each(|file| acts.path(Cow::Owned(file.clone()), Read, Command));
+                words
+                    .next()
+                    .into_iter()
+                    .for_each(|file| effects.touch(Cow::Owned(file.clone()), Read, Command));
             }
-            _ if text.starts_with('-') && text.len() > 1 => acts.take(word),
+            _ if text.starts_with('-') && text.len() > 1 => effects.mark_no_path(word),
             _ if !filter => {
                 filter = true;
-                acts.take(word);
+                effects.mark_no_path(word);
             }
-            _ if only_text => acts.take(word),
-            _ => acts.path(Cow::Owned(word.clone()), Read, Command),
+            _ if only_text => effects.mark_no_path(word),
+            _ => effects.touch(Cow::Owned(word.clone()), Read, Command),
         }
     }
 }
 
 /// `xxd [infile [outfile]]`.
-pub(super) fn xxd(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
-    input_output(acts, args);
+pub(super) fn xxd(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
+    input_output(effects, args);
 }
 
 /// The first operand is read, the second written.
-pub(super) fn input_output(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn input_output(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
         let (operation, purpose) = if at == 0 { (Read, Command) } else { (Write, Aside) };
-        acts.path(Cow::Owned(word.clone()), operation, purpose);
+        effects.touch(Cow::Owned(word.clone()), operation, purpose);
     }
 }
 
 /// `sed [options] script file…`.
-pub(super) fn sed_script(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn sed_script(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let is = |wanted: &[&str]| {
         args.iter().any(|arg| match arg {
             Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),
@@ -138,12 +144,12 @@ pub(super) fn sed_script(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if !is(&["-e", "-f"])
         && let Some(script) = words.next()
     {
-        acts.take(script);
-        sed::script(acts, script);
+        effects.mark_no_path(script);
+        sed::script(effects, script);
     }
     let operation = if is(&["-i"]) { Edit } else { Read };
     for word in words {
-        acts.path(Cow::Owned(word.clone()), operation, Command);
+        effects.touch(Cow::Owned(word.clone()), operation, Command);
     }
     // The suffix of `-i` with a slash says another folder for what was there.
     let suffix = args.iter().find_map(|arg| match arg {
@@ -152,15 +158,15 @@ pub(super) fn sed_script(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     });
     match suffix.map(|suffix| (suffix.as_static(), suffix)) {
         Some((Some(text), suffix)) if text.contains('/') => {
-            acts.path_text(&text.replace('*', "_"), suffix, Write, Aside);
+            effects.touch_text(&text.replace('*', "_"), suffix, Write, Aside);
         }
-        Some((None, _)) => acts.unknown_operand(),
+        Some((None, _)) => effects.bar_unknown_write(),
         Some((Some(_), _)) | None => {}
     }
 }
 
 /// `awk [options] program file…`; `name=value` among the files is an assignment.
-pub(super) fn awk_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn awk_program(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let elsewhere = |arg: &Arg<'_>| match arg {
         Arg::Option { known: Some(known), .. } => known.is_named("-f") || known.is_named("-e"),
         _ => false,
@@ -169,39 +175,39 @@ pub(super) fn awk_program(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
     if !args.iter().any(elsewhere)
         && let Some(program) = words.next()
     {
-        acts.take(program);
+        effects.mark_no_path(program);
         match program.as_static().map(awk::does_more) {
-            None => acts.script_bar("is known only by running"),
-            Some(Some(why)) => acts.script_bar(why),
+            None => effects.bar_script("is known only by running"),
+            Some(Some(why)) => effects.bar_script(why),
             Some(None) => {}
         }
     }
     for word in words {
-        acts.path(Cow::Owned(word.clone()), Read, Command);
+        effects.touch(Cow::Owned(word.clone()), Read, Command);
     }
 }
 
 /// `patch [original [patchfile]]`; without an original the patch itself names what is changed.
-pub(super) fn patch(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn patch(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     match words.next() {
-        Some(original) => acts.path(Cow::Owned(original.clone()), Edit, Command),
-        None => acts.unknown_operand(),
+        Some(original) => effects.touch(Cow::Owned(original.clone()), Edit, Command),
+        None => effects.bar_unknown_write(),
     }
     if let Some(changes) = words.next() {
-        acts.path(Cow::Owned(changes.clone()), Read, Command);
+        effects.touch(Cow::Owned(changes.clone()), Read, Command);
     }
 }
 
 /// `split file prefix`: what is written starts with the prefix.
-pub(super) fn pieces(acts: &mut Acts<'_>, args: &[Arg<'_>]) {
+pub(super) fn pieces(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     if let Some(file) = words.next() {
-        acts.path(Cow::Owned(file.clone()), Read, Command);
+        effects.touch(Cow::Owned(file.clone()), Read, Command);
     }
-    if acts.name == "split"
+    if effects.name == "split"
         && let Some(prefix) = words.next()
     {
-        acts.path(Cow::Owned(prefix.clone()), Write, Command);
+        effects.touch(Cow::Owned(prefix.clone()), Write, Command);
     }
 }

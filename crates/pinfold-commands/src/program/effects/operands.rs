@@ -6,7 +6,7 @@ use pinfold_shell::{Part, Word};
 
 use super::options::OperandOptions;
 use super::values::is_input;
-use super::{Acts, Inner, Input};
+use super::{InvocationEffects, StandardInput, StartedProgram};
 use crate::program::scan::Arg;
 use crate::program::{Operands, ProgramKind, Purpose, kind};
 use crate::words::{known_start, literal};
@@ -15,33 +15,38 @@ use crate::{NotAllowlistable, Operation, environment};
 /// Number of words behind the line of a shell that are looked at as if each were the line.
 const MOST_LINES_OF_SHELL: usize = 32;
 
-impl<'a> Acts<'a> {
-    pub(super) fn operands(&mut self, reading: &OperandOptions<'a>, operands: Operands, args: &[Arg<'a>]) {
+impl<'a> InvocationEffects<'a> {
+    pub(super) fn read_operands(
+        &mut self,
+        reading: &OperandOptions<'a>,
+        operands: Operands,
+        args: &[Arg<'a>],
+    ) {
         let words: Vec<&'a Word> = args.iter().filter_map(Arg::operand).collect();
         match operands {
             Operands::Nothing => {}
-            Operands::Each(operation, purpose) => self.each(reading, &words, operation, purpose),
+            Operands::Each(operation, purpose) => self.touch_each(reading, &words, operation, purpose),
             Operands::AfterFirst(operation, purpose) => {
                 let skip = usize::from(!reading.has_first);
-                words.iter().take(skip).for_each(|word| self.take(word));
-                self.each(reading, words.get(skip..).unwrap_or_default(), operation, purpose);
+                words.iter().take(skip).for_each(|word| self.mark_no_path(word));
+                self.touch_each(reading, words.get(skip..).unwrap_or_default(), operation, purpose);
             }
-            Operands::Last(from, to) => self.last(reading, &words, from, to),
+            Operands::Last(from, to) => self.touch_copied(reading, &words, from, to),
             Operands::Command(skip) => self.start(words.get(usize::from(skip)..).unwrap_or_default()),
-            Operands::Environment => self.environment(reading, &words),
+            Operands::Environment => self.start_with_environment(reading, &words),
             Operands::Elsewhere(skip) => {
                 self.start(words.get(usize::from(skip)..).unwrap_or_default());
-                self.elsewhere_last();
+                self.mark_last_elsewhere();
             }
-            Operands::Line(skip) => self.joined(words.get(usize::from(skip)..).unwrap_or_default()),
-            Operands::Script => self.script(reading, &words, Input::Code),
-            Operands::ShellScript => self.script(reading, &words, Input::Commands),
-            Operands::Hosts => words.iter().for_each(|word| self.host(word)),
+            Operands::Line(skip) => self.start_joined(words.get(usize::from(skip)..).unwrap_or_default()),
+            Operands::Script => self.read_script(reading, &words, StandardInput::Code),
+            Operands::ShellScript => self.read_script(reading, &words, StandardInput::Commands),
+            Operands::Hosts => words.iter().for_each(|word| self.reach_host(word)),
             Operands::Own(own) => own.read(self, args),
         }
     }
 
-    fn each(
+    fn touch_each(
         &mut self,
         reading: &OperandOptions<'a>,
         words: &[&'a Word],
@@ -50,12 +55,12 @@ impl<'a> Acts<'a> {
     ) {
         let operation = if reading.in_place { Operation::Edit } else { operation };
         for word in words {
-            self.path(Cow::Borrowed(word), operation, purpose);
+            self.touch(Cow::Borrowed(word), operation, purpose);
         }
     }
 
-    /// `cp a b`, `mv a b folder`, `ln -s a`, `cp -t folder a`.
-    pub(super) fn last(
+    /// Reads `cp a b`, `mv a b folder`, `ln -s a`, `cp -t folder a`.
+    pub(super) fn touch_copied(
         &mut self,
         reading: &OperandOptions<'a>,
         words: &[&'a Word],
@@ -72,14 +77,14 @@ impl<'a> Acts<'a> {
             }
         };
         for source in sources {
-            self.path(Cow::Borrowed(source), from, Purpose::Command);
+            self.touch(Cow::Borrowed(source), from, Purpose::Command);
         }
         let folder = reading.target.is_some() || sources.len() > 1 || is_folder(&target);
         if folder {
             for source in sources {
                 if let Some(inside) = copy_destination(&target, source) {
                     self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside.clone())));
-                    self.path(Cow::Owned(inside), to, Purpose::Command);
+                    self.touch(Cow::Owned(inside), to, Purpose::Command);
                 }
             }
         }
@@ -90,36 +95,46 @@ impl<'a> Acts<'a> {
                 self.renamed.push((Cow::Borrowed(source), Cow::Owned(inside)));
             }
         }
-        self.path(target, to, Purpose::Command);
+        self.touch(target, to, Purpose::Command);
     }
 
-    /// `NAME=value… command…`.
-    fn environment(&mut self, reading: &OperandOptions<'a>, words: &[&'a Word]) {
+    /// Reads `NAME=value… command…`.
+    fn start_with_environment(&mut self, reading: &OperandOptions<'a>, words: &[&'a Word]) {
         if let Some(split) = &reading.split {
             // Its escapes are not those of a shell.
             self.told_code = true;
             let all: Vec<&Word> = std::iter::once(split.as_ref()).chain(words.iter().copied()).collect();
-            return self.joined(&all);
+            return self.start_joined(&all);
         }
         // Whatever holds `=` is put into the environment, whether a shell would call it a name or not.
         let assigned = words.iter().take_while(|word| known_start(word).contains('=')).count();
         let (assignments, command) = words.split_at(assigned.min(words.len()));
         for word in assignments {
-            self.take(word);
+            self.mark_no_path(word);
         }
         self.bars.extend(assignments.iter().filter_map(|word| environment::of_word(word)));
         self.start(command);
     }
 
-    /// A script of an interpreter: what it does stands elsewhere, so its place must be what it says.
-    pub(super) fn script(&mut self, reading: &OperandOptions<'a>, words: &[&'a Word], input: Input) {
+    /// Reads a script of an interpreter: what it does stands elsewhere, so its place must be what it says.
+    pub(super) fn read_script(
+        &mut self,
+        reading: &OperandOptions<'a>,
+        words: &[&'a Word],
+        input: StandardInput,
+    ) {
         if reading.in_place {
             let skip = usize::from(!reading.has_first);
-            self.each(reading, words.get(skip..).unwrap_or_default(), Operation::Edit, Purpose::Command);
+            self.touch_each(
+                reading,
+                words.get(skip..).unwrap_or_default(),
+                Operation::Edit,
+                Purpose::Command,
+            );
         }
         if let Some(module) = &reading.module {
             // `python3 -m pytest x` is `pytest x`, where a program of that name is known.
-            return self.module(module, words);
+            return self.start_module(module, words);
         }
         // `fish -C line -c line` has both.
         if reading.has_first && !reading.first_is_line {
@@ -134,12 +149,12 @@ impl<'a> Acts<'a> {
             let others = words.iter().skip(1).take(MOST_LINES_OF_SHELL);
             self.run_values.extend(others.map(|word| Cow::Borrowed(*word)));
             self.told_code |= kind(self.name) == Some(ProgramKind::ForeignShell);
-            return self.line(Cow::Borrowed(*script));
+            return self.start_line(Cow::Borrowed(*script));
         }
         if script.parts.iter().any(|part| matches!(part, Part::Process)) {
-            self.inner.push(Inner::unknown());
+            self.started.push(StartedProgram::unknown());
         }
-        self.path(Cow::Borrowed(*script), Operation::Read, Purpose::Command);
+        self.touch(Cow::Borrowed(*script), Operation::Read, Purpose::Command);
         if climbs(script) {
             let why =
                 format!("`..` in the script of `{}` leads to another one than the rule names", self.name);
@@ -147,9 +162,9 @@ impl<'a> Acts<'a> {
         }
     }
 
-    /// A module that is run in place of a script, with its arguments.
-    fn module(&mut self, module: &Word, args: &[&'a Word]) {
-        let Some(name) = module.as_static() else { return self.inner.push(Inner::unknown()) };
+    /// Starts a module that is run in place of a script, with its arguments.
+    fn start_module(&mut self, module: &Word, args: &[&'a Word]) {
+        let Some(name) = module.as_static() else { return self.started.push(StartedProgram::unknown()) };
         let name = name.strip_suffix(".__main__").unwrap_or(name);
         let program = literal(name, module);
         let words: Vec<&Word> = std::iter::once(&program).chain(args.iter().copied()).collect();
