@@ -5,15 +5,19 @@
 //! layer that is not trusted may narrow and not widen: its deny and ask rules count, its allow rules do not, and
 //! of its single values those that are no looser than what would hold without it. What is ignored is reported.
 
-use std::fmt;
+mod ignored;
+mod merged;
 
 use serde::Serialize;
+
+pub use self::ignored::{Ignored, Renamed, WhyIgnored};
+pub use self::merged::Merged;
 
 use crate::mode::{BashMode, Immune, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
-    ApprovalSettings, Content, GuardSettings, HookSettings, JudgeSettings, Network, NetworkSettings, Pins,
-    PolicyTest, RecordSettings, SandboxMode, SandboxSettings, Secrets, Settings,
+    ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, RecordSettings,
+    SandboxMode, SandboxSettings, Secrets, Settings,
 };
 use crate::source::{Layer, Located, Source};
 
@@ -27,171 +31,9 @@ pub struct Layered {
     pub trusted: bool,
 }
 
-/// All layers together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Merged {
-    /// The rules that count, the strongest layer first.
-    pub rules: Vec<SourcedRule>,
-    /// The mode, for calls that no rule covers.
-    pub mode: Located<Mode>,
-    /// The conditions under which a command needs no question although no rule allows it.
-    pub bash: Located<BashMode>,
-    /// Shell of an unattended agent, on or off; may be unset.
-    pub allow_bash: Option<Located<bool>>,
-    /// The safeguards in force.
-    pub immune: Located<Immune>,
-    /// The range of an agent's reads.
-    pub reads: Located<Reads>,
-    /// Ask rules hold in `bypassPermissions` and against grants of the session too.
-    pub ask_rules_in_bypass: Located<bool>,
-    /// Source of the lock on `bypassPermissions`: it holds for subagents, hooks and changes of mode too.
-    pub bypass_locked: Option<Source>,
-    /// Source of the lock that reserves allow rules to managed settings: it holds for those of agents and hooks too.
-    pub managed_rules_only: Option<Source>,
-    /// More folders that may be read, and written as the mode says.
-    pub additional_directories: Vec<Located<String>>,
-    /// Places that are guarded beyond those that are built in, and those that are not after all.
-    pub guards: GuardSettings,
-    /// Settings of the sandbox.
-    pub sandbox: SandboxSettings,
-    /// Channels to approvers.
-    pub approvals: ApprovalSettings,
-    /// Paths that each tool is confined to, one per layer that has some. Each of them has to let a path pass:
-    /// then none can widen another.
-    pub tools: Vec<Located<serde_json::Value>>,
-    /// Programs that are asked before and after calls, one value per layer, the strongest layer first.
-    pub hooks: Vec<Located<HookSettings>>,
-    /// Hooks may answer questions of unattended agents.
-    pub headless_permission_request: Located<bool>,
-    /// A program that may answer routine questions in the mode `auto`.
-    pub judge: Option<Located<JudgeSettings>>,
-    /// Hosts that can be reached.
-    pub network: NetworkSettings,
-    /// Limits of the audit log.
-    pub record: RecordSettings,
-    /// Expectations about the settings.
-    pub tests: Vec<PolicyTest>,
-    /// Settings that do not count.
-    pub ignored: Vec<Ignored>,
-    /// Settings that are read by a former name.
-    pub renamed: Vec<Renamed>,
-}
-
-/// A setting that stands under its former name: it counts, and the person is told the new one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Renamed {
-    /// The key that was read.
-    pub from: &'static str,
-    /// The key that it has now.
-    pub to: &'static str,
-    /// Where it stands.
-    pub source: Source,
-}
-
-impl fmt::Display for Renamed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: `{}` is called `{}` now, and still read: write the new name",
-            self.source, self.from, self.to
-        )
-    }
-}
-
-/// Something that was said and does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ignored {
-    /// The setting: `allow Bash(make)`, `defaultMode: "bypassPermissions"`.
-    pub what: String,
-    /// Its position.
-    pub source: Source,
-    /// Why it does not count.
-    pub why: WhyIgnored,
-}
-
-/// Reason why something that was said does not count.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WhyIgnored {
-    /// A value that would widen, in a file that is not trusted as it is now.
-    NotTrusted,
-    /// Only managed settings may say it.
-    ManagedOnly,
-    /// Only managed settings and the person's own may say it.
-    UserOrManagedOnly,
-    /// Managed settings allow no other allow rules.
-    ManagedRulesOnly,
-    /// Managed settings allow no other hooks.
-    ManagedHooksOnly,
-    /// Managed settings have locked `bypassPermissions`.
-    BypassLocked,
-    /// A rule that cannot be read, and would only have granted something.
-    NoRule {
-        /// The text to write instead.
-        mend: String,
-    },
-}
-
 const ALWAYS_ASK: &str = "alwaysAsk";
 /// Its former name.
 const IMMUNE: &str = "immune";
-
-impl fmt::Display for WhyIgnored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotTrusted => "this file is not trusted as it is now",
-            Self::ManagedOnly => "only managed settings can say it",
-            Self::UserOrManagedOnly => "only user and managed settings can say it",
-            Self::ManagedRulesOnly => "managed settings allow no other allow rules",
-            Self::ManagedHooksOnly => "managed settings allow no other hooks",
-            Self::BypassLocked => "managed settings have locked `bypassPermissions`",
-            Self::NoRule { mend } => mend,
-        })
-    }
-}
-
-impl fmt::Display for Ignored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {} does not count: {}", self.source, self.what, self.why)
-    }
-}
-
-impl Merged {
-    /// Returns whether a headless agent has a shell, where settings or flags say so. `bypassPermissions` on the command line
-    /// switches it on, as `--allow-bash` does; managed settings still switch it off.
-    pub fn allows_bash(&self) -> Option<bool> {
-        let by_mode =
-            self.mode.value == Mode::BypassPermissions && self.mode.source.layer == Layer::CommandLine;
-        match &self.allow_bash {
-            Some(value) if !by_mode || value.source.layer <= Layer::CommandLine => Some(value.value),
-            Some(_) | None => by_mode.then_some(true),
-        }
-    }
-
-    /// Returns the settings that only narrow, and nothing that allows: for when a file that was read before cannot be
-    /// read any more.
-    #[must_use]
-    pub fn closed(&self) -> Self {
-        let mut closed = self.clone();
-        closed.rules.retain(|rule| rule.effect != Effect::Allow);
-        tighten(&mut closed.mode, Mode::looseness);
-        tighten(&mut closed.bash, BASH.looseness);
-        tighten(&mut closed.reads, READS.looseness);
-        closed.immune = built_in(Immune::All);
-        closed.ask_rules_in_bypass = built_in(true);
-        closed.allow_bash = Some(built_in(false));
-        closed.additional_directories.clear();
-        closed.guards.except.clear();
-        closed.sandbox.writable.clear();
-        closed.sandbox.mode.iter_mut().for_each(|mode| tighten(mode, SANDBOX_MODE.looseness));
-        closed.sandbox.network = Some(built_in(Network::Off));
-        closed.network =
-            NetworkSettings { deny: std::mem::take(&mut closed.network.deny), ..Default::default() };
-        closed.headless_permission_request = built_in(false);
-        closed.approvals.webhook = None;
-        closed.judge = None;
-        closed
-    }
-}
 
 /// Merges the secrets: of two layers that name one secret the stronger wins; layers come the strongest first.
 fn all_secrets(layers: Vec<Located<Secrets>>) -> Option<Located<Secrets>> {
@@ -201,14 +43,6 @@ fn all_secrets(layers: Vec<Located<Secrets>>) -> Option<Located<Secrets>> {
         all.0.extend(layer.value.0);
     }
     Some(Located { value: all, source })
-}
-
-/// Replaces a value looser than the default by the default. It stays a chosen value: an unset one may be filled in
-/// by the caller that starts a session.
-fn tighten<T: Copy + Default>(value: &mut Located<T>, looseness: fn(T) -> u8) {
-    if looseness(value.value) > looseness(T::default()) {
-        value.value = T::default();
-    }
 }
 
 /// Merges layers, given in any order.
@@ -566,27 +400,6 @@ impl Merging<'_> {
             ignored.push(Ignored { what: bad.what.clone(), source: bad.source.clone(), why });
         }
         ignored
-    }
-}
-
-impl Ignored {
-    fn new(key: &str, value: &impl Serialize, source: &Source, why: WhyIgnored) -> Self {
-        let value = serde_json::to_string(value).unwrap_or_default();
-        Self { what: format!("`{key}: {}`", short(&value)), source: source.clone(), why }
-    }
-
-    fn allow_rule(rule: &Located<Rule>, why: WhyIgnored) -> Self {
-        Self { what: format!("`allow {}`", rule.value), source: rule.source.clone(), why }
-    }
-}
-
-/// Shortens a text for a message.
-fn short(text: &str) -> String {
-    const LONGEST: usize = 120;
-    if text.chars().nth(LONGEST).is_none() {
-        text.to_owned()
-    } else {
-        text.chars().take(LONGEST).chain(['…']).collect()
     }
 }
 
