@@ -8,111 +8,18 @@ use std::ffi::{OsStr, OsString};
 
 use crate::request::EnvOverride;
 
-/// Words that make a name a secret, wherever they stand between underscores.
-const SECRET_WORDS: [&str; 22] = [
-    "TOKEN",
-    "TOKENS",
-    "SECRET",
-    "SECRETS",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "PASS",
-    "PWD",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "APIKEY",
-    "AUTH",
-    "AUTHORIZATION",
-    "COOKIE",
-    "SESSION",
-    "PAT",
-    "SIGNATURE",
-    "ACCESSKEY",
-    "PRIVATEKEY",
-    "DSN",
-    "JWT",
-];
+const TABLE: &str = include_str!("environment.txt");
 
-/// Pairs of words that make a name a secret.
-const SECRET_PAIRS: [(&str, &str); 8] = [
-    ("API", "KEY"),
-    ("ACCESS", "KEY"),
-    ("PRIVATE", "KEY"),
-    ("SIGNING", "KEY"),
-    ("ENCRYPTION", "KEY"),
-    ("MASTER", "KEY"),
-    ("ACCOUNT", "KEY"),
-    ("CONNECTION", "STRING"),
-];
-
-/// Names that a secret word stands in although they hold none.
-const HARMLESS: [&str; 9] = [
-    "PWD",
-    "OLDPWD",
-    "XDG_SESSION_ID",
-    "XDG_SESSION_TYPE",
-    "XDG_SESSION_CLASS",
-    "XDG_SESSION_DESKTOP",
-    "DESKTOP_SESSION",
-    "SSH_ASKPASS_REQUIRE",
-    "GDMSESSION",
-];
-
-/// Families whose members are logins of a service.
-const SECRET_PREFIXES: [&str; 4] = ["AWS_", "AZURE_", "BW_", "VAULT_"];
-
-/// Members of those families that only say where.
-const NOT_SECRET: [&str; 5] = ["AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PAGER", "AWS_PROFILE", "VAULT_ADDR"];
-
-/// Addresses of brokers, which act outside on behalf of any client, and variables that point git elsewhere.
-const BROKERS: [&str; 33] = [
-    "SSH_AUTH_SOCK",
-    "SSH_AGENT_PID",
-    "SSH_ASKPASS",
-    "SUDO_ASKPASS",
-    "GIT_ASKPASS",
-    "GPG_AGENT_INFO",
-    "GNOME_KEYRING_CONTROL",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "DBUS_SYSTEM_BUS_ADDRESS",
-    "DBUS_STARTER_ADDRESS",
-    "XDG_RUNTIME_DIR",
-    "SESSION_MANAGER",
-    "DOCKER_HOST",
-    "CONTAINER_HOST",
-    "PODMAN_SOCK",
-    "KUBECONFIG",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "WAYLAND_SOCKET",
-    "XAUTHORITY",
-    "ICEAUTHORITY",
-    "TMUX",
-    "TMUX_PANE",
-    "STY",
-    "NVIM",
-    "NVIM_LISTEN_ADDRESS",
-    "VSCODE_IPC_HOOK_CLI",
-    "VSCODE_GIT_IPC_HANDLE",
-    "NOTIFY_SOCKET",
-    "LISTEN_FDS",
-    "LISTEN_PID",
-    "I3SOCK",
-    "SWAYSOCK",
-];
-
-/// Variables that would lead git away from the repository that it finds.
-const GIT_PLACES: [&str; 8] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_COMMON_DIR",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_CONFIG_PARAMETERS",
-    "GIT_CONFIG",
-];
+/// The table of variables, by kind.
+#[derive(Debug, Default)]
+struct Variables {
+    secret_words: Vec<&'static str>,
+    secret_pairs: Vec<(&'static str, &'static str)>,
+    secret_starts: Vec<&'static str>,
+    not_secret: Vec<&'static str>,
+    /// Addresses of brokers, and places that lead git elsewhere.
+    removed: Vec<&'static str>,
+}
 
 /// Names a run can be known by from inside.
 pub const MARKER: &str = "PINFOLD";
@@ -130,10 +37,10 @@ pub(crate) fn filter(
     added: Vec<(OsString, OsString)>,
     wishes: &[EnvOverride],
 ) -> Filtered {
-    let mut filtered = Filtered::default();
+    let (mut filtered, variables) = (Filtered::default(), Variables::parse(TABLE));
     for (name, value) in outside {
         let passed = wishes.iter().any(|w| matches!(w, EnvOverride::Pass(n) if n == name));
-        if passed || !is_dangerous(name, value) {
+        if passed || !variables.is_dangerous(name, value) {
             filtered.kept.push((name.clone(), value.clone()));
         } else {
             filtered.removed.push(name.to_string_lossy().into_owned());
@@ -162,24 +69,38 @@ fn set(list: &mut Vec<(OsString, OsString)>, name: &OsStr, value: Option<&OsStr>
     list.extend(value.map(|v| (name.to_owned(), v.to_owned())));
 }
 
-fn is_dangerous(name: &OsStr, value: &OsStr) -> bool {
-    let name = name.to_string_lossy().to_ascii_uppercase();
-    let listed = |list: &[&str]| list.contains(&name.as_str());
-    if listed(&BROKERS) || listed(&GIT_PLACES) {
-        return true;
+impl Variables {
+    fn parse(table: &'static str) -> Self {
+        let mut own = Self::default();
+        for line in table.lines() {
+            let mut words = line.split_ascii_whitespace();
+            match words.next() {
+                Some("secret-word") => own.secret_words.extend(words),
+                Some("secret-pair") => own.secret_pairs.extend(words.filter_map(|pair| pair.split_once('+'))),
+                Some("secret-start") => own.secret_starts.extend(words),
+                Some("not-secret") => own.not_secret.extend(words),
+                Some("broker" | "git-place") => own.removed.extend(words),
+                Some(_) | None => {}
+            }
+        }
+        own
     }
-    has_password(&value.to_string_lossy())
-        || (!listed(&HARMLESS) && !listed(&NOT_SECRET) && names_secret(&name))
-}
 
-fn names_secret(name: &str) -> bool {
-    let words: Vec<&str> = name.split(['_', '-', '.']).collect();
-    SECRET_PREFIXES.iter().any(|p| name.starts_with(p))
-        || words
-            .iter()
-            .any(|w| SECRET_WORDS.contains(w) || SECRET_WORDS.iter().any(|s| s.len() > 5 && w.ends_with(s)))
-        || words.windows(2).any(|pair| matches!(pair, [a, b] if SECRET_PAIRS.contains(&(*a, *b))))
-        || words.last() == Some(&"KEY")
+    fn is_dangerous(&self, name: &OsStr, value: &OsStr) -> bool {
+        let name = name.to_string_lossy().to_ascii_uppercase();
+        self.removed.contains(&name.as_str())
+            || has_password(&value.to_string_lossy())
+            || (!self.not_secret.contains(&name.as_str()) && self.names_secret(&name))
+    }
+
+    fn names_secret(&self, name: &str) -> bool {
+        let words: Vec<&str> = name.split(['_', '-', '.']).collect();
+        let ends_so = |word: &&str| self.secret_words.iter().any(|end| end.len() > 5 && word.ends_with(end));
+        self.secret_starts.iter().any(|start| name.starts_with(start))
+            || words.iter().any(|word| self.secret_words.contains(word) || ends_so(word))
+            || words.windows(2).any(|pair| matches!(pair, [a, b] if self.secret_pairs.contains(&(*a, *b))))
+            || words.last() == Some(&"KEY")
+    }
 }
 
 /// `scheme://user:password@host`: a proxy, a database, a registry.
@@ -200,6 +121,17 @@ mod tests {
 
     fn survives(name: &str, value: &str) -> bool {
         filter(&vars(&[(name, value)]), Vec::new(), &[]).kept.iter().any(|(n, _)| n == name)
+    }
+
+    #[test]
+    fn each_line_of_the_table_is_understood() {
+        let kinds = ["secret-word", "secret-pair", "secret-start", "not-secret", "broker", "git-place"];
+        for line in TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+            let (kind, names) = line.split_once(' ').unwrap();
+            assert!(kinds.contains(&kind) && !names.trim().is_empty(), "{line}");
+            assert_eq!(kind == "secret-pair", names.contains('+'), "{line}");
+            assert_eq!(names, names.to_uppercase(), "{line}");
+        }
     }
 
     #[test]

@@ -1,6 +1,46 @@
 //! Settings that are given in a word: which of them are known to do no more than they say.
 
+use std::sync::LazyLock;
+
 use pinfold_shell::Word;
+
+const TABLE: &str = include_str!("settings.txt");
+
+static WORDS: LazyLock<SettingWords> = LazyLock::new(|| SettingWords::parse(TABLE));
+
+/// The table of words, by kind.
+#[derive(Debug, Default)]
+struct SettingWords {
+    git_harmless: Vec<&'static str>,
+    build_program: Vec<&'static str>,
+    passed_program: Vec<&'static str>,
+    query_beyond: Vec<String>,
+    query_opens: Vec<&'static str>,
+    query_line: Vec<&'static str>,
+    sqlite_shows: Vec<&'static str>,
+}
+
+impl SettingWords {
+    fn parse(table: &'static str) -> Self {
+        let mut own = Self::default();
+        for line in table.lines() {
+            let mut words = line.split_ascii_whitespace();
+            match words.next() {
+                Some("git-harmless") => own.git_harmless.extend(words),
+                Some("build-program") => own.build_program.extend(words),
+                Some("passed-program") => own.passed_program.extend(words),
+                Some("query-beyond") => {
+                    own.query_beyond.extend(words.map(|word| word.replace('␣', " ").to_ascii_lowercase()));
+                }
+                Some("query-opens") => own.query_opens.extend(words),
+                Some("query-line") => own.query_line.extend(words),
+                Some("sqlite-shows") => own.sqlite_shows.extend(words),
+                Some(_) | None => {}
+            }
+        }
+        own
+    }
+}
 
 /// What `git -c name=value` does.
 pub(super) enum Setting<'a> {
@@ -11,94 +51,6 @@ pub(super) enum Setting<'a> {
     /// It may name a program, or a place that does.
     Unknown,
 }
-
-/// Settings of git that name no program, no file and no address. A name that ends with a dot stands for all below it.
-const HARMLESS: &[&str] = &[
-    "color.",
-    "advice.",
-    "column.",
-    "user.name",
-    "user.email",
-    "author.",
-    "committer.",
-    "core.quotepath",
-    "core.abbrev",
-    "core.autocrlf",
-    "core.safecrlf",
-    "core.ignorecase",
-    "core.precomposeunicode",
-    "core.longpaths",
-    "core.filemode",
-    "core.preloadindex",
-    "core.untrackedcache",
-    "core.fscache",
-    "core.compression",
-    "core.bigfilethreshold",
-    "log.",
-    "diff.renames",
-    "diff.renamelimit",
-    "diff.context",
-    "diff.algorithm",
-    "diff.noprefix",
-    "diff.mnemonicprefix",
-    "diff.wserrorhighlight",
-    "diff.submodule",
-    "status.",
-    "merge.conflictstyle",
-    "merge.ff",
-    "merge.renames",
-    "merge.renamelimit",
-    "merge.verbosity",
-    "pull.rebase",
-    "pull.ff",
-    "push.default",
-    "push.autosetupremote",
-    "push.followtags",
-    "fetch.prune",
-    "fetch.prunetags",
-    "fetch.parallel",
-    "rebase.autosquash",
-    "rebase.autostash",
-    "rebase.updaterefs",
-    "rerere.",
-    "init.defaultbranch",
-    "commit.gpgsign",
-    "tag.gpgsign",
-    "tag.sort",
-    "branch.sort",
-    "gc.auto",
-    "gc.autodetach",
-    "maintenance.auto",
-    "submodule.fetchjobs",
-    "submodule.recurse",
-    "http.postbuffer",
-    "http.lowspeedlimit",
-    "http.lowspeedtime",
-    "protocol.version",
-    "pack.threads",
-    "pack.windowmemory",
-    "grep.linenumber",
-    "grep.patterntype",
-    "blame.blankboundary",
-    "blame.coloring",
-    "blame.date",
-    "blame.markignoredlines",
-    "blame.markunblamablelines",
-    "blame.showemail",
-    "blame.showroot",
-    "versionsort.",
-    "index.threads",
-    "feature.manyfiles",
-    "core.pager=cat",
-    "core.editor=true",
-    "sequence.editor=true",
-    "sequence.editor=:",
-    "core.fsmonitor=false",
-    "core.hookspath=/dev/null",
-    "core.editor=:",
-    "pager.log=false",
-    "pager.diff=false",
-];
 
 /// What a setting of git in a word does.
 pub(super) fn classify(value: &Word) -> Setting<'_> {
@@ -113,133 +65,19 @@ pub(super) fn classify(value: &Word) -> Setting<'_> {
         Some(_) => name.starts_with(*known),
         None => name == **known || whole == **known,
     };
-    if HARMLESS.iter().any(known) { Setting::Harmless } else { Setting::Unknown }
+    if WORDS.git_harmless.iter().any(known) { Setting::Harmless } else { Setting::Unknown }
 }
-
-/// What the name of a build's variable holds when it names a program or a file that is loaded.
-const PROGRAM_WORDS: &[&str] = &[
-    "COMPILER",
-    "CMAKE_AR",
-    "CMAKE_RANLIB",
-    "CMAKE_NM",
-    "CMAKE_STRIP",
-    "CMAKE_OBJ",
-    "CMAKE_ADDR2LINE",
-    "CMAKE_MT",
-    "CMAKE_RC",
-    "CMAKE_DLLTOOL",
-    "CMAKE_READELF",
-    "_FLAGS",
-    "LAUNCHER",
-    "TOOLCHAIN",
-    "COMMAND",
-    "EXECUTABLE",
-    "LINKER",
-    "PROGRAM",
-    "PLUGIN",
-    "MODULE_PATH",
-    "PROJECT_INCLUDE",
-    "EXEC.",
-    "WRAPPER",
-    "CMAKE_MAKE",
-    "INTERPRETER",
-    "EMULATOR",
-    "PREFIX_PATH",
-    "INSTALL_PREFIX",
-    "DESTDIR",
-    "JVM",
-    "AGENT",
-    "MAVEN.EXT",
-    "SETTINGS",
-    "CONFIG",
-    "ARGLINE",
-    "RULE_LAUNCH",
-];
 
 /// Returns whether `NAME=value` or `NAME:TYPE=value` of a build may name a program.
 pub(super) fn defines_program(value: &Word) -> bool {
     let name = value.literal_prefix().split(['=', ':']).next().unwrap_or_default().to_ascii_uppercase();
-    name.is_empty() || PROGRAM_WORDS.iter().any(|word| name.contains(word))
+    name.is_empty() || WORDS.build_program.iter().any(|word| name.contains(word))
 }
-
-/// Options for compilers and linkers that run or load something.
-const PASSED: &[&str] = &[
-    "linker",
-    "link-arg",
-    "llvm-args",
-    "plugin",
-    "extld",
-    "toolexec",
-    "wrapper",
-    "fuse-ld",
-    "-o,",
-    "-load",
-    "specs",
-    "ar=",
-];
 
 /// Returns whether options that are passed on may name a program.
 pub(super) fn passes_program(value: &Word) -> bool {
-    value.as_static().is_none_or(|text| PASSED.iter().any(|passed| text.contains(passed)))
+    value.as_static().is_none_or(|text| WORDS.passed_program.iter().any(|passed| text.contains(passed)))
 }
-
-/// What leads out of a database: commands of the client, and those of the server that touch files and programs.
-const BEYOND: &[&str] = &[
-    "\\!",
-    "\\o",
-    "\\copy",
-    "\\g",
-    "\\i",
-    "\\w",
-    "\\e",
-    "\\s ",
-    "\\T",
-    "\\P",
-    "\\.",
-    "program",
-    "outfile",
-    "dumpfile",
-    "load_file",
-    "load_extension",
-    "writefile",
-    "readfile",
-    "edit(",
-    "pg_read_file",
-    "pg_write",
-    "lo_import",
-    "lo_export",
-    "xp_cmdshell",
-    "sys_exec",
-];
-
-/// Commands of sqlite's client that only show something.
-const SHOWS: &[&str] = &[
-    "tables",
-    "schema",
-    "headers",
-    "header",
-    "mode",
-    "dump",
-    "indexes",
-    "indices",
-    "width",
-    "databases",
-    "timer",
-    "help",
-    "quit",
-    "exit",
-    "show",
-    "stats",
-    "nullvalue",
-    "separator",
-    "echo",
-    "bail",
-    "fullschema",
-    "eqp",
-    "explain",
-    "print",
-    "version",
-];
 
 /// Returns whether a query runs programs or touches files.
 pub(crate) fn query_goes_beyond(text: &str) -> bool {
@@ -247,17 +85,40 @@ pub(crate) fn query_goes_beyond(text: &str) -> bool {
     let dotted = |line: &str| {
         line.trim_start().strip_prefix('.').is_some_and(|command| {
             let name = command.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-            !SHOWS.contains(&name)
+            !WORDS.sqlite_shows.contains(&name)
         })
     };
     let mut words = lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    let opens_file = |word: &str| matches!(word, "attach" | "temp_store_directory" | "data_store_directory");
+    let leads_out =
+        |line: &str| line.split_whitespace().next().is_some_and(|first| WORDS.query_line.contains(&first));
     let vacuums_into = || lower.contains("vacuum") && lower.contains("into");
-    BEYOND.iter().any(|beyond| lower.contains(&beyond.to_ascii_lowercase()))
-        || words.any(opens_file)
+    WORDS.query_beyond.iter().any(|beyond| lower.contains(beyond))
+        || words.any(|word| WORDS.query_opens.contains(&word))
         || vacuums_into()
         || lower.lines().any(dotted)
-        || lower
-            .lines()
-            .any(|line| matches!(line.split_whitespace().next(), Some("system" | "source" | "tee" | "pager")))
+        || lower.lines().any(leads_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_line_of_the_table_is_understood() {
+        let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let words: usize = lines.map(|line| line.split_ascii_whitespace().count() - 1).sum();
+        let SettingWords {
+            git_harmless,
+            build_program,
+            passed_program,
+            query_beyond,
+            query_opens,
+            query_line,
+            sqlite_shows,
+        } = &*WORDS;
+        let lists = [git_harmless, build_program, passed_program, query_opens, query_line, sqlite_shows]
+            .map(Vec::len);
+        assert_eq!(words, lists.iter().sum::<usize>() + query_beyond.len());
+        assert!(lists.iter().all(|list| *list > 0) && query_beyond.contains(&"\\s ".to_owned()));
+    }
 }
