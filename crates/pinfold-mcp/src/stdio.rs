@@ -17,7 +17,7 @@ use tokio::io::Sink;
 use tokio::sync::Notify;
 
 use crate::serve::Server;
-use crate::wire::writer::{Gone, LineWriter};
+use crate::wire::writer::{LineWriter, ReaderGone};
 
 /// The longest message, in bytes: more than any tool takes. Longer ones are skipped.
 pub(crate) const LONGEST: usize = 64 << 20;
@@ -34,14 +34,14 @@ pub fn serve_stdio(server: &Server, ended: UnixStream) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let gone = Arc::new(Notify::new());
     let tells = Arc::clone(&gone);
-    let outlet = LineWriter::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;
-    let ended = runtime.block_on(serve_until_end(server.clone(), Arc::clone(&outlet), gone, ended));
+    let writer = LineWriter::start(io::stdout().as_fd().try_clone_to_owned()?, move || tells.notify_one())?;
+    let ended = runtime.block_on(serve_until_end(server.clone(), Arc::clone(&writer), gone, ended));
     server.close();
     // Waits for running calls: they end, and are recorded.
     drop(runtime);
     // A client that leaves so much unread is not reading any more.
-    let left = if outlet.is_too_much() { Duration::ZERO } else { FLUSH };
-    outlet.finish(left);
+    let left = if writer.is_too_much() { Duration::ZERO } else { FLUSH };
+    writer.finish(left);
     if left.is_zero() {
         return Err(io::Error::other("it goes on asking, and does not read the answers"));
     }
@@ -50,7 +50,7 @@ pub fn serve_stdio(server: &Server, ended: UnixStream) -> io::Result<()> {
 
 async fn serve_until_end(
     server: Server,
-    outlet: Arc<LineWriter>,
+    writer: Arc<LineWriter>,
     gone: Arc<Notify>,
     ended: UnixStream,
 ) -> io::Result<()> {
@@ -63,7 +63,7 @@ async fn serve_until_end(
     });
     let (input, _) = stdio_pipes();
     let lines = AsyncRwTransport::new(input, tokio::io::sink()).with_max_line_length(LONGEST);
-    match serve_server(server, Patient { lines, outlet, gone, begun: false }).await {
+    match serve_server(server, UntilFirstRequest { lines, writer, gone, begun: false }).await {
         Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
         // The client only probed for the server.
         Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
@@ -72,15 +72,15 @@ async fn serve_until_end(
 }
 
 /// Skips notifications before the first request: they are no reason to end.
-struct Patient {
+struct UntilFirstRequest {
     lines: AsyncRwTransport<RoleServer, StdioReader, Sink>,
-    outlet: Arc<LineWriter>,
+    writer: Arc<LineWriter>,
     /// The client has stopped reading, or the server is to end.
     gone: Arc<Notify>,
     begun: bool,
 }
 
-impl Transport<RoleServer> for Patient {
+impl Transport<RoleServer> for UntilFirstRequest {
     type Error = io::Error;
 
     fn send(
@@ -88,7 +88,7 @@ impl Transport<RoleServer> for Patient {
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let sent = serde_json::to_vec(&item).map_err(io::Error::from).and_then(|line| {
-            self.outlet.offer(line).map_err(|Gone| {
+            self.writer.offer(line).map_err(|ReaderGone| {
                 // Further input need not be read.
                 self.gone.notify_one();
                 io::ErrorKind::BrokenPipe.into()
@@ -111,7 +111,7 @@ impl Transport<RoleServer> for Patient {
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
-        self.outlet.close(FLUSH);
+        self.writer.close(FLUSH);
         Ok(())
     }
 }

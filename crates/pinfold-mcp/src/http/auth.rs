@@ -81,7 +81,7 @@ mod tests {
     fn only_who_says_the_token_to_us_is_let_in() {
         const HOST: (&str, &str) = ("host", "127.0.0.1:7463");
         const TOKEN: (&str, &str) = ("authorization", "Bearer right");
-        let door = Authenticator {
+        let authenticator = Authenticator {
             port: 7463,
             names: vec!["box.example".to_owned()],
             loopback_only: true,
@@ -115,7 +115,7 @@ mod tests {
                 request = request.header(*name, *value);
             }
             let request = request.body(()).unwrap();
-            assert_eq!(door.authenticate(&request).err(), turned, "{uri} {headers:?}");
+            assert_eq!(authenticator.authenticate(&request).err(), turned, "{uri} {headers:?}");
         }
     }
 }

@@ -32,7 +32,7 @@ impl HttpClientSession {
     fn server(&self, context: &RequestContext<RoleServer>) -> &Server {
         match context.protocol_version() {
             Some(version) if version >= ProtocolVersion::NO_INITIALIZE => &self.common,
-            Some(_) | None => self.own.get_or_init(|| self.common.anew()),
+            Some(_) | None => self.own.get_or_init(|| self.common.with_own_sessions()),
         }
     }
 }

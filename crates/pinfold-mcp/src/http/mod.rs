@@ -53,7 +53,7 @@ type HttpReply = Response<BoxBody<Bytes, Infallible>>;
 
 /// The state that requests share.
 struct HttpService {
-    door: Authenticator,
+    authenticator: Authenticator,
     service: StreamableHttpService<HttpClientSession, HttpSessions>,
     underway: Semaphore,
 }
@@ -65,7 +65,7 @@ struct HttpService {
 pub fn serve_http(
     server: &Server,
     listeners: Vec<TcpListener>,
-    door: Authenticator,
+    authenticator: Authenticator,
     ended: UnixStream,
 ) -> io::Result<()> {
     // Each session has its own calls; those of the newest revision are in none.
@@ -74,7 +74,7 @@ pub fn serve_http(
         .enable_all()
         .max_blocking_threads(most_calls)
         .build()?;
-    let done = runtime.block_on(serve_until_end(server, listeners, door, ended));
+    let done = runtime.block_on(serve_until_end(server, listeners, authenticator, ended));
     server.close();
     // Waits for running calls: they end, and are recorded.
     drop(runtime);
@@ -84,7 +84,7 @@ pub fn serve_http(
 async fn serve_until_end(
     server: &Server,
     listeners: Vec<TcpListener>,
-    door: Authenticator,
+    authenticator: Authenticator,
     ended: UnixStream,
 ) -> io::Result<()> {
     let sessions = Arc::new(HttpSessions::default());
@@ -100,13 +100,16 @@ async fn serve_until_end(
     let known = calls.clone();
     let visitor = move || Ok(HttpClientSession::new(visited.clone(), known.clone()));
     let service = StreamableHttpService::new(visitor, Arc::clone(&sessions), config);
-    let house = Arc::new(HttpService { door, service, underway: Semaphore::new(UNDERWAY as usize) });
+    let http = Arc::new(HttpService { authenticator, service, underway: Semaphore::new(UNDERWAY as usize) });
     let slots = connection_slots(CONNECTIONS);
-    let options =
-        ListenerOptions { header_timeout: HEAD, keep_alive: true, loopback_only: house.door.loopback_only };
+    let options = ListenerOptions {
+        header_timeout: HEAD,
+        keep_alive: true,
+        loopback_only: http.authenticator.loopback_only,
+    };
     for listener in listeners {
-        let house = Arc::clone(&house);
-        let answer = move |request| answered(Arc::clone(&house), request);
+        let http = Arc::clone(&http);
+        let answer = move |request| respond(Arc::clone(&http), request);
         let listener = tokio::net::TcpListener::from_std(listener)?;
         tokio::spawn(serve(listener, Arc::clone(&slots), options, answer));
     }
@@ -120,13 +123,13 @@ async fn serve_until_end(
     Ok(())
 }
 
-async fn answered(house: Arc<HttpService>, request: Request<Incoming>) -> HttpReply {
-    if let Err(turned) = house.door.authenticate(&request) {
+async fn respond(http: Arc<HttpService>, request: Request<Incoming>) -> HttpReply {
+    if let Err(turned) = http.authenticator.authenticate(&request) {
         return reject(turned);
     }
     let (head, body) = request.into_parts();
-    match whole(&house.underway, body).await {
-        Ok(body) => house.service.handle(Request::from_parts(head, Full::new(body))).await,
+    match whole(&http.underway, body).await {
+        Ok(body) => http.service.handle(Request::from_parts(head, Full::new(body))).await,
         Err((status, why)) => error(status, why),
     }
 }

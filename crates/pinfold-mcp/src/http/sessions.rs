@@ -70,7 +70,7 @@ impl HttpClients {
     }
 
     /// The session that was idle longest, among those without streams.
-    fn most_silent(&self) -> Option<SessionId> {
+    fn longest_idle(&self) -> Option<SessionId> {
         let all = self.all();
         let silent = all.iter().filter(|(_, guest)| guest.open == 0 && guest.waiting.is_empty());
         silent.min_by_key(|(_, guest)| guest.last).map(|(id, _)| Arc::clone(id))
@@ -150,7 +150,7 @@ impl HttpSessions {
         }
     }
 
-    fn watched<S>(
+    fn observe_stream<S>(
         &self,
         id: &SessionId,
         stream: S,
@@ -169,7 +169,7 @@ impl SessionManager for HttpSessions {
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), HttpSessionError> {
         if self.guests.all().len() >= MOST {
-            let silent = self.guests.most_silent().ok_or(HttpSessionError::TooMany)?;
+            let silent = self.guests.longest_idle().ok_or(HttpSessionError::TooMany)?;
             self.close_session(&silent).await?;
         }
         let (id, transport) = self.local.create_session().await?;
@@ -204,7 +204,7 @@ impl SessionManager for HttpSessions {
             self.guests.record_activity(id, |guest| _ = guest.waiting.insert(request.id.clone()));
         }
         let stream = self.local.create_stream(id, message).await?;
-        Ok(self.watched(id, stream))
+        Ok(self.observe_stream(id, stream))
     }
 
     async fn accept_message(
@@ -220,7 +220,7 @@ impl SessionManager for HttpSessions {
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         let stream = self.local.create_standalone_stream(id).await?;
-        Ok(self.watched(id, stream))
+        Ok(self.observe_stream(id, stream))
     }
 
     async fn resume(
@@ -229,6 +229,6 @@ impl SessionManager for HttpSessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, HttpSessionError> {
         let stream = self.local.resume(id, last_event_id).await?;
-        Ok(self.watched(id, stream))
+        Ok(self.observe_stream(id, stream))
     }
 }

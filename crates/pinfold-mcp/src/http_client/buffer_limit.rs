@@ -28,7 +28,7 @@ impl BufferShare {
     ///
     /// # Errors
     /// When the total exceeds the limit.
-    pub(super) fn is_now(&mut self, bytes: usize) -> Result<(), &'static str> {
+    pub(super) fn resize(&mut self, bytes: usize) -> Result<(), &'static str> {
         let all = &self.all.0;
         if bytes >= self.mine {
             let more = bytes - self.mine;
@@ -58,9 +58,9 @@ mod tests {
     fn all_together_hold_so_much_and_no_more() {
         let held = BufferLimit::default();
         let (mut one, mut other) = (held.share(), held.share());
-        assert!(one.is_now(MOST - 10).is_ok());
-        assert!(other.is_now(11).is_err() && other.is_now(10).is_ok());
-        assert!(one.is_now(5).is_ok() && other.is_now(100).is_ok());
+        assert!(one.resize(MOST - 10).is_ok());
+        assert!(other.resize(11).is_err() && other.resize(10).is_ok());
+        assert!(one.resize(5).is_ok() && other.resize(100).is_ok());
         drop((one, other));
         assert_eq!(held.0.load(Ordering::Relaxed), 0);
     }

@@ -22,7 +22,7 @@ use tokio::time::{sleep, timeout};
 
 use super::buffer_limit::{BufferLimit, BufferShare};
 use super::errors::{SHOWN, report, send_error, unexpected_response};
-use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest};
+use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest_revision};
 use super::{failed, too_long};
 use crate::proxy::request_id;
 use crate::wire::frame::{self, Id, LONGEST, Message, ResponseOutcome};
@@ -131,7 +131,7 @@ impl ServerConnection {
                     "tools/list" => LearnsFrom::Tools,
                     _ => LearnsFrom::Nothing,
                 };
-                let is_newest = newest(params.as_ref()).is_some();
+                let is_newest = newest_revision(params.as_ref()).is_some();
                 self.asks(id, line, heads, learns, is_newest).await;
             }
             Ok(Message::Notification { method, params }) => {
@@ -301,7 +301,7 @@ impl ServerConnection {
         loop {
             while let Some(Ok(frame)) = answer.body_mut().frame().await {
                 let Some(data) = frame.data_ref() else { continue };
-                share.is_now(events.buffered() + data.len())?;
+                share.resize(events.buffered() + data.len())?;
                 let whole = events.feed(data, LONGEST).map_err(|_| "the server says more than fits")?;
                 left = if whole.is_empty() { left } else { TIMES };
                 for line in whole {
@@ -354,7 +354,7 @@ impl ServerConnection {
             let version = result.get("protocolVersion").and_then(Value::as_str);
             match (learns, version.and_then(|version| HeaderValue::from_str(version).ok())) {
                 (LearnsFrom::Version, version) => heads.version = version,
-                (LearnsFrom::Tools, _) => heads.learn(&result),
+                (LearnsFrom::Tools, _) => heads.learn_repeated(&result),
                 (LearnsFrom::Nothing, _) => {}
             }
         }
@@ -446,7 +446,7 @@ async fn body(answer: Response<Incoming>, most: usize, share: &mut BufferShare) 
                 Ok(all)
             };
         }
-        share.is_now(all.len() + data.len())?;
+        share.resize(all.len() + data.len())?;
         all.extend_from_slice(data);
     }
     Ok(all)

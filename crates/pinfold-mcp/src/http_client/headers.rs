@@ -71,7 +71,7 @@ impl RequestHeaders {
         params: Option<&Value>,
     ) -> Result<HeaderMap, &'static str> {
         let mut heads = self.plain();
-        let Some(version) = newest(params) else { return Ok(heads) };
+        let Some(version) = newest_revision(params) else { return Ok(heads) };
         heads.remove(SESSION);
         let mut say = |name: HeaderName, value: &str| {
             if let Ok(value) = HeaderValue::from_str(value) {
@@ -81,7 +81,7 @@ impl RequestHeaders {
         say(VERSION, version);
         say(METHOD, method);
         if let Some(name) = request_subject(method, params) {
-            say(NAME, &packed(name));
+            say(NAME, &encode_value(name));
         }
         let tool = params.and_then(|params| params.get("name")?.as_str()).filter(|_| method == "tools/call");
         let repeated = match tool.and_then(|tool| self.repeated.get(tool)) {
@@ -96,17 +96,17 @@ impl RequestHeaders {
                 Some(plain @ (Value::Bool(_) | Value::Number(_))) => plain.to_string(),
                 Some(Value::Null | Value::Array(_) | Value::Object(_)) | None => continue,
             };
-            say(header.clone(), &packed(&text));
+            say(header.clone(), &encode_value(&text));
         }
         Ok(heads)
     }
 
     /// Learns from a tool list which arguments are repeated.
-    pub(super) fn learn(&mut self, result: &Value) {
+    pub(super) fn learn_repeated(&mut self, result: &Value) {
         for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
             let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
             let mut found = Vec::new();
-            let said = collect(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
+            let said = collect_repeated(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
             let found = said.map(|()| found);
             self.repeated.remove(name);
             if found != Ok(Vec::new()) && self.repeated.len() < MOST_TOOLS {
@@ -117,7 +117,7 @@ impl RequestHeaders {
 }
 
 /// The revision of a message of the newest kind.
-pub(super) fn newest(params: Option<&Value>) -> Option<&str> {
+pub(super) fn newest_revision(params: Option<&Value>) -> Option<&str> {
     params?.pointer("/_meta/io.modelcontextprotocol~1protocolVersion")?.as_str()
 }
 
@@ -133,7 +133,7 @@ fn request_subject<'a>(method: &str, params: Option<&'a Value>) -> Option<&'a st
 }
 
 /// The repeated arguments of a schema. One that is invalid or ambiguous makes the tool uncallable.
-fn collect(
+fn collect_repeated(
     properties: Option<&Value>,
     path: &mut Vec<String>,
     found: &mut Vec<(Vec<String>, HeaderName)>,
@@ -152,14 +152,14 @@ fn collect(
             }
             found.push((path.clone(), header));
         }
-        collect(schema.get("properties"), path, found)?;
+        collect_repeated(schema.get("properties"), path, found)?;
         path.pop();
     }
     Ok(())
 }
 
 /// Encodes a value for a header.
-fn packed(text: &str) -> String {
+fn encode_value(text: &str) -> String {
     let (begin, end) = PACKED;
     let plain = text.bytes().all(|byte| (b' '..=b'~').contains(&byte))
         && text.trim() == text
@@ -177,7 +177,7 @@ mod tests {
     fn the_newest_revision_repeats_above_what_the_message_says() {
         let mut heads =
             RequestHeaders { session: Some(HeaderValue::from_static("s")), ..RequestHeaders::default() };
-        heads.learn(&json!({"tools": [{"name": "t", "inputSchema": {"properties": {
+        heads.learn_repeated(&json!({"tools": [{"name": "t", "inputSchema": {"properties": {
             "region": {"type": "string", "x-mcp-header": "Region"},
             "deep": {"properties": {"n": {"type": "integer", "x-mcp-header": "N"}}},
             "other": {"type": "string"},
@@ -213,7 +213,7 @@ mod tests {
             ),
         ] {
             let mut heads = RequestHeaders::default();
-            heads.learn(
+            heads.learn_repeated(
                 &json!({"tools": [{"name": "t", "inputSchema": {"properties": properties}}, {"name": "u"}]}),
             );
             let meta = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});

@@ -8,7 +8,7 @@ use std::thread;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::merge::greeting;
+use super::merge::merge_handshakes;
 use super::names::{NameOwner, NameTable};
 use super::{JsonOutcome, MultiplexEvent, MultiplexState, OURS};
 use crate::wire::frame::{self, Id, LineReader, Message, WireLine, with_id};
@@ -48,7 +48,7 @@ fn handle_message(shared: &Arc<MultiplexState>, line: Vec<u8>) {
             notification(shared, &method, about.as_deref(), &line);
         }
         Ok(Message::Answer { id, .. }) => {
-            let asked = shared.asked().servers.remove(&id);
+            let asked = shared.pending().servers.remove(&id);
             if let Some((at, original)) = asked {
                 shared.to_server(at, with_id(&line, &original));
             }
@@ -56,7 +56,7 @@ fn handle_message(shared: &Arc<MultiplexState>, line: Vec<u8>) {
         Err(malformed) => {
             let why = format!("the message is not passed on: {}", malformed.why);
             let ids: Vec<Id> = {
-                let asked = shared.asked();
+                let asked = shared.pending();
                 malformed.about.into_iter().filter(|id| !asked.client.contains_key(id)).collect()
             };
             if ids.is_empty() {
@@ -72,20 +72,20 @@ fn handle_message(shared: &Arc<MultiplexState>, line: Vec<u8>) {
 fn notification(shared: &MultiplexState, method: &str, params: Option<&str>, line: &[u8]) {
     if method == "notifications/cancelled" {
         let id = params.and_then(crate::proxy::request_id);
-        let at = id.and_then(|id| shared.asked().client.remove(&id));
+        let at = id.and_then(|id| shared.pending().client.remove(&id));
         if let Some(at) = at {
             shared.to_server(at, line.to_vec());
         }
         return;
     }
-    for at in shared.alive() {
+    for at in shared.running_servers() {
         shared.to_server(at, line.to_vec());
     }
 }
 
 fn request(shared: &Arc<MultiplexState>, id: &Id, method: String, params: String, line: Vec<u8>) {
     let waits = {
-        let asked = shared.asked();
+        let asked = shared.pending();
         if asked.client.contains_key(id) {
             drop(asked);
             return shared.refuse(None, NO_REQUEST, &format!("a request with the number {id} waits already"));
@@ -99,15 +99,15 @@ fn request(shared: &Arc<MultiplexState>, id: &Id, method: String, params: String
         return shared.answer(id, &Ok(json!({})));
     }
     if method == "tools/call"
-        && let Some(whose) = owner(&shared.tools, &params)
+        && let Some(whose) = known_owner(&shared.tools, &params)
     {
-        return routed(shared, id, &method, &params, line, &whose);
+        return forward_to_owner(shared, id, &method, &params, line, &whose);
     }
     // This waits for servers, so it runs elsewhere.
     let (of_thread, number) = (Arc::clone(shared), id.clone());
     shared.under_way.fetch_add(1, Ordering::SeqCst);
     let spawned = thread::Builder::new().name("pinfold-hub".into()).spawn(move || {
-        answered(&of_thread, &number, &method, &params, line);
+        handle_request(&of_thread, &number, &method, &params, line);
         of_thread.under_way.fetch_sub(1, Ordering::SeqCst);
     });
     if spawned.is_err() {
@@ -116,17 +116,17 @@ fn request(shared: &Arc<MultiplexState>, id: &Id, method: String, params: String
     }
 }
 
-fn answered(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Vec<u8>) {
+fn handle_request(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Vec<u8>) {
     let given = match strict::parse(params) {
         Ok(given) => given,
         Err(why) => return shared.refuse(Some(id), BAD_PARAMS, &why),
     };
     let said = match method {
-        "initialize" | "server/discover" => greeted(shared, method, &given),
-        "tools/list" => listed(shared, method, "tools", &given, Some(&shared.tools)),
-        "prompts/list" => listed(shared, method, "prompts", &given, Some(&shared.prompts)),
-        "resources/list" => listed(shared, method, "resources", &given, None),
-        "resources/templates/list" => listed(shared, method, "resourceTemplates", &given, None),
+        "initialize" | "server/discover" => merge_handshakes_of_servers(shared, method, &given),
+        "tools/list" => merge_lists(shared, method, "tools", &given, Some(&shared.tools)),
+        "prompts/list" => merge_lists(shared, method, "prompts", &given, Some(&shared.prompts)),
+        "resources/list" => merge_lists(shared, method, "resources", &given, None),
+        "resources/templates/list" => merge_lists(shared, method, "resourceTemplates", &given, None),
         "logging/setLevel" => {
             let said = shared.ask_all(|at| shared.ask(at, method, &given));
             first(said.into_iter().map(|(_, said)| said))
@@ -137,7 +137,7 @@ fn answered(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: 
             } else {
                 ("prompts/list", "prompts", &shared.prompts)
             };
-            let mut whose = self::owner(names, params);
+            let mut whose = self::known_owner(names, params);
             // Repeated where a server has ended meanwhile.
             for _ in 0..2 {
                 if whose.is_some() {
@@ -145,16 +145,16 @@ fn answered(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: 
                 }
                 // The protocol's own fields of the newest revision belong to every request.
                 let meta = given.get("_meta").map_or_else(|| json!({}), |meta| json!({"_meta": meta}));
-                let _ = listed(shared, list, field, &meta, Some(names));
-                whose = self::owner(names, params);
+                let _ = merge_lists(shared, list, field, &meta, Some(names));
+                whose = self::known_owner(names, params);
             }
             match whose {
-                Some(whose) => return routed(shared, id, method, params, line, &whose),
+                Some(whose) => return forward_to_owner(shared, id, method, params, line, &whose),
                 None => return shared.refuse(Some(id), BAD_PARAMS, "no server has anything of this name"),
             }
         }
         // Nothing names the server: the first one that accepts it.
-        _ => first(shared.alive().into_iter().map(|at| shared.ask(at, method, &given))),
+        _ => first(shared.running_servers().into_iter().map(|at| shared.ask(at, method, &given))),
     };
     shared.answer(id, &said);
 }
@@ -171,7 +171,7 @@ fn first(said: impl Iterator<Item = JsonOutcome>) -> JsonOutcome {
     Err(error.unwrap_or_else(|| json!({"code": OURS, "message": "pinfold: there is no server left"})))
 }
 
-fn greeted(shared: &MultiplexState, method: &str, params: &Value) -> JsonOutcome {
+fn merge_handshakes_of_servers(shared: &MultiplexState, method: &str, params: &Value) -> JsonOutcome {
     let said = shared.ask_all(|at| shared.ask(at, method, params));
     // A discovery that one server does not support is not supported by all.
     let failed = said.iter().find_map(|(_, said)| said.as_ref().err().cloned());
@@ -183,11 +183,11 @@ fn greeted(shared: &MultiplexState, method: &str, params: &Value) -> JsonOutcome
     let name = |at: &usize| shared.names.get(*at).map_or("", String::as_str);
     let good: Vec<(&str, Value)> =
         said.iter().filter_map(|(at, said)| Some((name(at), said.as_ref().ok()?.clone()))).collect();
-    Ok(greeting(&good))
+    Ok(merge_handshakes(&good))
 }
 
 /// Merges the lists of all servers, as one page.
-fn listed(
+fn merge_lists(
     shared: &MultiplexState,
     method: &str,
     field: &str,
@@ -215,7 +215,7 @@ fn listed(
         let known: Vec<(usize, String)> = all.iter().map(|(at, item)| (*at, own(item))).collect();
         let known = NameTable::assign(&shared.names, &known);
         all.retain_mut(|(at, item)| {
-            let shown = known.shown(*at, &own(item), &shared.names);
+            let shown = known.client_name(*at, &own(item), &shared.names);
             let is_shown = shown.is_some();
             if let (Some(item), Some(shown)) = (item.as_object_mut(), shown) {
                 item.insert("name".to_owned(), shown.into());
@@ -224,7 +224,7 @@ fn listed(
         });
         let mut names = names.lock().unwrap_or_else(PoisonError::into_inner);
         // A server that has ended has taken its names with it.
-        *names = asked.iter().all(|at| shared.is_there(*at)).then_some(known);
+        *names = asked.iter().all(|at| shared.is_running(*at)).then_some(known);
     }
     if let Some(rest) = rest.as_object_mut() {
         rest.remove("nextCursor");
@@ -265,14 +265,21 @@ fn pages(shared: &MultiplexState, at: usize, method: &str, field: &str, params: 
 }
 
 /// The owner of the tool or prompt of a request, as far as it is known.
-fn owner(names: &Mutex<Option<NameTable>>, params: &str) -> Option<NameOwner> {
+fn known_owner(names: &Mutex<Option<NameTable>>, params: &str) -> Option<NameOwner> {
     let names = names.lock().unwrap_or_else(PoisonError::into_inner);
     let params: Value = serde_json::from_str(params).ok()?;
     names.as_ref()?.owner(params.get("name")?.as_str()?).cloned()
 }
 
 /// Forwards a request to a server; unchanged, where the server has the same name for its subject.
-fn routed(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Vec<u8>, whose: &NameOwner) {
+fn forward_to_owner(
+    shared: &MultiplexState,
+    id: &Id,
+    method: &str,
+    params: &str,
+    line: Vec<u8>,
+    whose: &NameOwner,
+) {
     let given = match strict::parse(params) {
         Ok(given) => given,
         Err(why) => return shared.refuse(Some(id), BAD_PARAMS, &why),
@@ -287,10 +294,10 @@ fn routed(shared: &MultiplexState, id: &Id, method: &str, params: &str, line: Ve
         format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{given}}}"#).into_bytes()
     };
     let gone = || shared.refuse(Some(id), OURS, "the server has ended");
-    if !shared.waits(whose.server, |asked| _ = asked.client.insert(id.clone(), whose.server)) {
+    if !shared.register_waiter(whose.server, |asked| _ = asked.client.insert(id.clone(), whose.server)) {
         return gone();
     }
-    if !shared.to_server(whose.server, line) && shared.asked().client.remove(id).is_some() {
+    if !shared.to_server(whose.server, line) && shared.pending().client.remove(id).is_some() {
         gone();
     }
 }

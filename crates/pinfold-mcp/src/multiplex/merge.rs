@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 /// Merges what servers report about themselves at a handshake or in `server/discover`.
-pub(super) fn greeting(said: &[(&str, Value)]) -> Value {
+pub(super) fn merge_handshakes(said: &[(&str, Value)]) -> Value {
     let mut merged = Map::new();
     for (_, said) in said {
         for (name, value) in said.as_object().into_iter().flatten() {
@@ -61,7 +61,7 @@ mod tests {
         let two = json!({"protocolVersion": "2025-06-18", "capabilities": {"tools": {"listChanged": true}, "prompts": {}},
                          "supportedVersions": ["a", "b"]});
         let three = json!({"supportedVersions": ["b", "c"]});
-        let merged = greeting(&[("one", one), ("two", two), ("three", three)]);
+        let merged = merge_handshakes(&[("one", one), ("two", two), ("three", three)]);
         assert_eq!(merged["protocolVersion"], "2025-06-18");
         assert_eq!(merged["capabilities"], json!({"tools": {"listChanged": true}, "prompts": {}}));
         assert_eq!(

@@ -169,27 +169,27 @@ fn end(children: &mut [Child]) {
 }
 
 impl MultiplexState {
-    fn asked(&self) -> MutexGuard<'_, PendingRequests> {
+    fn pending(&self) -> MutexGuard<'_, PendingRequests> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn all_have_ended(&self) -> bool {
-        self.alive().is_empty()
+        self.running_servers().is_empty()
     }
 
     /// The servers that are still running.
-    fn alive(&self) -> Vec<usize> {
-        (0..self.servers.len()).filter(|at| self.is_there(*at)).collect()
+    fn running_servers(&self) -> Vec<usize> {
+        (0..self.servers.len()).filter(|at| self.is_running(*at)).collect()
     }
 
-    fn is_there(&self, at: usize) -> bool {
+    fn is_running(&self, at: usize) -> bool {
         self.servers.get(at).is_some_and(|server| !server.ended.load(Ordering::SeqCst))
     }
 
     /// Registers a waiter for a server. `false`: the server has ended and could not wake it.
-    fn waits(&self, at: usize, wait: impl FnOnce(&mut PendingRequests)) -> bool {
-        let mut asked = self.asked();
-        let is_there = self.is_there(at);
+    fn register_waiter(&self, at: usize, wait: impl FnOnce(&mut PendingRequests)) -> bool {
+        let mut asked = self.pending();
+        let is_there = self.is_running(at);
         if is_there {
             wait(&mut asked);
         }
@@ -204,9 +204,9 @@ impl MultiplexState {
     /// Sends a request of this proxy to a server, and waits for the response.
     fn ask(&self, at: usize, method: &str, params: &Value) -> JsonOutcome {
         let ended = || json!({"code": OURS, "message": "pinfold: the server has ended"});
-        let id = Requests::our_id().ok_or_else(ended)?;
+        let id = Requests::new_id().ok_or_else(ended)?;
         let (answer, said) = channel();
-        if !self.waits(at, |asked| _ = asked.ours.insert(id.clone(), (at, answer))) {
+        if !self.register_waiter(at, |asked| _ = asked.ours.insert(id.clone(), (at, answer))) {
             return Err(ended());
         }
         let method = Value::from(method);
@@ -215,14 +215,14 @@ impl MultiplexState {
             return Err(ended());
         }
         said.recv_timeout(PATIENCE).unwrap_or_else(|_| {
-            self.asked().ours.remove(&id);
+            self.pending().ours.remove(&id);
             Err(json!({"code": OURS, "message": "pinfold: the server did not answer in time"}))
         })
     }
 
     /// Sends a request to all servers in parallel.
     fn ask_all(&self, ask: impl Fn(usize) -> JsonOutcome + Sync) -> Vec<(usize, JsonOutcome)> {
-        let servers = self.alive();
+        let servers = self.running_servers();
         thread::scope(|scope| {
             let ask = &ask;
             let asked: Vec<_> = servers.iter().map(|at| (*at, scope.spawn(move || ask(*at)))).collect();

@@ -19,7 +19,7 @@ impl NameTable {
     pub(super) fn assign(servers: &[String], all: &[(usize, String)]) -> Self {
         let mut names = Self::default();
         for (server, name) in all {
-            let Some(shown) = shown(servers, all, *server, name) else { continue };
+            let Some(shown) = client_name(servers, all, *server, name) else { continue };
             names.0.entry(shown).or_insert(NameOwner { server: *server, name: name.clone() });
         }
         names
@@ -30,7 +30,7 @@ impl NameTable {
     }
 
     /// The client's name for something of a server; `None` where that is the name of something else.
-    pub(super) fn shown(&self, server: usize, name: &str, servers: &[String]) -> Option<String> {
+    pub(super) fn client_name(&self, server: usize, name: &str, servers: &[String]) -> Option<String> {
         let called = |shown: &String| {
             self.owner(shown).is_some_and(|whose| whose.server == server && whose.name == name)
         };
@@ -39,7 +39,7 @@ impl NameTable {
 }
 
 /// A name that two servers have belongs to neither: the later server could take over the calls of the other.
-fn shown(servers: &[String], all: &[(usize, String)], server: usize, name: &str) -> Option<String> {
+fn client_name(servers: &[String], all: &[(usize, String)], server: usize, name: &str) -> Option<String> {
     let clashes = all.iter().any(|(other, same)| *other != server && same == name);
     if clashes { prefixed(servers, server, name) } else { Some(name.to_owned()) }
 }
@@ -64,7 +64,7 @@ mod tests {
         assert_eq!(owner("a__y"), Some((0, "y")), "the first that has a name keeps it");
         assert_eq!(owner("b__y"), Some((1, "y")));
         assert_eq!(owner("z"), Some((1, "z")));
-        assert_eq!(names.shown(1, "y", &servers), Some("b__y".to_owned()));
-        assert_eq!(names.shown(1, "a__y", &servers), None);
+        assert_eq!(names.client_name(1, "y", &servers), Some("b__y".to_owned()));
+        assert_eq!(names.client_name(1, "a__y", &servers), None);
     }
 }

@@ -31,13 +31,13 @@ pub(super) fn listen(shared: &MultiplexState, at: usize, output: impl Read) {
 fn handle_message(shared: &MultiplexState, at: usize, line: &[u8], message: Message<'_>) {
     match message {
         Message::Request { id, .. } => {
-            let Some(ours) = Requests::our_id() else { return };
-            shared.asked().servers.insert(ours.clone(), (at, id));
+            let Some(ours) = Requests::new_id() else { return };
+            shared.pending().servers.insert(ours.clone(), (at, id));
             let _ = shared.to_client.send(with_id(line, &ours));
         }
         Message::Notification { method, params } => match method.as_str() {
             "notifications/cancelled" => {
-                if let Some(line) = params.and_then(|params| cancelled(shared, at, params.get())) {
+                if let Some(line) = params.and_then(|params| cancel_request(shared, at, params.get())) {
                     let _ = shared.to_client.send(line);
                 }
             }
@@ -51,14 +51,14 @@ fn handle_message(shared: &MultiplexState, at: usize, line: &[u8], message: Mess
                 let _ = shared.to_client.send(line.to_vec());
             }
         },
-        Message::Answer { id, outcome } => answered(shared, at, &id, outcome, line),
+        Message::Answer { id, outcome } => handle_response(shared, at, &id, outcome, line),
     }
 }
 
 /// Handles a response that is too long, for instance after redaction.
 fn too_long(shared: &MultiplexState, at: usize, id: Option<&Id>) {
     let Some(id) = id else { return };
-    let mut asked = shared.asked();
+    let mut asked = shared.pending();
     if asked.client.get(id) == Some(&at) {
         asked.client.remove(id);
         drop(asked);
@@ -70,9 +70,9 @@ fn too_long(shared: &MultiplexState, at: usize, id: Option<&Id>) {
 }
 
 /// Cancels a request of a server, which the client knows under the new identifier.
-fn cancelled(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>> {
+fn cancel_request(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>> {
     let its = request_id(params)?;
-    let mut asked = shared.asked();
+    let mut asked = shared.pending();
     let ours =
         asked.servers.iter().find(|(_, of)| **of == (at, its.clone())).map(|(ours, _)| ours.clone())?;
     asked.servers.remove(&ours);
@@ -83,8 +83,8 @@ fn cancelled(shared: &MultiplexState, at: usize, params: &str) -> Option<Vec<u8>
     Some(format!(r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{params}}}"#).into_bytes())
 }
 
-fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: ResponseOutcome<'_>, line: &[u8]) {
-    let mut asked = shared.asked();
+fn handle_response(shared: &MultiplexState, at: usize, id: &Id, outcome: ResponseOutcome<'_>, line: &[u8]) {
+    let mut asked = shared.pending();
     if asked.client.get(id) == Some(&at) {
         asked.client.remove(id);
         drop(asked);
@@ -105,7 +105,7 @@ fn answered(shared: &MultiplexState, at: usize, id: &Id, outcome: ResponseOutcom
 /// Tells waiters that a server has ended; the others continue.
 fn has_ended(shared: &MultiplexState, at: usize) {
     let waiting: Vec<Id> = {
-        let mut asked = shared.asked();
+        let mut asked = shared.pending();
         if let Some(server) = shared.servers.get(at) {
             server.ended.store(true, Ordering::SeqCst);
         }

@@ -57,7 +57,7 @@ impl Parkable for ParkedForm {
 
 impl ParkedForm {
     /// The call was repeated, with or without an answer. `false`: it no longer waits.
-    pub(super) fn goes_on(self, answer: Option<&Value>, id: Id, client: &ClientInfo) -> bool {
+    pub(super) fn resume(self, answer: Option<&Value>, id: Id, client: &ClientInfo) -> bool {
         let said = answer.map(|answer| self.form.read(answer, &client.name));
         let said = said.unwrap_or(FormResult::Nothing("the client sent no answer"));
         self.answer.send((said, id)).is_ok()
@@ -117,7 +117,7 @@ fn to_response(said: FormResult) -> ApproverResponse {
 impl ElicitationApprover<'_> {
     fn ask_by_request(&self, form: &ElicitationForm, waits: &WaitConditions<'_>) -> ApproverResponse {
         let shared = self.shared;
-        let Some(id) = Requests::our_id() else {
+        let Some(id) = Requests::new_id() else {
             return no_approver("there are no random numbers for a question");
         };
         let (answer, said) = channel();

@@ -18,7 +18,7 @@ use super::redact::clean;
 use super::requests::{JudgedCall, PendingKind};
 use super::{ProxyState, listing};
 use crate::serve::{OpenSession, SessionRequest, reply, state_context};
-use crate::wire::frame::{self, Id, Message, spliced};
+use crate::wire::frame::{self, Id, Message, splice};
 use crate::wire::strict::{self, is_plain};
 
 /// The fields of a call that servers look up by name.
@@ -58,7 +58,7 @@ pub(crate) struct ProxiedCall {
 pub(crate) struct ForwardedCall {
     receipt: Receipt,
     permitted: Option<PermittedCall>,
-    room: Arc<OpenSession>,
+    session: Arc<OpenSession>,
     /// Messages of hooks for the model.
     context: Vec<String>,
     /// A hook's reason to stop the agent.
@@ -148,7 +148,7 @@ impl ProxiedCall {
     }
 
     /// The client's answer to the form.
-    pub(crate) fn answered(&self) -> Option<&Value> {
+    pub(crate) fn form_answer(&self) -> Option<&Value> {
         self.params.pointer("/inputResponses")?.get(QUESTION)
     }
 
@@ -165,8 +165,8 @@ impl ProxiedCall {
         }
         let (_, wish) = self.session_request(shared);
         let is_known = self.is_method || shared.catalogue.is_current();
-        let room = shared.rooms.known(0, &wish).filter(|_| is_known);
-        room.is_some_and(|room| !room.attended().session().has_hooks())
+        let session = shared.sessions.find_open(0, &wish).filter(|_| is_known);
+        session.is_some_and(|session| !session.session_as_is().session().has_hooks())
     }
 
     /// Its client, and the client's session.
@@ -194,8 +194,8 @@ impl ProxiedCall {
             call: &self,
             judged,
         });
-        let room = match shared.rooms.enter(0, wish) {
-            Ok(room) => room,
+        let session = match shared.sessions.find_or_open(0, wish) {
+            Ok(session) => session,
             Err(why) => return self.refuse(shared, &waiting, why),
         };
         let doubt = if self.is_method { None } else { shared.catalogue.doubt(&self.tool) };
@@ -210,7 +210,7 @@ impl ProxiedCall {
         let shape = if self.is_method { None } else { shared.catalogue.shape(&self.tool) };
         let raw = RawCall::new(rule_name(&shared.name, &self.tool), self.arguments());
         let raw = RawCall { shape, is_method: self.is_method, ..raw };
-        let attended = room.current();
+        let attended = session.current_session();
         let hint = doubt.as_ref().map(doubt_word);
         let decided = attended.session().decide(CallRequest::new(&raw).with_hint(hint).with_caller(caller));
         let Decided { outcome, mut context, stop, retry, permitted, .. } = decided;
@@ -235,7 +235,7 @@ impl ProxiedCall {
             permitted.as_ref().map(|permitted| &permitted.raw().input).filter(|input| **input != raw.input);
         let is_method = self.is_method;
         let line = self.into_line(&id, written);
-        let sent = ForwardedCall { receipt, permitted, room, context, stop, is_method };
+        let sent = ForwardedCall { receipt, permitted, session, context, stop, is_method };
         match shared.requests.mark_forwarded(&id, Box::new(sent)) {
             Err(sent) => sent.ends_with("the client took the call back", "make it again if it is wanted"),
             Ok(()) if shared.to_server.send_for(&waiting, line).is_err() => shared.take_all_pending(),
@@ -341,7 +341,7 @@ impl ForwardedCall {
         let failed = answer.get("isError") == Some(&Value::Bool(true));
         let failure = || failed_by_server("the server says that it failed");
         let is_method = self.is_method;
-        let said = self.closes(&if failed { Outcome::Failed(failure()) } else { Outcome::Done }, &answer);
+        let said = self.close(&if failed { Outcome::Failed(failure()) } else { Outcome::Done }, &answer);
         if !said.is_empty() && !is_method {
             changed = true;
             let mut said =
@@ -351,7 +351,7 @@ impl ForwardedCall {
                 content.extend(said);
             }
         }
-        let line = if changed { spliced(line, result, &answer.to_string()) } else { line.to_vec() };
+        let line = if changed { splice(line, result, &answer.to_string()) } else { line.to_vec() };
         shared.to_client(line);
     }
 
@@ -363,8 +363,8 @@ impl ForwardedCall {
         let changed = clean(&mut answer);
         let message =
             answer.get("message").and_then(Value::as_str).unwrap_or("the server says that it failed");
-        self.closes(&Outcome::Failed(failed_by_server(message)), &answer);
-        let line = if changed { spliced(line, error, &answer.to_string()) } else { line.to_vec() };
+        self.close(&Outcome::Failed(failed_by_server(message)), &answer);
+        let line = if changed { splice(line, error, &answer.to_string()) } else { line.to_vec() };
         shared.to_client(line);
     }
 
@@ -376,18 +376,18 @@ impl ForwardedCall {
     /// Handles the lack of a response.
     pub(crate) fn ends_with(self, what: &str, hint: &str) {
         let failure = Failure::plain(RefusalCode::Io, what, hint);
-        self.closes(&Outcome::Failed(failure), &json!({}));
+        self.close(&Outcome::Failed(failure), &json!({}));
     }
 
     /// Records its end and tells hooks; returns messages for the model.
-    fn closes(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
-        let Self { receipt, permitted, room, mut context, mut stop, is_method: _ } = self;
+    fn close(self, outcome: &Outcome, answer: &Value) -> Vec<String> {
+        let Self { receipt, permitted, session, mut context, mut stop, is_method: _ } = self;
         let done = *outcome == Outcome::Done;
         if let Err(error) = receipt.close(outcome) {
             context.push(format!("[the outcome could not be recorded: {error}; tell the user]"));
         }
         if let Some(permitted) = permitted {
-            let said = room.attended().session().post_tool_use(&permitted, done, answer);
+            let said = session.session_as_is().session().post_tool_use(&permitted, done, answer);
             context.extend(said.blocked);
             context.extend(said.context);
             stop = stop.or(said.stop);
@@ -407,7 +407,7 @@ fn failed_by_server(message: &str) -> Failure {
 }
 
 /// Answers pending requests once the server is gone.
-pub(crate) fn lost(waiting: PendingKind) {
+pub(crate) fn fail_pending(waiting: PendingKind) {
     match waiting {
         PendingKind::Call(sent) => sent.ends_with("the server has ended", "start it again"),
         PendingKind::Judging(judged) => judged.gone.store(true, Ordering::SeqCst),
@@ -420,12 +420,17 @@ pub(crate) fn lost(waiting: PendingKind) {
 }
 
 /// Methods beside calls whose results can have secrets.
-pub(crate) fn later(shared: &ProxyState, id: &Id, line: &[u8], outcome: frame::ResponseOutcome<'_>) {
+pub(crate) fn pass_other_result(
+    shared: &ProxyState,
+    id: &Id,
+    line: &[u8],
+    outcome: frame::ResponseOutcome<'_>,
+) {
     let (frame::ResponseOutcome::Result(part) | frame::ResponseOutcome::Error(part)) = outcome;
     let mut answer = match strict::parse(part.get()) {
         Ok(answer) => answer,
         Err(why) => return shared.not_understood(id, &why),
     };
-    let line = if clean(&mut answer) { spliced(line, part, &answer.to_string()) } else { line.to_vec() };
+    let line = if clean(&mut answer) { splice(line, part, &answer.to_string()) } else { line.to_vec() };
     shared.to_client(line);
 }

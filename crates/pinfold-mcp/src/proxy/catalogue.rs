@@ -88,12 +88,12 @@ impl Catalogue {
 
     /// Marks the list as changed.
     pub(crate) fn outdated(&self) {
-        self.inner().is_current = false;
+        self.lock().is_current = false;
     }
 
     /// Returns whether the current list is known.
     pub(crate) fn is_current(&self) -> bool {
-        self.inner().is_current
+        self.lock().is_current
     }
 
     /// Reads a list page, and reduces it to what a client may see.
@@ -112,7 +112,7 @@ impl Catalogue {
         result.retain(|field, _| OF_PAGE.contains(&field.as_str()));
         let is_bare = result.len() == fields;
         let tools = result.get_mut("tools").and_then(Value::as_array_mut).ok_or("it is no list of tools")?;
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         let (before, mut seen, mut changed) = (tools.len(), HashSet::new(), !is_bare);
         let mut left = Vec::with_capacity(before);
         for mut tool in std::mem::take(tools) {
@@ -137,12 +137,12 @@ impl Catalogue {
 
     /// Returns what is known about a tool's arguments beyond their names.
     pub(crate) fn shape(&self, tool: &str) -> Option<Shape> {
-        self.inner().listed.get(tool)?.shape.clone()
+        self.lock().listed.get(tool)?.shape.clone()
     }
 
     /// Why a tool needs approval; `None` when its definition is pinned.
     pub(crate) fn doubt(&self, tool: &str) -> Option<DefinitionDoubt> {
-        let inner = self.inner();
+        let inner = self.lock();
         let Some(listed) = inner.listed.get(tool) else {
             let reason = "the server does not list this tool".to_owned();
             return Some(DefinitionDoubt { reason, about: None, definition: None, is_too_long: false });
@@ -161,7 +161,7 @@ impl Catalogue {
     /// Pins the definition that the user has approved. `true`: it is the current one.
     pub(crate) fn accept(&self, tool: &str, doubt: &DefinitionDoubt) -> bool {
         let Some(about) = &doubt.about else { return false };
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         if !inner.unknown.get(tool).is_some_and(|now| now.is(about)) {
             return false;
         }
@@ -177,11 +177,11 @@ impl Catalogue {
     ///
     /// # Errors
     /// When the first ones cannot be stored.
-    pub(crate) fn greeting(&self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
-        self.inner().pins.greeting(words)
+    pub(crate) fn compare_handshake(&self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
+        self.lock().pins.compare_handshake(words)
     }
 
-    fn inner(&self) -> MutexGuard<'_, CatalogueState> {
+    fn lock(&self) -> MutexGuard<'_, CatalogueState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ use super::calls::ProxiedCall;
 use super::requests::{JudgedCall, PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState};
 use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine};
-use crate::wire::strict::folded;
+use crate::wire::strict::fold_key;
 
 /// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
 const NOT_JSON: i32 = -32700;
@@ -98,7 +98,7 @@ fn judge(
     judged: JudgedCall,
 ) -> Option<ClientLines> {
     // Other methods keep their order, as without a proxy.
-    if call.is_method() || call.is_brief(shared) && shared.pool.could_take() {
+    if call.is_method() || call.is_brief(shared) && shared.pool.has_room() {
         return judge_here(shared, said, call, &judged);
     }
     match hand_over(shared, said) {
@@ -235,10 +235,10 @@ fn is_disguised(method: &str) -> bool {
     if !method.split('/').all(parts_are_plain) {
         return true;
     }
-    let folded = folded(method);
+    let folded = fold_key(method);
     let known =
         [CALL, LIST, INITIALIZE, DISCOVER].into_iter().chain(LATER).chain(OF_PROTOCOL).chain(OF_SERVERS);
-    known.into_iter().any(|known| known != method && self::folded(known) == folded)
+    known.into_iter().any(|known| known != method && self::fold_key(known) == folded)
 }
 
 /// Registers a request. `false`: it is rejected, and the client was told.
@@ -275,7 +275,7 @@ fn call(
         let client = call.client().unwrap_or_default();
         // A call that has ended at this moment responds under this identifier.
         if asks(shared, id, PendingKind::Judging(asked.judged.clone()))
-            && !asked.goes_on(call.answered(), id.clone(), &client)
+            && !asked.resume(call.form_answer(), id.clone(), &client)
         {
             call.refuse(
                 shared,
@@ -292,7 +292,7 @@ fn call(
 /// Has a call judged once a thread is free.
 fn judge_later(shared: &Arc<ProxyState>, call: ProxiedCall, judged: JudgedCall) {
     let (of_thread, id) = (Arc::clone(shared), call.id());
-    if !shared.pool.give(move || call.execute(&of_thread, &judged, None)) {
+    if !shared.pool.queue(move || call.execute(&of_thread, &judged, None)) {
         shared.requests.is_over(&id);
         shared.refuse(Some(&id), OURS, "the call was not judged: no thread can be started");
     }

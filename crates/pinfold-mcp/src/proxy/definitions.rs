@@ -39,7 +39,7 @@ impl Definition {
     }
 
     /// The stored form: its text, or its hash where there is none.
-    pub(crate) fn to_kept(&self) -> Value {
+    pub(crate) fn to_stored(&self) -> Value {
         match &self.text {
             Some(text) => Value::Object(Map::from_iter([(TEXT.to_owned(), text.clone())])),
             None => Value::String(self.hash.clone()),
@@ -47,7 +47,7 @@ impl Definition {
     }
 
     /// Parses a stored form; `None` when it is malformed.
-    pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
+    pub(crate) fn from_stored(kept: &Value) -> Option<Self> {
         match kept {
             Value::String(hash) => Some(Self::from_hash(hash)),
             Value::Object(fields) if fields.len() == 1 => fields.get(TEXT).map(Self::new),
@@ -111,16 +111,16 @@ impl Definitions {
     }
 
     /// Their stored form.
-    pub(crate) fn to_kept(&self) -> Value {
-        let kept = self.by_name.iter().map(|(name, definition)| (name.clone(), definition.to_kept()));
+    pub(crate) fn to_stored(&self) -> Value {
+        let kept = self.by_name.iter().map(|(name, definition)| (name.clone(), definition.to_stored()));
         Value::Object(kept.collect())
     }
 
     /// Parses a stored form; `None` when it is malformed.
-    pub(crate) fn from_kept(kept: &Value) -> Option<Self> {
+    pub(crate) fn from_stored(kept: &Value) -> Option<Self> {
         let mut definitions = Self::default();
         for (name, kept) in kept.as_object()? {
-            definitions.insert(name, &Definition::from_kept(kept)?);
+            definitions.insert(name, &Definition::from_stored(kept)?);
         }
         Some(definitions)
     }
@@ -149,7 +149,7 @@ fn write_lines(lines: &mut String, at: &mut String, value: &Value) {
             for (name, value) in map {
                 let separator = if at.is_empty() { "" } else { "." };
                 at.push_str(separator);
-                at.push_str(&named(name));
+                at.push_str(&key_text(name));
                 write_lines(lines, at, value);
                 at.truncate(length);
             }
@@ -175,7 +175,7 @@ fn push(lines: &mut String, at: &str, text: &str) {
 }
 
 /// A key without quotes, where it is unambiguous.
-fn named(name: &str) -> String {
+fn key_text(name: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '$' | '/');
     if !name.is_empty() && name.chars().all(is_plain) { name.to_owned() } else { format!("{name:?}") }
 }
@@ -208,10 +208,10 @@ mod tests {
     #[test]
     fn what_is_too_long_is_kept_by_its_hash() {
         let long = Definition::new(&json!("a".repeat(LONGEST)));
-        assert!(long.to_kept().is_string() && long.lines().starts_with("known by its hash alone"));
-        assert!(Definition::from_kept(&long.to_kept()).unwrap().is(&long));
+        assert!(long.to_stored().is_string() && long.lines().starts_with("known by its hash alone"));
+        assert!(Definition::from_stored(&long.to_stored()).unwrap().is(&long));
         for other in [json!(1), json!({}), json!({"says": 1, "b": 2}), json!([]), Value::Null] {
-            assert_eq!(Definition::from_kept(&other), None, "{other}");
+            assert_eq!(Definition::from_stored(&other), None, "{other}");
         }
     }
 
@@ -234,7 +234,7 @@ mod tests {
         #[test]
         fn what_is_kept_is_what_was_said(said in json_values()) {
             let definition = Definition::new(&said);
-            prop_assert_eq!(Definition::from_kept(&definition.to_kept()), Some(definition));
+            prop_assert_eq!(Definition::from_stored(&definition.to_stored()), Some(definition));
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::ProxyState;
 use super::client_messages::OURS;
 use super::definitions::Definition;
-use crate::wire::frame::{Id, spliced};
+use crate::wire::frame::{Id, splice};
 use crate::wire::strict;
 
 /// Protocol fields: versions and capabilities. All other fields are text.
@@ -34,13 +34,13 @@ const MOST_REVISION: usize = 16;
 type FieldPath<'a> = (&'a [&'a str], &'a str);
 
 /// Handles the response to a handshake.
-pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawValue) {
+pub(crate) fn pass_handshake(shared: &ProxyState, id: &Id, line: &[u8], result: &RawValue) {
     let mut greeting = match strict::parse(result.get()) {
         Ok(greeting @ Value::Object(_)) => greeting,
         Ok(_) => return shared.not_understood(id, "it is no object"),
         Err(why) => return shared.not_understood(id, &why),
     };
-    match withhold(&mut greeting, &shared.name, |words| shared.catalogue.greeting(words)) {
+    match withhold(&mut greeting, &shared.name, |words| shared.catalogue.compare_handshake(words)) {
         Ok(withheld) if withheld.is_empty() => shared.to_client(line.to_vec()),
         Ok(withheld) => {
             shared.warn(&format!(
@@ -49,7 +49,7 @@ pub(crate) fn greeted(shared: &ProxyState, id: &Id, line: &[u8], result: &RawVal
                 shared.name,
                 visible(&withheld.join(", "))
             ));
-            shared.to_client(spliced(line, result, &greeting.to_string()));
+            shared.to_client(splice(line, result, &greeting.to_string()));
         }
         Err(error) => shared.not_understood(id, &format!("what it says could not be kept: {error}")),
     }
@@ -162,10 +162,10 @@ mod tests {
     /// The client's view of a repeated handshake.
     fn second(change: &dyn Fn(&mut Value)) -> Value {
         let mut pins = Pins::default();
-        assert!(withhold(&mut first(), "m", |words| pins.greeting(words)).unwrap().is_empty());
+        assert!(withhold(&mut first(), "m", |words| pins.compare_handshake(words)).unwrap().is_empty());
         let mut now = first();
         change(&mut now);
-        withhold(&mut now, "m", |words| pins.greeting(words)).unwrap();
+        withhold(&mut now, "m", |words| pins.compare_handshake(words)).unwrap();
         now
     }
 

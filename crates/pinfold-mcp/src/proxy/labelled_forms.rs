@@ -3,7 +3,7 @@
 use pinfold_render::visible;
 use serde_json::Value;
 
-use crate::wire::strict::{folded, is_plain};
+use crate::wire::strict::{fold_key, is_plain};
 
 /// The method of elicitation.
 pub(crate) const FORM: &str = "elicitation/create";
@@ -40,7 +40,7 @@ pub(crate) fn mark_required(result: &mut Value, server: &str) -> Result<bool, St
         let request = request.as_object_mut().filter(|request| is_plain(request, &["method", "params"]));
         let request = request.ok_or_else(not_understood)?;
         let method = request.get("method").and_then(Value::as_str).unwrap_or_default();
-        if folded(method).trim() == FORM {
+        if fold_key(method).trim() == FORM {
             let is_marked =
                 method == FORM && request.get_mut("params").is_some_and(|form| mark(form, server));
             found |= is_marked.then_some(true).ok_or_else(not_understood)?;

@@ -11,7 +11,7 @@ use super::ProxyState;
 use super::calls::rule_name;
 use super::catalogue::ListPage;
 use super::requests::{PendingKind, Requests};
-use crate::wire::frame::{Id, spliced};
+use crate::wire::frame::{Id, splice};
 use crate::wire::strict;
 
 /// The time limit for a page.
@@ -28,7 +28,7 @@ pub(crate) fn listed(shared: &ProxyState, id: &Id, line: &[u8], result: &RawValu
     let page = strict::parse(result.get()).and_then(|mut page| Ok((taken_in(shared, &mut page)?, page)));
     match page {
         Ok((ListPage::Whole, _)) => shared.to_client(line.to_vec()),
-        Ok((ListPage::Changed, page)) => shared.to_client(spliced(line, result, &page.to_string())),
+        Ok((ListPage::Changed, page)) => shared.to_client(splice(line, result, &page.to_string())),
         Err(why) => shared.not_understood(id, &why),
     }
 }
@@ -52,7 +52,7 @@ pub(crate) fn refresh(shared: &ProxyState, call: &Value) -> Result<(), String> {
         if shared.catalogue.is_current() {
             return Ok(());
         }
-        let mut page = asked(shared, &params(call, &cursor))?;
+        let mut page = request_page(shared, &params(call, &cursor))?;
         cursor = page.get("nextCursor").cloned().unwrap_or_default();
         taken_in(shared, &mut page)?;
     }
@@ -73,8 +73,8 @@ fn params(call: &Value, cursor: &Value) -> Value {
     Value::Object(params)
 }
 
-fn asked(shared: &ProxyState, params: &Value) -> Result<Value, String> {
-    let id = Requests::our_id().ok_or("there are no random numbers for a request")?;
+fn request_page(shared: &ProxyState, params: &Value) -> Result<Value, String> {
+    let id = Requests::new_id().ok_or("there are no random numbers for a request")?;
     let (answer, said) = channel();
     let full = |_| "too many requests wait for the server".to_owned();
     shared.requests.register_client_request(&id, PendingKind::Ours(answer)).map_err(full)?;

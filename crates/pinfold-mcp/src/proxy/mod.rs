@@ -96,7 +96,7 @@ pub(crate) struct ProxyState {
     is_http_client: bool,
     manner: ServerOptions,
     opener: Arc<dyn SessionOpener>,
-    rooms: Sessions,
+    sessions: Sessions,
     requests: Requests,
     /// Calls that wait for an answer between two requests of the client.
     parked: PendingCalls<ParkedForm>,
@@ -164,7 +164,7 @@ pub fn proxy(
         name,
         is_http_client,
         manner,
-        rooms: Sessions::new(Arc::clone(&opener)),
+        sessions: Sessions::new(Arc::clone(&opener)),
         opener,
         requests: Requests::default(),
         parked: PendingCalls::default(),
@@ -181,7 +181,7 @@ pub fn proxy(
         events,
     });
     let (of_client, of_server) = (Arc::clone(&shared), Arc::clone(&shared));
-    if !shared.pool.give(move || client_messages::listen(&of_client, client_messages::client_lines(input))) {
+    if !shared.pool.queue(move || client_messages::listen(&of_client, client_messages::client_lines(input))) {
         return Err("no thread can be started".to_owned());
     }
     start("server", move || server_messages::listen(&of_server, server_output))?;
@@ -236,14 +236,14 @@ impl ProxyState {
         };
         self.fail_all();
         self.to_client.finish(FLUSH);
-        self.rooms.close();
+        self.sessions.close();
         end
     }
 
     /// Calls without an approval request are still forwarded, approval requests are withdrawn.
     fn let_judges_end(&self) {
         let until = Instant::now() + JUDGED;
-        while !self.requests.judged().is_empty() && Instant::now() < until {
+        while !self.requests.unforwarded_calls().is_empty() && Instant::now() < until {
             thread::sleep(Duration::from_millis(5));
         }
     }
@@ -254,13 +254,13 @@ impl ProxyState {
             if !matches!(waiting, PendingKind::Ours(_)) {
                 self.refuse(Some(&id), OURS, "the server has ended");
             }
-            calls::lost(waiting);
+            calls::fail_pending(waiting);
         }
     }
 
     /// Sends progress to clients that asked for it.
     fn keep_awake(&self, since: Duration) {
-        for token in self.requests.judged().into_iter().filter_map(|judged| judged.token) {
+        for token in self.requests.unforwarded_calls().into_iter().filter_map(|judged| judged.token) {
             let told = json!({
                 "jsonrpc": "2.0", "method": "notifications/progress",
                 "params": {"progressToken": token, "progress": since.as_secs(), "message": "waiting for an answer"},

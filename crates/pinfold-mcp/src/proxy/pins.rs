@@ -83,7 +83,7 @@ impl Pins {
             Err(error) => return Err(unusable(file, &error.to_string())),
         };
         let kept: Value = serde_json::from_str(&text).map_err(|e| unusable(file, &e.to_string()))?;
-        let (tools, greeting) = known(&kept).ok_or_else(|| unusable(file, "it has another form"))?;
+        let (tools, greeting) = parse_stored(&kept).ok_or_else(|| unusable(file, "it has another form"))?;
         let complete = kept.get("complete") == Some(&Value::Bool(true));
         Ok(Self { complete, closed: complete || !tools.is_empty(), tools, greeting, ..fresh })
     }
@@ -123,7 +123,7 @@ impl Pins {
     }
 
     /// Compares the texts of a handshake by path, and returns those that are not pinned. The first ones are pinned.
-    pub(crate) fn greeting(&mut self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
+    pub(crate) fn compare_handshake(&mut self, words: &[(String, Definition)]) -> io::Result<Vec<String>> {
         if let Some(known) = &self.greeting {
             let is_new =
                 |(place, said): &&(String, Definition)| !known.get(place).is_some_and(|it| it.is(said));
@@ -142,9 +142,10 @@ impl Pins {
         else {
             return Ok(());
         };
-        let mut kept = json!({"version": VERSION, "complete": self.complete, "tools": self.tools.to_kept()});
+        let mut kept =
+            json!({"version": VERSION, "complete": self.complete, "tools": self.tools.to_stored()});
         if let (Value::Object(kept), Value::Object(about)) = (&mut kept, &self.about) {
-            kept.extend(self.greeting.as_ref().map(|words| ("greeting".to_owned(), words.to_kept())));
+            kept.extend(self.greeting.as_ref().map(|words| ("greeting".to_owned(), words.to_stored())));
             kept.extend(about.clone());
         }
         let mut beside = NamedTempFile::new_in(directory)?;
@@ -155,15 +156,15 @@ impl Pins {
     }
 }
 
-fn known(kept: &Value) -> Option<(Definitions, Option<Definitions>)> {
+fn parse_stored(kept: &Value) -> Option<(Definitions, Option<Definitions>)> {
     if !(1..=VERSION).contains(&kept.get("version")?.as_u64()?) {
         return None;
     }
     let greeting = match kept.get("greeting") {
-        Some(words) => Some(Definitions::from_kept(words)?),
+        Some(words) => Some(Definitions::from_stored(words)?),
         None => None,
     };
-    Some((Definitions::from_kept(kept.get("tools")?)?, greeting))
+    Some((Definitions::from_stored(kept.get("tools")?)?, greeting))
 }
 
 fn unusable(file: &Path, why: &str) -> String {
@@ -271,12 +272,15 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let place = place(bed.path());
         let words = |text: &str| vec![("instructions".to_owned(), definition(text))];
-        assert!(Pins::read(&place).unwrap().greeting(&words("1")).unwrap().is_empty());
+        assert!(Pins::read(&place).unwrap().compare_handshake(&words("1")).unwrap().is_empty());
         let mut pins = Pins::read(&place).unwrap();
-        assert!(pins.greeting(&words("1")).unwrap().is_empty() && pins.greeting(&[]).unwrap().is_empty());
-        assert_eq!(pins.greeting(&words("2")).unwrap(), ["instructions"]);
+        assert!(
+            pins.compare_handshake(&words("1")).unwrap().is_empty()
+                && pins.compare_handshake(&[]).unwrap().is_empty()
+        );
+        assert_eq!(pins.compare_handshake(&words("2")).unwrap(), ["instructions"]);
         let more = [words("1"), vec![("title".to_owned(), definition("x"))]].concat();
-        assert_eq!(pins.greeting(&more).unwrap(), ["title"]);
+        assert_eq!(pins.compare_handshake(&more).unwrap(), ["title"]);
         // The list may be requested later than the handshake.
         assert_eq!(Pins::read(&place).unwrap().compare("a", &definition("1")), PinComparison::Same);
     }

@@ -28,7 +28,7 @@ struct PoolState {
 
 impl ThreadPool {
     /// Queues a job. `false`: there is no thread, and none can be started.
-    pub(crate) fn give(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> bool {
+    pub(crate) fn queue(self: &Arc<Self>, job: impl FnOnce() + Send + 'static) -> bool {
         let mut state = self.state();
         let is_done = self.has_free(&mut state, AT_ONCE) || state.threads > 0;
         if is_done {
@@ -52,7 +52,7 @@ impl ThreadPool {
     }
 
     /// Returns whether a job could be handed over now. No thread is started for it yet.
-    pub(crate) fn could_take(&self) -> bool {
+    pub(crate) fn has_room(&self) -> bool {
         let state = self.state();
         state.idle > state.jobs.len() || state.threads < AT_ONCE
     }

@@ -65,11 +65,11 @@ pub(crate) enum RequestRejected {
 impl Requests {
     /// A new identifier for a request of the proxy. It is random: a server that used the next one for its own request
     /// would receive the user's answer to it. `None` without randomness.
-    pub(crate) fn our_id() -> Option<Id> {
+    pub(crate) fn new_id() -> Option<Id> {
         let mut bytes = [0; 16];
         let filled = getrandom(&mut bytes[..], GetRandomFlags::empty()).ok()?;
         let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        (filled == bytes.len()).then(|| Id::ours(&format!("pinfold-{digits}")))
+        (filled == bytes.len()).then(|| Id::new_own(&format!("pinfold-{digits}")))
     }
 
     /// Registers a client request.
@@ -78,7 +78,7 @@ impl Requests {
         id: &Id,
         waiting: PendingKind,
     ) -> Result<(), RequestRejected> {
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         if inner.of_client.contains_key(id) {
             return Err(RequestRejected::Twice);
         }
@@ -91,12 +91,12 @@ impl Requests {
 
     /// Returns whether an identifier is pending.
     pub(crate) fn waits(&self, id: &Id) -> bool {
-        self.inner().of_client.contains_key(id)
+        self.lock().of_client.contains_key(id)
     }
 
     /// Marks a call as forwarded. `Err`: it was cancelled.
     pub(crate) fn mark_forwarded(&self, id: &Id, sent: Box<ForwardedCall>) -> Result<(), Box<ForwardedCall>> {
-        match self.inner().of_client.get_mut(id) {
+        match self.lock().of_client.get_mut(id) {
             Some(waiting @ PendingKind::Judging(_)) => {
                 *waiting = PendingKind::Call(sent);
                 Ok(())
@@ -107,7 +107,7 @@ impl Requests {
 
     /// Takes the request of a response. `None`: it is not pending, or was answered already.
     pub(crate) fn take_client_request(&self, id: &Id) -> Option<PendingKind> {
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         match inner.of_client.get(id)? {
             PendingKind::Judging(_) => None,
             _ => inner.of_client.remove(id),
@@ -116,12 +116,12 @@ impl Requests {
 
     /// Takes a request that was cancelled, or is answered here.
     pub(crate) fn is_over(&self, id: &Id) -> Option<PendingKind> {
-        self.inner().of_client.remove(id)
+        self.lock().of_client.remove(id)
     }
 
     /// The calls that are not forwarded yet.
-    pub(crate) fn judged(&self) -> Vec<JudgedCall> {
-        let inner = self.inner();
+    pub(crate) fn unforwarded_calls(&self) -> Vec<JudgedCall> {
+        let inner = self.lock();
         let judged = inner.of_client.values().filter_map(|waiting| match waiting {
             PendingKind::Judging(judged) => Some(judged.clone()),
             _ => None,
@@ -131,7 +131,7 @@ impl Requests {
 
     /// Registers a server request.
     pub(crate) fn register_server_request(&self, id: &Id) -> Result<(), RequestRejected> {
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         if inner.ours.contains_key(id) || inner.of_server.contains(id) {
             return Err(RequestRejected::Twice);
         }
@@ -144,25 +144,25 @@ impl Requests {
 
     /// Takes the server request of a client response or a cancellation. `false`: it is not pending.
     pub(crate) fn take_server_request(&self, id: &Id) -> bool {
-        self.inner().of_server.remove(id)
+        self.lock().of_server.remove(id)
     }
 
     /// Registers an elicitation request of the proxy.
     pub(crate) fn register_elicitation(&self, id: &Id, answer: Sender<Value>) {
-        self.inner().ours.insert(id.clone(), answer);
+        self.lock().ours.insert(id.clone(), answer);
     }
 
     /// Takes it when the client has responded, or it is withdrawn.
     pub(crate) fn take_elicitation(&self, id: &Id) -> Option<Sender<Value>> {
-        self.inner().ours.remove(id)
+        self.lock().ours.remove(id)
     }
 
     /// Takes everything that waits for the server, once it is gone.
     pub(crate) fn take_all(&self) -> Vec<(Id, PendingKind)> {
-        std::mem::take(&mut self.inner().of_client).into_iter().collect()
+        std::mem::take(&mut self.lock().of_client).into_iter().collect()
     }
 
-    fn inner(&self) -> MutexGuard<'_, RequestsState> {
+    fn lock(&self) -> MutexGuard<'_, RequestsState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

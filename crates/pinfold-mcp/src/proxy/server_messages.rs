@@ -7,14 +7,14 @@ use pinfold_render::visible;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::calls::later;
+use super::calls::pass_other_result;
 use super::client_messages::{BAD_PARAMS, OURS, request_id};
 use super::labelled_forms::{FORM, mark};
 use super::redact::clean;
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
-use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, spliced};
-use crate::wire::strict::{self, folded};
+use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, splice};
+use crate::wire::strict::{self, fold_key};
 
 /// The notification that cancels a request.
 const CANCELLED: &str = "notifications/cancelled";
@@ -50,12 +50,12 @@ fn handle_message(shared: &Arc<ProxyState>, line: Vec<u8>) {
     match frame::parse(&line) {
         Ok(Message::Request { id, method, params }) => match shared.requests.register_server_request(&id) {
             Ok(()) => {
-                if folded(&method).trim() != FORM {
+                if fold_key(&method).trim() != FORM {
                     return shared.to_client(line);
                 }
                 let form = params.filter(|_| method == FORM).and_then(|params| {
                     let mut form = strict::parse(params.get()).ok()?;
-                    mark(&mut form, &shared.name).then(|| spliced(&line, params, &form.to_string()))
+                    mark(&mut form, &shared.name).then(|| splice(&line, params, &form.to_string()))
                 });
                 match form {
                     Some(form) => shared.to_client(form),
@@ -148,7 +148,7 @@ fn answered(
         (PendingKind::Call(sent), _) if sent.has_hooks() => {
             // Hooks are slow, so they run elsewhere: all server messages pass here.
             let (of_thread, line) = (Arc::clone(shared), line.to_vec());
-            let done = shared.pool.give(move || {
+            let done = shared.pool.queue(move || {
                 if let Ok(Message::Answer { id, outcome }) = frame::parse(&line) {
                     call_answered(&of_thread, *sent, &id, &line, outcome);
                 }
@@ -159,21 +159,17 @@ fn answered(
         }
         (PendingKind::Call(sent), outcome) => call_answered(shared, *sent, id, line, outcome),
         (PendingKind::Handshake, ResponseOutcome::Result(result)) => {
-            handshake::greeted(shared, id, line, result);
+            handshake::pass_handshake(shared, id, line, result);
         }
         (PendingKind::List, ResponseOutcome::Result(result)) => listing::listed(shared, id, line, result),
         // Its words would be read like those that are pinned.
         (PendingKind::Handshake | PendingKind::List, ResponseOutcome::Error(error))
             if !shared.is_http_client =>
         {
-            shared.to_client(spliced(
-                line,
-                error,
-                &handshake::without_words(error, &shared.name).to_string(),
-            ));
+            shared.to_client(splice(line, error, &handshake::without_words(error, &shared.name).to_string()));
         }
         (PendingKind::Later | PendingKind::Plain | PendingKind::Handshake | PendingKind::List, outcome) => {
-            later(shared, id, line, outcome);
+            pass_other_result(shared, id, line, outcome);
         }
         (PendingKind::Ours(asker), outcome) => {
             let said = match outcome {

@@ -91,7 +91,7 @@ pub(crate) async fn call(
             underway
         }
         // A call that ended while its answer was on the way is executed and judged again.
-        None => match begin(shared, &request, &context).await? {
+        None => match start_call(shared, &request, &context).await? {
             Ok(underway) => underway,
             Err(refused) => return Ok((*refused).into()),
         },
@@ -100,7 +100,7 @@ pub(crate) async fn call(
 }
 
 /// Starts a call. The inner error is a result: no session, no such workspace.
-async fn begin(
+async fn start_call(
     shared: &Arc<ServerState>,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -114,16 +114,16 @@ async fn begin(
         Err(why) => return Ok(Err(Box::new(reply::error(why)))),
     };
     let asks = can_ask(context);
-    let narrowed = narrowed(shared, folder, context).await;
+    let narrowed = narrow_to_roots(shared, folder, context).await;
     let raw = RawCall::new(request.name.as_ref(), Value::Object(arguments));
     let turn = Arc::clone(&shared.turns).acquire_owned().await;
     let (events, received) = mpsc::unbounded_channel();
     let gone = AbandonGuard::default();
     let wish = SessionRequest { asks, narrowed };
-    let room = shared.rooms.known(folder, &wish).filter(|room| is_brief(&raw, room));
-    let is_brief = room.is_some();
+    let session = shared.sessions.find_open(folder, &wish).filter(|session| is_brief(&raw, session));
+    let is_brief = session.is_some();
     let on_thread =
-        CallThread { shared: Arc::clone(shared), raw, folder, wish, room, gone: Arc::clone(&gone.0) };
+        CallThread { shared: Arc::clone(shared), raw, folder, wish, session, gone: Arc::clone(&gone.0) };
     let execute = move || {
         let _turn = turn;
         let done = on_thread.execute(&events);
@@ -139,9 +139,11 @@ async fn begin(
 
 /// Returns whether a call takes less time than waking another thread. It may still ask for approval, so the runtime has
 /// to be able to move its other tasks.
-fn is_brief(raw: &RawCall, room: &OpenSession) -> bool {
+fn is_brief(raw: &RawCall, session: &OpenSession) -> bool {
     let moves = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-    moves && !room.attended().session().has_hooks() && ToolName::parse(&raw.tool) == Some(ToolName::Read)
+    moves
+        && !session.session_as_is().session().has_hooks()
+        && ToolName::parse(&raw.tool) == Some(ToolName::Read)
 }
 
 /// The executor of a call.
@@ -151,24 +153,25 @@ struct CallThread {
     folder: usize,
     wish: SessionRequest,
     /// Its session, where that is open.
-    room: Option<Arc<OpenSession>>,
+    session: Option<Arc<OpenSession>>,
     gone: Arc<AtomicBool>,
 }
 
 impl CallThread {
     fn execute(self, events: &mpsc::UnboundedSender<CallEvent>) -> CallToolResult {
-        let Self { shared, raw, folder, wish, room, gone } = self;
+        let Self { shared, raw, folder, wish, session, gone } = self;
         let asks = wish.asks.then(|| ElicitationApprover::new(events.clone()));
         let nothing_left = wish.narrowed.as_ref().is_some_and(Vec::is_empty);
-        let room: Arc<OpenSession> = match room.map_or_else(|| shared.rooms.enter(folder, wish), Ok) {
-            Ok(room) => room,
-            Err(why) => return reply::error(why),
-        };
+        let session: Arc<OpenSession> =
+            match session.map_or_else(|| shared.sessions.find_or_open(folder, wish), Ok) {
+                Ok(session) => session,
+                Err(why) => return reply::error(why),
+            };
         let waits = || !gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
         let caller =
             Caller { waits: Some(&waits), asks, aside: Some(&|work| tokio::task::block_in_place(work)) };
-        let mut reply = room.current().call(CallRequest::new(&raw).with_caller(caller));
+        let mut reply = session.current_session().call(CallRequest::new(&raw).with_caller(caller));
         if nothing_left && reply.ended == Ended::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });
         }
@@ -246,7 +249,7 @@ async fn ask(
 ) {
     let FormRequest { form, mut answer } = asked;
     let said = {
-        let elicited = elicited(&form, context);
+        let elicited = elicit(&form, context);
         tokio::pin!(elicited);
         loop {
             tokio::select! {
@@ -264,7 +267,7 @@ async fn ask(
     answer.send(said);
 }
 
-async fn elicited(form: &ElicitationForm, context: &RequestContext<RoleServer>) -> FormResult {
+async fn elicit(form: &ElicitationForm, context: &RequestContext<RoleServer>) -> FormResult {
     let Ok(params) = parameters(form) else { return FormResult::Nothing("the question has no form") };
     let result: Result<ElicitResult, _> = context.peer.create_elicitation(params).await;
     match result.ok().and_then(|result| serde_json::to_value(result).ok()) {
@@ -319,7 +322,7 @@ fn folder(shared: &ServerState, arguments: &mut serde_json::Map<String, Value>) 
     })
 }
 
-async fn narrowed(
+async fn narrow_to_roots(
     shared: &ServerState,
     folder: usize,
     context: &RequestContext<RoleServer>,
@@ -329,5 +332,5 @@ async fn narrowed(
     }
     let roots = shared.roots.get(context).await?;
     let path = &shared.opener.folders().get(folder)?.path;
-    roots::narrowed(path, &roots)
+    roots::intersect_with_roots(path, &roots)
 }

@@ -101,7 +101,7 @@ pub struct Server(Arc<ServerState>);
 pub(crate) struct ServerState {
     opener: Arc<dyn SessionOpener>,
     manner: ServerOptions,
-    rooms: Sessions,
+    sessions: Sessions,
     roots: Roots,
     parked: PendingCalls<call::ParkedCall>,
     /// Slots for execution.
@@ -114,11 +114,11 @@ pub(crate) struct ServerState {
 impl Server {
     /// A server for what `opener` opens. Nothing is opened yet.
     pub fn new(opener: Arc<dyn SessionOpener>, manner: ServerOptions) -> Self {
-        let rooms = Sessions::new(Arc::clone(&opener));
+        let sessions = Sessions::new(Arc::clone(&opener));
         Self(Arc::new(ServerState {
             opener,
             manner,
-            rooms,
+            sessions,
             roots: Roots::default(),
             parked: PendingCalls::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
@@ -128,7 +128,7 @@ impl Server {
     }
 
     /// A second server with the same options and sessions of its own.
-    pub(crate) fn anew(&self) -> Self {
+    pub(crate) fn with_own_sessions(&self) -> Self {
         Self::new(Arc::clone(&self.0.opener), self.0.manner)
     }
 
@@ -136,7 +136,7 @@ impl Server {
     pub fn close(&self) {
         self.0.closing.store(true, Ordering::SeqCst);
         self.0.parked.clear();
-        self.0.rooms.close();
+        self.0.sessions.close();
     }
 
     fn instructions(&self) -> String {

@@ -51,7 +51,7 @@ impl<W> Default for PendingCalls<W> {
 impl<W: Parkable> PendingCalls<W> {
     /// Parks a call, and returns the state that identifies it. `Err`: it cannot be parked.
     pub(crate) fn park(&self, about: &[u8], waiting: W) -> Result<String, Box<W>> {
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         // Calls that no longer wait have ended by themselves.
         inner.waiting.retain(|_, waiting| !waiting.is_over());
         if inner.waiting.len() >= MOST {
@@ -71,7 +71,7 @@ impl<W: Parkable> PendingCalls<W> {
     /// # Errors
     /// When the state is not valid for this call.
     pub(crate) fn take(&self, about: &[u8], state: &str) -> Result<Option<W>, InvalidState> {
-        let mut inner = self.inner();
+        let mut inner = self.lock();
         let opened = inner.codec().and_then(|codec| codec.open_with(state, about).ok());
         let number = opened.and_then(|bytes| <[u8; 8]>::try_from(bytes).ok()).map(u64::from_be_bytes);
         let number = number.ok_or(InvalidState)?;
@@ -80,11 +80,11 @@ impl<W: Parkable> PendingCalls<W> {
 
     /// Drops all parked calls.
     pub(crate) fn clear(&self) {
-        let waiting = std::mem::take(&mut self.inner().waiting);
+        let waiting = std::mem::take(&mut self.lock().waiting);
         drop(waiting);
     }
 
-    fn inner(&self) -> MutexGuard<'_, PendingState<W>> {
+    fn lock(&self) -> MutexGuard<'_, PendingState<W>> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -30,7 +30,7 @@ enum KnownRoots {
 impl Roots {
     /// They have changed: the next call requests them again.
     pub(crate) fn forget(&self) {
-        *self.known() = KnownRoots::NotYet;
+        *self.lock() = KnownRoots::NotYet;
     }
 
     /// The roots of a request's client; `None` when it has none. One that has roots and does not list them when it is asked
@@ -41,17 +41,17 @@ impl Roots {
         if !has_roots || version.is_none_or(|version| version >= ProtocolVersion::NO_INITIALIZE) {
             return None;
         }
-        if let KnownRoots::Listed(said) = self.known().clone() {
+        if let KnownRoots::Listed(said) = self.lock().clone() {
             return said;
         }
         let Some(roots) = list(context).await else { return Some(Vec::new()) };
         // An empty list is that of a client in which no folder is open.
         let roots = (!roots.is_empty()).then_some(roots);
-        *self.known() = KnownRoots::Listed(roots.clone());
+        *self.lock() = KnownRoots::Listed(roots.clone());
         roots
     }
 
-    fn known(&self) -> MutexGuard<'_, KnownRoots> {
+    fn lock(&self) -> MutexGuard<'_, KnownRoots> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -66,7 +66,7 @@ async fn list(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
 }
 
 /// Intersects a folder with roots: `None` for all of it, an empty list for nothing.
-pub(crate) fn narrowed(folder: &Path, roots: &[PathBuf]) -> Option<Vec<PathBuf>> {
+pub(crate) fn intersect_with_roots(folder: &Path, roots: &[PathBuf]) -> Option<Vec<PathBuf>> {
     let Ok(folder) = folder.canonicalize() else { return Some(Vec::new()) };
     let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
     if roots.iter().any(|root| folder.starts_with(root)) {
@@ -98,7 +98,7 @@ mod tests {
         let ws = top.join("ws");
         let left = |roots: &[&str]| {
             let roots: Vec<PathBuf> = roots.iter().map(|root| top.join(root)).collect();
-            narrowed(&ws, &roots).map(|left| {
+            intersect_with_roots(&ws, &roots).map(|left| {
                 left.iter().map(|p| p.strip_prefix(&ws).unwrap().display().to_string()).collect::<Vec<_>>()
             })
         };

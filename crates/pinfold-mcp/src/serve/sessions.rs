@@ -22,12 +22,12 @@ pub(crate) struct OpenSession {
 
 impl OpenSession {
     /// The session, as it is.
-    pub(crate) fn attended(&self) -> &HookedSession {
+    pub(crate) fn session_as_is(&self) -> &HookedSession {
         &self.attended
     }
 
     /// The session, with the current rules.
-    pub(crate) fn current(&self) -> &HookedSession {
+    pub(crate) fn current_session(&self) -> &HookedSession {
         (self.follow)(self.attended.session());
         &self.attended
     }
@@ -45,24 +45,28 @@ impl Sessions {
     }
 
     /// The session for a call, if it is open and can be used without waiting.
-    pub(crate) fn known(&self, folder: usize, wish: &SessionRequest) -> Option<Arc<OpenSession>> {
+    pub(crate) fn find_open(&self, folder: usize, wish: &SessionRequest) -> Option<Arc<OpenSession>> {
         self.open.try_lock().ok()?.get(&(folder, wish.clone())).map(Arc::clone)
     }
 
     /// The session for a call, opened by the first one.
-    pub(crate) fn enter(&self, folder: usize, wish: SessionRequest) -> Result<Arc<OpenSession>, String> {
+    pub(crate) fn find_or_open(
+        &self,
+        folder: usize,
+        wish: SessionRequest,
+    ) -> Result<Arc<OpenSession>, String> {
         // The lock is held while it opens: of concurrent calls one opens it.
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(room) = open.get(&(folder, wish.clone())) {
-            return Ok(Arc::clone(room));
+        if let Some(session) = open.get(&(folder, wish.clone())) {
+            return Ok(Arc::clone(session));
         }
         if open.len() >= MOST {
             return Err(format!("there are {MOST} sessions already: start the server anew"));
         }
         let OpenedSession { session, follow, span } = self.opener.open(folder, &wish)?;
-        let room = Arc::new(OpenSession { attended: HookedSession::begin(session), follow, _span: span });
-        open.insert((folder, wish), Arc::clone(&room));
-        Ok(room)
+        let session = Arc::new(OpenSession { attended: HookedSession::begin(session), follow, _span: span });
+        open.insert((folder, wish), Arc::clone(&session));
+        Ok(session)
     }
 
     /// Closes sessions without calls; the others close with their last call.

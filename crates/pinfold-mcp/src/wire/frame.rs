@@ -8,7 +8,7 @@ use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::strict::folded;
+use super::strict::fold_key;
 
 /// The longest line that is forwarded, in bytes: more than any tool takes or returns.
 pub(crate) const LONGEST: usize = 64 << 20;
@@ -51,17 +51,17 @@ impl<R: BufRead> LineReader<R> {
         if line.last() == Some(&b'\n') {
             line.pop();
         } else if line.len() > self.longest {
-            return self.rest(line).map(Some);
+            return self.skip_rest(line).map(Some);
         }
         Ok(Some(WireLine::Whole(line)))
     }
 
     /// Skips the rest of a line, and finds out its identifier, which may be at the end.
-    fn rest(&mut self, begun: Vec<u8>) -> io::Result<WireLine> {
+    fn skip_rest(&mut self, begun: Vec<u8>) -> io::Result<WireLine> {
         let left = self.endless.saturating_sub(begun.len() as u64);
-        let mut rest = Rest { source: &mut self.source, left, over: false };
+        let mut rest = RestOfLine { source: &mut self.source, left, over: false };
         let line = BufReader::new(io::Cursor::new(begun).chain(&mut rest));
-        let seen = serde_json::from_reader::<_, Glimpse>(line);
+        let seen = serde_json::from_reader::<_, IdOfLongMessage>(line);
         io::copy(&mut rest, &mut io::sink())?;
         if !rest.over {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "a line without an end"));
@@ -71,13 +71,13 @@ impl<R: BufRead> LineReader<R> {
 }
 
 /// The rest of a line, and no more.
-struct Rest<'a, R> {
+struct RestOfLine<'a, R> {
     source: &'a mut R,
     left: u64,
     over: bool,
 }
 
-impl<R: BufRead> Read for Rest<'_, R> {
+impl<R: BufRead> Read for RestOfLine<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.over {
             return Ok(0);
@@ -99,9 +99,9 @@ impl<R: BufRead> Read for Rest<'_, R> {
 }
 
 /// The identifier of a message that is too long to be parsed.
-struct Glimpse(Option<Id>);
+struct IdOfLongMessage(Option<Id>);
 
-impl<'de> Deserialize<'de> for Glimpse {
+impl<'de> Deserialize<'de> for IdOfLongMessage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct IdVisitor;
         impl<'de> Visitor<'de> for IdVisitor {
@@ -123,7 +123,7 @@ impl<'de> Deserialize<'de> for Glimpse {
                 Ok(id)
             }
         }
-        deserializer.deserialize_map(IdVisitor).map(Glimpse)
+        deserializer.deserialize_map(IdVisitor).map(IdOfLongMessage)
     }
 }
 
@@ -139,7 +139,7 @@ impl Id {
     }
 
     /// A new identifier.
-    pub(crate) fn ours(name: &str) -> Self {
+    pub(crate) fn new_own(name: &str) -> Self {
         Self(Value::from(name).to_string())
     }
 }
@@ -194,8 +194,8 @@ const BATCH: &str = "it is a batch; send each message by itself";
 
 /// Collects identifiers from a line that is no message, or a batch.
 fn ids_of(text: &str) -> Vec<Id> {
-    let parts = serde_json::from_str::<Vec<Glimpse>>(text);
-    let parts = parts.or_else(|_| serde_json::from_str::<Glimpse>(text).map(|one| vec![one]));
+    let parts = serde_json::from_str::<Vec<IdOfLongMessage>>(text);
+    let parts = parts.or_else(|_| serde_json::from_str::<IdOfLongMessage>(text).map(|one| vec![one]));
     parts.unwrap_or_default().into_iter().filter_map(|part| part.0).collect()
 }
 
@@ -255,7 +255,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Envelope<'a> {
                         "error" => envelope.error.replace(fields.next_value()?).is_some(),
                         other => {
                             fields.next_value::<IgnoredAny>()?;
-                            FIELDS.contains(&folded(other).as_str())
+                            FIELDS.contains(&fold_key(other).as_str())
                         }
                     };
                     if twice {
@@ -274,11 +274,11 @@ pub(crate) fn with_id(line: &[u8], id: &Id) -> Vec<u8> {
     let fields: Option<HashMap<String, &RawValue>> = serde_json::from_slice(line).ok();
     let part = fields.and_then(|fields| fields.get("id").copied());
     // A message without an identifier needs none.
-    part.map_or_else(|| line.to_vec(), |part| spliced(line, part, &id.0))
+    part.map_or_else(|| line.to_vec(), |part| splice(line, part, &id.0))
 }
 
 /// Replaces a part of the line.
-pub(crate) fn spliced(line: &[u8], part: &RawValue, text: &str) -> Vec<u8> {
+pub(crate) fn splice(line: &[u8], part: &RawValue, text: &str) -> Vec<u8> {
     let from = part.get().as_ptr() as usize - line.as_ptr() as usize;
     let (before, rest) = line.split_at_checked(from).unwrap_or((line, &[]));
     let after = rest.get(part.get().len()..).unwrap_or_default();
@@ -395,6 +395,6 @@ mod tests {
         let Ok(Message::Answer { outcome: ResponseOutcome::Result(result), .. }) = parse(line) else {
             panic!()
         };
-        assert_eq!(spliced(line, result, "{}"), br#"{ "id":1, "jsonrpc":"2.0","result" : {}  , "x":2}"#);
+        assert_eq!(splice(line, result, "{}"), br#"{ "id":1, "jsonrpc":"2.0","result" : {}  , "x":2}"#);
     }
 }

@@ -14,11 +14,11 @@ use serde_json::{Map, Number, Value};
 /// # Errors
 /// When it is not JSON, too deep, or has a duplicate key.
 pub(crate) fn parse(text: &str) -> Result<Value, String> {
-    serde_json::from_str::<Strict>(text).map(|strict| strict.0).map_err(|e| e.to_string())
+    serde_json::from_str::<StrictValue>(text).map(|strict| strict.0).map_err(|e| e.to_string())
 }
 
 /// A key as a case-insensitive parser compares it.
-pub(crate) fn folded(name: &str) -> String {
+pub(crate) fn fold_key(name: &str) -> String {
     // Both mappings: some letters are equal under only one of them.
     name.to_uppercase().to_lowercase()
 }
@@ -27,23 +27,23 @@ pub(crate) fn folded(name: &str) -> String {
 pub(crate) fn is_plain(object: &Map<String, Value>, known: &[&str]) -> bool {
     let mut seen = HashSet::new();
     object.keys().all(|name| {
-        let folded = folded(name);
-        let is_other = known.iter().all(|known| *known == name || self::folded(known) != folded);
+        let folded = fold_key(name);
+        let is_other = known.iter().all(|known| *known == name || self::fold_key(known) != folded);
         is_other && seen.insert(folded)
     })
 }
 
-struct Strict(Value);
+struct StrictValue(Value);
 
-impl<'de> Deserialize<'de> for Strict {
+impl<'de> Deserialize<'de> for StrictValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Any).map(Self)
+        deserializer.deserialize_any(AnyValue).map(Self)
     }
 }
 
-struct Any;
+struct AnyValue;
 
-impl<'de> Visitor<'de> for Any {
+impl<'de> Visitor<'de> for AnyValue {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -80,7 +80,7 @@ impl<'de> Visitor<'de> for Any {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut all = Vec::new();
-        while let Some(Strict(item)) = items.next_element()? {
+        while let Some(StrictValue(item)) = items.next_element()? {
             all.push(item);
         }
         Ok(Value::Array(all))
@@ -92,7 +92,7 @@ impl<'de> Visitor<'de> for Any {
             if all.contains_key(&name) {
                 return Err(Error::custom(format_args!("`{}` stands twice", name.escape_debug())));
             }
-            let Strict(value) = fields.next_value()?;
+            let StrictValue(value) = fields.next_value()?;
             all.insert(name, value);
         }
         Ok(Value::Object(all))

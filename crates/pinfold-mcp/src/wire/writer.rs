@@ -55,25 +55,25 @@ enum Stage {
 
 /// The reader is gone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Gone;
+pub(crate) struct ReaderGone;
 
 impl LineWriter {
     /// Starts the thread that writes buffered lines. `gone` is called once, when the reader is gone.
     pub(crate) fn start(end: OwnedFd, gone: impl FnOnce() + Send + 'static) -> io::Result<Arc<Self>> {
         let state = WriterState { end: Some(end), lines: VecDeque::new(), bytes: 0, stage: Stage::Open };
-        let outlet = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
-        let of_thread = Arc::clone(&outlet);
-        thread::Builder::new().name("pinfold-outlet".into()).spawn(move || {
+        let writer = Arc::new(Self { state: Mutex::new(state), changed: Condvar::new() });
+        let of_thread = Arc::clone(&writer);
+        thread::Builder::new().name("pinfold-writer".into()).spawn(move || {
             if of_thread.write_all().is_err() {
                 gone();
             }
-            of_thread.shut();
+            of_thread.drop_lines();
         })?;
-        Ok(outlet)
+        Ok(writer)
     }
 
     /// Sends a line. Waits while the reader is slow.
-    pub(crate) fn send(&self, line: Vec<u8>) -> Result<(), Gone> {
+    pub(crate) fn send(&self, line: Vec<u8>) -> Result<(), ReaderGone> {
         let mut state = self.state();
         while state.bytes > WAITING && state.stage == Stage::Open {
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -82,27 +82,31 @@ impl LineWriter {
     }
 
     /// Sends a line, and calls `meanwhile` while it waits.
-    pub(crate) fn send_for(&self, caller: &Caller<'_>, line: Vec<u8>) -> Result<(), Gone> {
+    pub(crate) fn send_for(&self, caller: &Caller<'_>, line: Vec<u8>) -> Result<(), ReaderGone> {
         let state = self.state();
         if state.bytes > WAITING {
             drop(state);
-            return caller.take_time(Err(Gone), || self.send(line));
+            return caller.take_time(Err(ReaderGone), || self.send(line));
         }
         self.push(state, line)
     }
 
     /// Sends a line without waiting: a reader that leaves too much unread counts as gone.
-    pub(crate) fn offer(&self, line: Vec<u8>) -> Result<(), Gone> {
+    pub(crate) fn offer(&self, line: Vec<u8>) -> Result<(), ReaderGone> {
         let state = self.state();
         if state.bytes > TOO_MUCH {
-            return Err(Gone);
+            return Err(ReaderGone);
         }
         self.push(state, line)
     }
 
-    fn push<'a>(&'a self, mut state: MutexGuard<'a, WriterState>, mut line: Vec<u8>) -> Result<(), Gone> {
+    fn push<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, WriterState>,
+        mut line: Vec<u8>,
+    ) -> Result<(), ReaderGone> {
         if state.stage != Stage::Open {
-            return Err(Gone);
+            return Err(ReaderGone);
         }
         line.push(b'\n');
         // Queued lines go first, so a direct write is possible only when the queue is empty.
@@ -202,7 +206,7 @@ impl LineWriter {
         matches!(self.state().stage, Stage::Closing(until) if Instant::now() >= until)
     }
 
-    fn shut(&self) {
+    fn drop_lines(&self) {
         let mut state = self.state();
         state.stage = Stage::Closed;
         state.end = None;
@@ -259,13 +263,13 @@ mod tests {
     fn lines_of_several_senders_come_whole_and_each_in_its_order() {
         const LINES: usize = 300;
         let (reader, writer) = pipe().unwrap();
-        let outlet = LineWriter::start(writer.into(), || ()).unwrap();
+        let sent = LineWriter::start(writer.into(), || ()).unwrap();
         let of_sender = |sender: usize| {
-            let outlet = Arc::clone(&outlet);
+            let sent = Arc::clone(&sent);
             // Sizes below, at and beyond the pipe's capacity.
             let line =
                 move |number: usize| format!("{sender} {number} {}", "x".repeat(number.pow(3) % 90_000));
-            thread::spawn(move || (0..LINES).for_each(|number| outlet.send(line(number).into()).unwrap()))
+            thread::spawn(move || (0..LINES).for_each(|number| sent.send(line(number).into()).unwrap()))
         };
         let senders: Vec<_> = (0..4).map(of_sender).collect();
         let mut next = [0; 4];
@@ -280,10 +284,10 @@ mod tests {
         for sender in senders {
             sender.join().unwrap();
         }
-        outlet.send(b"last".to_vec()).unwrap();
-        outlet.finish(Duration::from_secs(5));
+        sent.send(b"last".to_vec()).unwrap();
+        sent.finish(Duration::from_secs(5));
         assert_eq!(lines.map(Result::unwrap).collect::<Vec<_>>(), ["last"]);
-        assert_eq!(outlet.send(b"late".to_vec()), Err(Gone));
+        assert_eq!(sent.send(b"late".to_vec()), Err(ReaderGone));
     }
 
     #[test]
@@ -291,15 +295,15 @@ mod tests {
         for leaves in [true, false] {
             let (told, gone) = channel();
             let (reader, writer) = pipe().unwrap();
-            let outlet = LineWriter::start(writer.into(), move || told.send(()).unwrap()).unwrap();
+            let sent = LineWriter::start(writer.into(), move || told.send(()).unwrap()).unwrap();
             let reader = (!leaves).then_some(reader);
             for _ in 0..3 {
                 // By the second line the thread may have noticed.
-                let _ = outlet.offer(vec![b'x'; 1 << 20]);
+                let _ = sent.offer(vec![b'x'; 1 << 20]);
             }
-            outlet.finish(Duration::from_millis(10));
+            sent.finish(Duration::from_millis(10));
             gone.recv_timeout(Duration::from_secs(5)).unwrap();
-            assert_eq!(outlet.offer(b"late".to_vec()), Err(Gone));
+            assert_eq!(sent.offer(b"late".to_vec()), Err(ReaderGone));
             drop(reader);
         }
     }
