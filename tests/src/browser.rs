@@ -181,7 +181,7 @@ fn port(driver: &mut Child) -> u16 {
 fn wishes(screen: Screen) -> Value {
     let mut arguments =
         vec!["--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--window-size=1200,900"];
-    // Its own walls cannot be built by the superuser.
+    // Its own sandbox cannot be built by the superuser.
     if is_superuser() {
         arguments.push("--no-sandbox");
     }

@@ -1,7 +1,7 @@
 //! The test bed: what the whole-product tests share.
 //!
 //! [`pinfold`](product::pinfold) is the built binary; [`Who`] runs it as the superuser and as an ordinary user;
-//! [`Tier`] takes walls away; [`Bed`] is a folder to do it in. Trees, processes and output come from
+//! [`Tier`] takes parts of the sandbox away; [`Bed`] is a folder to do it in. Trees, processes and output come from
 //! `pinfold-testkit`; [`left_out`](missing::left_out) reports what could not be tried here.
 
 pub mod bed;

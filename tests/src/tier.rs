@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::Who;
 use crate::missing::left_out;
 
-/// Which walls stand.
+/// Parts of the sandbox that stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tier {
     /// Namespaces, mounts, Landlock, seccomp.

@@ -222,7 +222,7 @@ fn nothing_inside_reaches_a_socket_behind_any_wall(who: Who, tier: Tier) {
     }
 }
 
-/// The third wall by itself: whoever knows the secret and can connect is still told by the kernel to be confined.
+/// The third protection by itself: whoever knows the secret and can connect is still told by the kernel to be confined.
 #[test]
 fn whoever_is_confined_is_told_so() {
     if !all_there("attacks on questions", &["python3"]) {
@@ -243,7 +243,7 @@ fn whoever_is_confined_is_told_so() {
         .env("NAME", &name);
     let text = describe(&attack.output().expect("a run"));
     let third = text.contains("not let in") && text.contains("you are confined");
-    assert!(third, "it did not come as far as the third wall: {text}");
+    assert!(third, "it did not come as far as the third protection: {text}");
     assert!(asking.is_waiting(), "{text}");
     let no = pinfold_there(&bed, &[], &["deny", &asking.id]);
     assert!(no.status.success(), "{}", describe(&no));

@@ -10,7 +10,7 @@
 //! # Exceptions to the second part: the tool asks, the process may
 //! - `own-data`: git's own data in a git directory. Every git command writes there; an agent's file tool has no
 //!   business there.
-//! - `by-name`: a guarded name that no wall holds: one that was not there at the start below the top of a project, or
+//! - `by-name`: a guarded name that no mount protects: one that was not there at the start below the top of a project, or
 //!   one that is only asked about (build configuration).
 //! - `anywhere`: in the mode that writes anywhere, a tool still asks about what is outside the folder.
 //! - `unwatched-read`: a file that is named like a credential and lies in the folder, not in a home.
@@ -430,7 +430,7 @@ fn tried_inside(boundary: &Boundary, tier: Tier, list: &[(Act, PathBuf)]) -> Vec
             ["--exact", "consistency::the_process_inside", "--nocapture", "--test-threads=1"].map(Into::into),
         )
         .stdio([None, out(), out()]);
-    let confined = start(&profile, command, tier, Signalling::Own, true).expect("the walls can be built");
+    let confined = start(&profile, command, tier, Signalling::Own, true).expect("the sandbox can be built");
     let ended = confined.supervise(&mut DenialObserver::new(boundary, tier));
     let mut text = String::new();
     printed.seek(SeekFrom::Start(0)).and_then(|_| printed.read_to_string(&mut text)).expect("the answers");
@@ -516,7 +516,7 @@ fn check(world: &World, tier: Tier) -> Result<(), TestCaseError> {
     asked.sort();
     asked.dedup();
     let every = Act::ALL.into_iter().flat_map(|act| asked.iter().map(move |path| (act, path.clone())));
-    // With no walls around it each of them succeeds: what fails inside fails because of the walls.
+    // With no sandbox around it each of them succeeds: what fails inside fails because of it.
     let list: Vec<_> = every.filter(|(act, path)| act.fits(path) && act.is_possible(path)).collect();
     let said: Vec<_> = list
         .iter()

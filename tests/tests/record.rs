@@ -89,7 +89,7 @@ fn nobody_inside_reads_or_writes_the_record(who: Who, tier: Tier) {
         assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{case}");
         let lines = lines(&place);
         assert_eq!(lines.iter().filter(|line| line["kind"] == "end").count(), 2, "{case}");
-        // The control: without walls each of them is done.
+        // The control: without a sandbox each of them is done.
         let free = bed.free("sh").args(["-c", &deeds(&place)]).output().expect("a shell");
         let free = String::from_utf8_lossy(&free.stdout);
         assert_eq!(free.lines().filter(|line| line.starts_with("done ")).count(), DEEDS.len(), "{free}");

@@ -74,7 +74,7 @@ impl Boundary {
         self.places.access(real)
     }
 
-    /// The guard that writing a resolved path meets, whether or not a wall stands there. None where the person opened
+    /// The guard that writing a resolved path meets, whether or not the sandbox protects it. None where the person opened
     /// the place by name.
     pub fn guard(&self, real: &Path) -> Option<&Guard> {
         self.guards.write(real, self.home.as_deref(), false).filter(|_| !self.is_open(real))
@@ -251,7 +251,7 @@ impl Boundary {
         &self.findings.notes
     }
 
-    /// Returns whether a guarded place would appear that was not there at the start and that no wall can hold.
+    /// Returns whether a guarded place would appear that was not there at the start and that the sandbox cannot protect.
     pub(crate) fn would_appear(&self, real: &Path) -> bool {
         self.findings.missing.contains(real)
     }

@@ -86,7 +86,7 @@ impl BoundaryBuilder {
         }
     }
 
-    /// Finds what guarded names lead to, and holds it where walls do. What the person opened by name is not held.
+    /// Finds what guarded names lead to, and protects it where the sandbox does. What the person opened by name is not held.
     fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
         let mut look = guarded_links::LinkSearch::new(guards, home);
         // Below a folder that is itself guarded the grant speaks.
@@ -99,7 +99,7 @@ impl BoundaryBuilder {
         let opened = &self.opened;
         self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
         if !self.mediated {
-            guarded_links::wall(&self.findings.linked, &self.granted, &mut self.places);
+            guarded_links::protect(&self.findings.linked, &self.granted, &mut self.places);
         } else if reach == Coverage::Bounded {
             let note = "the folder is large: what links with guarded names lead to is held as far as the upper part of the folder \
                         was searched, and beyond that for what lies beside or below them";

@@ -47,7 +47,7 @@ pub(crate) struct Holder<'a> {
 pub(crate) struct Findings {
     pub(crate) git: protect::ProtectedGitDir,
     pub(crate) before: Snapshot,
-    /// Guarded places outside every folder that could be written and are not there: no wall can stand on nothing.
+    /// Guarded places outside every folder that could be written and are not there: nothing can be mounted there.
     pub(crate) missing: BTreeSet<PathBuf>,
     /// Places that a deny rule hides, or settings do: no option opens them.
     pub(crate) denied: BTreeSet<PathBuf>,

@@ -17,7 +17,7 @@ use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_of_person, part};
 use crate::scan::{Coverage, Descend, ScannedEntry, each_entry, scan};
 use chain::follow;
-pub(crate) use holds::{add_guards, judge, on_the_way, wall};
+pub(crate) use holds::{add_guards, judge, on_the_way, protect};
 
 /// Guarded names that lead elsewhere. Beyond that the look is said to be bounded.
 const MOST: usize = 1_000;

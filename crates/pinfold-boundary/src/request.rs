@@ -116,7 +116,7 @@ pub struct SandboxRequest {
     pub sockets: Vec<PathBuf>,
     /// Secrets that stay outside, and are put in on the way to the hosts that they are for. Only where hosts are allowed.
     pub secrets: Secrets,
-    /// Doors opened by name.
+    /// Kernel features allowed by name.
     pub openings: Openings,
     /// Limits of resources.
     pub limits: Limits,

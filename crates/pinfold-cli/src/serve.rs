@@ -81,16 +81,16 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
     let mut ended = env::ended().map_err(failed)?;
     let guests = Arc::clone(&state);
-    let door = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
+    let listener = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
         let _ = guests.talk(stream, who);
     });
-    let door = door.map_err(failed)?;
+    let listener = listener.map_err(failed)?;
     output::out(&format!("{path}\n"))?;
     // A byte for each signal.
     let _ = ended.read(&mut [0]);
     state.closing.store(true, Ordering::SeqCst);
-    drop(door);
+    drop(listener);
     Ok(ExitCode::from(DONE))
 }
 

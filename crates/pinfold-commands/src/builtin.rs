@@ -219,7 +219,7 @@ pub(super) fn planted(command: &SimpleCommand) -> Option<NotAllowlistable> {
 }
 
 /// Returns whether a command has no effect beyond its shell, and says at most what it was told. Its redirects and its bars
-/// are somebody else's.
+/// are another's.
 pub(super) fn is_inert(invocation: &Invocation) -> bool {
     let args = invocation.args();
     match invocation.program() {

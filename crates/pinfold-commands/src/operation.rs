@@ -19,7 +19,7 @@ pub enum Operation {
     Create,
     /// Create a folder.
     MakeDir,
-    /// Create a symbolic link, which leads whoever uses the name elsewhere.
+    /// Create a symbolic link, which leads the users of the name elsewhere.
     Link,
     /// Take a name away.
     Delete,

@@ -1,7 +1,7 @@
 //! Which folder each command of a line runs in, when earlier ones moved.
 //!
 //! A change of folder may fail, and what stands behind it may run all the same: such a command has several folders,
-//! and whoever judges looks at what it would do in each.
+//! and the judge looks at what it would do in each.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

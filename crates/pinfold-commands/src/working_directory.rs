@@ -1,6 +1,6 @@
 //! A word as the name of a file, and the folder that a relative name starts from.
 //!
-//! Pure: `~` stays `~`, `..` stays `..`. Whoever resolves the text follows links and knows the home directory.
+//! Pure: `~` stays `~`, `..` stays `..`. The resolver of the text follows links and knows the home directory.
 
 use std::sync::Arc;
 

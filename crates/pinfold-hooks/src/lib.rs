@@ -1,6 +1,6 @@
 //! Programs of the person's choosing, asked before and after.
 //!
-//! Settings name programs and addresses; at each point of the road of a call those that are meant are asked, side by
+//! Settings name programs and addresses; at each stage of a call those that are meant are asked, side by
 //! side, with the JSON that the most used agent's hooks are asked with, and answer as those do. What they say becomes a
 //! word for the judge, or an answer to a question; what that can do, and what not, is the gate's to say.
 //!

@@ -1,4 +1,4 @@
-//! Guarded places: those whose change runs code later, or whose content opens other doors.
+//! Guarded places: those whose change runs code later, or whose content gives access to something else.
 //!
 //! A pure look-up by the components of a path that was already resolved by the kernel (no links, no `..`).
 //! Nothing is compared as text prefix: `.gitattributes` is not `.git`, `.bashrc.md` is not `.bashrc`.
@@ -42,7 +42,7 @@ pub enum GuardKind {
 }
 
 impl GuardKind {
-    /// Returns `true` if a write there is 002's bypass-immune question: it runs code later, or opens other doors.
+    /// Returns `true` if a write there is 002's bypass-immune question: it runs code later, or gives access to something else.
     pub fn is_sensitive(self) -> bool {
         match self {
             Self::Git

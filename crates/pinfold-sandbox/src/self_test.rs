@@ -1,6 +1,6 @@
 //! A few attempts to get out, made by the first process inside before it starts the command.
 //!
-//! A wall that does not hold stops the start. Each attempt is harmless when it succeeds: it opens, it asks, it
+//! A part of the sandbox that does not hold stops the start. Each attempt is harmless when it succeeds: it opens, it asks, it
 //! never writes.
 
 use std::ffi::CString;
@@ -70,7 +70,7 @@ impl Probe {
         matches!(self, Self::WriteIn(_) | Self::WriteUnmediated(_))
     }
 
-    /// Makes the attempt. An error means that the attempt succeeded: the wall does not hold.
+    /// Makes the attempt. An error means that the attempt succeeded: the sandbox does not hold.
     pub(crate) fn run(&self) -> io::Result<()> {
         let held = match self {
             Self::WriteIn(directory) | Self::WriteUnmediated(directory) => {

@@ -63,7 +63,7 @@ pub struct StartError {
 }
 
 impl StartError {
-    /// Returns whether this machine cannot build the walls of the tier, so that a weaker one is the only way.
+    /// Returns whether this machine cannot build the sandbox of the tier, so that a weaker one is the only way.
     pub fn is_machine(&self) -> bool {
         matches!(
             self.stage,
@@ -117,7 +117,7 @@ impl std::error::Error for StartError {
     }
 }
 
-/// A command that runs inside its walls.
+/// A command that runs inside its sandbox.
 pub struct Confined {
     init: Pid,
     process: OwnedFd,
@@ -158,7 +158,7 @@ impl fmt::Debug for Confined {
 pub enum End {
     /// Exit code; 128 and more for a signal, as shells count.
     Code(i32),
-    /// Its wall time was over.
+    /// Its time limit was over (wall-clock time).
     TimedOut,
 }
 
@@ -175,7 +175,7 @@ pub fn can_mediate() -> bool {
 /// command runs unwatched.
 ///
 /// # Errors
-/// When a wall cannot be built or does not hold, or the program cannot be started: then nothing has run.
+/// When the sandbox cannot be built or does not hold, or the program cannot be started: then nothing has run.
 pub fn start(
     profile: &Profile,
     mut command: Command,
@@ -422,7 +422,7 @@ impl Confined {
                 if question != 0
                     && let Some(notifier) = &mut self.notifier
                 {
-                    // The self-test, which is meant to meet the walls.
+                    // The self-test, whose attempts the sandbox refuses.
                     notifier.0.answer_one(&mut ContinueAll).map_err(wrap)?;
                 }
                 continue;

@@ -98,7 +98,7 @@ fn a_held_call_is_refused_done_or_goes_on() {
         assert_eq!(held, 4, "{tier}: {said}");
         assert!(said.contains("a: Disk quota exceeded") && said.contains("made\n"), "{tier}: {said}");
         assert!(said.contains("c: Permission denied"), "{tier}: {said}");
-        // It met the wall.
+        // The sandbox refused it.
         assert!(said.lines().last().unwrap().contains("d: "), "{tier}: {said}");
         assert_eq!(fs::read_dir(&bed.outside).unwrap().count(), 0);
     }

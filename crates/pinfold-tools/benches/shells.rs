@@ -39,7 +39,7 @@ fn bash_true(bencher: Bencher) {
     bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, Ended::Done));
 }
 
-/// The same shell inside the same walls, without the road.
+/// The same shell inside the same sandbox, without the pipeline.
 #[divan::bench]
 fn sandbox_bash_true(bencher: Bencher) {
     let folder = tempfile::tempdir().unwrap();

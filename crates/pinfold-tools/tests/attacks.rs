@@ -381,7 +381,7 @@ fn a_descriptor_leads_to_its_file_alone() {
     }
 }
 
-/// No yes is a yes to the walls: what was let through once is refused once the session says no.
+/// No yes loosens the sandbox: what was let through once is refused once the session says no.
 #[test]
 fn the_walls_stand_under_every_yes() {
     for tier in TIERS {

@@ -74,7 +74,7 @@ fn each_deed_is_done_as_it_was_asked_for() {
                 fs::write(bed.outside.join("other"), "other\n").unwrap();
                 fs::create_dir(bed.outside.join("empty")).unwrap();
             }
-            // The control: the same without walls.
+            // The control: the same without a sandbox.
             let control = std::process::Command::new("bash")
                 .args(["-c", script])
                 .env("OUT", &free.outside)

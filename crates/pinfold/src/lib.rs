@@ -37,7 +37,7 @@
 //! 2. What was judged is what is touched: a permit holds the places that were looked at.
 //! 3. A permit is spent once; one that is not spent is recorded as abandoned.
 //! 4. A headless session never gets a question.
-//! 5. An error on the road is a refusal.
+//! 5. An error in the pipeline is a refusal.
 //!
 //! # What this does not stop
 //! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is

@@ -442,7 +442,7 @@ impl Session {
 /// The folders that may be written, as the caller knows them.
 fn shown(line: &WritableRoots) -> String {
     let shown = |root: PathBuf| match line.display(&root) {
-        // `.` says nothing to somebody who is told where to stay.
+        // `.` says nothing to a reader who is told where to stay.
         dot if dot == "." => root.display().to_string(),
         below => below,
     };

@@ -189,7 +189,7 @@ fn sensitive_places_are_for_a_person_each_time_and_walls_inside_for_nobody() {
             assert_eq!(said, "deny RequiresApproval", "{name}");
         }
     }
-    // The control: what is no wall inside it may do by itself.
+    // The control: what no sandbox holds it may do by itself.
     assert_eq!(ruled(&bed.session(Mode::Default, &[]), write(&bed.inside.join("plain"))), "allow");
 }
 
@@ -279,7 +279,7 @@ fn both_ends_of_a_move_are_judged_and_held() {
     let mut targets = yes(&session, asked_about(&session, linked)).spend().1;
     let (from, to) = (targets.next_write().unwrap(), targets.next_write().unwrap());
     assert!(from.link_in_place(&to).is_err() && !bed.outside.join("l").exists());
-    // The wall decides about the whole.
+    // The sandbox decides about the whole.
     std::fs::create_dir(bed.inside.join(".git")).unwrap();
     std::fs::write(bed.inside.join(".git/config"), "").unwrap();
     assert_eq!(ruled(&session, moved(".git/config", "config")), "deny RequiresApproval");

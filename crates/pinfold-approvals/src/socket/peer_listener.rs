@@ -75,7 +75,7 @@ impl PeerListener {
         });
         let accepts = Arc::clone(&state);
         let accepting = thread::Builder::new()
-            .name(format!("{name}-door"))
+            .name(format!("{name}-listener"))
             .spawn(move || accepts.accept(&listener, &woken, name))?;
         Ok(Self { state, wake, accepting: Some(accepting) })
     }

@@ -10,7 +10,7 @@ use crate::access_list::{AccessList, Hold, PathAccess};
 use crate::git::protect::pin_between;
 
 /// Holds the targets where system calls are not mediated: a missing one by the first missing directory on the way to it.
-pub(crate) fn wall(linked: &[Linked], granted: &[PathBuf], places: &mut AccessList) {
+pub(crate) fn protect(linked: &[Linked], granted: &[PathBuf], places: &mut AccessList) {
     for Linked { place, why, .. } in linked {
         if places.access(place) != PathAccess::Writable {
             continue;

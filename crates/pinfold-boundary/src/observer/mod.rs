@@ -1,8 +1,8 @@
 //! Attempts of a run: decided as they happen, reported at the end.
 //!
 //! In a [mediated](sandbox::Mediation) run what is refused here does not happen, and what is allowed the supervisor carries
-//! out. Elsewhere the walls decide, and this only judges by the same [`Boundary`] what the kernel will say; a few names
-//! that have no wall are refused.
+//! out. Elsewhere the sandbox decides, and this only judges by the same [`Boundary`] what the kernel will say; a few names
+//! that the sandbox does not protect are refused.
 
 mod limits;
 mod refusal;
@@ -247,7 +247,7 @@ impl<'a> DenialObserver<'a> {
         no
     }
 
-    /// The refusal of reading a place. A hidden one is refused by a wall; one that appears later is no less hidden, and only seen
+    /// The refusal of reading a place. A hidden one is refused by the sandbox; one that appears later is no less hidden, and only seen
     /// here.
     fn reading(&self, attempt: &Attempt) -> Option<Denial> {
         let place = attempt.place.as_path();

@@ -35,7 +35,7 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
         listeners.first().ok_or(io::ErrorKind::AddrNotAvailable.into()).and_then(TcpListener::local_addr);
     let address = address.map_err(failed)?;
     let token = Token::load(wanted.token_file.as_deref(), address.port())?;
-    let door = Authenticator {
+    let authenticator = Authenticator {
         port: address.port(),
         names: names(wanted, address.ip(), address.port()),
         loopback_only: here_alone,
@@ -47,7 +47,7 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
     // An address that means all of them leads nowhere.
     output::out(&format!("http://{address}{PATH}\n"))?;
     warn(token.describe_location());
-    serve_http(server, listeners, door, ended).map_err(failed)?;
+    serve_http(server, listeners, authenticator, ended).map_err(failed)?;
     Ok(ExitCode::from(DONE))
 }
 

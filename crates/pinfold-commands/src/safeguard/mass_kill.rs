@@ -1,4 +1,4 @@
-//! `mass-kill`: ends processes by name, or all of them, whoever started them.
+//! `mass-kill`: ends processes by name, or all of them, no matter who started them.
 
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;

@@ -1,4 +1,4 @@
-//! The first process inside: it builds the walls around itself, starts the command, reaps, and ends everything.
+//! The first process inside: it builds the sandbox around itself, starts the command, reaps, and ends everything.
 //!
 //! Everything here runs in a forked child, perhaps of a process with other threads: no allocation, no lock, no
 //! panic. What it needs was written down in a [`Plan`] before the fork.
@@ -27,9 +27,9 @@ pub(crate) struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Stage {
-    /// The walls hold, from inside; the command is next.
+    /// The sandbox holds, from inside; the command is next.
     Ready = 0,
-    /// The walls are closed; with this report comes the descriptor for the watch, if there is one. The index says
+    /// The sandbox is closed; with this report comes the descriptor for the watch, if there is one. The index says
     /// whether those who ask wait undisturbed by signals (1), the number in which mount namespace they are.
     Closed,
     Identity,
@@ -149,10 +149,10 @@ fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
     sys::exit_now(EXIT_NOT_STARTED)
 }
 
-/// The exit status of a first process that could not build its walls. The report says more.
+/// The exit status of a first process that could not build its sandbox. The report says more.
 const EXIT_NOT_STARTED: i32 = 125;
 
-/// The walls, in the order in which they can be built.
+/// The parts of the sandbox, in the order in which they can be built.
 fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
     // Inherited as ignored it would never arrive, and the end of the command would not be seen.
     sys::default_action(libc::SIGCHLD);

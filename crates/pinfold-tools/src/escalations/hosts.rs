@@ -1,4 +1,4 @@
-//! Connections of processes to hosts that no rule allows, on the road of every call.
+//! Connections of processes to hosts that no rule allows, through the pipeline of every call.
 
 use std::iter;
 use std::path::PathBuf;

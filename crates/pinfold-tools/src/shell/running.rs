@@ -1,6 +1,6 @@
 //! One shell, from its start to its end: a thread that accompanies it, one that reads what it says.
 //!
-//! The walls die with the thread that built them, so the thread that starts a shell is the one that waits for
+//! The sandbox dies with the thread that built it, so the thread that starts a shell is the one that waits for
 //! its end.
 
 use std::ffi::OsString;

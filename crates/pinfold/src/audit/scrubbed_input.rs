@@ -149,7 +149,7 @@ impl Secrets {
     /// Finds the secrets of an input.
     pub(crate) fn find(input: &Value) -> Self {
         let mut secrets = Self::default();
-        // By hand, not by calls: an input may be nested as deep as whoever wrote it liked.
+        // By hand, not by calls: an input may be nested as deep as its writer liked.
         let mut rest = vec![(None, input)];
         while let Some((name, value)) = rest.pop() {
             match value {

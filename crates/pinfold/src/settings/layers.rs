@@ -153,7 +153,7 @@ impl LayerReader<'_> {
 /// The settings that an organisation deployed: no other user could have written the file, or put another in its place.
 fn deployed(locations: &Locations, path: &Path, found: LayerFile) -> Result<LayerFile, FileTrouble> {
     let real = path.canonicalize().map_err(|e| trouble(e.to_string(), MEND_MANAGED))?;
-    // Where the name stands and where it leads: in either somebody could put another file.
+    // Where the name stands and where it leads: in either another user could put another file.
     let folders = [path.parent(), real.parent()].into_iter().flatten();
     let mut written_by = vec![("it", found.owner, found.mode)];
     for folder in folders {

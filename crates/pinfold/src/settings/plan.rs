@@ -163,7 +163,7 @@ fn place_of(text: &str, plan: &Plan, situation: &Situation) -> PathBuf {
 }
 
 /// The access that settings give: what they say about the sandbox holds for file tools as for processes. `off` takes
-/// walls away and nothing else.
+/// the sandbox away and nothing else.
 fn access(merged: &Merged, own: Access) -> Access {
     match (own, merged.sandbox.mode.as_ref().map(|mode| mode.value)) {
         (Access::ReadOnly, _) | (_, Some(SandboxMode::ReadOnly)) => Access::ReadOnly,

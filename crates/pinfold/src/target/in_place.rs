@@ -77,7 +77,7 @@ impl WriteTarget {
     pub fn rename_in_place(&self, to: &Self, overwrite: bool) -> Result<(), OperationError> {
         let across = self.inside != to.inside;
         if across && !matches!(self.place.kind(), Kind::File { .. }) {
-            // Whoever works in a folder would take its rights along, or bring in what it holds; a link would lead where
+            // A process that works in a folder would take its rights along, or bring in what it holds; a link would lead where
             // nobody was told.
             return Err(OperationError::Mount);
         }

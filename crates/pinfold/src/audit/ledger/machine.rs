@@ -26,7 +26,7 @@ pub(super) fn name(directory: &RecordDirectory) -> io::Result<String> {
     file.write_all(format!("{fresh}\n").as_bytes())?;
     file.sync_all()?;
     directory.name_once(&beside, NAME)?;
-    // Somebody else may have been first.
+    // Another process may have been first.
     known(directory)?.ok_or_else(|| io::Error::other("the file `machine` holds no name; take it away"))
 }
 

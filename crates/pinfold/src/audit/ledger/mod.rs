@@ -137,7 +137,7 @@ impl Ledger {
             };
             match open.put(&mut objects, self.limits) {
                 Ok(Put::Done) => return Ok(()),
-                // Put aside, by us or by somebody else.
+                // Put aside, by this process or another.
                 Ok(Put::Elsewhere) => *state = None,
                 Err(error) => {
                     *state = None;
@@ -205,8 +205,8 @@ impl Open {
         let Self { directory, machine, file, identity, seen, end } = self;
         let _locked = lock(file)?;
         let size = (&*file).seek(SeekFrom::End(0))?;
-        // Whoever puts the file aside writes that into it: a file that did not grow is still the one that is written,
-        // unless somebody else took it away.
+        // The process that puts the file aside writes that into it: a file that did not grow is still the one that is written,
+        // unless another process took it away.
         if size != end.size || seen.elapsed() > SEEN_FOR {
             if !directory.is_written(*identity)? {
                 return Ok(Put::Elsewhere);

@@ -60,7 +60,7 @@ impl RecordedCall {
             self.judged = decision;
             return;
         }
-        // Rules changed while somebody thought: it was judged anew. What a yes grants lets the call itself through too, and
+        // Rules changed while the approver thought: it was judged anew. What a yes grants lets the call itself through too, and
         // changes nothing of its having been asked about.
         let by_answer = decision.ruling == Ruled::Permit && !self.answers.is_empty();
         if decision.decision != self.judged.decision && !by_answer {

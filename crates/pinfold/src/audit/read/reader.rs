@@ -228,7 +228,7 @@ fn lines<E: From<io::Error>>(
         at.lines = at.lines.map(|lines| lines + 1);
         match parsed(whole) {
             Ok((line, text)) => {
-                // Somebody was stopped in the middle, and the next one says so.
+                // A writer was stopped in the middle, and the next one says so.
                 if let Some(damage) = suspect.take().filter(|_| !closes_off(&line)) {
                     take(Read::Damaged(damage))?;
                 }

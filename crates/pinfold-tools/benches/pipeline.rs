@@ -1,4 +1,4 @@
-//! What the road of a call costs, beside the same act without it.
+//! Cost of the pipeline of a call, beside the same operation without it.
 
 #![expect(clippy::unwrap_used, reason = "a bench stops where it fails")]
 #![expect(clippy::wildcard_imports, reason = "the modules only name the groups of one file")]
