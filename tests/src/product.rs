@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use tempfile::TempDir;
 
@@ -36,12 +37,15 @@ pub fn pinfold() -> &'static Path {
 /// # Panics
 /// When it cannot be copied.
 pub fn offered(name: &str, built: &Path) -> PathBuf {
+    static COPIES: AtomicU32 = AtomicU32::new(0);
     let at = shelf().join(name);
-    // By another program: a descriptor of ours could live on in a child that a test beside this one forks, and what is open
-    // for writing cannot be started.
-    let copied = Command::new("cp").args([built, &at]).status().expect("cp can be started");
+    // What is open for writing cannot be started. So it is copied by another program, since a descriptor of ours could live on in
+    // a child that a test beside this one forks, and under another name, since that test may start the same one.
+    let copy = shelf().join(format!("{name}.{}", COPIES.fetch_add(1, Ordering::Relaxed)));
+    let copied = Command::new("cp").args([built, &copy]).status().expect("cp can be started");
     assert!(copied.success(), "{}", built.display());
-    fs::set_permissions(&at, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
+    fs::set_permissions(&copy, fs::Permissions::from_mode(0o755)).expect("mode of the copy");
+    fs::rename(&copy, &at).expect("the name of the copy");
     at
 }
 

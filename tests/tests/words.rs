@@ -66,9 +66,9 @@ const NO_VERBS: [&str; 50] = [
 ];
 
 /// Most doc comments in a thousand that begin with a clause.
-const MOST_CLAUSES: usize = 14;
+const MOST_CLAUSES: usize = 12;
 /// Most persons without a role in a million words of doc comments.
-const MOST_PERSONS: usize = 75;
+const MOST_PERSONS: usize = 35;
 /// Most names of types that are defined more than twice.
 const MOST_TYPES: usize = 1;
 /// Most functions that are named by a preposition or by what a voice does.

@@ -1,6 +1,6 @@
 //! The environment inside: the person's own, without secrets and without the addresses of brokers.
 //!
-//! Variables are judged by name, word by word, so that `MONKEY` is not a key; a value that carries a password in
+//! EnvironmentTable are judged by name, word by word, so that `MONKEY` is not a key; a value that carries a password in
 //! a URL is judged by that. What was taken away is listed by name. The behaviour that a person's environment
 //! asks for (`PATH`, `NODE_OPTIONS`, …) is kept: the person is not the adversary.
 
@@ -12,7 +12,7 @@ const TABLE: &str = include_str!("environment.txt");
 
 /// The table of variables, by kind.
 #[derive(Debug, Default)]
-struct Variables {
+struct EnvironmentTable {
     secret_words: Vec<&'static str>,
     secret_pairs: Vec<(&'static str, &'static str)>,
     secret_starts: Vec<&'static str>,
@@ -37,7 +37,7 @@ pub(crate) fn filter(
     added: Vec<(OsString, OsString)>,
     wishes: &[EnvOverride],
 ) -> Filtered {
-    let (mut filtered, variables) = (Filtered::default(), Variables::parse(TABLE));
+    let (mut filtered, variables) = (Filtered::default(), EnvironmentTable::parse(TABLE));
     for (name, value) in outside {
         let passed = wishes.iter().any(|w| matches!(w, EnvOverride::Pass(n) if n == name));
         if passed || !variables.is_dangerous(name, value) {
@@ -69,7 +69,7 @@ fn set(list: &mut Vec<(OsString, OsString)>, name: &OsStr, value: Option<&OsStr>
     list.extend(value.map(|v| (name.to_owned(), v.to_owned())));
 }
 
-impl Variables {
+impl EnvironmentTable {
     fn parse(table: &'static str) -> Self {
         let mut own = Self::default();
         for line in table.lines() {
