@@ -52,9 +52,14 @@ const LEADING: [&str; 12] = [
     "MERGE_RR",
 ];
 
+/// Names by which git tells a git directory.
+pub fn told_by() -> impl Iterator<Item = &'static str> {
+    LAYOUTS.iter().flat_map(|parts| parts.iter().copied())
+}
+
 /// Returns whether a name is a part of a git directory that is looked for, or its configuration.
 pub fn is_telling(name: &OsStr) -> bool {
-    name == CONFIG || LAYOUTS.iter().any(|parts| parts.iter().any(|part| name == *part))
+    name == CONFIG || told_by().any(|part| name == part)
 }
 
 /// Returns whether a directory serves as a git directory with this name in it, or gets its configuration. `there`: a name stands
@@ -94,8 +99,7 @@ impl PartsMade {
                 let Some(name) = at.file_name() else { continue };
                 let is = |part: &str| is_same_name(name.as_bytes(), part.as_bytes(), true);
                 // What has something below it is a directory, and no file of that name.
-                let makes = is(HEAD) && at == place
-                    || LAYOUTS.iter().flat_map(|parts| parts.iter()).any(|part| *part != HEAD && is(part));
+                let makes = is(HEAD) && at == place || told_by().any(|part| part != HEAD && is(part));
                 if makes && own.exact.insert(at.to_owned()) {
                     own.folded.insert(folded(at));
                 }
@@ -146,6 +150,15 @@ impl GitDirChange<'_> {
         self.real.file_name().is_some_and(|name| self.is_same(name, HEAD))
     }
 
+    /// Returns whether the place is, or lies in, something that has the name of a part, whatever stands beside it.
+    pub fn has_name_of_part(self) -> bool {
+        self.real.ancestors().any(|at| {
+            at.file_name().is_some_and(|name| {
+                self.is_leading(at, name) || told_by().any(|part| self.is_same(name, part))
+            })
+        })
+    }
+
     fn is_part(self, at: &Path, name: &OsStr, directory: &Path, stands: &impl Fn(&Path) -> bool) -> bool {
         let there = |part: &str| {
             let path = directory.join(part);
@@ -192,20 +205,27 @@ impl GitDirChange<'_> {
 }
 
 impl ToolCall {
-    /// Returns whether the call may put a file at this path that is a [`HEAD`] to git. Of an edit of what is there it is known that there
-    /// was a file before, so that each part beside it is judged by that.
-    pub fn may_put_head(&self, path: &PathText) -> bool {
+    /// Returns whether the call may put a file at this path that is a [`HEAD`] to git. `was`: the text of a file that is there and is
+    /// none, empty where there is no file; `None`: it could not be read.
+    pub fn may_put_head(&self, path: &PathText, was: Option<&str>) -> bool {
         match self {
             Self::Write(input) => input.path == *path && is_head(&input.content),
-            Self::Edit(input) => input.path == *path && is_head(&input.new),
+            Self::Edit(input) => {
+                let step = (input.old.as_str(), input.new.as_str(), input.replace_all.unwrap_or(false));
+                input.path == *path && (is_head(&input.new) || may_become_head(was, [step]))
+            }
             Self::MultiEdit(input) => {
-                // Each of several works on what the one before leaves.
-                input.path == *path
-                    && (input.edits.len() > 1 || input.edits.iter().any(|edit| is_head(&edit.new)))
+                let steps = input
+                    .edits
+                    .iter()
+                    .map(|edit| (edit.old.as_str(), edit.new.as_str(), edit.replace_all.unwrap_or(false)));
+                input.path == *path && may_become_head(was, steps)
             }
             Self::ApplyPatch(changes) => changes.files().iter().any(|change| match change {
                 FileChange::Add { path: added, content } => added == path && is_head(content),
-                FileChange::Update { move_to, .. } => move_to.as_ref() == Some(path),
+                FileChange::Update { path: was_at, move_to, .. } => {
+                    move_to.as_ref().unwrap_or(was_at) == path
+                }
                 FileChange::Delete { .. } => false,
             }),
             Self::MoveFile(input) => input.destination == *path,
@@ -213,9 +233,25 @@ impl ToolCall {
             Self::Foreign(ForeignCall::File { path: Some(written), operation, .. }) => {
                 operation.writes() && written == path
             }
+            // What a tool of a server writes is not known.
+            Self::Mcp(_) => true,
             _ => false,
         }
     }
+}
+
+/// Returns whether a text may be that of a [`HEAD`] behind replacements, each of which works on what the one before leaves. Where not
+/// exactly one place is meant, a tool of an agent may replace any.
+fn may_become_head<'a>(was: Option<&str>, steps: impl IntoIterator<Item = (&'a str, &'a str, bool)>) -> bool {
+    let Some(mut text) = was.map(str::to_owned) else { return true };
+    for (old, new, all) in steps {
+        let is_clear = if old.is_empty() { text.is_empty() } else { all || text.matches(old).count() == 1 };
+        if !is_clear {
+            return true;
+        }
+        text = text.replace(old, new);
+    }
+    is_head(&text)
 }
 
 #[cfg(test)]

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 use std::cell::Cell;
 
 use pinfold_paths::{Directory, EntryKind, Kind, LastLink, MAX_TREE_DEPTH, Place, Resolution};
-use pinfold_policy::git_dir::{self, GitDirChange, PartsMade};
-use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, PathClaim, Policy, ToolCall};
+use pinfold_policy::git_dir::PartsMade;
+use pinfold_policy::{Guard, GuardHit, GuardKind, Operation, Policy};
 
+use crate::git_parts::{git_dir_hit, is_of_git_dir};
 use crate::session::Shared;
 
 /// The most bytes of a file that are searched for the words that make a credential of it. Such files are short; what is
@@ -58,48 +59,6 @@ pub(crate) fn find_at(
             holds.then(|| hit(guard))
         }
         None => of_git_dir().then(git_dir_hit),
-    }
-}
-
-/// The guard that `place` meets where the call may put a file there by which git tells a repository: what other calls make beside it at
-/// the same time is not seen yet.
-pub(crate) fn find_new_head(
-    shared: &Shared,
-    place: &Place,
-    claim: &PathClaim,
-    call: &ToolCall,
-) -> Option<GuardHit> {
-    let is_head = |folds_case| {
-        let along = &PartsMade::default();
-        let by_name = |real: &Path| GitDirChange { real, along, by_process: false, folds_case }.is_head();
-        by_name(place.real()) || by_name(place.asked())
-    };
-    let may_put = claim.path.as_ref().is_some_and(|path| call.may_put_head(path));
-    let is_new =
-        may_put && matches!(place.kind(), Kind::Missing { .. }) && !is_excepted(shared, place.real());
-    (is_new && is_head(true) && (is_head(false) || place.folds_case())).then(git_dir_hit)
-}
-
-/// Returns whether a write changes a part of a git directory, or is a step to one. Looked at by path: it only adds a question, and the
-/// operation goes through the held place in any case.
-fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges, folds_case: bool) -> bool {
-    let stands = |path: &Path| {
-        path.symlink_metadata().is_ok_and(|found| !found.is_dir() || !path.ends_with(git_dir::HEAD))
-    };
-    let change = GitDirChange { real, along: &along.parts, by_process: along.by_process, folds_case };
-    change.is_of_git_dir(stands) && !is_excepted(shared, real)
-}
-
-fn is_excepted(shared: &Shared, real: &Path) -> bool {
-    shared.bounds.guards.is_excepted(real, shared.bounds.line.home(), false)
-}
-
-fn git_dir_hit() -> GuardHit {
-    GuardHit {
-        pattern: "HEAD, objects, refs".to_owned(),
-        why: "git takes a folder with these for a repository, and runs what its configuration and hooks name"
-            .to_owned(),
-        sensitive: true,
     }
 }
 

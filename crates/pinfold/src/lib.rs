@@ -53,6 +53,7 @@ mod declared;
 mod denial;
 mod explain;
 mod foreign_cwd;
+mod git_parts;
 mod guarded;
 mod judgement;
 pub mod learn;

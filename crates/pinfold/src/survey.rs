@@ -10,11 +10,12 @@ use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Speci
 use pinfold_policy::git_dir::PartsMade;
 use pinfold_policy::{
     Access, Claims, Disguise, Effect, Facts, GuardHit, McpClass, Operation, Origin, PathClaim, PathFact,
-    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, Supposition, ToolCall, Why,
+    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
 use crate::accounts;
 use crate::foreign_cwd;
+use crate::git_parts;
 use crate::guarded::{self, CallChanges};
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
@@ -113,6 +114,7 @@ pub(crate) fn survey(
     };
     let by_process = matches!(call, ToolCall::Process(_));
     let along = CallChanges { parts: parts_made(claims, &found), by_process };
+    let of_server = git_parts::sources_of_server(claims);
     let mut unread = None;
     let mut counts = Vec::with_capacity(found.len());
     let imagined = OnceCell::new();
@@ -120,13 +122,14 @@ pub(crate) fn survey(
     let may_read = matches!(call, ToolCall::Mcp(call) if call.class() == McpClass::Unknown);
     for (index, (claim, resolution)) in claims.paths.iter().zip(&found).enumerate() {
         let mut fact = fact(shared, claim.operation, resolution, &along);
+        let is_git_part = claim.operation.writes() && fact.guarded == Some(git_parts::git_dir_hit());
         if fact.guarded.is_none() {
-            let new_head = |place| guarded::find_new_head(shared, place, claim, call);
+            let new_head = |place| git_parts::find_new_head(shared, place, claim, call);
             let planted = |to: &Place| {
-                comes_to(claims, &found, index)
+                comes_to(claims, &found, index, &of_server)
                     .find_map(|from| guarded::find_planted(shared, from, to.real()))
             };
-            fact.guarded = guard_in_folder(shared, claims, claim, resolution)
+            fact.guarded = guard_in_folder(shared, claims, claim, resolution, &of_server)
                 .or_else(|| place(resolution).and_then(new_head))
                 .or_else(|| place(resolution).and_then(planted));
         }
@@ -151,7 +154,8 @@ pub(crate) fn survey(
                 fact.standing = Standing::Suspected;
             }
         }
-        counts.push(weight != Weight::Nothing);
+        // What stands beside it says that it is no mere text.
+        counts.push(weight != Weight::Nothing || is_git_part);
         if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
             fact.declared = declared.path(claim.operation, resolution);
         }
@@ -162,21 +166,22 @@ pub(crate) fn survey(
             unread = freshness(shared, resolution).map(|how| (index, how));
         }
     }
+    if let ToolCall::Mcp(call) = call
+        && let Some((index, hit)) = git_parts::find_together(shared, call, claims, &found)
+        && let (Some(fact), Some(counts)) = (facts.paths.get_mut(index), counts.get_mut(index))
+    {
+        fact.guarded = fact.guarded.take().or(Some(hit));
+        *counts = true;
+    }
     let mut survey = Survey { facts, found, unread };
     survey.keep(claims, |at, _| counts.get(at).copied().unwrap_or(true));
     survey
 }
 
-/// The parts of git directories that a call makes. A single word of which nothing says that it is a path is none: `HEAD` is a
-/// revision too.
+/// The parts of git directories that a call makes.
 fn parts_made(claims: &Claims, found: &[Resolution]) -> PartsMade {
-    let is_word = |claim: &PathClaim| {
-        let supposed = matches!(claim.origin, Origin::Supposed(Supposition::Text | Supposition::Prose));
-        supposed
-            && claim.path.as_ref().is_some_and(|path| !path.as_os_str().as_encoded_bytes().contains(&b'/'))
-    };
     let each = claims.paths.iter().zip(found);
-    let changed = each.filter(|(claim, _)| claim.operation.writes() && !is_word(claim));
+    let changed = each.filter(|(claim, _)| claim.operation.writes() && !git_parts::is_word(claim));
     PartsMade::from_places(changed.filter_map(|(_, resolution)| place(resolution).map(Place::real)))
 }
 
@@ -278,23 +283,27 @@ fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -
     })
 }
 
-/// The guard that a file meets when a command puts it into a folder that is there: `cp a/.mcp.json sub` says only the
+/// The guard that a file meets when a command, or a tool of a server, puts it into a folder that is there: `cp a/.mcp.json sub` says only the
 /// folder, and the file keeps its name.
 fn guard_in_folder(
     shared: &Shared,
     claims: &Claims,
     claim: &PathClaim,
     resolution: &Resolution,
+    of_server: &[usize],
 ) -> Option<GuardHit> {
     let folder = place(resolution).filter(|place| place.kind() == paths::Kind::Directory)?;
     let goes = matches!(claim.operation, Operation::CopyTo | Operation::MoveTo);
-    if !goes || !matches!(claim.origin, Origin::Command(_)) {
+    if !goes || !(matches!(claim.origin, Origin::Command(_)) || git_parts::is_of_server(claim)) {
         return None;
     }
     let comes = |other: &&PathClaim| {
         other.origin == claim.origin && matches!(other.operation, Operation::CopyFrom | Operation::MoveFrom)
     };
-    claims.paths.iter().filter(comes).find_map(|source| {
+    let of_command = claims.paths.iter().filter(|_| !git_parts::is_of_server(claim)).filter(comes);
+    let of_server =
+        of_server.iter().filter(|_| git_parts::is_of_server(claim)).filter_map(|at| claims.paths.get(*at));
+    of_command.chain(of_server).find_map(|source| {
         let name = Path::new(source.path.as_ref()?.as_os_str()).file_name()?;
         let there = paths::PathClaim::new(folder.real().join(name).as_os_str());
         let resolution = shared.bounds.line.resolve(Path::new("/"), &there, LastLink::Follow);
@@ -341,17 +350,22 @@ fn working_folder(shared: &Shared, cwd: Option<&PathText>) -> PathBuf {
     cwd.map_or_else(|| workspace.to_owned(), |cwd| workspace.join(cwd.as_os_str()))
 }
 
-/// The places that come to the target of a move or copy: those of the claims right in front of it.
-fn comes_to<'a>(claims: &Claims, found: &'a [Resolution], index: usize) -> impl Iterator<Item = &'a Place> {
-    let operation_of = |claim: &PathClaim| claim.operation;
-    let from = match claims.paths.get(index).map(operation_of) {
-        Some(Operation::MoveTo) => Some(Operation::MoveFrom),
-        Some(Operation::CopyTo) => Some(Operation::CopyFrom),
-        _ => None,
+/// The places that come to the target of a move or copy: those of the claims right in front of it, or of a tool of a server, whose
+/// arguments have no order, these.
+fn comes_to<'a>(
+    claims: &Claims,
+    found: &'a [Resolution],
+    index: usize,
+    of_server: &[usize],
+) -> impl Iterator<Item = &'a Place> {
+    let to = claims.paths.get(index);
+    let from = to.and_then(|claim| git_parts::comes_as(claim.operation));
+    let comes = |at: &usize| claims.paths.get(*at).is_some_and(|claim| Some(claim.operation) == from);
+    let sources: Vec<usize> = match to {
+        Some(to) if git_parts::is_of_server(to) => of_server.iter().copied().filter(comes).collect(),
+        _ => (0..index).rev().take_while(comes).collect(),
     };
-    let before = claims.paths.iter().zip(found).take(index).rev();
-    let sources = before.take_while(move |(claim, _)| Some(claim.operation) == from);
-    sources.filter_map(|(_, resolution)| place(resolution))
+    sources.into_iter().filter_map(|at| place(found.get(at)?))
 }
 
 /// The place that a path led to, if it led to one.

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -20,9 +21,12 @@ use serde_json::{Value, json};
 #[serde(deny_unknown_fields)]
 struct Case {
     name: String,
-    /// Names that end in a slash are folders.
+    /// Names that end in a slash are folders, and a file `HEAD` is a reference.
     #[serde(default)]
     there: Vec<String>,
+    /// Files with this content.
+    #[serde(default)]
+    contents: Vec<(String, String)>,
     #[serde(default)]
     links: Vec<(String, String)>,
     tool: String,
@@ -54,8 +58,11 @@ fn parts_of_a_git_directory_are_guarded_by_what_is_beside_them() {
             if name.ends_with('/') {
                 fs::create_dir_all(place).unwrap();
             } else {
-                put(&place, "was\n");
+                put(&place, if place.ends_with("HEAD") { "ref: refs/heads/main\n" } else { "was\n" });
             }
+        }
+        for (name, content) in &case.contents {
+            put(&tree.path("root").join(name), content);
         }
         for (name, to) in &case.links {
             tree.link(format!("root/{name}"), to);
@@ -108,15 +115,16 @@ fn orders<'a>(parts: &[(&'a str, &'a str)]) -> Vec<Vec<(&'a str, &'a str)>> {
     (0..parts.len()).flat_map(with_first).collect()
 }
 
+const PARTS: [(&str, &str); 5] = [
+    ("x/HEAD", "ref: refs/heads/main\n"),
+    ("x/objects/ab", "x"),
+    ("x/refs/heads/x", "x"),
+    ("x/config", "[core]\n\tfsmonitor = ./evil\n"),
+    ("x/hooks/pre-commit", "x"),
+];
+
 #[test]
 fn in_no_order_is_a_repository_made_by_files_that_nobody_was_asked_about() {
-    const PARTS: [(&str, &str); 5] = [
-        ("x/HEAD", "ref: refs/heads/main\n"),
-        ("x/objects/ab", "x"),
-        ("x/refs/heads/x", "x"),
-        ("x/config", "[core]\n\tfsmonitor = ./evil\n"),
-        ("x/hooks/pre-commit", "x"),
-    ];
     for order in orders(&PARTS) {
         let tree = TempTree::new().with_dirs(["root"]);
         assert!(carry_out(&tree.path("root"), &order) < PARTS.len(), "{order:?}");
@@ -144,6 +152,85 @@ fn in_no_order_is_a_repository_made_by_files_that_nobody_was_asked_about() {
     for order in orders(&PARTS[1..]) {
         let tree = TempTree::new().with_dirs(["root"]);
         assert_eq!(carry_out(&tree.path("root"), &order), order.len(), "{order:?}");
+    }
+}
+
+/// One way in which a tool of a server puts a part into `x`. In its input `$PART` is the path in `x`, `$TOP` the first name of it,
+/// `$ONE` a folder with this part alone.
+struct Way {
+    tool: &'static str,
+    input: &'static str,
+    links: bool,
+}
+
+const WAYS: [Way; 11] = [
+    Way { tool: "write_file", input: r#"{"path": "x/$PART", "content": "c"}"#, links: false },
+    Way { tool: "do", input: r#"{"path": "x/$PART"}"#, links: false },
+    Way { tool: "put", input: r#"{"where": "x/$PART", "what": "c"}"#, links: false },
+    Way { tool: "create_file", input: r#"{"directory": "x", "filename": "$PART"}"#, links: false },
+    Way { tool: "move_file", input: r#"{"source": "$ONE/$PART", "destination": "x/$PART"}"#, links: false },
+    Way { tool: "move_file", input: r#"{"source": "$ONE/$TOP", "destination": "x"}"#, links: false },
+    Way { tool: "copy_file", input: r#"{"destination": "x", "source": "$ONE/$TOP"}"#, links: false },
+    Way { tool: "copy_directory", input: r#"{"source": "$ONE", "destination": "x"}"#, links: false },
+    Way { tool: "sync", input: r#"{"from": "$ONE", "to": "x"}"#, links: false },
+    Way { tool: "rename", input: r#"{"path": "x/was", "new_name": "$TOP"}"#, links: false },
+    Way { tool: "create_link", input: r#"{"target": "$ONE/$TOP", "link_path": "x/$TOP"}"#, links: true },
+];
+
+impl Way {
+    /// Puts what is permitted of some parts into an empty `x`, one call after the other.
+    fn carry_out(&self, session: &Session, root: &Path, parts: &[(&str, &str)]) -> usize {
+        let _ = fs::remove_dir_all(root.join("x"));
+        put(&root.join("x/was"), "x");
+        let permitted = parts.iter().filter(|(part, content)| {
+            let (name, top, one) = staged(part);
+            let input = self.input.replace("$PART", name).replace("$TOP", top).replace("$ONE", &one);
+            let call = RawCall::new(format!("mcp__m__{}", self.tool), serde_json::from_str(&input).unwrap());
+            let is_permitted = is_permitted(session, &call);
+            let (from, to) = (root.join(one).join(top), root.join("x").join(top));
+            match is_permitted {
+                true if self.links && name == top => fs::hard_link(from, to).unwrap(),
+                true if self.links => symlink(from, to).unwrap(),
+                true => put(&root.join(part), content),
+                false => {}
+            }
+            is_permitted
+        });
+        permitted.count()
+    }
+}
+
+/// The path of a part in `x`, the first name of it, and a folder that has it alone.
+fn staged(part: &str) -> (&str, &str, String) {
+    let name = part.strip_prefix("x/").unwrap();
+    let top = name.split('/').next().unwrap();
+    (name, top, format!("one/of-{top}"))
+}
+
+#[test]
+fn in_no_order_and_by_no_way_is_a_repository_made_by_a_server_that_nobody_was_asked_about() {
+    let tree = TempTree::new().with_dirs(["root"]);
+    let root = tree.path("root");
+    for (part, content) in PARTS {
+        let (name, _, one) = staged(part);
+        put(&root.join(one).join(name), content);
+    }
+    for way in &WAYS {
+        let session = session(&root);
+        for order in orders(&PARTS) {
+            let permitted = way.carry_out(&session, &root, &order);
+            let said = format!("{} {}: {order:?}", way.tool, way.input);
+            // What git looks for, as git itself would be a process for each order.
+            let has_all = ["HEAD", "objects", "refs"].iter().all(|part| root.join("x").join(part).exists());
+            assert!(permitted < PARTS.len() && !has_all, "{said}");
+        }
+        // The controls: without the one that makes a repository all are put, and with it they are one.
+        for order in orders(&PARTS[1..]) {
+            let permitted = way.carry_out(&session, &root, &order);
+            assert_eq!(permitted, order.len(), "{} {}: {order:?}", way.tool, way.input);
+        }
+        put(&root.join(PARTS[0].0), PARTS[0].1);
+        assert!(is_repository(&root.join("x")), "{} {}", way.tool, way.input);
     }
 }
 
