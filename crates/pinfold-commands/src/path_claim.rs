@@ -35,12 +35,23 @@ pub struct PathClaim {
     pub visible: bool,
     /// The path may start at the root of the repository, which may lie above the folder that it is written from.
     pub from_repository: bool,
+    /// It counts only where nothing stands at any of these paths: with the words that name them git reads files of a commit, and
+    /// otherwise those files.
+    pub unless_there: Vec<PathText>,
 }
 
 impl PathClaim {
     /// A claim of exactly this path.
     pub fn new(path: Option<PathText>, operation: Operation, origin: Origin) -> Self {
-        Self { path, operation, origin, wild: false, visible: false, from_repository: false }
+        Self {
+            path,
+            operation,
+            origin,
+            wild: false,
+            visible: false,
+            from_repository: false,
+            unless_there: Vec::new(),
+        }
     }
 }
 

@@ -84,7 +84,15 @@ fn claim_lines(line: &str) -> String {
             };
             if number == at {
                 let text = path.path.as_ref().map_or(".".into(), |path| path.as_os_str().to_string_lossy());
-                let _ = writeln!(out, "  {} {text}{aside}", path.operation.as_str());
+                let unless = match path.unless_there.as_slice() {
+                    [] => String::new(),
+                    names => {
+                        let names: Vec<_> =
+                            names.iter().map(|name| name.as_os_str().to_string_lossy()).collect();
+                        format!(" unless {}", names.join(" "))
+                    }
+                };
+                let _ = writeln!(out, "  {} {text}{aside}{unless}", path.operation.as_str());
             }
         }
     }

@@ -47,9 +47,28 @@ impl CommandAnalyzer<'_, '_> {
         if touched.tracked {
             return self.tracked(&touched.word, touched.purpose, found);
         }
+        if !touched.unless_there.is_empty() {
+            return self.unless_there(touched, found);
+        }
         let before = self.out.paths.len();
         self.path(&touched.word, touched.operation, touched.purpose, found);
         self.out.paths.iter_mut().skip(before).for_each(|claim| claim.visible = touched.skips_hidden);
+    }
+
+    /// Claims what is touched from each folder where other words name nothing there.
+    fn unless_there(&mut self, touched: &Touched<'_>, found: &Found) {
+        for stand in &found.folders {
+            let named = touched.unless_there.iter().filter_map(|text| match stand.name_text(text, false) {
+                Named::Path(path) => Some(PathText::new(path)),
+                Named::NoFile | Named::Matching(_) | Named::Unknown => None,
+            });
+            let (named, before) = (named.collect::<Vec<_>>(), self.out.paths.len());
+            self.path_from(stand, &touched.word, touched.operation, touched.purpose);
+            for claim in self.out.paths.iter_mut().skip(before) {
+                claim.visible = touched.skips_hidden;
+                claim.unless_there.clone_from(&named);
+            }
+        }
     }
 
     /// Claims what a word names, in each folder that it may be looked for in. True when it is, or may be, a file.

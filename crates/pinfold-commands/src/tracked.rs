@@ -48,6 +48,35 @@ pub(super) fn names_no_path(text: &str) -> bool {
     }
 }
 
+/// Effect of a word of `git grep` on which files are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Limit {
+    /// It is a revision, whose files are all searched, or leaves some out.
+    No,
+    /// It is a revision where no such file is there.
+    Perhaps,
+    /// It is a path, or names one in a revision.
+    Yes,
+}
+
+/// The effect that a word has. Where it is not told by [its form](https://git-scm.com/docs/git-check-ref-format), git looks for a revision
+/// first, and stops where there is a file of that name too.
+pub(super) fn limit(text: &str) -> Limit {
+    // `:/text` is the commit with this message, `main:` the root of a tree.
+    let is_message = text.strip_prefix(":/").is_some_and(|message| !message.is_empty());
+    let is_tree = text.ends_with(':') && !text.starts_with(':');
+    let is_path = text.contains([':', '*', '?', '[', '\\'])
+        || text.contains("..")
+        || text.starts_with(['.', '/'])
+        || text.ends_with(['/', '.'])
+        || ["/.", "//"].iter().any(|no_name| text.contains(no_name));
+    match () {
+        () if is_message || is_tree || names_no_path(text) => Limit::No,
+        () if is_path => Limit::Yes,
+        () => Limit::Perhaps,
+    }
+}
+
 /// `path` and what it is where another revision follows: `a` of `REV:a..REV:b`.
 fn ends_of_range(path: &str) -> impl Iterator<Item = &str> {
     let is_name = |at: usize| {
@@ -156,6 +185,35 @@ mod tests {
             assert_eq!(read(text), *expected, "{text}");
         }
         assert_eq!(read(&"a:".repeat(40)).last(), Some(&Any));
+    }
+
+    #[test]
+    fn a_word_limits_a_search_where_it_can_be_no_revision() {
+        for (text, expected) in [
+            ("HEAD", Limit::No),
+            ("main^{tree}", Limit::No),
+            ("main:", Limit::No),
+            ("HEAD:", Limit::No),
+            (":/fix", Limit::No),
+            (":!a", Limit::No),
+            ("main", Limit::Perhaps),
+            ("main~2", Limit::Perhaps),
+            ("topic/a.b", Limit::Perhaps),
+            ("v1.2", Limit::Perhaps),
+            ("0123abc", Limit::Perhaps),
+            ("HEAD:a", Limit::Yes),
+            (":a", Limit::Yes),
+            (":/", Limit::Yes),
+            ("src/", Limit::Yes),
+            ("./src", Limit::Yes),
+            ("../src", Limit::Yes),
+            ("/srv/a", Limit::Yes),
+            (".github", Limit::Yes),
+            ("a/.b", Limit::Yes),
+            ("*.rs", Limit::Yes),
+        ] {
+            assert_eq!(limit(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -155,7 +155,12 @@ pub(crate) fn survey(
             }
         }
         // What stands beside it says that it is no mere text.
-        counts.push(weight != Weight::Nothing || is_git_part);
+        let is_there = |path: &PathText| {
+            let named = PathClaim::new(Some(path.clone()), claim.operation, claim.origin);
+            place(&resolve(&named)).is_some_and(|place| !matches!(place.kind(), paths::Kind::Missing { .. }))
+        };
+        let is_limited = claim.unless_there.iter().any(is_there) && has_only_readers_beside(claims, claim);
+        counts.push((weight != Weight::Nothing || is_git_part) && !is_limited);
         if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
             fact.declared = declared.path(claim.operation, resolution);
         }
@@ -176,6 +181,12 @@ pub(crate) fn survey(
     let mut survey = Survey { facts, found, unread };
     survey.keep(claims, |at, _| counts.get(at).copied().unwrap_or(true));
     survey
+}
+
+/// Returns whether nothing else in the line of a claim's command may change what is there before that runs.
+fn has_only_readers_beside(claims: &Claims, claim: &PathClaim) -> bool {
+    let others = claims.commands.iter().enumerate().filter(|(at, _)| Some(*at) != claim.origin.command());
+    others.into_iter().all(|(_, command)| command.read_only || command.inert)
 }
 
 /// The parts of git directories that a call makes.

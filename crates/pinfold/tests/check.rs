@@ -64,6 +64,41 @@ fn a_path_in_a_commit_counts_from_the_root_of_the_repository() {
     assert_eq!(decision("git show HEAD:pkg/src/x.rs", &json!({ "deny": deny })), Decision::Allow);
 }
 
+/// A word of `git grep` is a revision where nothing stands at that path, and then all files of it are searched.
+#[test]
+fn a_word_of_git_grep_is_a_path_where_something_stands_there() {
+    let tree =
+        TempTree::new().with_dirs(["p/.git", "p/sub/deep"]).with_files(["p/secrets/key", "p/src/x.rs"], "x");
+    let project = tree.path("p");
+    let decision = |command: &str, deny: &[&str]| {
+        let fields = json!({
+            "cwd": project, "project_root": project, "scope": {"root": project, "display_root": project},
+            "bash": "read-only", "rules": {"deny": deny},
+        });
+        answer(&bash(command, &fields)).unwrap().decision
+    };
+    for (command, is_denied) in [
+        ("git grep x src", false),
+        ("git grep -n x src/x.rs", false),
+        ("git grep x src sub", false),
+        ("git grep x src | head", false),
+        ("git grep x main -- src", false),
+        ("git grep x main src", false),
+        ("git grep x main", true),
+        ("git grep x main topic/a", true),
+        ("git grep -e x v1.2", true),
+        ("git grep x src --", true),
+        ("git grep x main -- .", true),
+        ("rm -r src; git grep x src", true),
+        ("git switch old && git grep x src", true),
+    ] {
+        let allowed = decision(command, &["Read(./secrets/**)"]) == Decision::Allow;
+        assert_eq!(allowed, !is_denied, "{command}");
+        let without = decision(command, &[]) == Decision::Allow;
+        assert!(without || command.contains("rm ") || command.contains("switch"), "{command} without a rule");
+    }
+}
+
 #[test]
 fn every_field_has_its_effect() {
     use Decision::{Allow, Ask, Deny};

@@ -60,6 +60,8 @@ pub(crate) struct InvocationEffects<'a> {
     pub(crate) no_paths: Vec<Span>,
     /// True if it reads files that no word of it names.
     pub(crate) reads_unnamed: bool,
+    /// The number of the first argument behind `--`.
+    pub(crate) behind_dashes: Option<usize>,
     /// The use of a place that any other word names.
     pub(crate) reach: Reach,
     /// True if the program, or its subcommand, is not in the catalog: its words may name another to start.
@@ -95,6 +97,8 @@ pub(crate) struct Touched<'a> {
     pub(crate) skips_hidden: bool,
     /// True if it names files as git does: by a revision, by a pattern, from the root of the repository.
     pub(crate) tracked: bool,
+    /// Words that are paths where something stands there, and then it touches no more than that.
+    pub(crate) unless_there: Vec<&'a str>,
 }
 
 /// A program that is started.
@@ -203,6 +207,7 @@ impl<'a> InvocationEffects<'a> {
     fn read(&mut self, scanned: &Scanned<'a>) {
         let Some(leaf) = scanned.levels.last() else { return };
         self.command = scanned.command;
+        self.behind_dashes = scanned.operands_from;
         self.folder = scanned.levels.iter().map(|level| level.folder).max().unwrap_or_default();
         if leaf.style == Style::Glued {
             self.bar_option_files(&scanned.args);

@@ -24,7 +24,15 @@ impl<'a> InvocationEffects<'a> {
             }
             return;
         }
-        self.paths.push(Touched { word, operation, purpose, skips_hidden: false, tracked: false });
+        let unless_there = Vec::new();
+        self.paths.push(Touched {
+            word,
+            operation,
+            purpose,
+            skips_hidden: false,
+            tracked: false,
+            unless_there,
+        });
     }
 
     /// Adds a path in the middle of a static word.
@@ -44,6 +52,14 @@ impl<'a> InvocationEffects<'a> {
         let before = self.paths.len();
         self.touch(word, Operation::Search, Purpose::Command);
         self.paths.iter_mut().skip(before).for_each(|touched| touched.tracked = true);
+    }
+
+    /// Adds all that git tracks below the folder that it works in, unless one of these words is a path.
+    pub(crate) fn search_tracked(&mut self, unless_there: Vec<&'a str>) {
+        self.touch_folder(Operation::Search, true);
+        if let Some(touched) = self.paths.last_mut() {
+            touched.unless_there = unless_there;
+        }
     }
 
     /// Adds the folder that it works in.

@@ -5,11 +5,11 @@
 
 use std::borrow::Cow;
 
-use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Search, Write};
+use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Write};
 use Purpose::{Aside, Command};
 use pinfold_shell::Word;
 
-use super::super::super::tracked as tracked_words;
+use super::super::super::tracked::{self as tracked_words, Limit};
 use super::super::super::words::{literal, unmatched};
 use super::super::{Arg, FolderUse, InvocationEffects, OptionEffect, Purpose};
 use crate::Operation;
@@ -312,11 +312,22 @@ pub(super) fn grep<'a>(effects: &mut InvocationEffects<'a>, args: &[Arg<'a>]) {
     };
     let pattern = usize::from(!args.iter().any(stands_in));
     let words = operands(args);
+    let behind_dashes = effects.behind_dashes;
+    let before_dashes = operands(args.get(..behind_dashes.unwrap_or(args.len())).unwrap_or(args)).len();
     words.iter().take(pattern).for_each(|word| effects.mark_no_path(word));
     words.iter().skip(pattern).for_each(|word| effects.touch_tracked(Cow::Borrowed(word)));
-    if !words.iter().skip(pattern).any(|word| names_path(word)) {
-        effects.touch_folder(Search, true);
+    let mut perhaps = Vec::new();
+    for (at, word) in words.into_iter().enumerate().skip(pattern) {
+        let limit = unmatched(word).map_or(Limit::No, |text| tracked_words::limit(&text));
+        match limit {
+            Limit::Yes => return,
+            // Behind `--` are paths alone, and with it everything in front of it is a revision.
+            Limit::Perhaps if at >= before_dashes => return,
+            Limit::Perhaps if behind_dashes.is_none() => perhaps.extend(word.as_static()),
+            Limit::Perhaps | Limit::No => {}
+        }
     }
+    effects.search_tracked(perhaps);
 }
 
 /// `git reflog show REV path…`.
