@@ -155,12 +155,7 @@ pub(crate) fn survey(
             }
         }
         // What stands beside it says that it is no mere text.
-        let is_there = |path: &PathText| {
-            let named = PathClaim::new(Some(path.clone()), claim.operation, claim.origin);
-            place(&resolve(&named)).is_some_and(|place| !matches!(place.kind(), paths::Kind::Missing { .. }))
-        };
-        let is_limited = claim.unless_there.iter().any(is_there) && has_only_readers_beside(claims, claim);
-        counts.push((weight != Weight::Nothing || is_git_part) && !is_limited);
+        counts.push((weight != Weight::Nothing || is_git_part) && !is_limited(claims, claim, resolve));
         if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
             fact.declared = declared.path(claim.operation, resolution);
         }
@@ -183,7 +178,16 @@ pub(crate) fn survey(
     survey
 }
 
-/// Returns whether nothing else in the line of a claim's command may change what is there before that runs.
+/// Returns whether a claim does not count since something stands at a path that limits its command, and nothing else in the line may
+/// change that before it runs.
+fn is_limited(claims: &Claims, claim: &PathClaim, resolve: impl Fn(&PathClaim) -> Resolution) -> bool {
+    let is_there = |path: &PathText| {
+        let named = PathClaim::new(Some(path.clone()), claim.operation, claim.origin);
+        place(&resolve(&named)).is_some_and(|place| !matches!(place.kind(), paths::Kind::Missing { .. }))
+    };
+    claim.unless_there.iter().any(is_there) && has_only_readers_beside(claims, claim)
+}
+
 fn has_only_readers_beside(claims: &Claims, claim: &PathClaim) -> bool {
     let others = claims.commands.iter().enumerate().filter(|(at, _)| Some(*at) != claim.origin.command());
     others.into_iter().all(|(_, command)| command.read_only || command.inert)
