@@ -23,6 +23,13 @@ impl Bed {
         Self(tree)
     }
 
+    /// A folder `w` that is in no repository, with one below it.
+    fn above_a_repository() -> Self {
+        let tree = TempTree::new().with_dirs(["w/docs", "home", "private", "cache", "outside"]);
+        tree.make_git_dir("w/old/.git");
+        Self(tree)
+    }
+
     fn at(&self, path: &str) -> PathBuf {
         self.0.path(path)
     }
@@ -626,6 +633,46 @@ fn what_becomes_a_repository_within_another_one_names_no_program() {
         }
         bed.file(&at("HEAD"), "ref: refs/heads/main\n");
         assert_eq!(run.tries(Intent::MakeDir, &at("objects"), Detail::None), expected, "{name}");
+    }
+}
+
+/// What a `.git` file names is written without another call: any repository, whichever expects the file.
+#[test]
+fn no_git_file_in_an_old_working_tree_leads_to_a_furnished_repository() {
+    const PLAIN: &str = "[core]\n\tbare = false\n";
+    const RUNS: &str = "[core]\n\tfsmonitor = ./x\n";
+    for (order, git_file, config, expected) in [
+        ("furnished first", "w/old/wt/.git", PLAIN, (false, true)),
+        ("furnished first", "w/old/wt/.git", RUNS, (false, true)),
+        ("furnished first", "w/docs/.git", RUNS, (true, true)),
+        ("pointer first", "w/old/wt/.git", PLAIN, (true, true)),
+        ("pointer first", "w/old/wt/.git", RUNS, (true, false)),
+        ("pointer first", "w/docs/.git", RUNS, (true, true)),
+    ] {
+        let bed = Bed::above_a_repository();
+        let boundary = bed.boundary();
+        let mut run = Run::new(&bed, &boundary);
+        run.makes_dir("w/old/wt");
+        run.makes_dir("w/old/.git/worktrees");
+        run.makes_dir("w/old/.git/worktrees/wt");
+        bed.file("w/old/.git/worktrees/wt/gitdir", format!("{}\n", bed.at(git_file).display()));
+        run.makes_dir("w/own");
+        run.makes_dir("w/own/.git");
+        let configures = |run: &mut Run<'_>| {
+            run.locks("w/own/.git/config.lock", config);
+            run.renames("w/own/.git/config.lock", "w/own/.git/config")
+        };
+        let points = |run: &mut Run<'_>| run.tries(Intent::Create, git_file, Detail::None);
+        let found = if order == "pointer first" {
+            let pointed = points(&mut run);
+            (pointed, configures(&mut run))
+        } else {
+            let renamed = configures(&mut run);
+            (points(&mut run), renamed)
+        };
+        assert_eq!(found, expected, "{order}: {git_file} {config}");
+        let hook = run.tries(Intent::Create, "w/own/.git/hooks/pre-commit", Detail::None);
+        assert_eq!(hook, !found.0 || git_file == "w/docs/.git", "{order}: {git_file} {config}");
     }
 }
 

@@ -16,6 +16,8 @@ use crate::lookup::Lookup;
 use crate::within::{is_within, split};
 
 const DOT_GIT: &str = "a `.git` file or link points git at configuration of another's making";
+const POINTER: &str = "a `.git` file can lead git to a repository that this run made, and git would run what that names; let another \
+     run add the worktree, or leave the new repository without configuration and hooks";
 const BARE: &str = "with it the directory would be a repository that was not made with git";
 const BEING_WRITTEN: &str = "another run puts a file there that it has looked at";
 const LINK: &str = "git follows links in its directory, and would write what they lead to";
@@ -47,6 +49,13 @@ impl Mediator {
                     || layout::is_expected_by(self.made.worktrees(), place)
                     || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place))
                 && !self.holds_own_repository(parent);
+            if expected && nested::lies_in_old_tree(&self.made, place) {
+                // It may name any git directory, whichever expects it.
+                if self.made.has_furnished() {
+                    return Some(POINTER.to_owned());
+                }
+                self.made.point_in_old_tree();
+            }
             let own = moves_away(attempt) && self.made.contains(parent);
             return (!expected && !own).then(|| DOT_GIT.to_owned());
         }
@@ -76,6 +85,10 @@ impl Mediator {
         let refused = if self.made.contains(git_dir) {
             match nested::judge(&self.made, attempt, git_dir, below) {
                 Nested::Free => None,
+                Nested::Furnishes => {
+                    self.made.furnish();
+                    None
+                }
                 Nested::Refused(why) => Some(why),
                 Nested::Config => config_swap::judge_new(&mut self.swap, attempt),
             }
@@ -222,6 +235,7 @@ impl Mediator {
     /// one may still be open.
     fn completes_furnished(&mut self, attempt: &Attempt, directory: &Path) -> Option<Why> {
         if !nested::is_nested(&self.made, directory) {
+            self.made.furnish();
             return None;
         }
         let config = directory.join("config");

@@ -19,6 +19,10 @@ pub(crate) struct Made {
     repositories: bool,
     /// Git directories of linked worktrees.
     worktrees: Vec<PathBuf>,
+    /// A git directory outside every old working tree may hold what git runs.
+    furnished: bool,
+    /// A `.git` file was made in an old working tree: it may name any git directory.
+    pointer_in_old_tree: bool,
 }
 
 impl Made {
@@ -71,6 +75,26 @@ impl Made {
         let mut directories =
             directories.take_while(|at| self.repositories && self.is_new_project(at.as_ref()));
         directories.any(|top| self.contains(&top.as_ref().join(".git")))
+    }
+
+    /// A git directory was furnished freely, in no working tree that was there before.
+    pub(super) fn furnish(&mut self) {
+        self.furnished = true;
+    }
+
+    /// Returns whether a git directory may hold what git runs, to which no `.git` file in an old working tree may lead.
+    pub(super) fn has_furnished(&self) -> bool {
+        self.furnished
+    }
+
+    /// A `.git` file may be made in a working tree that was there before. What it names is written into it without another call.
+    pub(super) fn point_in_old_tree(&mut self) {
+        self.pointer_in_old_tree = true;
+    }
+
+    /// Returns whether each git directory may be one that git finds from an old working tree.
+    pub(super) fn has_pointer_in_old_tree(&self) -> bool {
+        self.pointer_in_old_tree
     }
 
     /// Git directories of linked worktrees that were made.

@@ -33,6 +33,8 @@ enum NestedPart {
 pub(super) enum Nested {
     /// Allowed without another check.
     Free,
+    /// Allowed too, and git may run what is put there.
+    Furnishes,
     Refused(Why),
     /// A configuration takes the place of another, if it [is plain](is_plain).
     Config,
@@ -50,8 +52,11 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
         && source(attempt).is_some_and(|from| Lookup::find(from).may_be_directory());
     let makes_directory = attempt.intent == Intent::MakeDir;
     let minds = changes && (moves_directory || part != NestedPart::Free && !makes_directory);
-    if !minds || !is_nested(made, git_dir) {
+    if !minds {
         return Nested::Free;
+    }
+    if !is_nested(made, git_dir) {
+        return Nested::Furnishes;
     }
     let replaces = matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
     if part == NestedPart::Config && replaces && !moves_directory {
@@ -60,9 +65,15 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
     Nested::Refused(RUNS.to_owned())
 }
 
+/// Returns whether git may find a git directory from a working tree that was there before the run: it [lies in one](lies_in_old_tree), or
+/// a `.git` file there may name it.
+pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
+    made.has_pointer_in_old_tree() || lies_in_old_tree(made, git_dir)
+}
+
 /// Returns whether a git directory, or a file that names one, lies in a working tree that was there before the run, in the
 /// folder or around it. What cannot be looked at counts as one.
-pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
+pub(super) fn lies_in_old_tree(made: &Made, git_dir: &Path) -> bool {
     let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
     let is_there = |above: &Path| !Lookup::find(above).is_missing() && !made.contains(above);
     above.into_iter().any(|above| is_there(&above))
