@@ -55,8 +55,7 @@ pub fn tokens(step: &str) -> Vec<Token> {
             b'\\' => Token::Byte(bytes.next().unwrap_or(b'\\')),
             b'?' => Token::One,
             b'[' => {
-                // A class: up to its end, of which there may be none.
-                bytes.by_ref().find(|byte| *byte == b']');
+                bytes = behind_class(step.get(step.len() - bytes.len()..).unwrap_or_default()).bytes();
                 Token::One
             }
             b'(' => {
@@ -71,6 +70,23 @@ pub fn tokens(step: &str) -> Vec<Token> {
         out.push(token);
     }
     out
+}
+
+/// What stands behind a class, of which this follows the `[`: a `]` right at its start belongs to it, and so does one of `[:alpha:]`. A
+/// class may have no end.
+fn behind_class(text: &str) -> &str {
+    let mut rest = text.strip_prefix(['!', '^']).unwrap_or(text);
+    rest = rest.strip_prefix(']').unwrap_or(rest);
+    while let Some(at) = rest.find([']', '[']) {
+        let (mark, behind) = (rest.as_bytes().get(at), rest.get(at + 1..).unwrap_or_default());
+        if mark == Some(&b']') {
+            return behind;
+        }
+        let named = behind.chars().next().filter(|sign| matches!(sign, ':' | '.' | '='));
+        let end = named.and_then(|sign| behind.get(1..)?.split_once(&format!("{sign}]")));
+        rest = end.map_or(behind, |(_, after)| after);
+    }
+    ""
 }
 
 /// Returns `true` if the name can come out of the glob. Goes back to the last `*` only, so it takes at most the product of
@@ -96,4 +112,28 @@ pub fn matches(glob: &[Token], name: &[u8]) -> bool {
         }
     }
     glob.get(at..).unwrap_or_default().iter().all(|token| *token == Token::Any)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_class_ends_where_bash_says_so() {
+        for (pattern, name, expected) in [
+            ("[ab]x", "ax", true),
+            ("[ab]x", "ay", false),
+            ("[[:alpha:]]x", "ax", true),
+            ("[[:alpha:][:digit:]]x", "1x", true),
+            ("[![:space:]]x", "ax", true),
+            ("[]a]x", "]x", true),
+            ("[!]a]x", "bx", true),
+            ("[[.a.]]x", "ax", true),
+            ("[[a]x", "[x", true),
+            ("[ax", "[ax", true),
+            ("[[:alpha:]]x", "a]x", true),
+        ] {
+            assert_eq!(may_be(pattern, name.as_bytes()), expected, "{pattern} {name}");
+        }
+    }
 }
