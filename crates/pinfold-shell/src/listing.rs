@@ -157,6 +157,11 @@ impl Listing {
         self.script.loose.push(word);
     }
 
+    /// A word that stands in place of the value of a parameter.
+    pub(crate) fn operand(&mut self, operand: Assignment) {
+        self.script.operands.push(operand);
+    }
+
     pub(crate) fn function(&mut self, name: &str) {
         self.script.functions.push(name.to_owned());
     }

@@ -145,11 +145,16 @@ impl Parser<'_, '_> {
         if operator == ParameterOperator::Part {
             self.evaluates(start, self.pos);
         }
-        if let Some(position) = assigned {
+        if matches!(operator, ParameterOperator::Word | ParameterOperator::Assign) {
             let value = self.complete(inner, Position::Single, start);
-            let name = name.to_owned();
-            self.list.assignment(position, Assignment { name, value, elements: Vec::new(), appends: false });
-            self.close_span(position);
+            let given = Assignment { name: name.to_owned(), value, elements: Vec::new(), appends: false };
+            match assigned {
+                Some(position) => {
+                    self.list.assignment(position, given);
+                    self.close_span(position);
+                }
+                None => self.list.operand(given),
+            }
         }
         self.pos += 1;
         Ok(several)
