@@ -99,6 +99,8 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     pub(super) works_in: Vec<WorkFolder>,
     /// Folders that one of its readings may run in.
     runs_in: Vec<PathText>,
+    /// One of its readings may run in a folder that is not known.
+    runs_anywhere: bool,
     pub(super) takes_from_start: FolderUse,
     named: Vec<NamedPlace>,
     /// Patterns of files that git reads.
@@ -138,6 +140,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             safeguards: Vec::new(),
             works_in: Vec::new(),
             runs_in: Vec::new(),
+            runs_anywhere: false,
             takes_from_start: FolderUse::Nothing,
             named: Vec::new(),
             patterns: Vec::new(),
@@ -188,6 +191,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             inert,
             works_in: self.works_in,
             runs_in: self.runs_in,
+            runs_anywhere: self.runs_anywhere,
             takes_from_start: self.takes_from_start,
             named: named.into_iter().chain(self.patterns).collect(),
             names_any: self.names_any,
@@ -298,6 +302,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         self.program_word(&invocation, surface);
         let mut effects = InvocationEffects::from_invocation(&invocation);
         let found = Self::moved(&effects, folders);
+        self.runs_anywhere |= elsewhere;
         if surface || !elsewhere {
             let bars = effects.bars.drain(..).chain(builtin::bars(&invocation));
             bars.for_each(|bar| self.bar(bar));
@@ -315,6 +320,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 self.touched(touched, &found);
             }
             self.names_any |= effects.reads_unnamed;
+            self.runs_anywhere |= found.folders.iter().any(|stand| stand.now.is_unknown());
             self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
             self.works_in(&invocation, &effects, &found);
             self.name_unclaimed(&invocation, &effects, &found);
@@ -470,6 +476,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let surroundings = Surroundings { folders, through: Vec::new(), depth, elsewhere: false };
         for claim in analyze_script(text, &script, &surroundings).commands {
             self.add_folders(claim.runs_in);
+            self.runs_anywhere |= claim.runs_anywhere;
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
         }
@@ -489,6 +496,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             claim.bars.into_iter().for_each(|bar| self.bar(bar));
             self.works_in.extend(claim.works_in);
             self.add_folders(claim.runs_in);
+            self.runs_anywhere |= claim.runs_anywhere;
             self.name(claim.named);
             self.names_any |= claim.names_any;
             self.unread.extend(claim.unread);

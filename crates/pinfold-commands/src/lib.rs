@@ -14,7 +14,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`analyze()`], [`CommandEffects`], [`CommandClaim`], [`Invocation`], [`PathClaim`], [`NotAllowlistable`], [`SafeguardHit`].
+//! [`analyze()`], [`possible_files`], [`CommandEffects`], [`CommandClaim`], [`Invocation`], [`PathClaim`], [`NotAllowlistable`], [`SafeguardHit`].
 //!
 //! # Invariants
 //! 1. No file, no clock, no environment: the same text has the same effects.
@@ -42,6 +42,7 @@ mod operation;
 mod page;
 mod path_claim;
 pub mod pieces;
+mod possible_files;
 pub(crate) mod program;
 pub mod read_only;
 pub mod safeguard;
@@ -64,6 +65,7 @@ pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Origin, PathClaim, PathText, Supposition};
+pub use possible_files::{Moves, NamedFrom, Patterns, PossibleFiles, possible_files};
 pub use program::ProgramKind;
 pub use startup_files::startup_files;
 pub use state::{CommandFolders, may_move, searches_cdpath};
@@ -76,6 +78,7 @@ use pinfold_host::{Host, WebUrl};
 use pinfold_shell::{Script, Span};
 
 /// One simple command, understood as far as its words go. It is a part of the call like a path.
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about one command")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandClaim {
     /// Where it stands in the command line.
@@ -102,6 +105,8 @@ pub struct CommandClaim {
     pub works_in: Vec<WorkFolder>,
     /// Folders that it, or what it starts, may run in, other than that of the call.
     pub runs_in: Vec<PathText>,
+    /// It, or what it starts, may run in a folder that is known only by running, or where paths are not ours.
+    pub runs_anywhere: bool,
     /// Its use of the folder of the call, where it may work there.
     pub takes_from_start: FolderUse,
     /// Places that its words name, of which it is not known what it does with them.

@@ -9,7 +9,7 @@ use pinfold_host::file_url;
 pub const UNKNOWN: &str = "\u{1}";
 
 /// A text that a word can become.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Spelled {
     /// The text; from `open` on a pattern.
     pub text: String,
@@ -67,6 +67,11 @@ impl<'a> Piece<'a> {
     /// The text as one piece.
     pub fn whole(spelled: &'a Spelled, sure: Sure) -> Self {
         Self { text: Cow::Borrowed(&spelled.text), open: spelled.open, sure }
+    }
+
+    /// The part as a text of its own.
+    pub fn into_spelled(self) -> Spelled {
+        Spelled { text: self.text.into_owned(), open: self.open }
     }
 
     /// Returns whether the shell fills in a part of it.
