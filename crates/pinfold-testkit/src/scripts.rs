@@ -1,5 +1,6 @@
 //! Random scripts of a shell, which move and set variables in every way, and a real bash that runs them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -152,6 +153,134 @@ const STEPS: &[&str] = &[
     "exit",
 ];
 
+/// Commands that run a script of the folder, named in every way.
+pub const RUNS: &[&str] = &[
+    "./r",
+    "$D/r",
+    "./$D/r",
+    "\"$D/r\"",
+    "\"$D$E/r\"",
+    "\"$E/r\"",
+    "${D}/$E/r",
+    "${D:-a}/r",
+    "${D:+b}/r",
+    "./${D%/b}/r",
+    "${D[0]}/r",
+    "\"${D[1]}/r\"",
+    "\"$REPLY/r\"",
+    "\"$i/r\"",
+    "\"$1/r\"",
+    ": a; $_/r",
+    "~/r",
+    "~+/r",
+    "~-/r",
+    "\"$OLDPWD/r\"",
+    "\"$(pwd)/r\"",
+    "\"$PWD/$D/r\"",
+    "/bin/sh $D/r",
+    "/bin/bash r",
+    ". ./r",
+    "source $D/r",
+    "source \"$E\"/r",
+    "command ./r",
+    "exec ./r",
+    "time ./r",
+    "! ./r",
+    "./r*",
+    "*/r",
+    "./*/*/r",
+    "/bin/sh [ab]/r",
+    "/bin/sh ./[q-s]",
+    "/bin/sh [[:alpha:]]/r",
+    "{a,b}/r",
+    "./r{0,1}",
+    "./r{0..1}",
+    "./r$((0 + 1))",
+    "for ((k = 0; k < 2; k++)); do ./r$k; done",
+    "for q in *; do ./$q/r; done",
+    "for q in $D $E; do $q/r; done",
+    "for q in $D*; do ./$q; done",
+    "q='./*'; $q",
+    "q='a b'; for x in $q; do $x/r; done",
+    "q=a:b; (IFS=:; for x in $q; do $x/r; done)",
+    "q=(a b); ${q[1]}/r",
+    "q=(a b); for x in \"${q[@]}\"; do $x/r; done",
+    "q=a; q=$q/b; $q/r",
+    "q=a; q+=/a; q+=/..; $q/r",
+    "q=a x=$q; $x/r",
+    "eval ./r",
+    "eval \"\\$D/r\"",
+    "eval '$D/r'",
+    "eval 'cd a; ./r'",
+    "eval cd b; ./r",
+    "eval 'q=b'; $q/r",
+    "C=./r; $C",
+    "C='./r x'; $C",
+    "C='cd a; ./r'; eval \"$C\"",
+    "C='$D/r'; eval \"$C\"",
+    "trap ./r EXIT",
+    "trap '$D/r' EXIT",
+    "trap ./r DEBUG; true; trap - DEBUG",
+    "trap ./r ERR; false",
+    "shopt -s expand_aliases; alias z=./r; eval z",
+    "f() { ./$1; }; f r",
+    "f() { \"$1/r\"; }; f $D",
+    "f() { \"$@\"; }; f ./r",
+    "f() { cd \"$1\"; }; f a; ./r",
+    "set -- a b; $2/r",
+    "set -- $D; shift 0; for x; do $x/r; done",
+    "read q <<< a; $q/r",
+    "printf -v q a; $q/r",
+    "mapfile -t q <<< b; ${q[0]}/r",
+    "declare -l q=A; $q/r",
+    "declare -n q=D; $q/r",
+    "BASH_ENV=a/r /bin/bash -c :",
+    "BASH_ENV=$D/r /bin/bash -c :",
+    "BASH_ENV=$PWD/r /bin/bash -c :",
+    "(export BASH_ENV=./r; /bin/bash -c :)",
+    "/usr/bin/env BASH_ENV=b/r /bin/bash -c :",
+    "PATH=a r",
+    "PATH=$D r",
+    "PATH=./$D:$PATH; r; PATH=/nowhere",
+    "PATH=$PWD/b:$PATH r",
+    "PATH=$(pwd)/a:$PATH r",
+    "PATH=: r",
+    "(PATH+=:b; r)",
+    "(export PATH=$E; r)",
+    "/usr/bin/env PATH=a r",
+    "PATH=a /usr/bin/env r",
+    "hash -p a/r q; q",
+    "/bin/bash -c ./r",
+    "/bin/bash -c '$D/r'",
+    "/bin/bash -c \"$D/r\"",
+    "D=a /bin/bash -c '$D/r'",
+    "(export D; /bin/bash -c '$D/r')",
+    "/bin/bash -c '\"$0\"/r' b",
+    "/bin/bash -c '\"$1\"/r' x a",
+    "/bin/bash -c 'cd $D && ./r'",
+    "/bin/bash <<< ./r",
+    "/bin/bash <<< \"$D/r\"",
+    "/bin/bash -s a <<< '$1/r'",
+    "/usr/bin/env D=a /bin/bash -c '$D/r'",
+    "/usr/bin/env -C a ./r",
+    "/usr/bin/env -C \"$D\" ./r",
+    "/usr/bin/env -S './r x'",
+    "/usr/bin/timeout 1 $D/r",
+    "echo x | /usr/bin/xargs $D/r",
+    "/usr/bin/find . -maxdepth 0 -exec $D/r ';'",
+    "(cd $D && ./r)",
+    "pushd $D; ./r; popd",
+    "pushd a; pushd b; popd; ./r",
+    "cd a*; ./r",
+    "cd \"$(pwd)/a\"; ./r",
+    "CDPATH=a; cd b; ./r",
+    "D=$(pwd)/a; $D/r",
+    "shopt -s globstar; ./**/r",
+    "shopt -s dotglob; ./.*",
+    "shopt -s extglob; eval './@(r|q)'",
+    "coproc ./r; wait",
+];
+
 /// A script with these probes, which are numbered afterwards.
 pub fn script(probes: &'static [&'static str]) -> impl Strategy<Value = String> {
     let step = prop_oneof![3 => select(STEPS), 2 => select(probes)].prop_map(str::to_owned);
@@ -194,6 +323,8 @@ fn number(text: &str) -> String {
 #[derive(Debug)]
 pub struct ScriptBed {
     tree: TempTree,
+    /// What `E` holds in the environment.
+    variable: Option<&'static str>,
 }
 
 impl Default for ScriptBed {
@@ -215,7 +346,34 @@ impl ScriptBed {
         fs::set_permissions(tree.path("log"), fs::Permissions::from_mode(0o666)).expect("permissions");
         fs::write(tree.path("probe"), format!("exec 250>>'{}'\n{PROBES}", tree.path("log").display()))
             .expect("the probe");
-        Self { tree }
+        Self { tree, variable: Some("b") }
+    }
+
+    /// The same tree, without `E`, with scripts `r`, `r0` and `r1` in each directory, which write down that they ran.
+    pub fn with_runs() -> Self {
+        let bed = Self { variable: None, ..Self::new() };
+        fs::write(bed.tree.path("ran"), "").expect("a log");
+        fs::set_permissions(bed.tree.path("ran"), fs::Permissions::from_mode(0o666)).expect("permissions");
+        for folder in ["w", "w/a", "w/b", "w/a/a", "w/a/b", "w/b/a", "w/b/b", "home", "home/a", "home/b"] {
+            for name in ["r", "r0", "r1"] {
+                let place = bed.tree.path(folder).join(name);
+                let text = format!(
+                    "#!/bin/bash\nprintf '%s\\0' '{}' >>'{}'\n",
+                    place.display(),
+                    bed.tree.path("ran").display()
+                );
+                bed.tree.write_program(place, &text);
+            }
+        }
+        bed
+    }
+
+    /// Runs a script. Returns the scripts of the tree that were run, each once.
+    pub fn scripts_run_by(&self, script: &str) -> BTreeSet<PathBuf> {
+        fs::write(self.tree.path("ran"), "").expect("a log");
+        self.run(script);
+        let log = fs::read_to_string(self.tree.path("ran")).expect("the log");
+        log.split_terminator('\0').map(PathBuf::from).collect()
     }
 
     /// The directory in which scripts start.
@@ -233,7 +391,8 @@ impl ScriptBed {
         fs::write(self.tree.path("log"), "").expect("a log");
         let mut bash = harmless_bash();
         bash.args(["-c", "--", script]).env("BASH_ENV", self.tree.path("probe"));
-        bash.env("HOME", self.home()).env("E", "b").current_dir(self.start());
+        bash.env("HOME", self.home()).current_dir(self.start());
+        bash.envs(self.variable.map(|value| ("E", value)));
         bash.output().expect("bash starts");
         let log = fs::read_to_string(self.tree.path("log")).expect("the log");
         let mut pieces = log.split('\0');

@@ -14,4 +14,5 @@ mod mcp_paths;
 mod process;
 mod record;
 mod rules;
+mod scripts;
 mod settings;

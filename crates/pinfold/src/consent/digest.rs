@@ -1,7 +1,7 @@
 //! The digest that ties a yes to a call: over the call and everything that it was judged by.
 //!
 //! It holds the exact input, who calls and from where, each place as it was resolved, and the state of every file whose
-//! content matters to the call: what is read or replaced, and what a command line names. A file that changes while
+//! content matters to the call: what is read or replaced, and what a command line names ([`scripts`]). A file that changes while
 //! an approver decides makes another digest, and of a command line that names too many to look at each digest is another. What a
 //! command only writes on the side is left out: its log may grow.
 
