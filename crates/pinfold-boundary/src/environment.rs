@@ -1,6 +1,6 @@
 //! The environment inside: the person's own, without secrets and without the addresses of brokers.
 //!
-//! EnvironmentTable are judged by name, word by word, so that `MONKEY` is not a key; a value that carries a password in
+//! Variables are judged by name, word by word, so that `MONKEY` is not a key; a value that carries a password in
 //! a URL is judged by that. What was taken away is listed by name. The behaviour that a person's environment
 //! asks for (`PATH`, `NODE_OPTIONS`, …) is kept: the person is not the adversary.
 

@@ -19,9 +19,11 @@ use crate::judgement::Judgement;
 use crate::session::Shared;
 use crate::survey::{self, place};
 
-/// The most names that are looked up as files for one call, those in a folder that is listed for a pattern among them: some hundredths of
-/// a second.
+/// The most names that are looked up as files for one call: some hundredths of a second.
 const MOST_LOOKUPS: usize = 10_000;
+
+/// The most entries of folders that are compared with patterns for one call: about as much.
+const MOST_ENTRIES: usize = 100_000;
 
 /// Files that a line names, by name: where each really is, and in which state.
 pub(super) type NamedFiles = BTreeMap<PathBuf, (PathBuf, Option<Version>)>;
@@ -45,6 +47,7 @@ pub(super) fn find(shared: &Shared, judged: &Judgement<'_>) -> Option<NamedFiles
         folders: VecDeque::new(),
         seen: BTreeSet::new(),
         left: MOST_LOOKUPS,
+        entries_left: MOST_ENTRIES,
     };
     search.look_up_known()?;
     let renaming = renaming(&claims.paths);
@@ -105,6 +108,8 @@ struct Search<'s> {
     seen: BTreeSet<PathBuf>,
     /// How much more is looked up.
     left: usize,
+    /// How many more entries are compared with patterns.
+    entries_left: usize,
 }
 
 impl Search<'_> {
@@ -312,7 +317,7 @@ impl Search<'_> {
         let Ok(entries) = std::fs::read_dir(place.real()) else { return Some(()) };
         let glob = wild::loose(wild::tokens(pattern));
         for entry in entries.flatten() {
-            self.spend()?;
+            self.entries_left = self.entries_left.checked_sub(1)?;
             let name = entry.file_name();
             let matches = match self.possible.patterns {
                 Patterns { any_case: true, .. } => wild::matches(
