@@ -1,17 +1,21 @@
-//! Turns: of all supervisors that share a file one at a time judges and does what another could undo the judgement of.
+//! Turns: supervisors that share a file keep each other from undoing what one has judged.
 //!
 //! Two runs in one folder have a supervisor each. What one has looked at, a file that is about to be moved or a directory with
-//! all in it, the other could exchange before it is done.
+//! all in it, the other could exchange before it is done; and where one makes a plain name, the other could move the directory around
+//! it to where that name is judged in another way. So what moves or depends on what is there is done in a turn of its own, and
+//! everything else in a turn that others share.
+//!
+//! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
 
 use std::fmt;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::sync::Arc;
-use std::thread::sleep;
+use std::thread::{sleep, yield_now};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, Mode, OFlags, flock};
+use rustix::fs::{FlockOperation, Mode, OFlags, Timespec, Timestamps, flock, fstat, futimens};
 use rustix::io::Errno;
 
 /// Time that a turn is waited for: the longest look at a directory that is moved as a whole takes about a second.
@@ -19,12 +23,22 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 const STEP: Duration = Duration::from_micros(500);
 
+/// Tries without a pause before the first: shared turns are short, and where several supervisors are busy they seldom all pause at once.
+const QUICK_TRIES: u32 = 32;
+
 /// A file whose lock gives turns.
 #[derive(Clone)]
 pub struct Turns(Arc<OwnedFd>);
 
 /// A turn. It ends when it is dropped.
 pub struct Turn(Arc<OwnedFd>);
+
+/// A number that is another one after each move of a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MoveCount {
+    seconds: i64,
+    nanoseconds: i64,
+}
 
 impl Turns {
     /// Opens the file, and makes it if need be. Its mode allows no reading: a confined process, which cannot
@@ -37,23 +51,82 @@ impl Turns {
         Ok(Self(Arc::new(rustix::fs::open(file, flags, Mode::WUSR)?)))
     }
 
-    /// Waits for a turn, some seconds at most.
+    /// Waits for a turn that no other supervisor has meanwhile, some seconds at most.
     ///
     /// # Errors
     /// `EBUSY` when another has not ended its own by then.
     pub fn take(&self) -> io::Result<Turn> {
-        let until = Instant::now() + PATIENCE;
+        self.wait(FlockOperation::NonBlockingLockExclusive)
+    }
+
+    /// Waits for a turn beside others that are shared, some seconds at most. No directory is moved meanwhile.
+    ///
+    /// # Errors
+    /// `EBUSY` when another has not ended its own by then.
+    pub fn share(&self) -> io::Result<Turn> {
+        self.wait(FlockOperation::NonBlockingLockShared)
+    }
+
+    fn wait(&self, operation: FlockOperation) -> io::Result<Turn> {
+        let mut quick_tries = 0..QUICK_TRIES;
+        let mut until = None;
         loop {
-            match flock(&self.0, FlockOperation::NonBlockingLockExclusive) {
+            match flock(&self.0, operation) {
                 Ok(()) => return Ok(Turn(Arc::clone(&self.0))),
-                Err(Errno::WOULDBLOCK) if Instant::now() < until => sleep(STEP),
-                Err(Errno::WOULDBLOCK) => return Err(Errno::BUSY.into()),
                 Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if quick_tries.next().is_some() => yield_now(),
+                Err(Errno::WOULDBLOCK) => {
+                    if Instant::now() >= *until.get_or_insert_with(|| Instant::now() + PATIENCE) {
+                        return Err(Errno::BUSY.into());
+                    }
+                    sleep(STEP);
+                }
                 Err(error) => return Err(error.into()),
             }
         }
     }
 }
+
+impl Turn {
+    /// Returns the count of moves. No other supervisor changes it during the turn.
+    ///
+    /// # Errors
+    /// When the file cannot be looked at.
+    #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+    pub(crate) fn moves(&self) -> io::Result<MoveCount> {
+        let found = fstat(&self.0)?;
+        Ok(MoveCount {
+            seconds: found.st_mtime.into(),
+            nanoseconds: i64::from(found.st_mtime_nsec.cast_signed()),
+        })
+    }
+
+    /// Counts a move that is about to be made, in a turn that is not shared. Returns the new count.
+    ///
+    /// It is the time of the last change of the file, which nothing else sets: unlike a content it can be read and written by a
+    /// descriptor that reads nothing, and has no limit that a person could meet.
+    ///
+    /// # Errors
+    /// When it cannot be written. Others would take the directory for one that has not been moved.
+    pub(crate) fn count_move(&self) -> io::Result<MoveCount> {
+        let before = self.moves()?;
+        let next = MoveCount { nanoseconds: before.nanoseconds + 1, ..before };
+        // A file system that stores no nanoseconds gets seconds.
+        let later = MoveCount { seconds: before.seconds.saturating_add(1), nanoseconds: 0 };
+        let tries = if next.nanoseconds < NANOSECONDS { [next, later] } else { [later, later] };
+        for count in tries {
+            let time = Timespec { tv_sec: count.seconds, tv_nsec: count.nanoseconds };
+            futimens(&self.0, &Timestamps { last_access: time, last_modification: time })?;
+            if self.moves()? == count {
+                return Ok(count);
+            }
+        }
+        Err(Errno::OVERFLOW.into())
+    }
+}
+
+/// In a second.
+const NANOSECONDS: i64 = 1_000_000_000;
 
 impl Drop for Turn {
     fn drop(&mut self) {
@@ -94,5 +167,38 @@ mod tests {
         drop(ours.take().unwrap());
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o577, 0, "a reader could lock it");
+    }
+
+    #[test]
+    fn shared_turns_are_had_beside_each_other_and_not_beside_another() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("turn");
+        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        let shared = (ours.share().unwrap(), theirs.share().unwrap());
+        let third = Turns::open(&file).unwrap();
+        assert_eq!(flock(&third.0, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+        drop(shared);
+        let alone = third.take().unwrap();
+        assert_eq!(flock(&ours.0, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK));
+        drop(alone);
+    }
+
+    #[test]
+    fn each_move_is_counted_for_all() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("turn");
+        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        let count = |turns: &Turns| turns.share().unwrap().moves().unwrap();
+        let mut seen = vec![count(&ours)];
+        for _ in 0..100 {
+            assert_eq!(Some(&count(&theirs)), seen.last());
+            let counted = ours.take().unwrap().count_move().unwrap();
+            assert!(!seen.contains(&counted) && count(&theirs) == counted);
+            seen.push(counted);
+        }
+        let last = Timespec { tv_sec: 7, tv_nsec: NANOSECONDS - 1 };
+        futimens(&ours.0, &Timestamps { last_access: last, last_modification: last }).unwrap();
+        let carried = ours.take().unwrap().count_move().unwrap();
+        assert_eq!(carried, MoveCount { seconds: 8, nanoseconds: 0 });
     }
 }

@@ -218,6 +218,62 @@ fn what_was_judged_is_what_is_moved_whatever_another_run_does_beside() {
     }
 }
 
+/// Lets no `x` be made in `held`, nor a directory with one in it become `held`, and takes its time to look.
+struct SlowNames {
+    turns: Option<Turns>,
+}
+
+impl SyscallHandler for SlowNames {
+    fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
+        let Some(turns) = &self.turns else { return Ok(None) };
+        let moves = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
+        if moves { turns.take().map(Some) } else { turns.share().map(Some) }
+    }
+
+    fn attempt(&mut self, attempt: &Attempt) -> Reply {
+        let place = attempt.place.as_path();
+        let refused = match (attempt.intent, &attempt.detail) {
+            (Intent::Read | Intent::Access | Intent::Lock, _) => return Reply::GoOn,
+            (Intent::Create, _) if place.ends_with("x") => {
+                thread::sleep(Duration::from_millis(1));
+                place.ends_with("held/x")
+            }
+            (Intent::MoveTo, Detail::From(from)) => place.ends_with("held") && from.join("x").exists(),
+            _ => false,
+        };
+        if refused { Reply::Refuse } else { Reply::CarryOut }
+    }
+}
+
+/// How often a directory became `held`, and how often an `x` was in it, while another run makes that under the name from before.
+fn held_names_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync) -> (usize, usize) {
+    const MAKES: &str = r#"perl -e 'until (-e "stop") { open(F, ">", "d/x") and close(F); unlink("d/x") }'"#;
+    const MOVES: &str = r#"mkdir d; perl -e 'for (1 .. 150) {
+        rename("d", "held") or next; print "moved\n"; select(undef, undef, undef, 0.003);
+        -e "held/x" and print "wrong\n"; unlink("held/x"); rename("held", "d") }'; echo > stop"#;
+    let bed = Bed::new();
+    let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
+    let run = |script| bed.run_watched(tier, &profile, script, &mut SlowNames { turns: turns(&bed) }).1;
+    thread::scope(|scope| {
+        let other = scope.spawn(|| run(MAKES));
+        let said = run(MOVES);
+        other.join().expect("the other run");
+        (said.matches("moved").count(), said.matches("wrong").count())
+    })
+}
+
+#[test]
+fn a_name_is_made_where_it_was_judged_whatever_another_run_moves_beside() {
+    for tier in TIERS {
+        let turns = |bed: &Bed| Some(Turns::open(&bed.outside.join("turn")).unwrap());
+        let (moved, wrong) = held_names_beside_another(tier, turns);
+        assert!(moved > 10 && wrong == 0, "{tier}: {wrong} of {moved}");
+        // The control.
+        let (moved, wrong) = held_names_beside_another(tier, |_| None);
+        assert!(wrong > 0, "{tier}: none of {moved}");
+    }
+}
+
 #[test]
 fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
     struct Far;

@@ -384,20 +384,34 @@ impl Mediator {
     }
 }
 
-/// Returns whether the judgement of an attempt is about what another run in the same folder could exchange before it is carried out, or
-/// the attempt does that to another's: whatever names a file that is there, makes a link, makes what is judged by its name when a
-/// directory around it is moved, or makes a directory, which counts as made here by what has its name afterwards.
-pub(crate) fn takes_turns(boundary: &Boundary, attempt: &Attempt) -> bool {
+/// The turn among the supervisors of one folder in which an attempt is judged and carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum TurnKind {
+    /// Nothing is changed.
+    None,
+    /// Beside others: the judgement is about the path, which is the same as long as no directory is moved.
+    Shared,
+    /// The judgement is about what another run could exchange before the attempt is carried out, or the attempt does that to
+    /// another's: whatever names a file that is there, makes a link, makes what is judged by its name when a directory around it is
+    /// moved, or makes a directory, which counts as made here by what has its name afterwards.
+    Alone,
+}
+
+/// Returns the turn that an attempt takes.
+pub(crate) fn turn_of(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
     let place = attempt.place.as_path();
-    let minds = match attempt.intent {
+    let alone = match attempt.intent {
         Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink | Intent::MakeDir => true,
         Intent::Create => {
             let tells = |name: &OsStr| name == ".git" || is_telling(name);
             split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
-        _ => false,
+        Intent::Write | Intent::Remove | Intent::Metadata => false,
+        Intent::Read | Intent::Access | Intent::Lock | Intent::Connect | Intent::Bind | Intent::Socket => {
+            return TurnKind::None;
+        }
     };
-    minds && boundary.is_within_granted(place)
+    if alone { TurnKind::Alone } else { TurnKind::Shared }
 }
 
 /// Returns the occupant of the path of an attempt, as the supervisor saw it, or by a look now. `None`: none, or none that can be looked

@@ -28,7 +28,7 @@ use crate::boundary::Boundary;
 use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
 use crate::lookup::Lookup;
-use crate::mediation::{Mediator, ReadNames, takes_turns};
+use crate::mediation::{Mediator, ReadNames, TurnKind, turn_of};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
 use crate::within::is_within;
@@ -418,8 +418,15 @@ impl Observer for DenialObserver<'_> {
 impl SyscallHandler for DenialObserver<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let Some(turns) = &self.turns else { return Ok(None) };
-        let minds = attempts.iter().any(|attempt| takes_turns(self.boundary, attempt));
-        minds.then(|| turns.take()).transpose()
+        let wanted = attempts
+            .iter()
+            .filter(|attempt| !self.is_own(attempt))
+            .map(|attempt| turn_of(self.boundary, attempt));
+        match wanted.max() {
+            Some(TurnKind::Alone) => turns.take().map(Some),
+            Some(TurnKind::Shared) => turns.share().map(Some),
+            Some(TurnKind::None) | None => Ok(None),
+        }
     }
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {

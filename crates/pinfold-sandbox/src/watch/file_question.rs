@@ -178,6 +178,19 @@ impl FileQuestion {
         handle.is_some_and(|handle| carry_out::lacks_attribute(handle.as_fd(), name))
     }
 
+    /// Returns whether each place is a name in a directory, and none a file that is held by itself: files are moved uncounted.
+    pub(super) fn names_alone(&self) -> bool {
+        self.places.iter().all(|place| matches!(place, ResolvedPath::Entry(_)))
+    }
+
+    /// Returns whether the call may give a directory another path.
+    pub(super) fn moves_directory(&self, attempts: &[Attempt]) -> bool {
+        let is_none = |attempt: &Attempt| {
+            matches!(attempt.occupant, Some(Occupant::Nothing | Occupant::File | Occupant::Link))
+        };
+        matches!(self.call, FileCall::Rename { .. }) && !attempts.iter().all(is_none)
+    }
+
     /// Returns whether each place has the path by which it was walked to.
     pub(super) fn stands_where_it_was(&self, own: &OwnDescriptors) -> bool {
         match self.places.as_slice() {

@@ -42,6 +42,7 @@ use std::time::Duration;
 use crate::identity::FileIdentity;
 use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
+use crate::turn::{MoveCount, Turn};
 pub use attempt::{Attempt, ContinueAll, Detail, Done, Intent, LinkedFile, Occupant, Reply, SyscallHandler};
 pub use call::{Caller, FileOperation, Opening, Sync, Syscall, Time};
 use caller::Callers;
@@ -80,6 +81,8 @@ pub(crate) struct SyscallNotifier {
     backing: Backing,
     callers: Callers,
     known: RefCell<Directories>,
+    /// The count of moves before the first of the known directories was walked to. `None`: no turn was taken yet.
+    moves: Option<MoveCount>,
     own: OwnDescriptors,
     /// The root that every process of a mediated run has, once one of them was met.
     root: Option<OwnedFd>,
@@ -115,6 +118,7 @@ impl SyscallNotifier {
             backing,
             callers: Callers::default(),
             known: RefCell::default(),
+            moves: None,
             own: OwnDescriptors::open(),
             root: None,
             rights: Rights::new()?,
@@ -315,9 +319,10 @@ impl SyscallNotifier {
                     .answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
             }
         };
-        if turn.is_some() && !found.stands_where_it_was(&self.own) {
+        if let Some(turn) = &turn
+            && !self.stands_where_it_was(turn, &found)
+        {
             // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
-            self.known.take();
             found.places = match self.find(pid, &found.call) {
                 Ok(places) => places,
                 Err(error) => return self.not_found(question, about_attributes, &error),
@@ -354,12 +359,12 @@ impl SyscallNotifier {
                 self.answer(question, NotifyResponse::GoOn)
             }
             Reply::CarryOut if self.backing.mediated => {
-                self.carry_out(question, found, (attempts, gone), handler)
+                self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
             Reply::GoOn
                 if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
             {
-                self.carry_out(question, found, (attempts, gone), handler)
+                self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
             // The kernel would read the mode as it was said.
             Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
@@ -367,6 +372,34 @@ impl SyscallNotifier {
                 self.answer(question, NotifyResponse::GoOn)
             }
         }
+    }
+
+    /// Returns whether the places of a call have the paths by which they were walked to. Forgets all others, unless they have too.
+    fn stands_where_it_was(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
+        let moves = turn.moves().ok();
+        if moves.is_some() && moves == self.moves && found.names_alone() {
+            return true;
+        }
+        if moves.is_none() || moves != self.moves {
+            self.known.take();
+            self.moves = moves;
+        }
+        found.stands_where_it_was(&self.own)
+    }
+
+    /// Tells other supervisors that a call may move a directory.
+    fn count_move(
+        &mut self,
+        turn: Option<&Turn>,
+        found: &FileQuestion,
+        attempts: &[Attempt],
+    ) -> io::Result<()> {
+        if let Some(turn) = turn
+            && found.moves_directory(attempts)
+        {
+            self.moves = Some(turn.count_move()?);
+        }
+        Ok(())
     }
 
     /// Returns whether a call changes something in a place of the run's own that it cannot write by itself.
@@ -454,9 +487,12 @@ impl SyscallNotifier {
         question: &libc::seccomp_notif,
         found: FileQuestion,
         (attempts, gone): (Vec<Attempt>, Option<FileIdentity>),
-        handler: &mut dyn SyscallHandler,
+        (handler, turn): (&mut dyn SyscallHandler, Option<&Turn>),
     ) -> io::Result<()> {
         let pid = question.pid.cast_signed();
+        if let Err(error) = self.count_move(turn, &found, &attempts) {
+            return self.answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
+        }
         let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
         let content = handler.content_for(&attempts);
         let carried = umask.and_then(|umask| {
