@@ -328,3 +328,46 @@ sys.stdin.read()
     assert!(reader.wait().expect("an end").success());
     assert_eq!(held_by(bed.free("env"), "O_RDWR", "LOCK_EX"), "lockf flock");
 }
+
+/// The descriptor of an exclusive lock is a number, which another thread can let mean another file.
+#[each(user, tier)]
+fn a_lock_is_of_the_file_that_was_looked_at_whatever_a_descriptor_means_by_then(who: Who, tier: Tier) {
+    const EXCHANGES: &str = "
+import fcntl, os, threading, time
+own, other = (os.open(name, os.O_RDONLY) for name in ('own', os.environ['OTHER']))
+number, taken, until = os.dup(own), 0, time.monotonic() + float(os.environ['SECONDS'])
+def exchange():
+    while time.monotonic() < until:
+        os.dup2(other, number)
+        os.dup2(own, number)
+thread = threading.Thread(target=exchange)
+thread.start()
+while time.monotonic() < until and not taken:
+    try: fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError: pass
+    seen = os.open(os.environ['OTHER'], os.O_RDONLY)
+    try: fcntl.flock(seen, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError: taken += 1
+    os.close(seen)
+    fcntl.flock(own, fcntl.LOCK_UN)
+thread.join()
+fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+print('taken' if taken else 'not taken')
+";
+    if !all_there("locks", &["python3"]) {
+        return;
+    }
+    let bed = &Bed::new(who);
+    let at = bed.outside().join("file");
+    plain(&at);
+    plain(&bed.folder().join("own"));
+    bed.give();
+    let taken = |mut command: Command| {
+        command.current_dir(bed.folder()).env("OTHER", &at).env("SECONDS", "1.5");
+        let output = python(command, EXCHANGES, Stdio::null());
+        assert!(output.status.success(), "{}", describe(&output));
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(taken(bed.run(tier, &["--quiet", "--ask", "nobody"])), "not taken");
+    assert_eq!(taken(bed.free("env")), "taken", "the control");
+}

@@ -100,6 +100,38 @@ fn a_file_is_opened_and_made_as_it_is_outside() {
     }
 }
 
+/// Locks that are had at once, waited for, given up after a while, and asked for while a signal comes.
+const LOCKS: &str = r#"
+    echo > f
+    holds() { flock f sleep 1 & until ! flock -n f true; do sleep 0.01; done; }
+    holds; flock -n f true; echo "at once: $?"
+    flock -w 0.1 f true; echo "soon: $?"
+    timeout 0.1 flock f true; echo "ended: $?"
+    flock f echo waited; wait
+    flock f sh -c 'flock -n f true || echo held; exec 9<f; flock -n 9 || echo held by descriptor'
+    sh -c 'flock -n 9 && flock -n f true || echo shared with those that have the descriptor' 9<f
+    for flags in 0 SA_RESTART; do
+        holds; perl -MPOSIX -MFcntl=:flock -e '
+            sigaction(SIGALRM, POSIX::SigAction->new(sub {}, POSIX::SigSet->new, '$flags'));
+            open(F, "<", "f"); alarm(1); select(undef, undef, undef, 0.2);
+            print flock(F, LOCK_EX) ? "locked\n" : "$!\n"'; wait
+    done
+    perl -MFcntl=:flock -e 'open(F, "<", "f"); $SIG{ALRM} = sub {}; open(G, "<", "f"); flock(G, LOCK_EX); alarm(1);
+        print flock(F, LOCK_EX) ? "locked\n" : "$!\n"; flock(G, LOCK_SH); print flock(F, LOCK_EX | LOCK_NB) ? "locked\n" : "$!\n";
+        flock(G, LOCK_UN); print flock(F, LOCK_EX) ? "locked\n" : "$!\n"; open(D, "<", "."); print flock(D, LOCK_EX) ? "locked\n" : "$!\n"'
+"#;
+
+#[test]
+fn a_lock_is_had_waited_for_and_interrupted_as_it_is_outside() {
+    let free = Bed::new();
+    let outside = Command::new("sh").args(["-c", LOCKS]).current_dir(&free.folder).output().expect("sh");
+    let expected = String::from_utf8_lossy(&outside.stdout).into_owned();
+    assert!(expected.contains("waited") && expected.contains("Interrupted"), "the control: {expected}");
+    for tier in TIERS {
+        assert_eq!(run(&Bed::new(), tier, LOCKS).0, expected, "{tier}");
+    }
+}
+
 /// Every way to a set-id bit.
 const SET_ID: &str = r#"
     umask 022

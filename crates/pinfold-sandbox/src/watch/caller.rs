@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
 use super::file_call::BaseDirectory;
-use crate::sys::Pid;
+use crate::sys::{self, Pid};
 
 /// Threads that are remembered. When there are more, all are forgotten and met anew.
 const MOST: usize = 512;
@@ -27,6 +27,7 @@ pub(super) struct Callers {
 
 /// One thread.
 pub(super) struct CallerThread {
+    pid: Pid,
     directory: OwnedFd,
     /// `None` until it is asked for, and after a change.
     umask: Option<u32>,
@@ -51,7 +52,13 @@ impl Callers {
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
             self.known.insert(
                 pid,
-                CallerThread { directory, umask: None, number: Cell::new(None), lives: Cell::new(false) },
+                CallerThread {
+                    pid,
+                    directory,
+                    umask: None,
+                    number: Cell::new(None),
+                    lives: Cell::new(false),
+                },
             );
         }
         self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
@@ -136,6 +143,17 @@ impl CallerThread {
     pub(super) fn open_file(&self, fd: i32) -> io::Result<OwnedFd> {
         let opened = openat(&self.directory, fd_name(fd), OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
         opened.map_err(|error| self.missing(error))
+    }
+
+    /// Copies one of its descriptors, which is the same open file.
+    ///
+    /// # Errors
+    /// `EBADF`; `ESRCH` when it is gone; `ENOLCK` where none can be copied.
+    pub(super) fn copy_file(&self, fd: i32) -> io::Result<OwnedFd> {
+        sys::copied_from(self.pid, fd).map_err(|error| match error.raw_os_error() {
+            Some(libc::EBADF | libc::ESRCH) => error,
+            _ => io::Error::from_raw_os_error(libc::ENOLCK),
+        })
     }
 
     /// Its root directory.

@@ -2,7 +2,7 @@
 //!
 //! The judged object is the touched one: no path is looked up again, and the kernel never reads the caller's copy of it. Each
 //! call is made with the rights of the caller and no more: its user, no capability, as inside, and
-//! its umask. Nothing here blocks: an open that would wait is retried beside the others.
+//! its umask. Nothing here blocks: an open or a lock that would wait is retried beside the others.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -12,9 +12,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 
 use rustix::fs::{
-    AtFlags, FileType, Gid, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec, Timestamps, UTIME_NOW,
-    UTIME_OMIT, Uid, XattrFlags, chownat, fchmod, fcntl_setfl, fstat, ftruncate, futimens, linkat, mkdirat,
-    mknodat, openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
+    AtFlags, FileType, FlockOperation, Gid, Mode, OFlags, RawDir, RenameFlags, Stat, Timespec, Timestamps,
+    UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, chownat, fchmod, fcntl_setfl, flock, fstat, ftruncate, futimens,
+    linkat, mkdirat, mknodat, openat, renameat_with, statat, symlinkat, unlinkat, utimensat,
 };
 use rustix::io::Errno;
 
@@ -324,6 +324,19 @@ pub(super) fn remove(place: &ResolvedPath, directory: bool) -> io::Result<()> {
     }
     let flags = if directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
     Ok(unlinkat(&entry.parent, entry.name(), flags)?)
+}
+
+/// Locks an open file for its process and those that share it. Returns whether it is locked now: another may hold it.
+pub(super) fn lock(place: &ResolvedPath) -> io::Result<bool> {
+    let ResolvedPath::Object(held) = place else { return Err(error(libc::EBADF)) };
+    loop {
+        match flock(&held.handle, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(true),
+            Err(Errno::WOULDBLOCK) => return Ok(false),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
 }
 
 /// Cuts or extends a file. `most`: the largest file that the caller may make.

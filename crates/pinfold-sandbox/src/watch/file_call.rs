@@ -52,9 +52,10 @@ pub(super) enum FileCall {
         at: PathArg,
         mode: i32,
     },
-    /// An exclusive advisory lock on an open file.
+    /// An exclusive lock on an open file, flock(2).
     Lock {
         fd: i32,
+        waits: bool,
     },
 }
 
@@ -337,7 +338,10 @@ impl CallArguments<'_> {
             libc::SYS_faccessat | libc::SYS_faccessat2 => {
                 FileCall::Access { at: self.path_in_directory(a, b)?, mode: int(c) }
             }
-            libc::SYS_flock if int(b) & libc::LOCK_EX != 0 => FileCall::Lock { fd: int(a) },
+            libc::SYS_flock if int(b) & libc::LOCK_EX != 0 => match int(b) & !libc::LOCK_NB {
+                libc::LOCK_EX => FileCall::Lock { fd: int(a), waits: int(b) & libc::LOCK_NB == 0 },
+                _ => return Err(invalid()),
+            },
             _ => return self.attributes(number),
         }))
     }

@@ -8,7 +8,7 @@ use rustix::fs::{FileType, ResolveFlags, fstat};
 
 use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
-use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID, Subject};
+use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID};
 use super::view::PathView;
 use super::walk::{Closed, HeldEntry, OwnDescriptors, ResolvedPath, Walk, last_component};
 use crate::identity::FileIdentity;
@@ -26,7 +26,7 @@ pub(super) enum CarriedOut {
     Done,
     /// The call returns this descriptor.
     File(OwnedFd),
-    /// An open that would wait.
+    /// An open or a lock that would wait.
     Waits,
 }
 
@@ -118,6 +118,11 @@ impl FileQuestion {
     /// attributes of files.
     pub(super) fn is_about_attributes(&self) -> bool {
         matches!(self.call, FileCall::Change { .. })
+    }
+
+    /// Returns whether the call locks an open file.
+    pub(super) fn is_lock(&self) -> bool {
+        matches!(self.call, FileCall::Lock { .. })
     }
 
     /// Returns the error with which the call fails in any case, because of existing or missing files. No approver is asked,
@@ -293,9 +298,14 @@ impl FileQuestion {
             FileCall::Remove { directory, .. } => carry_out::remove(first, *directory),
             FileCall::Truncate { length, .. } => carry_out::truncate(first, *length, largest_file(), may),
             FileCall::Change { change, .. } => carry_out::change(first, change, may),
-            FileCall::Access { .. } | FileCall::Lock { .. } => {
-                Err(io::Error::from_raw_os_error(libc::ENOSYS))
+            FileCall::Lock { waits, .. } => {
+                return match carry_out::lock(first)? {
+                    true => Ok(CarriedOut::Done),
+                    false if *waits => Ok(CarriedOut::Waits),
+                    false => Err(io::Error::from_raw_os_error(libc::EWOULDBLOCK)),
+                };
             }
+            FileCall::Access { .. } => Err(io::Error::from_raw_os_error(libc::ENOSYS)),
         }?;
         Ok(CarriedOut::Done)
     }
@@ -327,7 +337,7 @@ pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<Resolve
         FileCall::Link { from, to } => vec![walk.subject(from)?, walk.entry(to, any)?],
         FileCall::Truncate { at, .. } | FileCall::Access { at, .. } => vec![walk.followed(at, any)?],
         FileCall::Change { of, .. } => vec![walk.subject(of)?],
-        FileCall::Lock { fd } => vec![walk.subject(&Subject::Descriptor(*fd))?],
+        FileCall::Lock { fd, .. } => vec![walk.open_file(*fd)?],
     })
 }
 

@@ -61,7 +61,7 @@ pub(crate) use proxied::Proxied;
 pub use proxied::Taker;
 use rights::Rights;
 pub use view::PathView;
-use waiting::WaitingOpens;
+use waiting::WaitingCalls;
 use walk::{OwnDescriptors, ResolvedPath, Walk};
 
 /// Enforcement beneath the notifications.
@@ -87,7 +87,7 @@ pub(crate) struct SyscallNotifier {
     /// The root that every process of a mediated run has, once one of them was met.
     root: Option<OwnedFd>,
     rights: Rights,
-    waiting: WaitingOpens,
+    waiting: WaitingCalls,
     /// None where calls cannot be held.
     holding: Option<Holding>,
     /// None where no socket of this machine can be reached.
@@ -122,7 +122,7 @@ impl SyscallNotifier {
             own: OwnDescriptors::open(),
             root: None,
             rights: Rights::new()?,
-            waiting: WaitingOpens::default(),
+            waiting: WaitingCalls::default(),
             holding: view.map(Holding::new),
             local: None,
             limits: None,
@@ -171,7 +171,7 @@ impl SyscallNotifier {
         self.holding.as_ref().is_some_and(Holding::is_in_use)
     }
 
-    /// Returns the milliseconds until a waiting open is retried, or the processes are looked through.
+    /// Returns the milliseconds until a waiting call is retried, or the processes are looked through.
     pub(crate) fn wakes_in(&self) -> Option<i32> {
         let whole = |left: Duration| i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1;
         let looks = self.limits.as_ref().and_then(WatchedLimits::looks_in).map(whole);
@@ -298,13 +298,13 @@ impl SyscallNotifier {
             Ok(None) => return self.answer(question, NotifyResponse::GoOn),
             Err(error) => return self.not_found(question, is_about_attributes(question), &error),
         };
-        let about_attributes = matches!(call, FileCall::Change { .. });
+        let is_unheld = matches!(call, FileCall::Change { .. } | FileCall::Lock { .. });
         let would_set_id = self.backing.mediated && call.drop_set_id();
         let mut found = match self.find(pid, &call) {
             Ok(places) => FileQuestion { call, places },
             Err(error) => {
                 self.tell_of_hidden(question, &call, handler);
-                return self.not_found(question, about_attributes, &error);
+                return self.not_found(question, is_unheld, &error);
             }
         };
         // Else its number may mean another process by now.
@@ -325,7 +325,7 @@ impl SyscallNotifier {
             // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
             found.places = match self.find(pid, &found.call) {
                 Ok(places) => places,
-                Err(error) => return self.not_found(question, about_attributes, &error),
+                Err(error) => return self.not_found(question, is_unheld, &error),
             };
             attempts = found.attempts(pid);
         }
@@ -362,7 +362,8 @@ impl SyscallNotifier {
                 self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
             Reply::GoOn
-                if self.backing.mediated && (found.is_about_attributes() || self.is_carried(&found)) =>
+                if self.backing.mediated
+                    && (found.is_about_attributes() || found.is_lock() || self.is_carried(&found)) =>
             {
                 self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
@@ -517,7 +518,7 @@ impl SyscallNotifier {
                         .answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EMFILE))),
                 }
             }
-            Ok(CarriedOut::Waits) => match self.waiting.take(question.id, found, attempts) {
+            Ok(CarriedOut::Waits) => match self.waiting.take((question.id, pid), found, attempts) {
                 Ok(()) => Ok(()),
                 Err(errno) => self.answer(question, NotifyResponse::Fail(errno)),
             },
@@ -584,7 +585,7 @@ fn is_plain_reading(question: &libc::seccomp_notif, handler: &dyn SyscallHandler
 /// Calls that nothing but the kernel does, and that give no way to a content.
 fn is_left_to_the_kernel(call: &FileCall) -> bool {
     match call {
-        FileCall::Access { .. } | FileCall::Lock { .. } => true,
+        FileCall::Access { .. } => true,
         FileCall::Open(open) => open.only_names(),
         _ => false,
     }
@@ -592,7 +593,7 @@ fn is_left_to_the_kernel(call: &FileCall) -> bool {
 
 /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
 fn has_no_wall(found: &FileQuestion) -> bool {
-    found.is_about_attributes() || matches!(found.call, FileCall::Truncate { .. } | FileCall::Lock { .. })
+    found.is_about_attributes() || found.is_lock() || matches!(found.call, FileCall::Truncate { .. })
 }
 
 /// Returns whether a call that could not be read would change attributes.

@@ -277,6 +277,14 @@ impl Walk<'_> {
         }
     }
 
+    /// The open file of a descriptor itself, and not the file in it opened once more.
+    ///
+    /// # Errors
+    /// As for [`CallerThread::copy_file`].
+    pub(super) fn open_file(&self, fd: i32) -> io::Result<ResolvedPath> {
+        self.object(self.caller.copy_file(fd)?)
+    }
+
     fn resolve_relative(
         &self,
         base: &OwnedFd,
