@@ -17,6 +17,7 @@ mod host_questions;
 mod hostile;
 mod json_formats;
 mod kernel_escapes;
+mod later_credentials;
 mod learn;
 mod limited_grants;
 mod linked_files;

@@ -238,9 +238,10 @@ impl<'a> DenialObserver<'a> {
         (!asks && would_be_done(attempt)).then_some(rule)
     }
 
-    /// The refusal of reading a hidden place.
+    /// The refusal of reading a hidden place. By the supervisor too: what hides a single file is lifted when a program outside
+    /// renames another over it.
     fn hidden(&self, held: &AccessEntry) -> Denial {
-        let no = Denial::unreadable(held.why());
+        let no = Denial { by_us: true, ..Denial::unreadable(held.why()) };
         if self.boundary.hides_by_rule(held.path()) {
             return Denial { to_allow: CHANGE_THE_RULE.into(), ..no };
         }
@@ -418,10 +419,13 @@ impl Observer for DenialObserver<'_> {
 impl SyscallHandler for DenialObserver<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let Some(turns) = &self.turns else { return Ok(None) };
-        let wanted = attempts
-            .iter()
-            .filter(|attempt| !self.is_own(attempt))
-            .map(|attempt| turn_of(self.boundary, attempt));
+        let boundary = self.boundary;
+        // The place is looked at last: most calls need no such turn, and for the run's own places a shared one does no harm.
+        let is_own = |attempt: &Attempt| !boundary.is_within_granted(&attempt.place) && self.is_own(attempt);
+        let wanted = attempts.iter().map(|attempt| match turn_of(boundary, attempt) {
+            TurnKind::Alone if is_own(attempt) => TurnKind::Shared,
+            wanted => wanted,
+        });
         match wanted.max() {
             Some(TurnKind::Alone) => turns.take().map(Some),
             Some(TurnKind::Shared) => turns.share().map(Some),
