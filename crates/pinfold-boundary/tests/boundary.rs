@@ -613,27 +613,30 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
     let boundary = Boundary::compile(&request, &Guards::default(), JUDGED).unwrap();
     assert!(!state.exists(), "nothing is made to ask");
     let mut observer = DenialObserver::new(&boundary, Tier::Full);
-    let mut takes =
-        |intent, place: PathBuf| observer.turn(&[Attempt::new(1, intent, place)]).unwrap().is_some();
+    let mut is_shared = |intent, place: PathBuf| {
+        observer.turn(&[Attempt::new(1, intent, place)]).unwrap().map(|turn| turn.is_shared())
+    };
     for (intent, place, expected) in [
-        (Intent::MoveFrom, "w/src", true),
-        (Intent::MoveTo, "w/dst", true),
-        (Intent::LinkFrom, "w/src", true),
-        (Intent::Symlink, "w/l", true),
-        (Intent::MakeDir, "w/node_modules/p/.vscode", true),
-        (Intent::Create, "w/node_modules/p/.mcp.json", true),
-        (Intent::MakeDir, "w/inner/.git", true),
+        (Intent::MoveFrom, "w/src", Some(false)),
+        (Intent::MoveTo, "w/dst", Some(false)),
+        (Intent::LinkFrom, "w/src", Some(false)),
+        (Intent::Symlink, "w/l", Some(false)),
+        (Intent::MakeDir, "w/node_modules/p/.vscode", Some(false)),
+        (Intent::Create, "w/node_modules/p/.mcp.json", Some(false)),
+        (Intent::MakeDir, "w/inner/.git", Some(false)),
         // What it made is what has the name afterwards.
-        (Intent::MakeDir, "w/target", true),
-        (Intent::Create, "w/bare/HEAD", true),
-        // Most calls.
-        (Intent::Create, "w/src/lib.rs", false),
-        (Intent::Write, "w/src/lib.rs", false),
-        (Intent::Remove, "w/src/lib.rs", false),
-        (Intent::MoveFrom, "elsewhere/src", false),
-        (Intent::MakeDir, "elsewhere/target", false),
+        (Intent::MakeDir, "w/target", Some(false)),
+        (Intent::Create, "w/bare/HEAD", Some(false)),
+        // Most calls: no directory is moved meanwhile.
+        (Intent::Create, "w/src/lib.rs", Some(true)),
+        (Intent::Write, "w/src/lib.rs", Some(true)),
+        (Intent::Remove, "w/src/lib.rs", Some(true)),
+        (Intent::Metadata, "w/src/lib.rs", Some(true)),
+        // Nothing is changed.
+        (Intent::Read, "w/src/lib.rs", None),
+        (Intent::Access, "w/src/lib.rs", None),
     ] {
-        assert_eq!(takes(intent, bed.at(place)), expected, "{intent:?} {place}");
+        assert_eq!(is_shared(intent, bed.at(place)), expected, "{intent:?} {place}");
     }
 }
 

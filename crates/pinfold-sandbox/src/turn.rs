@@ -31,7 +31,10 @@ const QUICK_TRIES: u32 = 32;
 pub struct Turns(Arc<OwnedFd>);
 
 /// A turn. It ends when it is dropped.
-pub struct Turn(Arc<OwnedFd>);
+pub struct Turn {
+    file: Arc<OwnedFd>,
+    is_shared: bool,
+}
 
 /// A number that is another one after each move of a directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +75,10 @@ impl Turns {
         let mut until = None;
         loop {
             match flock(&self.0, operation) {
-                Ok(()) => return Ok(Turn(Arc::clone(&self.0))),
+                Ok(()) => {
+                    let is_shared = operation == FlockOperation::NonBlockingLockShared;
+                    return Ok(Turn { file: Arc::clone(&self.0), is_shared });
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if quick_tries.next().is_some() => yield_now(),
                 Err(Errno::WOULDBLOCK) => {
@@ -88,13 +94,18 @@ impl Turns {
 }
 
 impl Turn {
+    /// Returns whether other supervisors may have one beside it.
+    pub fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
     /// Returns the count of moves. No other supervisor changes it during the turn.
     ///
     /// # Errors
     /// When the file cannot be looked at.
     #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
     pub(crate) fn moves(&self) -> io::Result<MoveCount> {
-        let found = fstat(&self.0)?;
+        let found = fstat(&self.file)?;
         Ok(MoveCount {
             seconds: found.st_mtime.into(),
             nanoseconds: i64::from(found.st_mtime_nsec.cast_signed()),
@@ -116,7 +127,7 @@ impl Turn {
         let tries = if next.nanoseconds < NANOSECONDS { [next, later] } else { [later, later] };
         for count in tries {
             let time = Timespec { tv_sec: count.seconds, tv_nsec: count.nanoseconds };
-            futimens(&self.0, &Timestamps { last_access: time, last_modification: time })?;
+            futimens(&self.file, &Timestamps { last_access: time, last_modification: time })?;
             if self.moves()? == count {
                 return Ok(count);
             }
@@ -131,7 +142,7 @@ const NANOSECONDS: i64 = 1_000_000_000;
 impl Drop for Turn {
     fn drop(&mut self) {
         // By word: a child that is being started may hold a copy of the descriptor.
-        let _ = flock(&self.0, FlockOperation::Unlock);
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 

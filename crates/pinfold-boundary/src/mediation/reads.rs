@@ -75,6 +75,17 @@ impl ReadNames {
         }
     }
 
+    /// Such a link has another name now.
+    pub(crate) fn rename_link(&mut self, link: &Path, before: &Path) {
+        let is_link = || link.symlink_metadata().is_ok_and(|found| found.is_symlink());
+        if let Some(name) = before.file_name()
+            && self.names.contains(name)
+            && is_link()
+        {
+            self.add_link(link, name);
+        }
+    }
+
     /// Returns whether a path, as a caller wrote it, is worth a look.
     pub(crate) fn matches(&self, path: &OsStr) -> bool {
         let bytes = path.as_bytes();

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply,
+    self as sandbox, Attempt, Detail, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply,
     SyscallHandler, Temp, Tier, Turn, Turns,
 };
 
@@ -451,6 +451,10 @@ impl SyscallHandler for DenialObserver<'_> {
         self.reads.matches(path)
     }
 
+    fn looks_at_reading_in(&self, directory: &Path) -> bool {
+        self.reads.matches(directory.as_os_str())
+    }
+
     fn unfound(&mut self, attempt: &Attempt) {
         let rule = self.boundary.denies_reading(&attempt.place);
         let no = match self.boundary.access(&attempt.place) {
@@ -492,10 +496,13 @@ impl SyscallHandler for DenialObserver<'_> {
     }
 
     fn carried_out(&mut self, done: &Done) {
-        if let (Intent::Symlink, sandbox::Detail::LinkText(text)) =
-            (done.attempt.intent, &done.attempt.detail)
-        {
-            self.reads.add_link(&done.attempt.place, text);
+        let place = done.attempt.place.as_path();
+        match (done.attempt.intent, &done.attempt.detail) {
+            (Intent::Symlink, Detail::LinkText(text)) => self.reads.add_link(place, text),
+            (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => {
+                self.reads.rename_link(place, from);
+            }
+            _ => {}
         }
         if let Some(mediator) = &mut self.mediator {
             mediator.carried_out(done);

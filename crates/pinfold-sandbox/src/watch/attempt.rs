@@ -184,6 +184,13 @@ pub trait SyscallHandler {
         false
     }
 
+    /// Returns whether opens for reading below this directory are to be looked at, where their path begins in it and
+    /// [`Self::looks_at_reading`] names none.
+    fn looks_at_reading_in(&self, directory: &std::path::Path) -> bool {
+        let _ = directory;
+        false
+    }
+
     /// Hears of a call that failed, since a path of it leads nowhere for the caller. The place is where it leads outside. Asked
     /// of paths that [`Self::looks_at_reading`] names, and nothing depends on it.
     fn unfound(&mut self, attempt: &Attempt) {

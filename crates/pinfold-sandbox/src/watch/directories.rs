@@ -3,6 +3,7 @@
 //! An entry is believed for a moment only, and dropped when a call moves, removes or replaces anything on its way: within a
 //! mediated run nothing else does. Only paths without links are kept, so that the path of an entry is its way.
 
+use std::collections::HashMap;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -31,6 +32,30 @@ pub(super) struct HeldDirectory {
 pub(super) struct Directories {
     /// The last one that was walked to is at the end, where it is looked for first: the next call mostly names something beside.
     known: Vec<KnownDirectory>,
+}
+
+/// Directories in which relative paths begin that are opened for reading, and whether these opens are looked at.
+#[derive(Debug, Default)]
+pub(super) struct ReadBases {
+    /// By device and inode.
+    known: HashMap<(u64, u64), (bool, Instant)>,
+}
+
+impl ReadBases {
+    /// Returns whether opens below a directory are looked at, as `look` says or said a moment ago.
+    pub(super) fn get(&mut self, directory: (u64, u64), look: impl FnOnce() -> bool) -> bool {
+        if let Some((looks, since)) = self.known.get(&directory)
+            && since.elapsed() < MOMENT
+        {
+            return *looks;
+        }
+        if self.known.len() >= MOST {
+            self.known.clear();
+        }
+        let looks = look();
+        self.known.insert(directory, (looks, Instant::now()));
+        looks
+    }
 }
 
 /// A directory that was walked to.

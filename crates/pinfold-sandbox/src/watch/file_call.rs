@@ -219,14 +219,18 @@ impl FileCall {
         had
     }
 
-    /// Returns the flags of an `open` or `openat`, which are in a register: no memory of the caller is read.
-    pub(super) fn open_flags(question: &libc::seccomp_notif) -> Option<i32> {
-        match i64::from(question.data.nr) {
+    /// Returns where the path of an `open` or `openat` for reading alone begins, and its address: both are in registers, and no memory
+    /// of the caller is read.
+    pub(super) fn read_open(question: &libc::seccomp_notif) -> Option<(BaseDirectory, u64)> {
+        const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
+        let [a, b, c, ..] = question.data.args;
+        let (base, address, flags) = match i64::from(question.data.nr) {
             #[cfg(target_arch = "x86_64")]
-            libc::SYS_open => Some(int(question.data.args[1])),
-            libc::SYS_openat => Some(int(question.data.args[2])),
-            _ => None,
-        }
+            libc::SYS_open => (BaseDirectory::Cwd, a, int(b)),
+            libc::SYS_openat => (base(a), b, int(c)),
+            _ => return None,
+        };
+        (flags & CHANGES == 0).then_some((base, address))
     }
 }
 

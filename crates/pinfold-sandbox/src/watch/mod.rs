@@ -49,9 +49,9 @@ use caller::Callers;
 pub use carry_out::is_being_written;
 pub(crate) use connect::Local;
 use connect::{ConnectQuestion, answer_if_there};
-use directories::Directories;
+use directories::{Directories, ReadBases};
 pub(crate) use file_call::FCHMODAT2;
-use file_call::{FileCall, PathArg, RequestedChange, SET_ID};
+use file_call::{BaseDirectory, FileCall, PathArg, RequestedChange, SET_ID};
 use file_question::{CarriedOut, FileQuestion};
 pub use limits::Limit;
 pub(crate) use limits::Watched as WatchedLimits;
@@ -86,6 +86,7 @@ pub(crate) struct SyscallNotifier {
     own: OwnDescriptors,
     /// The root that every process of a mediated run has, once one of them was met.
     root: Option<OwnedFd>,
+    read_bases: ReadBases,
     rights: Rights,
     waiting: WaitingCalls,
     /// None where calls cannot be held.
@@ -121,6 +122,7 @@ impl SyscallNotifier {
             moves: None,
             own: OwnDescriptors::open(),
             root: None,
+            read_bases: ReadBases::default(),
             rights: Rights::new()?,
             waiting: WaitingCalls::default(),
             holding: view.map(Holding::new),
@@ -219,7 +221,7 @@ impl SyscallNotifier {
                 }
                 self.answer(&question, NotifyResponse::GoOn)
             }
-            _ if is_plain_reading(&question, handler) => self.answer(&question, NotifyResponse::GoOn),
+            _ if self.is_plain_reading(&question, handler) => self.answer(&question, NotifyResponse::GoOn),
             _ => {
                 if let Some(limits) = &mut self.limits {
                     limits.meet(question.pid.cast_signed());
@@ -472,6 +474,29 @@ impl SyscallNotifier {
         self.rights.as_caller(None, || file_question::places(call, &walk))?
     }
 
+    /// Returns whether a call opens a file for reading alone that is not observed. Most calls are such, and need no further
+    /// checks.
+    fn is_plain_reading(&mut self, question: &libc::seccomp_notif, handler: &dyn SyscallHandler) -> bool {
+        let Some((base, address)) = FileCall::read_open(question) else { return false };
+        let pid = question.pid.cast_signed();
+        // A path that cannot be read leads the kernel nowhere either.
+        let Ok(path) = memory::path(pid, address) else { return true };
+        let is_absolute = path.as_encoded_bytes().first() == Some(&b'/');
+        !handler.looks_at_reading(&path) && (is_absolute || !self.looks_at_reading_in(pid, base, handler))
+    }
+
+    /// Returns whether opens for reading below a directory are observed. One that cannot be told is.
+    fn looks_at_reading_in(&mut self, pid: Pid, base: BaseDirectory, handler: &dyn SyscallHandler) -> bool {
+        let Ok(caller) = self.callers.get(pid) else { return true };
+        let Ok(identity) = caller.identity(base) else { return true };
+        let own = &self.own;
+        let look = || {
+            let path = caller.base(base).and_then(|held| own.read_path(held.as_fd()));
+            path.map_or(true, |path| handler.looks_at_reading_in(&path))
+        };
+        self.read_bases.get(identity, look)
+    }
+
     /// The umask of a thread.
     fn umask(&mut self, pid: Pid) -> io::Result<u32> {
         match self.callers.get(pid)?.umask() {
@@ -563,23 +588,6 @@ impl SyscallNotifier {
         let waits = sys::still_asking(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
     }
-}
-
-/// Returns whether a call opens a file for reading alone that is not observed. Most calls are such, and need no further
-/// checks.
-fn is_plain_reading(question: &libc::seccomp_notif, handler: &dyn SyscallHandler) -> bool {
-    const CHANGES: i32 = libc::O_WRONLY | libc::O_RDWR | libc::O_CREAT | libc::O_TRUNC;
-    let address = match i64::from(question.data.nr) {
-        #[cfg(target_arch = "x86_64")]
-        libc::SYS_open => question.data.args[0],
-        libc::SYS_openat => question.data.args[1],
-        _ => return false,
-    };
-    let reads = FileCall::open_flags(question).is_some_and(|flags| flags & CHANGES == 0);
-    // A path that cannot be read leads the kernel nowhere either.
-    reads
-        && memory::path(question.pid.cast_signed(), address)
-            .map_or(true, |path| !handler.looks_at_reading(&path))
 }
 
 /// Calls that nothing but the kernel does, and that give no way to a content.

@@ -556,7 +556,7 @@ impl OwnDescriptors {
     ///
     /// # Errors
     /// As for [`real_path`].
-    fn read_path(&self, held: BorrowedFd<'_>) -> io::Result<PathBuf> {
+    pub(super) fn read_path(&self, held: BorrowedFd<'_>) -> io::Result<PathBuf> {
         let Some(own) = &self.0 else { return real_path(held) };
         let text = readlinkat(own, DecInt::from_fd(held), Vec::with_capacity(256))?;
         Ok(PathBuf::from(OsString::from_vec(text.into_bytes())))

@@ -29,6 +29,7 @@ mod temporary;
 
 use std::ffi::OsStr;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use pinfold::WeakSession;
@@ -100,6 +101,10 @@ impl SyscallHandler for SandboxEscalations<'_> {
 
     fn looks_at_reading(&self, path: &OsStr) -> bool {
         self.observer.looks_at_reading(path)
+    }
+
+    fn looks_at_reading_in(&self, directory: &Path) -> bool {
+        self.observer.looks_at_reading_in(directory)
     }
 
     fn unfound(&mut self, attempt: &Attempt) {
