@@ -115,7 +115,7 @@ impl<'a> DenialObserver<'a> {
     }
 
     fn remember(&mut self, attempt: &Attempt, no: Denial) -> Reply {
-        let reply = if no.by_us { Reply::Refuse } else { Reply::MeetWall };
+        let reply = if no.by_us { Reply::Refuse } else { Reply::LeaveToSandbox };
         let program = program(attempt.pid);
         let key = (attempt.intent, attempt.place.clone(), program.clone());
         if let Some(known) = self.refused.get_mut(&key) {

@@ -137,7 +137,7 @@ pub enum Reply {
     /// itself, so that the moved or linked content is unknown by the time of the call.
     Apart,
     /// The call continues and fails by the sandbox.
-    MeetWall,
+    LeaveToSandbox,
     /// The call fails with `EACCES`.
     Refuse,
 }

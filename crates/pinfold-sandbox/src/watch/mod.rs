@@ -353,7 +353,7 @@ impl SyscallNotifier {
         match reply {
             Reply::Refuse => self.answer(question, NotifyResponse::Fail(refusal(&found.call))),
             Reply::Apart => self.answer(question, NotifyResponse::Fail(libc::EXDEV)),
-            Reply::MeetWall if self.backing.mediated && has_no_wall(&found) => {
+            Reply::LeaveToSandbox if self.backing.mediated && is_unprotected_by_the_kernel(&found) => {
                 let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, NotifyResponse::Fail(errno))
             }
@@ -371,7 +371,7 @@ impl SyscallNotifier {
             }
             // The kernel would read the mode as it was said.
             Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
-            Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::MeetWall => {
+            Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::LeaveToSandbox => {
                 self.answer(question, NotifyResponse::GoOn)
             }
         }
@@ -600,7 +600,7 @@ fn is_left_to_the_kernel(call: &FileCall) -> bool {
 }
 
 /// Calls that neither Landlock nor, for an open file, a mount keeps from what lies outside.
-fn has_no_wall(found: &FileQuestion) -> bool {
+fn is_unprotected_by_the_kernel(found: &FileQuestion) -> bool {
     found.is_about_attributes() || found.is_lock() || matches!(found.call, FileCall::Truncate { .. })
 }
 
