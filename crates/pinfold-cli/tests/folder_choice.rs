@@ -9,6 +9,7 @@
 
 use std::fs;
 use std::process::{Command, Output};
+use std::thread;
 
 use pinfold_testkit::TempTree;
 use pinfold_testkit::output::{both, run_with_input};
@@ -76,7 +77,7 @@ fn no_way_in_grants_a_folder_that_is_no_project() {
             &session,
         ),
     ];
-    for (way, rest, input) in ways {
+    let try_way = |(way, rest, input): (&[&str], &[&str], &str)| {
         let bed = bed();
         for (here, options) in NO_PROJECTS {
             let output = run_with_input(&mut bed.command_in(here, &[way, options, rest].concat()), input);
@@ -89,7 +90,12 @@ fn no_way_in_grants_a_folder_that_is_no_project() {
         // The control: a project, with its own programs on the PATH.
         let output = run_with_input(&mut bed.command_in("homes/ana/p", &[way, rest].concat()), input);
         assert!(!both(&output).contains("is not a folder"), "{way:?}\n{}", both(&output));
-    }
+    };
+    thread::scope(|scope| {
+        for way in ways {
+            scope.spawn(move || try_way(way));
+        }
+    });
 }
 
 #[test]

@@ -179,48 +179,8 @@ fn hostile_answers_end_in_words() {
     let giant = format!("200 OK\r\nx-giant: {}", "x".repeat(200_000));
     let many: String = (0..2000).map(|i| format!("\r\nx-{i}: y")).collect();
     let packed = "200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip";
-    for (name, server, expected) in [
-        ("endless", endless, RefusalCode::TooLarge),
-        ("giant header", Server::saying(&giant, "x"), RefusalCode::NotFetched),
-        ("many headers", Server::saying(&format!("200 OK{many}"), "x"), RefusalCode::NotFetched),
-        (
-            "no http",
-            Server::start(|_, stream| drop(stream.write_all(b"SSH-2.0-x\r\n"))),
-            RefusalCode::NotFetched,
-        ),
-        ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
-        ("packed and broken", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
-        (
-            "packed in a strange way",
-            Server::saying(&packed.replace("gzip", "zstd"), "x"),
-            RefusalCode::NotFetched,
-        ),
-        (
-            "two lengths",
-            Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),
-            RefusalCode::NotFetched,
-        ),
-        ("cut off", Server::saying("200 OK\r\ncontent-length: 100", "x"), RefusalCode::NotFetched),
-        ("an image", Server::saying("200 OK\r\ncontent-type: image/png", "x"), RefusalCode::NotText),
-        (
-            "a lie",
-            Server::saying("200 OK\r\ncontent-type: text/html", b"\x89PNG\r\n\0\0"),
-            RefusalCode::NotText,
-        ),
-        ("nul", Server::saying("200 OK\r\ncontent-type: text/plain", b"a\0b"), RefusalCode::NotText),
-    ] {
-        let began = Instant::now();
-        let reply = fetch(&setup(&[&server]), &server.url("a.test"));
-        assert_eq!(
-            (reply.ended, code(&reply)),
-            (Ended::Failed, &spelled(expected)),
-            "{name}: {}",
-            reply.text()
-        );
-        assert!(began.elapsed() < Duration::from_secs(30), "{name}");
-    }
-    // These take the whole of the time, side by side.
     thread::scope(|scope| {
+        // These take the whole of the time, beside the others.
         for server in [&slow, &mute] {
             scope.spawn(move || {
                 let reply = fetch(&setup(&[server]), &server.url("a.test"));
@@ -232,6 +192,46 @@ fn hostile_answers_end_in_words() {
                 );
                 assert!(reply.text().contains("longer than"), "{}", reply.text());
             });
+        }
+        for (name, server, expected) in [
+            ("endless", endless, RefusalCode::TooLarge),
+            ("giant header", Server::saying(&giant, "x"), RefusalCode::NotFetched),
+            ("many headers", Server::saying(&format!("200 OK{many}"), "x"), RefusalCode::NotFetched),
+            (
+                "no http",
+                Server::start(|_, stream| drop(stream.write_all(b"SSH-2.0-x\r\n"))),
+                RefusalCode::NotFetched,
+            ),
+            ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
+            ("packed and broken", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
+            (
+                "packed in a strange way",
+                Server::saying(&packed.replace("gzip", "zstd"), "x"),
+                RefusalCode::NotFetched,
+            ),
+            (
+                "two lengths",
+                Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),
+                RefusalCode::NotFetched,
+            ),
+            ("cut off", Server::saying("200 OK\r\ncontent-length: 100", "x"), RefusalCode::NotFetched),
+            ("an image", Server::saying("200 OK\r\ncontent-type: image/png", "x"), RefusalCode::NotText),
+            (
+                "a lie",
+                Server::saying("200 OK\r\ncontent-type: text/html", b"\x89PNG\r\n\0\0"),
+                RefusalCode::NotText,
+            ),
+            ("nul", Server::saying("200 OK\r\ncontent-type: text/plain", b"a\0b"), RefusalCode::NotText),
+        ] {
+            let began = Instant::now();
+            let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+            assert_eq!(
+                (reply.ended, code(&reply)),
+                (Ended::Failed, &spelled(expected)),
+                "{name}: {}",
+                reply.text()
+            );
+            assert!(began.elapsed() < Duration::from_secs(30), "{name}");
         }
     });
 }

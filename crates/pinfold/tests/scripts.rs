@@ -35,9 +35,17 @@ fn change(path: &Path) -> io::Result<()> {
     fs::write(path, format!("{text}:\n"))
 }
 
+/// Returns whether a line goes to a folder whose name a command prints: that is known only by running.
+fn goes_to_printed(line: &str) -> bool {
+    line.contains("$(echo ")
+}
+
 /// Runs a line in a real bash. Returns how many scripts it ran, each of which is part of the digest, or the one that is none; nothing
 /// where the line names more than is looked up, so that each digest is another.
 fn compare(bed: &ScriptBed, line: &str) -> Result<Option<usize>, String> {
+    if goes_to_printed(line) {
+        return Ok(Some(0));
+    }
     let digest = || digest(&bed.start(), &bed.home(), line);
     let mut covered = 0;
     for script in bed.scripts_run_by(line) {

@@ -85,7 +85,9 @@ impl Case {
         fs::write(bed.folder().join("judge.sh"), "cat > \"$HOME/asked\"; echo ALLOW\n").expect("a judge");
         for file in self.files.iter().map(|file| bed.folder().join(file)) {
             fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
-            fs::write(file, "was\n").expect("a file");
+            // What git would take for no `HEAD` makes nothing beside it git's.
+            let text = if file.ends_with("HEAD") { "ref: refs/heads/main\n" } else { "was\n" };
+            fs::write(file, text).expect("a file");
         }
         let driven = Driven { case: self, bed };
         if let Some(settings) = &self.settings {

@@ -1,7 +1,7 @@
 //! Names of files that a command line may run or read, wherever its text says them: words with the values that the line gives its
 //! variables, patterns, lines within words.
 //!
-//! For whoever has to notice that one of those files changes. A name too many does no harm there, so no order is kept, every value
+//! For the digest of a consent, which has to notice that one of those files changes. A name too many does no harm there, so no order is kept, every value
 //! counts, and a text that could be a line is read like one. What is known only by running is missing: what a substitution prints, what a
 //! program finds or is fed, values that come with the environment.
 
@@ -12,14 +12,14 @@ use std::collections::BTreeSet;
 
 use pinfold_shell::{Part, RedirectKind, Script, SimpleCommand, Word, builtin};
 
-use self::texts::{Limits, Texts};
+use self::texts::{TextLimits, Texts};
 use self::values::Values;
 use super::pieces::{Spelled, of_word};
 use super::working_directory::WorkingDirectory;
 use super::{CommandClaim, PathText, program_kind};
 use crate::words;
 
-/// How often lines within words are read, each within those of the round before.
+/// Rounds in which lines within words are read, each within those of the round before.
 const MOST_ROUNDS: usize = 4;
 
 /// Names of files that a line says.
@@ -29,17 +29,17 @@ pub struct PossibleFiles {
     pub named: Vec<NamedFrom>,
     /// Some command may stand in a folder that is known only by running: each name counts from every folder that names which move lead to.
     pub moves_unseen: bool,
-    /// How many folders up the line may go by `..`, if that is limited.
+    /// Number of folders that the line may go up by `..`, if that is limited.
     pub climbs: Option<usize>,
     /// Folders in which programs or code are looked for: each file in them counts.
     pub searched: BTreeSet<String>,
-    /// What patterns match.
+    /// Matches of patterns.
     pub patterns: Patterns,
     /// There are no more of them.
     pub is_complete: bool,
 }
 
-/// What patterns match, by options of the shell that the line speaks of.
+/// Matches of patterns, by options of the shell that the line speaks of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Patterns {
     /// `**` goes through folders.
@@ -52,7 +52,7 @@ pub struct Patterns {
 
 impl Patterns {
     fn new<'t>(values: &Values, texts: impl Iterator<Item = &'t str>) -> Self {
-        let mut own = Self { hidden: values.of("GLOBIGNORE").next().is_some(), ..Self::default() };
+        let mut own = Self { hidden: values.get("GLOBIGNORE").next().is_some(), ..Self::default() };
         for text in texts {
             own.deep |= text.contains("globstar") || matches!(text.rsplit('/').next(), Some("zsh" | "fish"));
             own.hidden |= text.contains("dotglob");
@@ -62,15 +62,15 @@ impl Patterns {
     }
 }
 
-/// How far a command may lead to the folders that its words name, beyond those that it is known to run in.
+/// Reach of a command to the folders that its words name, beyond those that it is known to run in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Moves {
     /// Not at all.
     #[default]
     Nowhere,
-    /// What it starts may run there.
+    /// Programs that it starts may run there.
     Own,
-    /// What stands behind it may run there as well.
+    /// Commands behind it may run there as well.
     Shell,
 }
 
@@ -79,7 +79,7 @@ pub enum Moves {
 pub struct NamedFrom {
     /// The folders beside that of the call, from which they start if they are relative.
     pub folders: Vec<PathText>,
-    /// How far these names may lead elsewhere.
+    /// Reach of these names beyond those folders.
     pub moves: Moves,
     /// The names. Behind the place where one is open it is a pattern, in which `\` takes its meaning from the next character.
     pub names: BTreeSet<Spelled>,
@@ -87,27 +87,27 @@ pub struct NamedFrom {
 
 /// The names of files that a line may run or read. `text` was parsed to `script`, and `commands` are what was found about its commands.
 pub fn possible_files(text: &str, script: &Script, commands: &[CommandClaim]) -> PossibleFiles {
-    let mut groups: Vec<Group<'_>> =
-        commands.iter().enumerate().map(|(at, claim)| Group::new(script, at, claim)).collect();
+    let mut groups: Vec<CommandTexts<'_>> =
+        commands.iter().enumerate().map(|(at, claim)| CommandTexts::new(script, at, claim)).collect();
     let every_folder: Vec<PathText> =
         commands.iter().flat_map(|claim| claim.runs_in.iter().cloned()).collect();
-    let mut whole = Group { folders: &every_folder, ..Group::default() };
+    let mut whole = CommandTexts { folders: &every_folder, ..CommandTexts::default() };
     if !script.opaque.is_empty() {
         whole.add(Spelled::plain(text));
     }
     groups.push(whole);
     let evaluates = commands.iter().any(feeds_shell);
-    let mut limits = Limits::default();
+    let mut limits = TextLimits::default();
     let (mut values, mut told) = (Values::default(), Vec::new());
     for _ in 0..MOST_ROUNDS {
-        let inner = groups.iter().flat_map(Group::scripts);
+        let inner = groups.iter().flat_map(CommandTexts::scripts);
         let scripts: Vec<(&Script, bool)> = std::iter::once((script, true)).chain(inner).collect();
         values = Values::new(&scripts, &told, &mut limits);
         let mut grew = false;
         for group in &mut groups {
             grew |= group.read(&values, evaluates, &mut limits);
         }
-        let before = std::mem::replace(&mut told, values::told(&groups));
+        let before = std::mem::replace(&mut told, values::assigned_in_words(&groups));
         if !grew && told == before {
             break;
         }
@@ -115,23 +115,24 @@ pub fn possible_files(text: &str, script: &Script, commands: &[CommandClaim]) ->
     let patterns =
         Patterns::new(&values, groups.iter().flat_map(|group| &group.texts).map(|text| text.text.as_str()));
     let stands_unseen = |claim: &CommandClaim| claim.folders.stands_in.iter().any(is_unseen);
-    let moves_unseen =
-        limits.looks_back || commands.iter().any(stands_unseen) || groups.iter().any(Group::is_moved_by_text);
+    let moves_unseen = limits.looks_back
+        || commands.iter().any(stands_unseen)
+        || groups.iter().any(CommandTexts::is_moved_by_text);
     let mut named: Vec<NamedFrom> = groups.iter_mut().map(|group| group.named(&mut limits)).collect();
-    let folders = ["CDPATH", "OLDPWD", "HOME"].into_iter().flat_map(|name| values.of(name)).cloned();
+    let folders = ["CDPATH", "OLDPWD", "HOME"].into_iter().flat_map(|name| values.get(name)).cloned();
     let folders = folders.flat_map(|text| {
         of_word(&text).into_iter().map(super::pieces::Piece::into_spelled).collect::<Vec<_>>()
     });
     named.push(NamedFrom { moves: Moves::Shell, names: folders.collect(), ..NamedFrom::default() });
     let started = values.started().collect();
     named.push(NamedFrom { folders: every_folder.clone(), names: started, ..NamedFrom::default() });
-    let scripts = groups.iter().flat_map(Group::scripts).map(|(script, _)| script);
+    let scripts = groups.iter().flat_map(CommandTexts::scripts).map(|(script, _)| script);
     let climbs = climbs(std::iter::once(script).chain(scripts));
     let searched = values.searched();
     PossibleFiles { named, searched, moves_unseen, climbs, patterns, is_complete: !limits.exceeded }
 }
 
-/// How often `..` stands in scripts. `None`: any number of times, since some of it is repeated.
+/// Number of times that `..` stands in scripts. `None`: any number of times, since some of it is repeated.
 fn climbs<'s>(scripts: impl Iterator<Item = &'s Script>) -> Option<usize> {
     let mut count = 0;
     for script in scripts {
@@ -203,7 +204,7 @@ impl Line {
 
 /// The texts of one command of the line.
 #[derive(Default)]
-struct Group<'c> {
+struct CommandTexts<'c> {
     folders: &'c [PathText],
     command: Option<&'c SimpleCommand>,
     claim: Option<&'c CommandClaim>,
@@ -215,7 +216,7 @@ struct Group<'c> {
     read: BTreeSet<Spelled>,
 }
 
-impl<'c> Group<'c> {
+impl<'c> CommandTexts<'c> {
     fn new(script: &'c Script, at: usize, claim: &'c CommandClaim) -> Self {
         Self {
             folders: &claim.runs_in,
@@ -237,7 +238,7 @@ impl<'c> Group<'c> {
     }
 
     /// Reads its words with the values that are known so far. Returns whether some of them turned out to be a further line.
-    fn read(&mut self, values: &Values, evaluates: bool, limits: &mut Limits) -> bool {
+    fn read(&mut self, values: &Values, evaluates: bool, limits: &mut TextLimits) -> bool {
         let mut found = BTreeSet::new();
         if let Some(command) = self.command {
             let sure = is_evaluated(&command.words);
@@ -280,7 +281,7 @@ impl<'c> Group<'c> {
     }
 
     /// Reads a text like a line, once. Returns whether it may be one.
-    fn read_line(&mut self, text: &Spelled, sure: bool, limits: &mut Limits) -> bool {
+    fn read_line(&mut self, text: &Spelled, sure: bool, limits: &mut TextLimits) -> bool {
         let is_new = texts::may_be_line(&text.text) && self.read.insert(text.clone());
         let is_read = is_new && limits.takes_line(&text.text);
         if is_read {
@@ -308,7 +309,7 @@ impl<'c> Group<'c> {
     }
 
     /// Each text, what it consists of where it is a line, and the parts of each that can be a path.
-    fn named(&mut self, limits: &mut Limits) -> NamedFrom {
+    fn named(&mut self, limits: &mut TextLimits) -> NamedFrom {
         let moves = self.moves();
         let mut names = BTreeSet::new();
         for text in std::mem::take(&mut self.texts) {

@@ -5,29 +5,29 @@ use pinfold_shell::{Part, Word};
 use super::super::pieces::Spelled;
 use super::values::{Values, is_number, is_positional};
 
-/// How many texts one word may become.
+/// Most texts that one word may become.
 const MOST_OF_WORD: usize = 2_048;
 
-/// How many texts are made of one word that is a sentence, a list or a line: its parts count one by one as well.
+/// Most texts that are made of one word that is a sentence, a list or a line: its parts count one by one as well.
 const MOST_OF_SENTENCE: usize = 8;
 
-/// How many texts, and bytes of them, are looked at for one line.
+/// Most texts, and bytes of them, that are looked at for one line.
 const MOST_TEXTS: usize = 40_000;
 const MOST_BYTES: usize = 4 << 20;
 
-/// How many texts, and bytes of them, are read as if they were a line. The longest line has 64 KiB.
+/// Most texts, and bytes of them, that are read as if they were a line. The longest line has 64 KiB.
 const MOST_LINES: usize = 4_096;
 const MOST_LINE_BYTES: usize = 1 << 19;
 
-/// How many names are gathered of one command.
+/// Most names that are gathered of one command.
 const MOST_NAMES: usize = 20_000;
 
 /// Any number, as a pattern.
 const NUMBER: &str = "[0-9]*";
 
-/// How much was made so far.
+/// Amounts that were made so far.
 #[derive(Debug, Default)]
-pub(super) struct Limits {
+pub(super) struct TextLimits {
     texts: usize,
     bytes: usize,
     lines: usize,
@@ -38,7 +38,7 @@ pub(super) struct Limits {
     pub(super) looks_back: bool,
 }
 
-impl Limits {
+impl TextLimits {
     /// Returns whether one more text is made.
     fn takes(&mut self, text: &str) -> bool {
         self.texts += 1;
@@ -65,7 +65,7 @@ impl Limits {
 /// Puts values into words.
 pub(super) struct Texts<'v> {
     pub(super) values: &'v Values,
-    pub(super) limits: &'v mut Limits,
+    pub(super) limits: &'v mut TextLimits,
     /// The words are words of a line for certain: where they become more than is looked at, that is said.
     pub(super) sure: bool,
 }
@@ -129,13 +129,13 @@ impl Texts<'_> {
                 matches!(part, Part::Parameter { name, .. } if matches!(name.as_str(), "PWD" | "OLDPWD"));
             let again =
                 (begins && texts.iter().any(|text| !text.text.is_empty())).then(|| Spelled::plain("."));
-            texts = texts.iter().flat_map(|text| choices.iter().map(|choice| with(text, choice))).collect();
+            texts = texts.iter().flat_map(|text| choices.iter().map(|choice| append(text, choice))).collect();
             texts.extend(again);
         }
         Some(texts)
     }
 
-    /// What a part may stand for.
+    /// Texts that a part may stand for.
     fn choices(&mut self, part: &Part, may_be_unset: bool, has_text: bool) -> Vec<Spelled> {
         match part {
             Part::Literal(text) => vec![Spelled::plain(text)],
@@ -175,7 +175,7 @@ impl Texts<'_> {
     fn of_variable(&mut self, name: &str, may_be_unset: bool) -> Vec<Spelled> {
         self.limits.looks_back |= name == "OLDPWD";
         let name = if is_positional(name) { "@" } else { name };
-        let mut found: Vec<Spelled> = self.values.of(name).map(active).collect();
+        let mut found: Vec<Spelled> = self.values.get(name).map(active).collect();
         match name {
             "HOME" => found.push(Spelled::plain("~")),
             "PWD" | "OLDPWD" => found.push(Spelled::plain(".")),
@@ -189,7 +189,7 @@ impl Texts<'_> {
     }
 }
 
-/// What a value may become by an operator that cuts it, or exchanges parts of it: the same in other letters, or any name in its folder.
+/// Texts that a value may become by an operator that cuts it, or exchanges parts of it: the same in other letters, or any name in its folder.
 fn changed(value: &Spelled) -> Vec<Spelled> {
     if value.text.is_empty() {
         return Vec::new();
@@ -205,7 +205,7 @@ fn changed(value: &Spelled) -> Vec<Spelled> {
 }
 
 /// A text with another behind it. Where the first is open, the second is a pattern too, which stands for itself.
-fn with(text: &Spelled, next: &Spelled) -> Spelled {
+fn append(text: &Spelled, next: &Spelled) -> Spelled {
     let (plain, pattern) = next.text.split_at(next.open.unwrap_or(next.text.len()));
     let text = match text.open {
         Some(_) => text.with_suffix(&escaped(plain)),

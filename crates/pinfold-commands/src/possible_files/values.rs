@@ -7,20 +7,20 @@ use pinfold_shell::{ChangedBy, NewValue, Part, RedirectKind, Script, VariableCha
 use super::super::is_system_path;
 use super::super::pieces::Spelled;
 use super::super::startup_files::STARTUP_NAMES;
-use super::Group;
-use super::texts::{Limits, Texts, of_format, tokens};
+use super::CommandTexts;
+use super::texts::{TextLimits, Texts, of_format, tokens};
 
-/// How many values one variable may have.
+/// Most values that one variable may have.
 const MOST_VALUES: usize = 1_024;
 
-/// How often the changes of a line are gone through: a value may come from one further on, by a loop or a function.
+/// Rounds in which the changes of a line are gone through: a value may come from one further on, by a loop or a function.
 const ROUNDS: usize = 2;
 
 /// The values of variables.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
     by_name: BTreeMap<String, BTreeSet<Spelled>>,
-    /// What may stand in place of them, by `${NAME-word}`.
+    /// Texts that may stand in place of them, by `${NAME-word}`.
     operands: BTreeMap<String, BTreeSet<Spelled>>,
 }
 
@@ -63,7 +63,11 @@ fn is_search_path(name: &str) -> bool {
 
 impl Values {
     /// The values that scripts give. `told`: what words say that are an assignment to the program that they are for.
-    pub(super) fn new(scripts: &[(&Script, bool)], told: &[(String, Spelled)], limits: &mut Limits) -> Self {
+    pub(super) fn new(
+        scripts: &[(&Script, bool)],
+        told: &[(String, Spelled)],
+        limits: &mut TextLimits,
+    ) -> Self {
         let mut values = Self::default();
         for (name, value) in told {
             values.add(name, [value.clone()]);
@@ -79,11 +83,11 @@ impl Values {
     }
 
     /// The values of a variable.
-    pub(super) fn of(&self, name: &str) -> impl Iterator<Item = &Spelled> {
+    pub(super) fn get(&self, name: &str) -> impl Iterator<Item = &Spelled> {
         self.by_name.get(name).into_iter().flatten()
     }
 
-    /// What may stand in place of the value of a variable.
+    /// Texts that may stand in place of the value of a variable.
     pub(super) fn operands(&self, name: &str) -> impl Iterator<Item = &Spelled> {
         self.operands.get(name).into_iter().flatten()
     }
@@ -100,7 +104,7 @@ impl Values {
 
     /// Files that programs run which start in a home that the line gives them.
     pub(super) fn started(&self) -> impl Iterator<Item = Spelled> {
-        let homes = ["HOME", "ZDOTDIR", "XDG_CONFIG_HOME"].into_iter().flat_map(|name| self.of(name));
+        let homes = ["HOME", "ZDOTDIR", "XDG_CONFIG_HOME"].into_iter().flat_map(|name| self.get(name));
         homes.flat_map(|home| {
             STARTUP_NAMES.iter().map(|names| home.with_suffix("/").with_suffix(&names.join("/")))
         })
@@ -111,7 +115,7 @@ impl Values {
         own.extend(values.into_iter().filter(|value| !value.text.is_empty()));
     }
 
-    fn read(&mut self, script: &Script, sure: bool, asks: bool, limits: &mut Limits) {
+    fn read(&mut self, script: &Script, sure: bool, asks: bool, limits: &mut TextLimits) {
         for operand in &script.operands {
             let texts = Texts { values: self, limits, sure }.of_word(&operand.value);
             self.operands.entry(operand.name.clone()).or_default().extend(texts);
@@ -134,7 +138,7 @@ impl Values {
     }
 
     /// Every word of a command may be an argument of a function, of a script, or what `set` makes one.
-    fn read_arguments(&mut self, script: &Script, sure: bool, limits: &mut Limits) {
+    fn read_arguments(&mut self, script: &Script, sure: bool, limits: &mut TextLimits) {
         for command in &script.commands {
             for word in command.words.iter().skip(1).filter(|word| !is_own(word)) {
                 let texts = Texts { values: self, limits, sure }.of_word(word);
@@ -149,7 +153,7 @@ impl Values {
         name: &str,
         change: VariableChange<'_>,
         sure: bool,
-        limits: &mut Limits,
+        limits: &mut TextLimits,
     ) -> Vec<Spelled> {
         let mut texts = Texts { values: self, limits, sure };
         let mut found = match change.value {
@@ -172,7 +176,7 @@ impl Values {
                 values
             }
             NewValue::Kept { altered: true } => {
-                let own: Vec<Spelled> = self.of(name).cloned().collect();
+                let own: Vec<Spelled> = self.get(name).cloned().collect();
                 self.others(&own)
             }
             NewValue::Number => vec![Spelled::default().with_open("[0-9]*")],
@@ -180,7 +184,7 @@ impl Values {
             NewValue::Kept { altered: false } | NewValue::Removed => Vec::new(),
         };
         // Without quotes a value falls into words.
-        let separators: String = self.of("IFS").map(|text| text.text.as_str()).collect();
+        let separators: String = self.get("IFS").map(|text| text.text.as_str()).collect();
         let by_ifs = |value: &Spelled| {
             let parts = value.text.split(|c| separators.contains(c)).map(Spelled::plain);
             parts.collect::<Vec<_>>()
@@ -196,12 +200,12 @@ impl Values {
             [value.text.to_uppercase(), value.text.to_lowercase()]
                 .map(|text| Spelled { text, open: value.open })
         });
-        cases.chain(values.iter().flat_map(|value| self.of(&value.text).cloned())).collect()
+        cases.chain(values.iter().flat_map(|value| self.get(&value.text).cloned())).collect()
     }
 }
 
 /// Assignments in the words of commands: `env NAME=value`, `git -c name=value`.
-pub(super) fn told(groups: &[Group<'_>]) -> Vec<(String, Spelled)> {
+pub(super) fn assigned_in_words(groups: &[CommandTexts<'_>]) -> Vec<(String, Spelled)> {
     groups.iter().flat_map(|group| &group.texts).filter_map(assignment).collect()
 }
 
@@ -217,7 +221,7 @@ fn asks_for_arguments(script: &Script) -> bool {
     words.any(is_own)
 }
 
-/// What a builtin that reads a variable is told: `read`, `printf -v`.
+/// Texts that a builtin which reads a variable is told: `read`, `printf -v`.
 fn from_command(script: &Script, by: ChangedBy, texts: &mut Texts<'_>) -> Vec<Spelled> {
     let ChangedBy::Command(at) = by else { return Vec::new() };
     let Some(command) = script.commands.get(at) else { return Vec::new() };

@@ -190,81 +190,81 @@ pub(crate) enum Purpose {
 pub(crate) enum OptionEffect {
     /// Nothing that matters here. What its value is, is not said.
     Plain,
-    /// Its value is text: a message, a pattern, a name of something that is no file.
+    /// The value is text: a message, a pattern, a name of something that is no file.
     Text,
-    /// Its value is a path that this is done to.
+    /// The value is a path that this is done to.
     Path(Operation, Purpose),
-    /// Its value is the folder that it moves to.
+    /// The value is the folder that it moves to.
     WorksIn,
-    /// Its value is another folder that code is taken from.
+    /// The value is another folder that code is taken from.
     CodeFolder,
-    /// Its value is a file in such a folder.
+    /// The value is a file in such a folder.
     CodeFile,
-    /// It runs a program, loads code or opens a way to either; one clause for the person.
+    /// Runs a program, loads code or opens a way to either; one clause for the person.
     Risky(Interned),
-    /// Its value is a command line that a shell runs.
+    /// The value is a command line that a shell runs.
     CommandLine,
-    /// It is inline code for the program's own language.
+    /// Inline code for the program's own language.
     Code,
-    /// It makes the operands files that are changed in place.
+    /// Makes the operands files that are changed in place.
     InPlace,
     /// The same; its value is the suffix of what was there.
     InPlaceSuffix,
-    /// It stands in for the first operand (`grep -e`).
+    /// Stands in for the first operand (`grep -e`).
     ForFirst,
-    /// Its value is a file that is read, and it stands in for the first operand (`grep -f`).
+    /// The value is a file that is read, and it stands in for the first operand (`grep -f`).
     ForFirstFile,
     /// The first operand is a command line (`sh -c`).
     FirstIsCommandLine,
-    /// Its value is split into words in front of the operands (`env -S`).
+    /// The value is split into words in front of the operands (`env -S`).
     SplitWords,
-    /// Its value is a file that is written, or `|command`.
+    /// The value is a file that is written, or `|command`.
     WritesOrPipes,
-    /// Its value is `name=value` of a setting that may name programs (`git -c`).
+    /// The value is `name=value` of a setting that may name programs (`git -c`).
     Setting,
-    /// Its value is a file of settings; the program says whether it is read or written.
+    /// The value is a file of settings; the program says whether it is read or written.
     ConfigFile,
     /// A file with a name of its own is written to the folder that it works in.
     WritesHere,
-    /// Its value is a format that may name a file (`curl -w`).
+    /// The value is a format that may name a file (`curl -w`).
     WriteOut,
-    /// Its value is `NAME=value` for a build, which may name programs.
+    /// The value is `NAME=value` for a build, which may name programs.
     Define,
-    /// Its value is an option for the compiler or the linker, which may name programs.
+    /// The value is an option for the compiler or the linker, which may name programs.
     PassOn,
-    /// Its value is a module of the language, in place of a script (`python -m`).
+    /// The value is a module of the language, in place of a script (`python -m`).
     Module,
-    /// Its value is a place of this machine that a container gets.
+    /// The value is a place of this machine that a container gets.
     Mount,
-    /// Its value is the network that a container gets.
+    /// The value is the network that a container gets.
     ContainerNetwork,
-    /// Its value says where the result goes (`docker build -o`).
+    /// The value says where the result goes (`docker build -o`).
     BuildOutput,
-    /// Its value is the folder that is filled; the program says when.
+    /// The value is the folder that is filled; the program says when.
     Into,
-    /// Its value is the archive; the program says whether it is made or read.
+    /// The value is the archive; the program says whether it is made or read.
     Archive,
-    /// Its value is a query, in a language that may run programs.
+    /// The value is a query, in a language that may run programs.
     Query,
-    /// Its value is a script in sed's language, in place of the first operand.
+    /// The value is a script in sed's language, in place of the first operand.
     SedScript,
-    /// Its value is where everything else goes (`cp -t`).
+    /// The value is where everything else goes (`cp -t`).
     TargetFolder,
-    /// Its value is data, or with `@` in front a file that is read.
+    /// The value is data, or with `@` in front a file that is read.
     AtFile,
-    /// Its value is `name=@file` or `name=<file`.
+    /// The value is `name=@file` or `name=<file`.
     FormFile,
-    /// Its value is data, `@file`, `name@file`, or `name=data`.
+    /// The value is data, `@file`, `name@file`, or `name=data`.
     EncodedFile,
-    /// Its value is the name of a format, or a program for one.
+    /// The value is the name of a format, or a program for one.
     Format,
-    /// Its value is a host or an address.
+    /// The value is a host or an address.
     Host,
-    /// Its value names a file of a commit behind a colon (`git config --blob`).
+    /// The value names a file of a commit behind a colon (`git config --blob`).
     Tracked,
-    /// It reads files that its words do not name (`git cat-file --batch`).
+    /// Reads files that its words do not name (`git cat-file --batch`).
     UnnamedFiles,
-    /// It makes the program another: the operands are not what they are without it.
+    /// Makes the program another: the operands are not what they are without it.
     Otherwise(Operands),
 }
 

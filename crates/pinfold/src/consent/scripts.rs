@@ -74,7 +74,7 @@ fn renaming(paths: &[PathClaim]) -> BTreeSet<usize> {
 /// Names that may lead a command to another folder.
 struct Destinations {
     names: BTreeSet<Spelled>,
-    /// How many of them may be patterns, one behind the other.
+    /// Number of them that may be patterns, one behind the other.
     patterns: usize,
 }
 
@@ -87,7 +87,7 @@ fn has_patterns(group: &NamedFrom) -> bool {
     group.names.iter().any(|name| name.open.is_some())
 }
 
-/// What a name leads to.
+/// The destination of a name.
 enum Found {
     Nothing,
     File,
@@ -106,9 +106,9 @@ struct Search<'s> {
     folders: VecDeque<(PathBuf, usize)>,
     /// Folders that were found, where they really are.
     seen: BTreeSet<PathBuf>,
-    /// How much more is looked up.
+    /// Number of names that may still be looked up.
     left: usize,
-    /// How many more entries are compared with patterns.
+    /// Number of entries that may still be compared with patterns.
     entries_left: usize,
 }
 
