@@ -27,7 +27,7 @@ const BUILT: &str = "PINFOLD_TESTS_BUILT";
 pub fn pinfold() -> &'static Path {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
-        let built = || if is_built() { beside(&["pinfold"]) } else { build("pinfold-cli", &[], "pinfold") };
+        let built = || if is_built() { beside(&["pinfold"]) } else { build("--bin", "pinfold") };
         offered("pinfold", &env::var_os(OVERRIDE).map_or_else(built, PathBuf::from))
     })
 }
@@ -74,12 +74,12 @@ fn sweep(ground: &Path) {
     }
 }
 
-/// An example of a crate of this workspace, built in the profile of the tests.
+/// An example of this workspace, built in the profile of the tests.
 ///
 /// # Panics
 /// When it cannot be built.
-pub fn example(package: &str, name: &str) -> PathBuf {
-    if is_built() { beside(&["examples", name]) } else { build(package, &["--example", name], name) }
+pub fn example(name: &str) -> PathBuf {
+    if is_built() { beside(&["examples", name]) } else { build("--example", name) }
 }
 
 /// Returns whether cargo is not to be called: [`BUILT`].
@@ -99,11 +99,12 @@ fn beside(names: &[&str]) -> PathBuf {
 const ABOUT_PACKAGES: [&str; 5] =
     ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
 
-/// Builds a program in the profile of this test, and lets cargo say where it is.
-fn build(package: &str, more: &[&str], name: &str) -> PathBuf {
+/// Builds a program in the profile of this test, and lets cargo say where it is. It is chosen from the whole workspace: for one
+/// package cargo would choose other features of libraries, and compile most of them again. `kind`: `--bin` or `--example`.
+fn build(kind: &str, name: &str) -> PathBuf {
     let mut cargo = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.args(["build", "-p", package, "--message-format=json-render-diagnostics", "--manifest-path"]);
-    cargo.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml")).args(more);
+    cargo.args(["build", "--workspace", kind, name, "--message-format=json-render-diagnostics"]);
+    cargo.arg("--manifest-path").arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml"));
     if !cfg!(debug_assertions) {
         cargo.arg("--release");
     }

@@ -20,7 +20,7 @@ const BETWEEN: Duration = Duration::from_millis(450);
 /// The program that shows requests from files.
 fn program() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| example("pinfold-terminal", "dialog"))
+    PROGRAM.get_or_init(|| example("dialog"))
 }
 
 /// A request about a command, with changes.

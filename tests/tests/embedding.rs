@@ -17,7 +17,7 @@ fn top() -> PathBuf {
 
 /// Runs an example with this on its standard input; what it prints.
 fn run(bed: &Bed, name: &str, args: &[&str], input: &str) -> (bool, String) {
-    let program = offered(name, &example("pinfold-tools", name));
+    let program = offered(name, &example(name));
     let mut child = bed
         .free(program)
         .args(args)
