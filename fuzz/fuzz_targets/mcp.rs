@@ -58,7 +58,7 @@ fn message(line: &[u8]) {
     if let Some(id) = expected.get_mut("id") {
         *id = Value::from("other");
     }
-    let other: Value = serde_json::from_slice(&with_id(line, &Id::ours("other"))).expect("it stays JSON");
+    let other: Value = serde_json::from_slice(&with_id(line, &Id::new_own("other"))).expect("it stays JSON");
     assert_eq!(other, expected);
 }
 
