@@ -178,16 +178,16 @@ impl SocketServer {
         let mut watch = QueueWatch::new(Arc::clone(&self.shared));
         let mut said = Instant::now();
         // At once, so that the client knows the pending requests, even if there are none.
-        frames.write(&ServerMessage::Heard(next_batch(&mut watch, Duration::ZERO).unwrap_or_default()))?;
+        frames.write(&ServerMessage::Heard(next_batch(&mut watch, Duration::ZERO).0))?;
         while !self.closing.load(Ordering::Relaxed) {
-            let Some(news) = next_batch(&mut watch, DISCONNECT_POLL) else { return Ok(()) };
+            let (news, closed) = next_batch(&mut watch, DISCONNECT_POLL);
             let silent = news == EventBatch::default();
             if !silent || said.elapsed() >= HEARTBEAT {
                 said = Instant::now();
                 frames.write(&ServerMessage::Heard(news))?;
             }
             // The client has nothing more to send, so any input is its end.
-            if frames.has_more() || is_readable(frames.stream())? {
+            if closed || frames.has_more() || is_readable(frames.stream())? {
                 return Ok(());
             }
         }
@@ -206,11 +206,11 @@ fn next_message(frames: &mut JsonLines) -> io::Result<Option<ClientMessage>> {
     }
 }
 
-/// The changes; `None` when the broker is gone.
-fn next_batch(watch: &mut QueueWatch, most: Duration) -> Option<EventBatch> {
+/// The changes, and whether they are the last since the broker is gone: it may end right behind an answer.
+fn next_batch(watch: &mut QueueWatch, most: Duration) -> (EventBatch, bool) {
     let news = watch.next(most);
     let asked = news.asked.iter().map(|request| RequestSummary::from_request(request)).collect();
-    (!news.closed).then_some(EventBatch { asked, over: news.over, notes: news.notes })
+    (EventBatch { asked, over: news.over, notes: news.notes }, news.closed)
 }
 
 fn is_readable(stream: &impl AsFd) -> io::Result<bool> {
