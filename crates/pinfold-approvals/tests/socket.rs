@@ -129,6 +129,34 @@ fn whoever_watches_hears_everything_and_counts_as_somebody() {
     assert!(matches!(asking.join().unwrap(), ApproverResponse::NoApprover(_)));
 }
 
+/// A process that has its answer ends: what became of the request is told all the same.
+#[test]
+fn a_watching_client_is_told_of_an_answer_behind_which_everything_ends() {
+    for round in 0..50 {
+        let House { _tree, place, broker, listening, sessions: _ } = house();
+        let mut watching = ApprovalClient::connect(&place, listening.name()).unwrap().watch().unwrap();
+        // It counts from its first batch on.
+        watching.next().unwrap().unwrap();
+        let asked = request(&format!("s:{round}"), LONG);
+        let answering = {
+            let (name, id, digest) = (listening.name().to_owned(), asked.id.clone(), asked.digest.clone());
+            thread::spawn(move || {
+                let mut client = ApprovalClient::connect(&place, &name).unwrap();
+                until_some("a request is listed", || client.list().unwrap().pop());
+                client.answer(&id, &digest, Choice::Yes).unwrap();
+            })
+        };
+        assert!(matches!(broker.ask(&asked, &|| true), ApproverResponse::Answer(_)), "{round}");
+        drop(broker);
+        drop(listening);
+        let over = std::iter::from_fn(|| watching.next())
+            .map_while(Result::ok)
+            .find_map(|heard| heard.over.into_iter().next());
+        assert_eq!(over.map(|over| over.id), Some(asked.id), "{round}");
+        let _ = answering.join();
+    }
+}
+
 #[test]
 fn nonsense_is_told_and_costs_nobody_anything() {
     let house = house();

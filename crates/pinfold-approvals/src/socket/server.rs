@@ -179,7 +179,8 @@ impl SocketServer {
         let mut said = Instant::now();
         // At once, so that the client knows the pending requests, even if there are none.
         frames.write(&ServerMessage::Heard(next_batch(&mut watch, Duration::ZERO).0))?;
-        while !self.closing.load(Ordering::Relaxed) {
+        let mut goes_on = !self.closing.load(Ordering::Relaxed);
+        while goes_on {
             let (news, closed) = next_batch(&mut watch, DISCONNECT_POLL);
             let silent = news == EventBatch::default();
             if !silent || said.elapsed() >= HEARTBEAT {
@@ -187,11 +188,14 @@ impl SocketServer {
                 frames.write(&ServerMessage::Heard(news))?;
             }
             // The client has nothing more to send, so any input is its end.
-            if closed || frames.has_more() || is_readable(frames.stream())? {
-                return Ok(());
-            }
+            let is_over = || Ok::<_, io::Error>(frames.has_more() || is_readable(frames.stream())?);
+            goes_on = !closed && !self.closing.load(Ordering::Relaxed) && !is_over()?;
         }
-        Ok(())
+        // A process ends right behind the answer to its request.
+        match next_batch(&mut watch, Duration::ZERO).0 {
+            last if last == EventBatch::default() => Ok(()),
+            last => frames.write(&ServerMessage::Heard(last)),
+        }
     }
 }
 
