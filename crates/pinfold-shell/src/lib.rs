@@ -62,7 +62,7 @@ pub use script::{
     Assignment, CommandContext, Opaque, OpaqueWhy, Part, Redirect, RedirectKind, Script, SimpleCommand, Span,
     Word,
 };
-pub use setter::{ChangedName, Setter, builtin, changes_by, is_set_by_bash};
+pub use setter::{ChangedName, Setter, builtin, changes_by, is_number_by_bash, is_set_by_bash};
 pub use variables::{ChangedBy, NewValue, VariableChange, VariableTable};
 
 /// Reads a command line as bash would.

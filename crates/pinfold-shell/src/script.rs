@@ -26,7 +26,7 @@ pub struct Script {
     pub loops: Vec<Assignment>,
     /// Words that stand in no simple command, loop or redirect: what `case` and `[[ ]]` look at, and their patterns.
     pub loose: Vec<Word>,
-    /// What `${NAME-word}`, `${NAME:+word}` and their kind put in place of the value of `NAME`.
+    /// Words that `${NAME-word}`, `${NAME:+word}` and their kind put in place of the value of `NAME`.
     pub operands: Vec<Assignment>,
     /// Variables that arithmetic sets (`((i++))`, `$((x=1))`, `a[n+=2]`), each once: all they get is numbers.
     pub numbers: Vec<String>,

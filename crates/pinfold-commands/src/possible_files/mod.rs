@@ -10,7 +10,7 @@ mod values;
 
 use std::collections::BTreeSet;
 
-use pinfold_shell::{Part, RedirectKind, Script, SimpleCommand, Word, builtin};
+use pinfold_shell::{NewValue, Part, RedirectKind, Script, SimpleCommand, Word, builtin, changes_by};
 
 use self::texts::{TextLimits, Texts};
 use self::values::Values;
@@ -171,11 +171,19 @@ fn starts_unseen(claim: &CommandClaim) -> bool {
 /// Returns whether a text that a command of the line is fed may be read by a shell or into a variable.
 fn feeds_shell(claim: &CommandClaim) -> bool {
     claim.readings.iter().any(|reading| match reading.name() {
-        Some("." | "source" | "eval" | "read" | "mapfile" | "readarray" | "xargs" | "parallel") | None => {
-            true
+        Some("." | "source" | "eval") | None => true,
+        Some(name) => {
+            program_kind(name).is_some_and(super::ProgramKind::starts_others)
+                || reads_variable(&reading.words)
         }
-        Some(name) => program_kind(name).is_some_and(super::ProgramKind::runs_code),
     })
+}
+
+/// Returns whether words are a builtin that sets a variable to what it is fed.
+fn reads_variable(words: &[Word]) -> bool {
+    let mut reads = false;
+    changes_by(words, |_, value| reads |= value == NewValue::Unknown);
+    reads
 }
 
 /// A text that was read like a line.
@@ -212,7 +220,7 @@ struct CommandTexts<'c> {
     lines: Vec<Line>,
     /// Every text that one of its words may become.
     texts: BTreeSet<Spelled>,
-    /// Those of them that were read like a line.
+    /// The texts among them that were read like a line.
     read: BTreeSet<Spelled>,
 }
 

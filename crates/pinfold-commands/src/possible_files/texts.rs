@@ -1,9 +1,9 @@
 //! The texts that a word may become.
 
-use pinfold_shell::{Part, Word};
+use pinfold_shell::{Part, Word, is_number_by_bash};
 
 use super::super::pieces::Spelled;
-use super::values::{Values, is_number, is_positional};
+use super::values::{Values, is_positional};
 
 /// Most texts that one word may become.
 const MOST_OF_WORD: usize = 2_048;
@@ -181,7 +181,7 @@ impl Texts<'_> {
             "PWD" | "OLDPWD" => found.push(Spelled::plain(".")),
             // What else is on it is not the line's.
             "PATH" => found.push(Spelled::plain("/usr/bin")),
-            _ if is_number(name) => found.push(Spelled::default().with_open(NUMBER)),
+            _ if is_number_by_bash(name) => found.push(Spelled::default().with_open(NUMBER)),
             _ if may_be_unset || found.is_empty() => found.push(Spelled::default()),
             _ => {}
         }

@@ -29,30 +29,6 @@ pub(super) fn is_positional(name: &str) -> bool {
     matches!(name, "@" | "*" | "_") || name.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns whether the shell gives a variable a number by itself.
-pub(super) fn is_number(name: &str) -> bool {
-    const NUMBERS: &[&str] = &[
-        "?",
-        "#",
-        "$",
-        "!",
-        "RANDOM",
-        "SRANDOM",
-        "SECONDS",
-        "LINENO",
-        "UID",
-        "EUID",
-        "PPID",
-        "BASHPID",
-        "EPOCHSECONDS",
-        "OPTIND",
-        "SHLVL",
-        "BASH_SUBSHELL",
-        "HISTCMD",
-    ];
-    NUMBERS.contains(&name)
-}
-
 /// Returns whether programs or code are looked for in the folders that a variable, or a setting of a program, lists.
 fn is_search_path(name: &str) -> bool {
     !matches!(name, "CDPATH" | "MANPATH" | "INFOPATH")
