@@ -222,7 +222,7 @@ fn nothing_inside_reaches_a_socket_behind_any_wall(who: Who, tier: Tier) {
     }
 }
 
-/// The third protection by itself: whoever knows the secret and can connect is still told by the kernel to be confined.
+/// The third protection by itself: a process that knows the secret and can connect is still told by the kernel to be confined.
 #[test]
 fn whoever_is_confined_is_told_so() {
     if !all_there("attacks on questions", &["python3"]) {

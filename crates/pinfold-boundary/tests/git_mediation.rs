@@ -636,7 +636,7 @@ fn what_becomes_a_repository_within_another_one_names_no_program() {
     }
 }
 
-/// What a `.git` file names is written without another call: any repository, whichever expects the file.
+/// A `.git` file can name any repository, whichever expects it: its text is written without another call.
 #[test]
 fn no_git_file_in_an_old_working_tree_leads_to_a_furnished_repository() {
     const PLAIN: &str = "[core]\n\tbare = false\n";

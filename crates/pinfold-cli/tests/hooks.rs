@@ -131,7 +131,7 @@ fn hooks_that_make_calls_come_to_an_end() {
     assert_eq!(bed.in_project("count").lines().count(), 3);
 }
 
-/// What a hook runs, it runs outside of every sandbox: an agent does not write it, neither by a tool nor by a shell.
+/// The programs of a hook run outside of every sandbox: an agent does not write them, neither by a tool nor by a shell.
 #[test]
 fn an_agent_does_not_write_what_a_hook_runs() {
     let bed = Bed::new();

@@ -172,7 +172,7 @@ fn rules_that_are_not_what_they_seem_are_told() {
     assert_eq!(json.as_array().unwrap().len(), 4);
 }
 
-/// It would be taken for a protection, and protect nothing.
+/// A setting that would be taken for a protection, and protects nothing.
 #[test]
 fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
     let bed = Bed::new();

@@ -47,7 +47,7 @@ pub(super) struct Unclaimed {
     others: usize,
 }
 
-/// What the arguments of `invocation` name beyond what `effects` claims.
+/// Returns the places that the arguments of `invocation` name beyond the claims of `effects`.
 pub(super) fn unclaimed(
     invocation: &Invocation,
     effects: &InvocationEffects<'_>,

@@ -35,7 +35,7 @@ pub struct PathClaim {
     pub visible: bool,
     /// The path may start at the root of the repository, which may lie above the folder that it is written from.
     pub from_repository: bool,
-    /// It counts only where nothing stands at any of these paths: with the words that name them git reads files of a commit, and
+    /// Paths at which nothing may stand for the claim to count: with the words that name them git reads files of a commit, and
     /// otherwise those files.
     pub unless_there: Vec<PathText>,
 }

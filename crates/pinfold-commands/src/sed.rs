@@ -28,7 +28,7 @@ pub(super) fn script(effects: &mut InvocationEffects<'_>, script: &Word) {
     }
 }
 
-/// What a script does beside changing lines, in every version of sed.
+/// Returns the effects of a script beside changing lines, in every version of sed.
 fn read(script: &str) -> Vec<Effect> {
     let mut usual = Reader::new(script, true);
     usual.all();
@@ -43,7 +43,7 @@ fn read(script: &str) -> Vec<Effect> {
     found
 }
 
-/// What a script does beside changing lines.
+/// An effect of a script beside changing lines.
 enum Effect {
     Bars(&'static str),
     File(String, Operation),

@@ -51,11 +51,11 @@ pub(super) fn names_no_path(text: &str) -> bool {
 /// Effect of a word of `git grep` on which files are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
-    /// It is a revision, whose files are all searched, or leaves some out.
+    /// None: a revision, whose files are all searched, or a word that leaves some out.
     No,
-    /// It is a revision where no such file is there.
+    /// One where such a file is there; otherwise it is a revision.
     Perhaps,
-    /// It is a path, or names one in a revision.
+    /// One: a path, or a path in a revision.
     Yes,
 }
 

@@ -72,7 +72,7 @@ pub fn tokens(step: &str) -> Vec<Token> {
     out
 }
 
-/// What stands behind a class, of which this follows the `[`: a `]` right at its start belongs to it, and so does one of `[:alpha:]`. A
+/// Returns the text behind a class, of which this follows the `[`: a `]` right at its start belongs to it, and so does one of `[:alpha:]`. A
 /// class may have no end.
 fn behind_class(text: &str) -> &str {
     let mut rest = text.strip_prefix(['!', '^']).unwrap_or(text);

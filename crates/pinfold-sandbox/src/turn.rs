@@ -114,7 +114,7 @@ impl Turn {
 
     /// Counts a move that is about to be made, in a turn that is not shared. Returns the new count.
     ///
-    /// It is the time of the last change of the file, which nothing else sets: unlike a content it can be read and written by a
+    /// The count is the time of the last change of the file, which nothing else sets: unlike a content it can be read and written by a
     /// descriptor that reads nothing, and has no limit that a person could meet.
     ///
     /// # Errors

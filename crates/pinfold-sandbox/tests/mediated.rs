@@ -277,7 +277,7 @@ impl SyscallHandler for SlowNames {
     }
 }
 
-/// How often a directory became `held`, and how often an `x` was in it, while another run makes that under the name from before.
+/// Returns how often a directory became `held`, and how often an `x` was in it, while another run makes that under the name from before.
 fn held_names_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync) -> (usize, usize) {
     const MAKES: &str = r#"perl -e 'until (-e "stop") { open(F, ">", "d/x") and close(F); unlink("d/x") }'"#;
     const MOVES: &str = r#"mkdir d; perl -e 'for (1 .. 150) {

@@ -323,7 +323,7 @@ fn number(text: &str) -> String {
 #[derive(Debug)]
 pub struct ScriptBed {
     tree: TempTree,
-    /// What `E` holds in the environment.
+    /// The value of `E` in the environment.
     variable: Option<&'static str>,
 }
 

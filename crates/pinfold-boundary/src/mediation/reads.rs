@@ -75,7 +75,7 @@ impl ReadNames {
         }
     }
 
-    /// Such a link has another name now.
+    /// Notes that such a link has another name now.
     pub(crate) fn rename_link(&mut self, link: &Path, before: &Path) {
         let is_link = || link.symlink_metadata().is_ok_and(|found| found.is_symlink());
         if let Some(name) = before.file_name()

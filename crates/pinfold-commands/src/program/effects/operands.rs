@@ -1,4 +1,4 @@
-//! What the operands of an invocation are: files, a program to start, a script.
+//! Operands of an invocation: files, a program to start, a script.
 
 use std::borrow::Cow;
 
@@ -186,7 +186,7 @@ fn is_folder(word: &Word) -> bool {
     }
 }
 
-/// What a copy of `source` is called in the folder `target`.
+/// Returns the name of a copy of `source` in the folder `target`.
 fn copy_destination(target: &Word, source: &Word) -> Option<Word> {
     let name = match source.parts.last()? {
         Part::Literal(text) => text.trim_end_matches('/').rsplit('/').next()?,

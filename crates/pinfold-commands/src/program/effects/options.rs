@@ -1,4 +1,4 @@
-//! What the options of an invocation do: an effect for each row of the catalog.
+//! Effects of the options of an invocation, by the rows of the catalog.
 
 use std::borrow::Cow;
 
@@ -156,7 +156,7 @@ impl<'a> InvocationEffects<'a> {
     }
 }
 
-/// What options say about the operands.
+/// Things that options say about the operands.
 #[derive(Default)]
 pub(super) struct OperandOptions<'a> {
     pub(super) in_place: bool,
