@@ -5,6 +5,10 @@
 //! it to where that name is judged in another way. So what moves or depends on what is there is done in a turn of its own, and
 //! everything else in a turn that others share.
 //!
+//! Each passes a turnstile before it takes its turn, and the one that wants a turn of its own stays in it until it has that: those that
+//! share follow each other closely, and would never all be gone at once (readers and writers without starvation,
+//! <https://greenteapress.com/wp/semaphores/>, 4.2.3).
+//!
 //! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
 
 use std::fmt;
@@ -23,16 +27,19 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 const STEP: Duration = Duration::from_micros(500);
 
-/// Tries without a pause before the first: shared turns are short, and where several supervisors are busy they seldom all pause at once.
+/// Tries without a pause before the first: shared turns are short.
 const QUICK_TRIES: u32 = 32;
 
 /// A file whose lock gives turns.
 #[derive(Clone)]
-pub struct Turns(Arc<OwnedFd>);
+pub struct Turns {
+    file: Arc<OwnedFd>,
+    turnstile: Arc<OwnedFd>,
+}
 
 /// A turn. It ends when it is dropped.
 pub struct Turn {
-    file: Arc<OwnedFd>,
+    lock: Lock,
     is_shared: bool,
 }
 
@@ -51,7 +58,8 @@ impl Turns {
     /// When it can be neither opened nor made.
     pub fn open(file: &Path) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        Ok(Self(Arc::new(rustix::fs::open(file, flags, Mode::WUSR)?)))
+        let open = |file: &Path| rustix::fs::open(file, flags, Mode::WUSR).map(Arc::new);
+        Ok(Self { file: open(file)?, turnstile: open(&file.with_extension("turnstile"))? })
     }
 
     /// Waits for a turn that no other supervisor has meanwhile, some seconds at most.
@@ -59,7 +67,7 @@ impl Turns {
     /// # Errors
     /// `EBUSY` when another has not ended its own by then.
     pub fn take(&self) -> io::Result<Turn> {
-        self.wait(FlockOperation::NonBlockingLockExclusive)
+        self.pass(FlockOperation::NonBlockingLockExclusive)
     }
 
     /// Waits for a turn beside others that are shared, some seconds at most. No directory is moved meanwhile.
@@ -67,18 +75,27 @@ impl Turns {
     /// # Errors
     /// `EBUSY` when another has not ended its own by then.
     pub fn share(&self) -> io::Result<Turn> {
-        self.wait(FlockOperation::NonBlockingLockShared)
+        self.pass(FlockOperation::NonBlockingLockShared)
     }
 
-    fn wait(&self, operation: FlockOperation) -> io::Result<Turn> {
+    fn pass(&self, operation: FlockOperation) -> io::Result<Turn> {
+        let _passing = Lock::wait(&self.turnstile, operation)?;
+        let is_shared = operation == FlockOperation::NonBlockingLockShared;
+        Ok(Turn { lock: Lock::wait(&self.file, operation)?, is_shared })
+    }
+}
+
+/// A lock of a file. It ends when it is dropped.
+struct Lock(Arc<OwnedFd>);
+
+impl Lock {
+    /// Waits for the lock, some seconds at most.
+    fn wait(file: &Arc<OwnedFd>, operation: FlockOperation) -> io::Result<Self> {
         let mut quick_tries = 0..QUICK_TRIES;
         let mut until = None;
         loop {
-            match flock(&self.0, operation) {
-                Ok(()) => {
-                    let is_shared = operation == FlockOperation::NonBlockingLockShared;
-                    return Ok(Turn { file: Arc::clone(&self.0), is_shared });
-                }
+            match flock(file, operation) {
+                Ok(()) => return Ok(Self(Arc::clone(file))),
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if quick_tries.next().is_some() => yield_now(),
                 Err(Errno::WOULDBLOCK) => {
@@ -90,6 +107,13 @@ impl Turns {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // By word: a child that is being started may hold a copy of the descriptor.
+        let _ = flock(&self.0, FlockOperation::Unlock);
     }
 }
 
@@ -105,7 +129,7 @@ impl Turn {
     /// When the file cannot be looked at.
     #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
     pub(crate) fn moves(&self) -> io::Result<MoveCount> {
-        let found = fstat(&self.file)?;
+        let found = fstat(&self.lock.0)?;
         Ok(MoveCount {
             seconds: found.st_mtime.into(),
             nanoseconds: i64::from(found.st_mtime_nsec.cast_signed()),
@@ -127,7 +151,7 @@ impl Turn {
         let tries = if next.nanoseconds < NANOSECONDS { [next, later] } else { [later, later] };
         for count in tries {
             let time = Timespec { tv_sec: count.seconds, tv_nsec: count.nanoseconds };
-            futimens(&self.file, &Timestamps { last_access: time, last_modification: time })?;
+            futimens(&self.lock.0, &Timestamps { last_access: time, last_modification: time })?;
             if self.moves()? == count {
                 return Ok(count);
             }
@@ -138,13 +162,6 @@ impl Turn {
 
 /// In a second.
 const NANOSECONDS: i64 = 1_000_000_000;
-
-impl Drop for Turn {
-    fn drop(&mut self) {
-        // By word: a child that is being started may hold a copy of the descriptor.
-        let _ = flock(&self.file, FlockOperation::Unlock);
-    }
-}
 
 impl fmt::Debug for Turns {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -161,6 +178,7 @@ impl fmt::Debug for Turn {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
 
@@ -170,7 +188,7 @@ mod tests {
         let file = place.path().join("turn");
         let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
         let turn = ours.take().unwrap();
-        assert_eq!(flock(&theirs.0, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+        assert_eq!(flock(&theirs.file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
         let waits = std::thread::spawn(move || theirs.take().map(drop));
         sleep(Duration::from_millis(20));
         drop(turn);
@@ -187,11 +205,33 @@ mod tests {
         let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
         let shared = (ours.share().unwrap(), theirs.share().unwrap());
         let third = Turns::open(&file).unwrap();
-        assert_eq!(flock(&third.0, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
+        assert_eq!(flock(&third.file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
         drop(shared);
         let alone = third.take().unwrap();
-        assert_eq!(flock(&ours.0, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK));
+        assert_eq!(flock(&ours.file, FlockOperation::NonBlockingLockShared), Err(Errno::WOULDBLOCK));
         drop(alone);
+    }
+
+    #[test]
+    fn a_turn_is_had_however_many_share_theirs_without_a_pause() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("turn");
+        let ours = Turns::open(&file).unwrap();
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let shares = || {
+                let theirs = Turns::open(&file).unwrap();
+                while !is_over.load(Ordering::Relaxed) {
+                    let _turn = theirs.share().unwrap();
+                    sleep(Duration::from_millis(2));
+                }
+            };
+            (0..8).for_each(|_| drop(scope.spawn(shares)));
+            sleep(Duration::from_millis(20));
+            let had = (0..20).map(|_| ours.take().map(drop)).collect::<io::Result<Vec<()>>>();
+            is_over.store(true, Ordering::Relaxed);
+            had.unwrap();
+        });
     }
 
     #[test]
@@ -208,7 +248,7 @@ mod tests {
             seen.push(counted);
         }
         let last = Timespec { tv_sec: 7, tv_nsec: NANOSECONDS - 1 };
-        futimens(&ours.0, &Timestamps { last_access: last, last_modification: last }).unwrap();
+        futimens(&ours.file, &Timestamps { last_access: last, last_modification: last }).unwrap();
         let carried = ours.take().unwrap().count_move().unwrap();
         assert_eq!(carried, MoveCount { seconds: 8, nanoseconds: 0 });
     }
