@@ -258,6 +258,8 @@ pub const RUNS: &[&str] = &[
     "/bin/bash -c '\"$0\"/r' b",
     "/bin/bash -c '\"$1\"/r' x a",
     "/bin/bash -c 'cd $D && ./r'",
+    "/bin/bash -c 'cd ${E:=b}; cd a*; ./r'",
+    "/bin/bash -c 'cd a*; cd b*; ./r'",
     "/bin/bash <<< ./r",
     "/bin/bash <<< \"$D/r\"",
     "/bin/bash -s a <<< '$1/r'",

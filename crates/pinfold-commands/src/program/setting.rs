@@ -5,7 +5,7 @@ use pinfold_shell::Word;
 const TABLE: &str = include_str!("settings.txt");
 
 /// The words of a kind in the table.
-fn words(kind: &str) -> impl Iterator<Item = &'static str> {
+fn look_up(kind: &str) -> impl Iterator<Item = &'static str> {
     let of_kind = move |line: &'static str| line.strip_prefix(kind)?.strip_prefix(' ');
     TABLE.lines().filter_map(of_kind).flat_map(str::split_ascii_whitespace)
 }
@@ -33,18 +33,18 @@ pub(super) fn classify(value: &Word) -> Setting<'_> {
         Some(_) => name.starts_with(known),
         None => name == known || whole == known,
     };
-    if words("git-harmless").any(known) { Setting::Harmless } else { Setting::Unknown }
+    if look_up("git-harmless").any(known) { Setting::Harmless } else { Setting::Unknown }
 }
 
 /// Returns whether `NAME=value` or `NAME:TYPE=value` of a build may name a program.
 pub(super) fn defines_program(value: &Word) -> bool {
     let name = value.literal_prefix().split(['=', ':']).next().unwrap_or_default().to_ascii_uppercase();
-    name.is_empty() || words("build-program").any(|word| name.contains(word))
+    name.is_empty() || look_up("build-program").any(|word| name.contains(word))
 }
 
 /// Returns whether options that are passed on may name a program.
 pub(super) fn passes_program(value: &Word) -> bool {
-    value.as_static().is_none_or(|text| words("passed-program").any(|passed| text.contains(passed)))
+    value.as_static().is_none_or(|text| look_up("passed-program").any(|passed| text.contains(passed)))
 }
 
 /// Returns whether a query runs programs or touches files.
@@ -53,16 +53,16 @@ pub(crate) fn query_goes_beyond(text: &str) -> bool {
     let dotted = |line: &str| {
         line.trim_start().strip_prefix('.').is_some_and(|command| {
             let name = command.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();
-            !words("sqlite-shows").any(|shows| shows == name)
+            !look_up("sqlite-shows").any(|shows| shows == name)
         })
     };
     let goes_beyond = |beyond: &str| lower.contains(&beyond.replace('␣', " ").to_ascii_lowercase());
-    let opens_file = |word: &str| words("query-opens").any(|opens| opens == word);
+    let opens_file = |word: &str| look_up("query-opens").any(|opens| opens == word);
     let leads_out = |line: &str| {
-        line.split_whitespace().next().is_some_and(|first| words("query-line").any(|leads| leads == first))
+        line.split_whitespace().next().is_some_and(|first| look_up("query-line").any(|leads| leads == first))
     };
     let vacuums_into = || lower.contains("vacuum") && lower.contains("into");
-    words("query-beyond").any(goes_beyond)
+    look_up("query-beyond").any(goes_beyond)
         || lower.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).any(opens_file)
         || vacuums_into()
         || lower.lines().any(|line| dotted(line) || leads_out(line))
@@ -85,7 +85,7 @@ mod tests {
         ];
         let lines = TABLE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let all: usize = lines.map(|line| line.split_ascii_whitespace().count() - 1).sum();
-        assert!(KINDS.iter().all(|kind| words(kind).next().is_some()));
-        assert_eq!(all, KINDS.iter().map(|kind| words(kind).count()).sum());
+        assert!(KINDS.iter().all(|kind| look_up(kind).next().is_some()));
+        assert_eq!(all, KINDS.iter().map(|kind| look_up(kind).count()).sum());
     }
 }

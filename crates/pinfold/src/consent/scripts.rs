@@ -25,6 +25,9 @@ const MOST_LOOKUPS: usize = 10_000;
 /// The most entries of folders that are compared with patterns for one call: about as much.
 const MOST_ENTRIES: usize = 100_000;
 
+/// The most patterns of one command that lead on, each in the folders that the one before leads to.
+const MOST_PATTERNS_OF_COMMAND: usize = 3;
+
 /// Files that a line names, by name: where each really is, and in which state.
 pub(super) type NamedFiles = BTreeMap<PathBuf, (PathBuf, Option<Version>)>;
 
@@ -45,7 +48,7 @@ pub(super) fn find(shared: &Shared, judged: &Judgement<'_>) -> Option<NamedFiles
         possible: &possible,
         files: NamedFiles::new(),
         folders: VecDeque::new(),
-        seen: BTreeSet::new(),
+        seen: BTreeMap::new(),
         left: MOST_LOOKUPS,
         entries_left: MOST_ENTRIES,
     };
@@ -83,8 +86,9 @@ fn home() -> Spelled {
     Spelled::plain("~")
 }
 
-fn has_patterns(group: &NamedFrom) -> bool {
-    group.names.iter().any(|name| name.open.is_some())
+/// Returns how many patterns of a command may lead on, one behind the other.
+fn count_patterns(group: &NamedFrom) -> usize {
+    group.names.iter().filter(|name| name.open.is_some()).count().min(MOST_PATTERNS_OF_COMMAND)
 }
 
 /// The destination of a name.
@@ -104,8 +108,8 @@ struct Search<'s> {
     files: NamedFiles,
     /// Folders that were found, from which nothing was looked up so far, and how many patterns led there.
     folders: VecDeque<(PathBuf, usize)>,
-    /// Folders that were found, where they really are.
-    seen: BTreeSet<PathBuf>,
+    /// Folders that were found, where they really are, and how few patterns lead there.
+    seen: BTreeMap<PathBuf, usize>,
     /// Number of names that may still be looked up.
     left: usize,
     /// Number of entries that may still be compared with patterns.
@@ -149,7 +153,7 @@ impl Search<'_> {
                 .cloned()
                 .chain([home()])
                 .collect(),
-            patterns: groups().filter(leads).filter(|(_, group)| has_patterns(group)).count() + again,
+            patterns: groups().filter(leads).map(|(_, group)| count_patterns(group)).sum::<usize>() + again,
         };
         let names = groups().flat_map(|(_, group)| &group.names).flat_map(tails).collect();
         let folders = groups().flat_map(|(_, group)| &group.folders);
@@ -159,7 +163,7 @@ impl Search<'_> {
 
     /// Looks the names of a command up from every folder that they lead what it starts to.
     fn look_up_own(&mut self, group: &NamedFrom) -> Option<()> {
-        let moves = Destinations { names: group.names.clone(), patterns: 1 };
+        let moves = Destinations { names: group.names.clone(), patterns: count_patterns(group) };
         // What runs in a container has names of its own.
         let own = |name: &Spelled| if name.text.starts_with('/') { tails(name) } else { vec![name.clone()] };
         let names = group.names.iter().flat_map(own).collect();
@@ -186,9 +190,12 @@ impl Search<'_> {
                 let leads_on = moves.names.contains(name) && (name.open.is_none() || depth < moves.patterns);
                 let found = self.name(&folder, name)?;
                 let reached = found.into_iter().filter(|found| leads_on && self.is_reached(found));
+                let depth = depth + usize::from(name.open.is_some());
                 for found in reached.collect::<Vec<_>>() {
-                    if self.seen.insert(found.clone()) {
-                        self.folders.push_back((found, depth + usize::from(name.open.is_some())));
+                    // One that a pattern led to before leads further by a name.
+                    if self.seen.get(&found).is_none_or(|before| depth < *before) {
+                        self.seen.insert(found.clone(), depth);
+                        self.folders.push_back((found, depth));
                     }
                 }
             }
