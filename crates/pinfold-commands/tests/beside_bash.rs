@@ -9,9 +9,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold_commands::{BaseDirectory, CommandEffects, Origin, analyze};
 use pinfold_shell::{Part, Script};
-use pinfold_testkit::scripts::{READS, ScriptBed, resolve, script};
-use proptest::prelude::*;
-use proptest::test_runner::{TestCaseError, TestRunner};
+use pinfold_testkit::scripts::{READS, ScriptBed, resolve, runner, script};
+use proptest::test_runner::TestCaseError;
 
 /// The place that a claim means by a path.
 fn place(bed: &ScriptBed, path: &str) -> PathBuf {
@@ -68,9 +67,7 @@ fn compare(
     check: impl Fn(&ScriptBed, &Script, &CommandEffects, &[(String, PathBuf)]) -> Result<usize, String>,
 ) {
     let (bed, known) = (ScriptBed::new(), Cell::new(0));
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    let least = config.cases as usize / 10;
-    let mut runner = TestRunner::new(config);
+    let (mut runner, cases) = runner();
     let result = runner.run(&script(probes), |text| {
         let script = pinfold_shell::parse(&text);
         if script.opaque.is_empty() {
@@ -82,7 +79,7 @@ fn compare(
     if let Err(error) = result {
         panic!("{error}");
     }
-    assert!(known.get() > least, "only {} probes say something", known.get());
+    assert!(known.get() > cases / 10, "only {} probes say something", known.get());
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use proptest::sample::select;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::TempTree;
 use crate::bash::harmless_bash;
@@ -282,6 +283,18 @@ pub const RUNS: &[&str] = &[
     "shopt -s extglob; eval './@(r|q)'",
     "coproc ./r; wait",
 ];
+
+/// A runner for random scripts, and the number of its cases. It tries the same ones each time, and others where `PROPTEST_CASES` says how
+/// many: a real bash costs too much to find rare ones by chance.
+pub fn runner() -> (TestRunner, usize) {
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let cases = config.cases as usize;
+    let runner = match std::env::var_os("PROPTEST_CASES") {
+        Some(_) => TestRunner::new(config),
+        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
+    };
+    (runner, cases)
+}
 
 /// A script with these probes, which are numbered afterwards.
 pub fn script(probes: &'static [&'static str]) -> impl Strategy<Value = String> {

@@ -11,9 +11,9 @@ use pinfold::policy::Policy;
 use pinfold::{AssumedShells, Plan, RawCall, Ruling};
 use pinfold_gate_testkit::session::open;
 use pinfold_testkit::TempTree;
-use pinfold_testkit::scripts::{RUNS, ScriptBed, script};
+use pinfold_testkit::scripts::{RUNS, ScriptBed, runner, script};
 use proptest::prelude::*;
-use proptest::test_runner::{RngAlgorithm, TestCaseError, TestRng, TestRunner};
+use proptest::test_runner::TestCaseError;
 use serde_json::json;
 
 /// The digest of the question about a line. `None`: there is no question.
@@ -106,13 +106,7 @@ fn lines() -> impl Strategy<Value = String> {
 #[test]
 fn whatever_script_a_real_bash_runs_is_part_of_the_yes() {
     let (bed, covered, beyond) = (ScriptBed::with_runs(), Cell::new(0), Cell::new(0));
-    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
-    let (cases, least) = (config.cases as usize, config.cases as usize / 10);
-    // The same lines each time, but where more of them are asked for.
-    let mut runner = match std::env::var_os("PROPTEST_CASES") {
-        Some(_) => TestRunner::new(config),
-        None => TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha)),
-    };
+    let (mut runner, cases) = runner();
     let result = runner.run(&lines(), |text| {
         let more = compare(&bed, &text).map_err(|why| TestCaseError::fail(format!("{text}\n{why}")))?;
         match more {
@@ -125,7 +119,7 @@ fn whatever_script_a_real_bash_runs_is_part_of_the_yes() {
         panic!("{error}");
     }
     assert!(beyond.get() * 5 < cases, "{} lines name more than is looked up", beyond.get());
-    assert!(covered.get() > least, "only {} scripts were run", covered.get());
+    assert!(covered.get() > cases / 10, "only {} scripts were run", covered.get());
 }
 
 /// Lines, and the scripts that each of them names.
