@@ -17,6 +17,7 @@ pub mod mcp_http;
 pub mod mcp_odd;
 pub mod outside;
 pub mod paths;
+pub mod ports;
 pub mod product;
 pub mod record;
 pub mod terminal;

@@ -194,7 +194,8 @@ impl Terminal {
         let end = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
-                while let Ok(true) = self.take(Duration::from_millis(50)) {}
+                // To the end, unless something in the background keeps the terminal open.
+                while let Ok(true) = self.take(Duration::from_millis(500)) {}
                 return status;
             }
             if Instant::now() > end {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use pinfold_tests::missing::all_there;
 use pinfold_tests::output::describe;
 use pinfold_tests::outside::data;
+use pinfold_tests::ports::free_port;
 use pinfold_tests::{Bed, Tier, Who, each};
 
 const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -22,11 +23,6 @@ fn with_server(who: Who, attempt: impl Fn(&Bed)) {
     fs::copy(data("serve.py"), bed.folder().join("serve.py")).expect("a copy");
     bed.give();
     attempt(&bed);
-}
-
-/// A port that nobody had a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind((V4, 0)).and_then(|listener| listener.local_addr()).expect("a port").port()
 }
 
 fn has_v6() -> bool {

@@ -6,7 +6,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use pinfold_tests::missing::{all_there, left_out, which};
 use pinfold_tests::output::describe;
+use pinfold_tests::ports::free_port;
 use pinfold_tests::toolchain::toolchain;
 use pinfold_tests::{Bed, Tier, Who, each};
 use rustix::process::{Pid, Signal, kill_process};
@@ -43,12 +44,6 @@ impl Drop for Server {
 /// Where servers of an ordinary user live.
 fn ground() -> Bed {
     Bed::new(Who::Ordinary)
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
 }
 
 /// Starts a server, and waits until it listens.
