@@ -220,13 +220,16 @@ impl ProxyState {
             }
         };
         self.closing.store(true, Ordering::SeqCst);
-        match first {
-            ProxyEvent::ServerEnded => self.fail_all(),
-            ProxyEvent::ClientEnded | ProxyEvent::ClientGone => self.let_judges_end(),
-        }
+        let has_server_ended = match first {
+            ProxyEvent::ServerEnded => {
+                self.fail_all();
+                true
+            }
+            ProxyEvent::ClientEnded | ProxyEvent::ClientGone => self.let_judges_end(happened),
+        };
         self.to_server.close(GRACE);
         let status = ended(child);
-        if first != ProxyEvent::ServerEnded {
+        if !has_server_ended {
             // Its last messages are still forwarded.
             while happened.recv_timeout(BEYOND).is_ok_and(|event| event != ProxyEvent::ServerEnded) {}
         }
@@ -241,11 +244,16 @@ impl ProxyState {
     }
 
     /// Calls without an approval request are still forwarded, approval requests are withdrawn.
-    fn let_judges_end(&self) {
+    ///
+    /// True when the server has ended meanwhile: nothing can be forwarded any more.
+    fn let_judges_end(&self, happened: &Receiver<ProxyEvent>) -> bool {
         let until = Instant::now() + JUDGED;
         while !self.requests.unforwarded_calls().is_empty() && Instant::now() < until {
-            thread::sleep(Duration::from_millis(5));
+            if happened.recv_timeout(Duration::from_millis(5)) == Ok(ProxyEvent::ServerEnded) {
+                return true;
+            }
         }
+        false
     }
 
     /// Ends all waiting for the server.
