@@ -1,5 +1,8 @@
 //! Edits of an agent's files: everything else in their texts stays as it was written.
 
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
+
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject};
 use serde_json::Value;
 
@@ -121,9 +124,14 @@ fn json(before: &str, edits: &[Edit]) -> Result<String, NotRead> {
     crate::import::json(before)?;
     let root = parsed(before).map_err(NotRead)?;
     let top = root.object_value().ok_or_else(|| NotRead("it is no object".to_owned()))?;
+    let mut lists = BTreeMap::new();
     for edit in edits {
         match edit {
-            Edit::Include(path, entry) => include(&list(&top, path)?, entry),
+            Edit::Include(path, entry) => match lists.entry(*path) {
+                Entry::Occupied(list) => list.into_mut(),
+                Entry::Vacant(place) => place.insert(StringList::find_or_create(&top, path)?),
+            }
+            .include(entry),
             Edit::Say(path, value) => insert_missing(&top, path, value)?,
             Edit::Narrow(path, word) => narrow(&top, path, word)?,
             Edit::Order(path, order) => put_in_order(&top, path, order)?,
@@ -148,20 +156,31 @@ fn holder<'p>(top: &CstObject, path: &'p [&'p str]) -> Result<(CstObject, &'p st
     Ok((object, last))
 }
 
-fn list(top: &CstObject, path: &[&str]) -> Result<CstArray, NotRead> {
-    let (object, key) = holder(top, path)?;
-    object.array_value_or_create(key).ok_or_else(|| other_type(path))
+/// A list of a file, with the strings that stand in it.
+struct StringList {
+    array: CstArray,
+    strings: HashSet<String>,
 }
 
-fn include(list: &CstArray, entry: &str) {
-    let standing = list.elements().into_iter().filter_map(|e| e.as_string_lit()?.decoded_value().ok());
-    if standing.into_iter().any(|text| text == entry) {
-        return;
+impl StringList {
+    fn find_or_create(top: &CstObject, path: &[&str]) -> Result<Self, NotRead> {
+        let (object, key) = holder(top, path)?;
+        let array = object.array_value_or_create(key).ok_or_else(|| other_type(path))?;
+        let strings = array.elements().into_iter().filter_map(|e| e.as_string_lit()?.decoded_value().ok());
+        let strings = strings.collect();
+        Ok(Self { array, strings })
     }
-    let first = list.elements().is_empty();
-    list.append(CstInputValue::String(entry.to_owned()));
-    if first {
-        list.ensure_multiline();
+
+    /// Appends a string that is not in the list.
+    fn include(&mut self, entry: &str) {
+        if !self.strings.insert(entry.to_owned()) {
+            return;
+        }
+        let is_first = self.array.elements().is_empty();
+        self.array.append(CstInputValue::String(entry.to_owned()));
+        if is_first {
+            self.array.ensure_multiline();
+        }
     }
 }
 
