@@ -15,7 +15,8 @@ use crate::processes::find_mentioning;
 /// How long processes may take to end after their run.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Placeholders after a run that ended by itself.
+/// Placeholders after a run that ended by itself. At a name that is not guarded none is made: what looks like one there was made,
+/// and given that mode, by the program.
 pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
     if look.was_killed() {
         return;
@@ -23,7 +24,8 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
     let there = look.changes().filter_map(|change| Some((change, change.after?)));
     for (Change { path, before, .. }, entry) in there {
         let old = before.is_some_and(|before| before.place == entry.place);
-        if !old && is_placeholder(look.after, path, entry) && look.role(path) != Role::Own {
+        let may_be_held = !matches!(look.role(path), Role::Own | Role::Content);
+        if !old && may_be_held && is_placeholder(look.after, path, entry) {
             let what = "a name that was held is still there".to_owned();
             all.push(look.violation(Found { kind: "something is left behind", path, what }));
         }
