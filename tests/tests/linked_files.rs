@@ -193,3 +193,76 @@ fn a_file_that_was_opened_by_name_is_changed(who: Who, tier: Tier) {
     assert!(output.status.success(), "{}", describe(&output));
     assert!(linked.state().0.contains("more"), "{}", describe(&output));
 }
+
+/// Ways to bring a file with a name outside to where git writes by itself: what is said when one is done.
+const INTO_GIT: &[(&str, &str)] = &[
+    ("a message", "mv linked .git/COMMIT_EDITMSG"),
+    ("a second name", "rm -f .git/COMMIT_EDITMSG; ln linked .git/COMMIT_EDITMSG"),
+    ("what was fetched", "mv linked .git/FETCH_HEAD"),
+    ("a log", "mv linked .git/logs/HEAD"),
+    (
+        "an exchange",
+        "python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\"linked\", -100, b\".git/logs/HEAD\", 2)'",
+    ),
+    (
+        "the other way round",
+        "python3 -c 'import ctypes; ctypes.CDLL(None).renameat2(-100, b\".git/logs/HEAD\", -100, b\"linked\", 2)'",
+    ),
+    ("from among its objects", "mv .git/objects/ab/linked .git/COMMIT_EDITMSG"),
+    (
+        "a second name of an object",
+        "rm -f .git/COMMIT_EDITMSG; ln .git/objects/ab/linked .git/COMMIT_EDITMSG",
+    ),
+    ("in a new repository", "git init -q new; mv linked new/.git/COMMIT_EDITMSG"),
+    ("a second name in a new one", "git init -q new; ln linked new/.git/COMMIT_EDITMSG"),
+    ("in a new bare one", "git init -q --bare bare; mv linked bare/FETCH_HEAD"),
+    (
+        "in what becomes one",
+        "mkdir -p bare/objects bare/refs; mv linked bare/FETCH_HEAD; echo ref: refs/heads/x > bare/HEAD",
+    ),
+];
+
+/// The person's own git, wherever there is a repository.
+const OWN_GIT: &str = "for at in . new bare; do
+  git -C $at -c user.name=n -c user.email=n@n commit -q --allow-empty -m evil; git -C $at fetch -q \"$PWD\"
+done 2>/dev/null; true";
+
+fn in_repository(who: Who) -> Linked {
+    let linked = Linked::new(who);
+    let set_up =
+        "git init -q; git config user.name n; git config user.email n@n; git commit -q --allow-empty -m one
+        mkdir .git/objects/ab; ln linked .git/objects/ab/linked";
+    assert!(linked.bed.free("sh").args(["-ec", set_up]).status().expect("sh").success());
+    linked
+}
+
+#[each(user, tier)]
+fn git_outside_writes_nothing_that_has_a_name_elsewhere(who: Who, tier: Tier) {
+    if !all_there("hard links", &["git", "python3"]) {
+        return;
+    }
+    for (name, deed) in INTO_GIT {
+        let linked = in_repository(who);
+        let output = linked.bed.sh(tier, deed);
+        linked.bed.free("sh").args(["-c", OWN_GIT]).output().expect("sh");
+        assert_eq!(linked.state().0, "text", "{name}: {}", describe(&output));
+
+        let free = in_repository(who);
+        free.bed.free("sh").args(["-c", deed]).output().expect("sh");
+        free.bed.free("sh").args(["-c", OWN_GIT]).output().expect("sh");
+        assert_ne!(free.state().0, "text", "{name}, the control");
+    }
+}
+
+/// A clone on one machine shares its objects with the repository that it was made from.
+#[each(user, tier)]
+fn a_local_clone_shares_its_objects(who: Who, tier: Tier) {
+    if !all_there("hard links", &["git"]) {
+        return;
+    }
+    let linked = in_repository(who);
+    let output =
+        linked.bed.sh(tier, "git clone -q --local . copy && git -C copy log --oneline && git -C copy gc -q");
+    assert!(output.status.success(), "{}", describe(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("one"), "{}", describe(&output));
+}

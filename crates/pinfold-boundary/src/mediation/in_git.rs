@@ -1,6 +1,7 @@
 //! Changes in git directories, and those that would make one.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Attempt, Detail, Intent, is_being_written};
@@ -21,6 +22,7 @@ const POINTER: &str = "a `.git` file can lead git to a repository that this run 
 const BARE: &str = "with it the directory would be a repository that was not made with git";
 const BEING_WRITTEN: &str = "another run puts a file there that it has looked at";
 const LINK: &str = "git follows links in its directory, and would write what they lead to";
+const SHARED: &str = "git writes to files in its directory, and this one has another name outside that";
 
 /// A git directory and a path in it.
 pub(super) type InGit = (PathBuf, PathBuf);
@@ -81,6 +83,9 @@ impl Mediator {
     ) -> Option<Why> {
         if plants_link(attempt, below) {
             return Some(LINK.to_owned());
+        }
+        if brings_shared_file(attempt, (git_dir, below), self.made.contains(git_dir)) {
+            return Some(SHARED.to_owned());
         }
         let refused = if self.made.contains(git_dir) {
             match nested::judge(&self.made, attempt, git_dir, below) {
@@ -148,11 +153,6 @@ impl Mediator {
         git_dir: &Path,
         below: &Path,
     ) -> Option<Why> {
-        if let (Intent::MoveTo, Detail::SecondNameOf(from)) = (attempt.intent, &attempt.detail)
-            && !from.starts_with(git_dir)
-        {
-            return Some(LINK.to_owned());
-        }
         match self.part(boundary, git_dir, below) {
             GitPart::Free | GitPart::Worktree | GitPart::Module => None,
             GitPart::Held(why) => Some(why.to_owned()),
@@ -315,9 +315,38 @@ fn plants_link(attempt: &Attempt, below: &Path) -> bool {
     puts_link(attempt) && !is_trial
 }
 
-/// Returns whether a symbolic link may lie beneath a directory.
+/// Returns whether what is put into a git directory is a file with another name outside that: git opens some of its files for
+/// writing where they are (`COMMIT_EDITMSG`, `FETCH_HEAD`, `logs`), and would write what is read by the other name. Objects are never
+/// written again, so that a local clone shares them (git-clone(1), `--local`). `is_new`: the run made the git directory.
+fn brings_shared_file(attempt: &Attempt, (git_dir, below): (&Path, &Path), is_new: bool) -> bool {
+    let among_objects = below.starts_with("objects");
+    let shares = |from: &Path| {
+        has_several_names(from) && !(among_objects && from.starts_with(git_dir.join("objects")))
+    };
+    match (attempt.intent, &attempt.detail) {
+        (Intent::MoveTo, Detail::SecondNameOf(_)) if is_new && among_objects => false,
+        (Intent::MoveTo, Detail::SecondNameOf(from)) => !from.starts_with(git_dir) || shares(from),
+        (Intent::MoveTo, Detail::From(from))
+        | (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(from)) => shares(from),
+        _ => false,
+    }
+}
+
+/// Returns whether a file may have several names. What cannot be looked up may.
+fn has_several_names(file: &Path) -> bool {
+    match Lookup::find(file) {
+        Lookup::Found(found) => !found.is_dir() && found.nlink() > 1,
+        Lookup::Missing => false,
+        Lookup::Unknown => true,
+    }
+}
+
+/// Returns whether a symbolic link, or a file with several names, may lie beneath a directory.
 fn has_links_beneath(directory: &Path) -> bool {
-    let links = |_: &Path, kind: fs::FileType| if kind.is_symlink() { Visit::Found } else { Visit::Enter };
+    let links = |at: &Path, kind: fs::FileType| {
+        let is_link = kind.is_symlink() || !kind.is_dir() && has_several_names(at);
+        if is_link { Visit::Found } else { Visit::Enter }
+    };
     walk(directory, links) != Walked::Everything
 }
 
