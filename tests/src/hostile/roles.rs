@@ -164,7 +164,9 @@ impl Roles {
         let worktree = git.kind == Kind::Worktree;
         match parts[..] {
             [] if git.is_folder => Role::Content,
-            [] | ["objects" | "modules" | "worktrees"] | ["objects", "info"] => Role::Pinned,
+            [] | ["modules"] => Role::Pinned,
+            // Of a linked worktree git reads those of the repository (gitrepository-layout(5)).
+            ["objects" | "worktrees"] | ["objects", "info"] if !worktree => Role::Pinned,
             ["commondir"] => Role::Held("git commondir"),
             ["gitdir"] if worktree => Role::Held("git pointer of a worktree"),
             ["config.worktree"] if git.reads_worktree_config => Role::Held("git config.worktree"),
