@@ -10,11 +10,12 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::time::{Duration, Instant};
 
 use super::attempt::{Attempt, SyscallHandler};
+use super::carry_out;
 use super::carry_out::OpenOutcome;
+use super::file_answer::report_done;
 use super::file_call::{FileCall, OpenCall};
 use super::file_question::FileQuestion;
 use super::rights::Rights;
-use super::{carry_out, report_done};
 use crate::sys::{self, NotifyResponse, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
