@@ -252,7 +252,7 @@ fn every_known_attack_has_an_answer() {
 
 #[test]
 fn the_refusal_codes_are_those_of_the_code() {
-    let code = read("crates/pinfold/src/refusal.rs");
+    let code = read("crates/pinfold/src/refusal/code.rs");
     let (_, code) = code.split_once("pub enum RefusalCode {").expect("the codes");
     let (code, _) = code.split_once('}').expect("the end of the codes");
     let variants: BTreeSet<String> = code

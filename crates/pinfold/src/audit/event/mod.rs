@@ -3,11 +3,14 @@
 //! One set of types for both: a word that can grow is a text, a field that a line leaves out is empty, and a field that is
 //! not known is passed over, so that a line of a later version is read as far as it is understood.
 
+mod input;
+
 use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use serde_json::value::RawValue;
+
+pub use input::RecordedInput;
 
 use super::word::Word;
 #[cfg(test)]
@@ -228,62 +231,6 @@ fn is_zero(count: &u64) -> bool {
 fn any_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ProcessShown>, D::Error> {
     let process = Option::<Value>::deserialize(deserializer)?;
     Ok(process.map(|process| serde_json::from_value(process).unwrap_or_default()))
-}
-
-/// The input of a call: as a value where it is written, as the text of its line where it is read.
-#[derive(Debug, Clone)]
-pub struct RecordedInput(Input);
-
-#[derive(Debug, Clone)]
-enum Input {
-    Value(Value),
-    Text(Box<RawValue>),
-}
-
-impl RecordedInput {
-    /// The input as a value.
-    pub fn to_value(&self) -> Value {
-        match &self.0 {
-            Input::Value(value) => value.clone(),
-            // A part of JSON is JSON.
-            Input::Text(text) => serde_json::from_str(text.get()).unwrap_or_default(),
-        }
-    }
-
-    /// The input as JSON.
-    pub fn to_text(&self) -> Cow<'_, str> {
-        match &self.0 {
-            Input::Value(value) => Cow::Owned(value.to_string()),
-            Input::Text(text) => Cow::Borrowed(text.get()),
-        }
-    }
-}
-
-impl From<Value> for RecordedInput {
-    fn from(value: Value) -> Self {
-        Self(Input::Value(value))
-    }
-}
-
-impl PartialEq for RecordedInput {
-    fn eq(&self, other: &Self) -> bool {
-        self.to_value() == other.to_value()
-    }
-}
-
-impl Serialize for RecordedInput {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match &self.0 {
-            Input::Value(value) => value.serialize(serializer),
-            Input::Text(text) => text.serialize(serializer),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for RecordedInput {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(|text| Self(Input::Text(text)))
-    }
 }
 
 /// The approver of an answer, and the channel.

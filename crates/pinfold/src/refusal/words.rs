@@ -1,151 +1,11 @@
-//! Every no, in one envelope: where it was tried, where the line is, what to do instead.
-//!
-//! The code is stable; the words may improve. They are written for a model to act on.
+//! Messages of refusals, by the reason of the decision.
 
 use pinfold_host::HostRule;
 use pinfold_policy::{
-    BadCall, Decision, DeclaredNo, Disguise, Located, Mode, Operation, Principal, Reason, SourcedRule,
+    Decision, DeclaredNo, Disguise, Located, Mode, Operation, Principal, Reason, SourcedRule,
 };
-use serde::Serialize;
 
-use crate::consent::Via;
-
-/// Reason why a call did not happen, or did not come to an end. Stable names.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[non_exhaustive]
-pub enum RefusalCode {
-    /// A write beyond the folder of this agent.
-    OutOfScope,
-    /// It needs approval first.
-    RequiresApproval,
-    /// Denied, whatever an approver says.
-    Denied,
-    /// Outside the places that settings hold the tool to.
-    PathNotAllowed,
-    /// The session only reads.
-    ReadOnly,
-    /// The path leads to an unknown place.
-    Unresolved,
-    /// The path looks inside and leads outside.
-    Disguised,
-    /// A FIFO, socket or device.
-    SpecialFile,
-    /// The file has to be read first.
-    NotRead,
-    /// The file changed since it was read.
-    StaleRead,
-    /// The tool or its input was not understood.
-    InvalidInput,
-    /// Nothing is there.
-    NotFound,
-    /// Something is there already.
-    AlreadyExists,
-    /// A folder stands where a file is needed.
-    IsAFolder,
-    /// Something else stands where a folder is needed.
-    NotAFolder,
-    /// A folder that is not empty.
-    NotEmpty,
-    /// The text to replace does not occur.
-    NoMatch,
-    /// The text to replace occurs more than once.
-    NotUnique,
-    /// The edit would change nothing.
-    NoChange,
-    /// More than the tool takes or returns.
-    TooLarge,
-    /// The content is not text.
-    NotText,
-    /// The new text has a word that stands for a secret where the file has the secret.
-    Redacted,
-    /// The place changed between the look and the deed; nothing was done.
-    Changed,
-    /// The budget of this session for fetches is spent.
-    BudgetSpent,
-    /// A host cannot be reached, or what it answers cannot be used.
-    NotFetched,
-    /// Shells are off in this session.
-    BashNotAllowed,
-    /// Nothing holds a shell to its line here, or less than was asked for.
-    NotHeld,
-    /// The decision could not be recorded, so nothing was done.
-    NotRecorded,
-    /// Another error of the system.
-    Io,
-}
-
-impl RefusalCode {
-    /// The code in a word.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::OutOfScope => "OutOfScope",
-            Self::RequiresApproval => "RequiresApproval",
-            Self::Denied => "Denied",
-            Self::PathNotAllowed => "PathNotAllowed",
-            Self::ReadOnly => "ReadOnly",
-            Self::Unresolved => "Unresolved",
-            Self::Disguised => "Disguised",
-            Self::SpecialFile => "SpecialFile",
-            Self::NotRead => "NotRead",
-            Self::StaleRead => "StaleRead",
-            Self::InvalidInput => "InvalidInput",
-            Self::NotFound => "NotFound",
-            Self::AlreadyExists => "AlreadyExists",
-            Self::IsAFolder => "IsAFolder",
-            Self::NotAFolder => "NotAFolder",
-            Self::NotEmpty => "NotEmpty",
-            Self::NoMatch => "NoMatch",
-            Self::NotUnique => "NotUnique",
-            Self::NoChange => "NoChange",
-            Self::TooLarge => "TooLarge",
-            Self::NotText => "NotText",
-            Self::Redacted => "Redacted",
-            Self::Changed => "Changed",
-            Self::BudgetSpent => "BudgetSpent",
-            Self::NotFetched => "NotFetched",
-            Self::BashNotAllowed => "BashNotAllowed",
-            Self::NotHeld => "NotHeld",
-            Self::NotRecorded => "NotRecorded",
-            Self::Io => "Io",
-        }
-    }
-}
-
-/// A no, in the one envelope of every way in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Refusal {
-    /// Which no.
-    #[serde(rename = "error")]
-    pub code: RefusalCode,
-    /// The message: the place that was tried, the folder that may be written, the alternative.
-    pub message: String,
-    /// The tool, as said.
-    pub tool_name: String,
-    /// The path it is about, as the caller knows it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path: Option<String>,
-    /// The places where the same would be allowed.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub allowed_paths: Vec<String>,
-    /// The rule or guard that decided.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rule: Option<String>,
-    /// The source of that rule.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// Why, in one clause.
-    pub reason: String,
-    /// The alternative; it fits the reader that can act.
-    pub hint: String,
-    /// True if a person could allow the call.
-    pub approvable: bool,
-    /// The same call will never succeed in this session.
-    pub do_not_retry: bool,
-    /// `SESSION:CALL`: its name in the record, where it is there. `pinfold why` takes it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub id: Option<String>,
-}
+use super::{Refusal, RefusalCode};
 
 /// The path that a refusal is about.
 pub(crate) struct RefusedPath<'a> {
@@ -316,7 +176,7 @@ impl RefusedPath<'_> {
 }
 
 /// The principal that could allow it.
-fn ask(principal: &Principal) -> &'static str {
+pub(super) fn ask(principal: &Principal) -> &'static str {
     match principal {
         Principal::Main => "It needs approval first; ask, or do without it.",
         Principal::Subagent(_) => "Defer it to the parent in your summary.",
@@ -324,7 +184,7 @@ fn ask(principal: &Principal) -> &'static str {
 }
 
 /// The words for reasons that can be about any part of a call. `subject` names the part.
-fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'static str) -> Words {
+pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'static str) -> Words {
     let approval = |why: String| {
         Words::new(
             RefusalCode::RequiresApproval,
@@ -399,13 +259,13 @@ fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hint: &'stati
     }
 }
 
-struct Words {
-    code: RefusalCode,
-    message: String,
-    reason: String,
-    hint: &'static str,
-    rule: Option<String>,
-    source: Option<String>,
+pub(super) struct Words {
+    pub(super) code: RefusalCode,
+    pub(super) message: String,
+    pub(super) reason: String,
+    pub(super) hint: &'static str,
+    pub(super) rule: Option<String>,
+    pub(super) source: Option<String>,
 }
 
 impl Words {
@@ -450,173 +310,4 @@ impl Words {
 fn capitalized(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map(|first| first.to_uppercase().chain(chars).collect()).unwrap_or_default()
-}
-
-impl Refusal {
-    /// A part that is no path: a command, a host, a tool. `subject` names it.
-    pub(crate) fn for_part(
-        tool: &str,
-        principal: &Principal,
-        subject: &str,
-        reason: &Reason,
-        approvable: bool,
-    ) -> Self {
-        if let Some(refusal) = Self::for_shell(tool, reason) {
-            return refusal;
-        }
-        let hint = match principal {
-            Principal::Main => "tell the user what you need and why, or find another way",
-            Principal::Subagent(_) => "finish the rest and report this in your summary",
-        };
-        let words = describe_any(subject, reason, ask(principal), hint);
-        let scope = if let Reason::Declared(scope) = reason { Some(scope) } else { None };
-        Self {
-            code: words.code,
-            message: words.message,
-            tool_name: tool.to_owned(),
-            path: scope.and_then(|scope| scope.word.clone()),
-            allowed_paths: scope.map(|scope| scope.no.allowed.clone()).unwrap_or_default(),
-            rule: words.rule,
-            source: words.source,
-            reason: words.reason,
-            hint: words.hint.to_owned(),
-            approvable,
-            do_not_retry: true,
-            id: None,
-        }
-    }
-
-    /// A shell that may not run.
-    fn for_shell(tool: &str, reason: &Reason) -> Option<Self> {
-        let (code, message) = match reason {
-            Reason::BashNotAllowed => (
-                RefusalCode::BashNotAllowed,
-                "bash execution is disabled in this mode — re-run with --allow-bash to enable",
-            ),
-            Reason::ShellNotHeld => (
-                RefusalCode::NotHeld,
-                "no shell was started: this machine or session cannot hold one to its folder. Use the file tools, \
-                 or tell the user which command you would have run.",
-            ),
-            _ => return None,
-        };
-        let hint = "use the file tools, or tell the user which command you would have run";
-        let message = message.to_owned();
-        Some(Self {
-            reason: message.clone(),
-            message,
-            do_not_retry: true,
-            ..Self::plain(code, tool, None, "", hint)
-        })
-    }
-
-    /// A call that was not understood.
-    pub(crate) fn invalid(bad: &BadCall) -> Self {
-        let hint = bad.hint();
-        Self::plain(RefusalCode::InvalidInput, bad.tool(), None, &bad.to_string(), &hint)
-    }
-
-    /// A refusal or failure that no line and no rule is behind: the message says it all.
-    pub fn plain(code: RefusalCode, tool: &str, path: Option<String>, message: &str, hint: &str) -> Self {
-        Self {
-            code,
-            reason: message.to_owned(),
-            message: if hint.ends_with('?') {
-                format!("{message}; {hint}")
-            } else {
-                format!("{message}; {hint}.")
-            },
-            tool_name: tool.to_owned(),
-            path,
-            allowed_paths: Vec::new(),
-            rule: None,
-            source: None,
-            hint: hint.to_owned(),
-            approvable: false,
-            do_not_retry: false,
-            id: None,
-        }
-    }
-
-    /// An overwrite or edit of a file that was not read in this session.
-    pub(crate) fn not_read(tool: &str, shown: &str) -> Self {
-        let message = format!("{shown} has not been read in this session");
-        Self::plain(
-            RefusalCode::NotRead,
-            tool,
-            Some(shown.to_owned()),
-            &message,
-            "read it first, then try again",
-        )
-    }
-
-    /// An overwrite or edit of a file that changed since it was read.
-    pub(crate) fn stale(tool: &str, shown: &str) -> Self {
-        let message = format!("{shown} changed since it was read");
-        Self::plain(
-            RefusalCode::StaleRead,
-            tool,
-            Some(shown.to_owned()),
-            &message,
-            "read it again, then try again",
-        )
-    }
-
-    /// A question was answered with no, `via` one of the ways, or not in time. A client can decline by itself: that is
-    /// not the word of a person.
-    pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
-        let why = match via {
-            Via::Silence => "no answer in time: denied",
-            Via::Client => "the request was declined at the client, by its user or automatically",
-            Via::Judge => "the judge said no",
-            Via::Terminal
-            | Via::Socket
-            | Via::Web
-            | Via::Webhook
-            | Via::Hook
-            | Via::Embedder
-            | Via::Earlier => "the approver said no",
-        };
-        let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
-        let (told, why) = match message {
-            Some(words) => (
-                format!("{subject} was not done: {why}, with these words: {words}"),
-                format!("{why}: {words}"),
-            ),
-            None => (
-                format!(
-                    "{subject} was not done: {why}. Do without it, or say in your answer why it is needed."
-                ),
-                why.to_owned(),
-            ),
-        };
-        let hint = "do without it, or say in your answer why it is needed";
-        Self {
-            code: RefusalCode::Denied,
-            message: told,
-            reason: why,
-            hint: hint.to_owned(),
-            approvable: false,
-            do_not_retry: true,
-            ..asked.clone()
-        }
-    }
-
-    /// The client does not wait for the call any more.
-    pub(crate) fn gone(asked: &Self) -> Self {
-        let why = "the process that wanted it gave up";
-        let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
-        Self { message: format!("{subject} was not done: {why}."), reason: why.to_owned(), ..asked.clone() }
-    }
-    /// The journal did not take the decision.
-    pub(crate) fn not_recorded(tool: &str, error: &std::io::Error) -> Self {
-        let message = format!("nothing was done, since the decision could not be recorded ({error})");
-        Self::plain(
-            RefusalCode::NotRecorded,
-            tool,
-            None,
-            &message,
-            "tell the user that the audit log cannot be written",
-        )
-    }
 }
