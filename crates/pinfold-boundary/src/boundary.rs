@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pinfold_policy::{DeniedPaths, Guard, Guards, KernelHold, SourcedRule};
 use pinfold_sandbox::{Profile, Strength, Tier, Turns};
@@ -14,10 +14,11 @@ use crate::egress::network;
 use crate::folder::Findings;
 use crate::git::layout;
 use crate::git::operations::Operations;
-use crate::guarded_links;
+use crate::guarded_links::{self, AllLinks};
 use crate::hosts::HostList;
 use crate::private::Private;
 use crate::request::SandboxRequest;
+use crate::scan::Bounds;
 use crate::secrets::SecretPlaceholders;
 use crate::within::is_within;
 
@@ -48,6 +49,8 @@ pub struct Boundary {
     /// Placeholders that stand inside for secrets, and the places of these.
     pub(crate) secrets: Option<SecretPlaceholders>,
     pub(crate) findings: Findings,
+    /// Looked for when the first change has to be judged.
+    pub(crate) all_links: OnceLock<AllLinks>,
     pub(crate) operations: Operations,
     pub(crate) removed: Vec<String>,
     /// The grant of a mediated run, whose held places are known only when something happens to them.
@@ -94,6 +97,13 @@ impl Boundary {
     /// Returns whether what a guarded name leads to is held here: not what the person opened by name, nor what is the run's own.
     pub(crate) fn minds_link_to(&self, place: &Path) -> bool {
         self.access(place) == PathAccess::Writable && !self.is_open(place) && !self.is_own(place)
+    }
+
+    /// Returns all links with guarded names, where the look at the start did not reach them: a look at everything takes about a
+    /// microsecond an entry, and is taken once.
+    pub(crate) fn links_beyond_start(&self) -> Option<&AllLinks> {
+        let search = || AllLinks::search(&self.granted, self.git_dirs(), &self.guards, self.home.as_deref());
+        self.findings.has_more_links.then(|| self.all_links.get_or_init(search))
     }
 
     /// Returns the lock by which supervisors in one folder take turns.
@@ -221,7 +231,12 @@ impl Boundary {
     /// and the whole folder where no such look is possible.
     pub fn guards(&self) -> Guards {
         let Some((request, tier)) = self.mediates.as_deref() else { return self.listed() };
-        match Self::compile(request, &self.guards, Strength { tier: *tier, mediated: false }) {
+        match Self::compile_within(
+            request,
+            &self.guards,
+            Strength { tier: *tier, mediated: false },
+            Bounds::WHOLE,
+        ) {
             Ok(searched) => searched.listed(),
             Err(error) => {
                 let why = error.to_string();

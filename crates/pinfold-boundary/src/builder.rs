@@ -14,7 +14,7 @@ use crate::folder::{Findings, Holder};
 use crate::git::person::Person;
 use crate::guarded_links;
 use crate::request::{SandboxMode, SandboxRequest};
-use crate::scan::Coverage;
+use crate::scan::{Bounds, Coverage};
 
 const MOVED_LOGIN: &str = "it holds the tokens with which an agent acts for this user";
 
@@ -34,6 +34,8 @@ pub(crate) struct BoundaryBuilder {
     pub(crate) readable: Vec<PathBuf>,
     /// Paths inside are judged when they are named: nothing is searched for.
     pub(crate) mediated: bool,
+    /// Limits of looks at folders.
+    pub(crate) bounds: Bounds,
 }
 
 impl BoundaryBuilder {
@@ -71,8 +73,16 @@ impl BoundaryBuilder {
         let private = (tier == Tier::Full).then_some(&request.private);
         let person = Person::read(home);
         let mediated = self.mediated;
-        let holder =
-            Holder { guards, home, folds_case: false, private, granted: &granted, person: &person, mediated };
+        let holder = Holder {
+            guards,
+            home,
+            folds_case: false,
+            private,
+            granted: &granted,
+            person: &person,
+            mediated,
+            bounds: self.bounds,
+        };
         for folder in &granted {
             if mediated {
                 holder.hold_top(folder, &mut self.places, &mut self.findings);
@@ -88,23 +98,16 @@ impl BoundaryBuilder {
 
     /// Finds what guarded names lead to, and protects it where the sandbox does. What the person opened by name is not held.
     fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
-        let mut look = guarded_links::LinkSearch::new(guards, home);
-        // Below a folder that is itself guarded the grant speaks.
-        let folders = self.granted.iter().filter(|folder| guards.write(folder, home, true).is_none());
-        folders.for_each(|folder| look.search_folder(folder));
-        // Those of the folder that lie elsewhere too.
-        self.findings.git.git_dirs.iter().for_each(|git_dir| look.git_directory(git_dir));
+        let mut look = guarded_links::LinkSearch::new(guards, home, self.bounds);
+        look.search_granted(&self.granted, &self.findings.git.git_dirs);
         let (found, reach) = look.finish();
         self.findings.linked.extend(found);
         let opened = &self.opened;
         self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
         if !self.mediated {
             guarded_links::protect(&self.findings.linked, &self.granted, &mut self.places);
-        } else if reach == Coverage::Bounded {
-            let note = "the folder is large: what links with guarded names lead to is held as far as the upper part of the folder \
-                        was searched, and beyond that for what lies beside or below them";
-            self.findings.notes.push(note.to_owned());
         }
+        self.findings.has_more_links = reach == Coverage::Bounded;
     }
 
     /// Holds guarded places of the user and of the system where everything else can be written.

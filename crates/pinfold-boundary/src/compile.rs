@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use pinfold_policy::Guards;
 use pinfold_sandbox::{self as sandbox, Mediation, Profile, Strength, Temp, Tier};
@@ -22,6 +22,7 @@ use crate::guarded_links;
 use crate::lists;
 use crate::private::Private;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
+use crate::scan::Bounds;
 use crate::secrets;
 
 impl Boundary {
@@ -35,11 +36,21 @@ impl Boundary {
         guards: &Guards,
         strength: impl Into<Strength>,
     ) -> Result<Self, CompileError> {
+        Self::compile_within(request, guards, strength.into(), Bounds::START)
+    }
+
+    /// The same, with limits for the look at the folder.
+    pub(crate) fn compile_within(
+        request: &SandboxRequest,
+        guards: &Guards,
+        strength: Strength,
+        bounds: Bounds,
+    ) -> Result<Self, CompileError> {
         if request.denied.writes_nowhere().is_some() && request.mode != SandboxMode::ReadOnly {
             let reads_only = SandboxRequest { mode: SandboxMode::ReadOnly, ..request.clone() };
-            return Self::compile(&reads_only, guards, strength);
+            return Self::compile_within(&reads_only, guards, strength, bounds);
         }
-        let Strength { tier, mediated } = strength.into();
+        let Strength { tier, mediated } = strength;
         let mediated = mediated && request.openings.allow_mediation();
         known_caches(&request.caches)?;
         let home = request.home.as_deref().and_then(|h| fs::canonicalize(h).ok());
@@ -55,6 +66,7 @@ impl Boundary {
             opened: Vec::new(),
             readable: Vec::new(),
             mediated,
+            bounds,
         };
         for path in &request.add {
             builder.granted.push(resolve_folder(&choice, &cwd, path)?);
@@ -178,6 +190,7 @@ impl BoundaryBuilder {
             hosts,
             secrets,
             findings: self.findings,
+            all_links: OnceLock::new(),
             operations,
             removed,
             mediates: self.mediated.then(|| Box::new((for_asking(request), tier))),

@@ -21,7 +21,7 @@ use crate::git::protect::{self, hold};
 use crate::guarded_links::Linked;
 use crate::lookup::Lookup;
 use crate::private::Private;
-use crate::scan::{Coverage, Descend, ScannedEntry, scan};
+use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, scan};
 use crate::snapshot::{Snapshot, SnapshotKind};
 
 /// Repositories inside one folder for which missing autorun names are held too; each name costs a mount.
@@ -40,6 +40,7 @@ pub(crate) struct Holder<'a> {
     pub(crate) person: &'a Person,
     /// Changes in the folder are judged when they are tried.
     pub(crate) mediated: bool,
+    pub(crate) bounds: Bounds,
 }
 
 /// Findings of the look at folders.
@@ -53,6 +54,8 @@ pub(crate) struct Findings {
     pub(crate) denied: BTreeSet<PathBuf>,
     /// Targets of guarded names.
     pub(crate) linked: Vec<Linked>,
+    /// The look for them at the start did not reach everything.
+    pub(crate) has_more_links: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -67,7 +70,7 @@ impl Holder<'_> {
         let guarded = self.guards.write(folder, self.home, self.folds_case).is_some();
         let mut bare = Vec::new();
         let mut before = std::mem::take(&mut findings.before);
-        let reach = scan(folder, |entry| {
+        let reach = scan(folder, self.bounds, |entry| {
             if before.see(entry) == SnapshotKind::Repository {
                 if entry.name == ".git" {
                     projects.extend(entry.path.parent().map(Path::to_owned));

@@ -15,12 +15,9 @@ use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 use crate::git::layout;
 use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_of_person, part};
-use crate::scan::{Coverage, Descend, ScannedEntry, each_entry, scan};
+use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, each_entry, scan};
 use chain::follow;
 pub(crate) use holds::{add_guards, judge, on_the_way, protect};
-
-/// Guarded names that lead elsewhere. Beyond that the look is said to be bounded.
-const MOST: usize = 1_000;
 
 const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";
 
@@ -46,6 +43,7 @@ impl Linked {
 pub(crate) struct LinkSearch<'a> {
     guards: &'a Guards,
     home: Option<&'a Path>,
+    bounds: Bounds,
     found: Vec<Linked>,
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
@@ -62,11 +60,12 @@ struct Reason<'r> {
 }
 
 impl<'a> LinkSearch<'a> {
-    pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>) -> Self {
+    pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>, bounds: Bounds) -> Self {
         let (followed, entered) = (HashSet::new(), HashSet::new());
         Self {
             guards,
             home,
+            bounds,
             found: Vec::new(),
             followed,
             entered,
@@ -75,13 +74,25 @@ impl<'a> LinkSearch<'a> {
         }
     }
 
-    /// Searches a folder, within the bounds of a [scan].
+    /// Searches a folder.
     pub(crate) fn search_folder(&mut self, folder: &Path) {
         if layout::is_git_dir(folder) {
             self.git_directory(folder);
         }
-        let reach = scan(folder, |entry| self.see(entry));
+        let reach = scan(folder, self.bounds, |entry| self.see(entry));
         self.note(reach);
+    }
+
+    /// Searches folders, and git directories that may lie elsewhere. Below a folder that is itself guarded the grant speaks.
+    pub(crate) fn search_granted(&mut self, folders: &[PathBuf], git_dirs: &[PathBuf]) {
+        for folder in folders {
+            if self.guards.write(folder, self.home, true).is_none() {
+                self.search_folder(folder);
+            }
+        }
+        for git_dir in git_dirs {
+            self.git_directory(git_dir);
+        }
     }
 
     /// Looks at the names in one directory, and into those that are guarded.
@@ -89,7 +100,7 @@ impl<'a> LinkSearch<'a> {
         let guards = self.guards;
         self.met_closed |= is_closed(directory);
         let mut within = Vec::new();
-        let reach = each_entry(directory, |entry| {
+        let reach = each_entry(directory, self.bounds, |entry| {
             let enters = self.see(entry) == Descend::Yes && entry.kind.is_dir();
             if enters && guarded(guards, entry.path, self.home).is_some() {
                 within.push(entry.path.to_owned());
@@ -97,7 +108,7 @@ impl<'a> LinkSearch<'a> {
         });
         self.note(reach);
         for directory in within {
-            let reach = scan(&directory, |entry| self.see(entry));
+            let reach = scan(&directory, self.bounds, |entry| self.see(entry));
             self.note(reach);
         }
     }
@@ -154,7 +165,7 @@ impl<'a> LinkSearch<'a> {
         if !self.followed.insert(name.to_owned()) {
             return;
         }
-        if self.followed.len() > MOST {
+        if self.followed.len() > self.bounds.links {
             return self.note(Coverage::Bounded);
         }
         let chain = follow(name);
@@ -169,7 +180,7 @@ impl<'a> LinkSearch<'a> {
         }
         // What lies in there is acted on as well, and may be links in turn.
         let mut links = Vec::new();
-        let reach = scan(&chain.end, |entry| {
+        let reach = scan(&chain.end, self.bounds, |entry| {
             if entry.kind.is_symlink() {
                 links.push(entry.path.to_owned());
             }
@@ -193,7 +204,7 @@ impl<'a> LinkSearch<'a> {
         let mut ahead = vec![git_dir.to_owned()];
         while let Some(directory) = ahead.pop() {
             let mut links = Vec::new();
-            let reach = each_entry(&directory, |entry| {
+            let reach = each_entry(&directory, self.bounds, |entry| {
                 let below = entry.path.strip_prefix(git_dir).unwrap_or(entry.path);
                 let minds = matches!(part(below), GitPart::Held(_) | GitPart::Pinned(_) | GitPart::Config);
                 let is_data = ["objects", "refs", "logs"].iter().any(|name| below.starts_with(name));
@@ -212,6 +223,29 @@ impl<'a> LinkSearch<'a> {
         }
         let below = layout::modules(git_dir).into_iter().chain(layout::worktrees(git_dir));
         below.for_each(|below| self.git_directory(&below));
+    }
+}
+
+/// Links of everything that was granted.
+#[derive(Debug)]
+pub(crate) struct AllLinks {
+    pub(crate) found: Vec<Linked>,
+    /// There may be more.
+    pub(crate) is_bounded: bool,
+}
+
+impl AllLinks {
+    /// Searches folders and git directories as far as they go.
+    pub(crate) fn search(
+        folders: &[PathBuf],
+        git_dirs: &[PathBuf],
+        guards: &Guards,
+        home: Option<&Path>,
+    ) -> Self {
+        let mut look = LinkSearch::new(guards, home, Bounds::WHOLE);
+        look.search_granted(folders, git_dirs);
+        let (found, reach) = look.finish();
+        Self { found, is_bounded: reach == Coverage::Bounded }
     }
 }
 

@@ -9,14 +9,27 @@ use std::path::{Path, PathBuf};
 
 use crate::lookup::is_missing;
 
-/// Directories read at most: about five milliseconds on a warm cache.
-pub(crate) const MAX_DIRECTORIES: usize = 1_024;
+/// Limits of a look.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    /// Directories read at most.
+    pub(crate) directories: usize,
+    /// Levels below the folder that are looked at.
+    pub(crate) depth: usize,
+    /// Entries read at most in one directory.
+    entries: usize,
+    /// Links followed at most.
+    pub(crate) links: usize,
+}
 
-/// Levels below the folder that are looked at.
-pub(crate) const MAX_DEPTH: usize = 8;
+impl Bounds {
+    /// For what each start waits for: about five milliseconds on a warm cache.
+    pub(crate) const START: Self = Self { directories: 1_024, depth: 8, entries: 16_384, links: 1_000 };
 
-/// Entries read at most in one directory.
-const MAX_ENTRIES: usize = 16_384;
+    /// For all that there is: about a microsecond an entry.
+    pub(crate) const WHOLE: Self =
+        Self { directories: 1 << 20, depth: usize::MAX, entries: 1 << 22, links: 1 << 20 };
+}
 
 /// Directories that hold dependencies or products. A repository in one of them is rare and belongs to another
 /// project; what git finds there is not run by a git command above it.
@@ -57,7 +70,7 @@ pub(crate) enum Descend {
 }
 
 /// Completeness of the look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Coverage {
     Everything,
     /// All but directories that cannot be read.
@@ -65,22 +78,23 @@ pub(crate) enum Coverage {
     Bounded,
 }
 
-/// Shows every entry below `folder` to `visit`. What cannot be read is passed over.
-pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&ScannedEntry<'_>) -> Descend) -> Coverage {
+/// Shows every entry below `folder` to `visit`, within `bounds`. What cannot be read is passed over.
+pub(crate) fn scan(
+    folder: &Path,
+    bounds: Bounds,
+    mut visit: impl FnMut(&ScannedEntry<'_>) -> Descend,
+) -> Coverage {
     let mut reach = Coverage::Everything;
     let mut level = vec![folder.to_owned()];
     let mut read = 0;
-    for depth in 0..=MAX_DEPTH {
+    for depth in 0..=bounds.depth {
         let mut below = Vec::new();
         for directory in level {
-            if read == MAX_DIRECTORIES || depth == MAX_DEPTH {
+            if read == bounds.directories || depth == bounds.depth {
                 return Coverage::Bounded;
             }
             read += 1;
-            match (look(&directory, &mut below, &mut visit), reach) {
-                (Coverage::Everything, _) | (_, Coverage::Bounded) => {}
-                (worse, Coverage::Everything | Coverage::Readable) => reach = worse,
-            }
+            reach = reach.max(look(&directory, bounds, &mut below, &mut visit));
         }
         if below.is_empty() {
             break;
@@ -92,10 +106,11 @@ pub(crate) fn scan(folder: &Path, mut visit: impl FnMut(&ScannedEntry<'_>) -> De
 
 fn look(
     directory: &Path,
+    bounds: Bounds,
     below: &mut Vec<PathBuf>,
     visit: &mut impl FnMut(&ScannedEntry<'_>) -> Descend,
 ) -> Coverage {
-    each_entry(directory, |entry| {
+    each_entry(directory, bounds, |entry| {
         let descend = visit(entry);
         if entry.kind.is_dir() && descend == Descend::Yes && !is_skipped(entry.name) {
             below.push(entry.path.to_owned());
@@ -104,14 +119,18 @@ fn look(
 }
 
 /// Shows every entry of one directory to `visit`.
-pub(crate) fn each_entry(directory: &Path, mut visit: impl FnMut(&ScannedEntry<'_>)) -> Coverage {
+pub(crate) fn each_entry(
+    directory: &Path,
+    bounds: Bounds,
+    mut visit: impl FnMut(&ScannedEntry<'_>),
+) -> Coverage {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
         Err(error) if is_missing(&error) => return Coverage::Everything,
         Err(_) => return Coverage::Readable,
     };
     for (count, entry) in entries.flatten().enumerate() {
-        if count == MAX_ENTRIES {
+        if count == bounds.entries {
             return Coverage::Bounded;
         }
         let Ok(kind) = entry.file_type() else { continue };
@@ -127,7 +146,7 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let mut found = Vec::new();
-        scan(folder, |entry| {
+        scan(folder, Bounds::START, |entry| {
             found.push(entry.path.strip_prefix(folder).unwrap().display().to_string());
             Descend::Yes
         });
@@ -149,16 +168,20 @@ mod tests {
     fn what_cannot_be_read_is_said_to_be_passed_over() {
         let folder = tempfile::tempdir().unwrap();
         // No directory has a longer name.
-        assert_eq!(each_entry(&folder.path().join("d".repeat(256)), |_| ()), Coverage::Readable);
-        assert_eq!(each_entry(&folder.path().join("none"), |_| ()), Coverage::Everything);
+        assert_eq!(
+            each_entry(&folder.path().join("d".repeat(256)), Bounds::START, |_| ()),
+            Coverage::Readable
+        );
+        assert_eq!(each_entry(&folder.path().join("none"), Bounds::START, |_| ()), Coverage::Everything);
     }
 
     #[test]
     fn a_deep_tree_is_said_to_be_seen_in_part() {
         let folder = tempfile::tempdir().unwrap();
-        let shallow = scan(folder.path(), |_| Descend::Yes);
+        let shallow = scan(folder.path(), Bounds::START, |_| Descend::Yes);
         assert_eq!(shallow, Coverage::Everything);
-        fs::create_dir_all(folder.path().join("d/".repeat(MAX_DEPTH + 1))).unwrap();
-        assert_eq!(scan(folder.path(), |_| Descend::Yes), Coverage::Bounded);
+        fs::create_dir_all(folder.path().join("d/".repeat(Bounds::START.depth + 1))).unwrap();
+        assert_eq!(scan(folder.path(), Bounds::START, |_| Descend::Yes), Coverage::Bounded);
+        assert_eq!(scan(folder.path(), Bounds::WHOLE, |_| Descend::Yes), Coverage::Everything);
     }
 }

@@ -13,7 +13,7 @@ use pinfold_sandbox::is_placeholder;
 
 use crate::folder::guard_of;
 use crate::git::layout;
-use crate::scan::{Coverage, Descend, ScannedEntry, scan};
+use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, scan};
 
 /// Files that run code on a build, test, installation or push, in order: every file of a folder is looked for.
 const BUILD_FILES: [&str; 58] = [
@@ -106,7 +106,7 @@ impl Snapshot {
     /// Looks at a folder anew.
     pub(crate) fn take(folder: &Path, into: &mut Self, guards: &Guards, home: Option<&Path>) -> Coverage {
         let guarded = guards.write(folder, home, false).is_some();
-        scan(folder, |entry| {
+        scan(folder, Bounds::START, |entry| {
             if into.see(entry) == SnapshotKind::Repository {
                 return Descend::No;
             }

@@ -22,7 +22,7 @@ impl LinkBed {
 
     fn held(&self) -> BTreeSet<String> {
         let guards = Guards::default();
-        let mut look = LinkSearch::new(&guards, None);
+        let mut look = LinkSearch::new(&guards, None, Bounds::START);
         look.search_folder(self.0.top());
         let (found, reach) = look.finish();
         assert_eq!(reach, Coverage::Everything);
@@ -73,7 +73,7 @@ fn what_guarded_names_lead_to_is_held() {
 fn one_directory_is_looked_at_with_what_is_guarded_in_it() {
     let bed = LinkBed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
     let guards = Guards::default();
-    let mut look = LinkSearch::new(&guards, None);
+    let mut look = LinkSearch::new(&guards, None, Bounds::START);
     look.directly_in(bed.0.top());
     let (found, _) = look.finish();
     let places: BTreeSet<&Path> =

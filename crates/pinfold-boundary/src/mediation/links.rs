@@ -5,10 +5,11 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use super::is_among_dependencies;
 use super::made::Made;
+use super::{UNSEEN, is_among_dependencies};
 use crate::boundary::Boundary;
 use crate::guarded_links::{LinkSearch, Linked};
+use crate::scan::Bounds;
 use crate::within::{is_same_text, is_within};
 
 /// Directories that are remembered before all are looked at anew.
@@ -21,13 +22,30 @@ pub(super) struct Links {
     /// The last of them that was asked about: it and all above it are known.
     last: PathBuf,
     held: BTreeMap<PathBuf, Linked>,
+    /// Those beyond the look at the start are among them.
+    has_all: bool,
 }
 
+/// Why a change is refused since links with guarded names may be missing.
+pub(super) const TOO_MANY: &str = "the folder holds more than can be looked through for links with guarded names, which may lead there; \
+     give a smaller folder, or open the place with --allow-write";
+
 impl Links {
-    /// Looks at a directory and those above it, each once, and returns whether all could be looked at that the user could open again.
-    /// Directories that this run made, and those of dependencies, are skipped: no tool acts on guarded names there.
-    pub(super) fn look_above(&mut self, boundary: &Boundary, made: &Made, nearest: Option<&Path>) -> bool {
-        let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else { return true };
+    /// Looks at a directory and those above it, each once. Directories that this run made, and those of dependencies, are skipped: no tool
+    /// acts on guarded names there.
+    ///
+    /// # Errors
+    /// The reason, when not all could be looked at that the user could open again.
+    pub(super) fn look_above(
+        &mut self,
+        boundary: &Boundary,
+        made: &Made,
+        nearest: Option<&Path>,
+    ) -> Result<(), &'static str> {
+        self.take_all(boundary)?;
+        let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else {
+            return Ok(());
+        };
         for directory in nearest.ancestors().take_while(|at| boundary.is_within_granted(at)) {
             if self.known.contains(directory) {
                 continue;
@@ -41,19 +59,38 @@ impl Links {
                 self.known.insert(directory.to_owned());
                 continue;
             }
-            let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home());
+            let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home(), Bounds::WHOLE);
             look.directly_in(directory);
             if look.met_closed() {
                 self.last = PathBuf::new();
-                return false;
+                return Err(UNSEEN);
             }
             self.known.insert(directory.to_owned());
             let (found, _) = look.finish();
-            let found = found.into_iter().filter(|linked| boundary.minds_link_to(&linked.place));
-            self.held.extend(found.map(|linked| (linked.place.clone(), linked)));
+            self.hold(boundary, &found);
         }
         nearest.clone_into(&mut self.last);
-        true
+        Ok(())
+    }
+
+    /// Takes over the links that the look at the start did not reach.
+    fn take_all(&mut self, boundary: &Boundary) -> Result<(), &'static str> {
+        if self.has_all {
+            return Ok(());
+        }
+        if let Some(all) = boundary.links_beyond_start() {
+            if all.is_bounded {
+                return Err(TOO_MANY);
+            }
+            self.hold(boundary, &all.found);
+        }
+        self.has_all = true;
+        Ok(())
+    }
+
+    fn hold(&mut self, boundary: &Boundary, found: &[Linked]) {
+        let held = found.iter().filter(|linked| boundary.minds_link_to(&linked.place));
+        self.held.extend(held.map(|linked| (linked.place.clone(), linked.clone())));
     }
 
     /// Returns the link that leads to a path, or to a directory above it.

@@ -36,9 +36,9 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
 use crate::git::layout;
-use crate::guarded_links::names_through;
+use crate::guarded_links::{LinkSearch, names_through};
 use crate::lookup::{Lookup, is_out_of_sight};
-use crate::scan::is_skipped;
+use crate::scan::{Bounds, Coverage, is_skipped};
 use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
 pub(crate) use changes::Changes;
@@ -59,6 +59,7 @@ use trees::Trees;
 pub(crate) type Why = String;
 
 const STAYS: &str = "what is held below it stays where it is";
+const CLOSED: &str = "what guarded names in the directory lead to could not be looked up any more";
 const UNSEEN: &str = "it cannot be looked up by its path, so that it cannot be told what it belongs to";
 
 /// The state of one run.
@@ -123,6 +124,7 @@ impl Mediator {
         let refused = self
             .by_link(boundary, attempt, in_git.as_ref())
             .or_else(|| self.by_tree(boundary, attempt))
+            .or_else(|| self.by_closing(boundary, attempt))
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
             .or_else(|| self.by_guard(boundary, attempt))
             .or_else(|| self.by_what_lies_beneath(boundary, attempt));
@@ -197,8 +199,8 @@ impl Mediator {
             return Some(why);
         }
         let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| split(place).0);
-        if !self.links.look_above(boundary, &self.made, nearest) {
-            return Some(UNSEEN.to_owned());
+        if let Err(why) = self.links.look_above(boundary, &self.made, nearest) {
+            return Some(why.to_owned());
         }
         match self.links.find(place) {
             Some(linked) => Some(linked.why.clone()),
@@ -244,6 +246,22 @@ impl Mediator {
             }
         }
         None
+    }
+
+    /// A directory that was there can go on to be looked at, and so can one with a guarded name that is a link: the next run has to see
+    /// where that leads.
+    fn by_closing(&self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
+        let place = attempt.place.as_path();
+        if attempt.intent != Intent::Metadata || !closes(attempt) || !Lookup::find(place).may_be_directory() {
+            return None;
+        }
+        let leads_nowhere = || {
+            let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home(), Bounds::WHOLE);
+            look.search_folder(place);
+            let (found, reach) = look.finish();
+            found.is_empty() && reach == Coverage::Everything
+        };
+        (!self.made.contains(place) || !leads_nowhere()).then(|| CLOSED.to_owned())
     }
 
     /// Held by its name.
@@ -435,6 +453,17 @@ fn moves_away(attempt: &Attempt) -> bool {
     match attempt.intent {
         Intent::MoveFrom | Intent::Remove => true,
         Intent::MoveTo => matches!(attempt.detail, Detail::Exchange(_)) || is_there(attempt),
+        _ => false,
+    }
+}
+
+/// Returns whether a change of attributes would keep the owner from reading or entering a directory.
+fn closes(attempt: &Attempt) -> bool {
+    const READ_AND_ENTER: u32 = 0o500;
+    match &attempt.detail {
+        Detail::Mode(mode) => mode & READ_AND_ENTER != READ_AND_ENTER,
+        // An access control list says the same in other words.
+        Detail::Attribute(name) => name.as_encoded_bytes().starts_with(b"system.posix_acl"),
         _ => false,
     }
 }
