@@ -175,3 +175,18 @@ fn a_lock_of_git_that_a_killed_run_left_goes_with_the_next(who: Who, tier: Tier)
     let output = next("git add .");
     assert!(!output.status.success() && lock("index.lock").exists(), "{}", describe(&output));
 }
+
+#[each(user)]
+fn where_the_supervisor_only_watches_the_start_says_so(who: Who) {
+    let bed = Bed::new(who);
+    for (options, says) in [(&[][..], false), (&["--allow-feature", "user-namespaces"], true)] {
+        let output = bed.run(Tier::Full, options).arg("true").output().expect("a run");
+        assert!(output.status.success(), "{}", describe(&output));
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            told.contains("the supervisor only watches changes of files"),
+            says,
+            "{options:?}: {told}"
+        );
+    }
+}

@@ -173,6 +173,14 @@ impl BoundaryBuilder {
             profile.watches_reading = true;
             guarded_links::judge(&self.findings.linked, &own, &mut self.places);
         }
+        let can_mediate = pinfold_sandbox::can_mediate();
+        if !(self.mediated || can_mediate && request.openings.allow_mediation()) {
+            let why = if can_mediate { "with this --allow-feature" } else { "on a kernel before Linux 5.19" };
+            self.findings.notes.push(format!(
+                "{why} the supervisor only watches changes of files: a run can undo what protects names in the folder for the \
+                 next run, and put links into git directories; `pinfold doctor` and the threat model say what is not held"
+            ));
+        }
         let operations = Operations::look(&self.findings.git.git_dirs);
         Boundary {
             profile,

@@ -35,18 +35,25 @@ User namespaces are often closed by a container or by a setting:
 fn text(findings: &[ProbeResult], tier: Option<Tier>) -> String {
     let layers: String = findings.iter().map(layer).collect();
     let summary = match tier {
-        Some(Tier::Full) => "`pinfold run` holds the full tier on this machine.\n".to_owned(),
-        Some(Tier::Landlock) => {
-            let gaps = Strength::from(Tier::Landlock).gaps();
-            let gaps: String = gaps.map(|gap| format!("  - {gap}\n")).collect();
-            format!(
-                "`pinfold run` needs `--allow-degraded` here: it holds the Landlock tier. Not held then:\n{gaps}{MEND}"
-            )
-        }
+        Some(Tier::Full) => match listed(Tier::Full) {
+            gaps if gaps.is_empty() => "`pinfold run` holds the full tier on this machine.\n".to_owned(),
+            gaps => format!(
+                "`pinfold run` holds the full tier on this machine, but only watches changes of files. Not held:\n{gaps}"
+            ),
+        },
+        Some(Tier::Landlock) => format!(
+            "`pinfold run` needs `--allow-degraded` here: it holds the Landlock tier. Not held then:\n{}{MEND}",
+            listed(Tier::Landlock)
+        ),
         None => "`pinfold run` cannot hold a command here: neither namespaces nor Landlock can be had.\n"
             .to_owned(),
     };
     format!("What the kernel holds here, tried just now:\n\n{layers}\n{summary}")
+}
+
+/// The gaps of a tier on this machine, a line each.
+fn listed(tier: Tier) -> String {
+    Strength::from(tier).gaps().map(|gap| format!("  - {gap}\n")).collect()
 }
 
 fn layer(finding: &ProbeResult) -> String {

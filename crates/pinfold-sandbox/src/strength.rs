@@ -27,12 +27,24 @@ impl Strength {
             Tier::Full => &[][..],
             Tier::Landlock => OF_LANDLOCK,
         };
-        let of_watch = if self.mediated || self.tier == Tier::Full { &[][..] } else { OF_THE_WATCH };
-        of_watch.iter().chain(of_tier).copied()
+        let (of_watch, of_both) = match (self.mediated, self.tier) {
+            (true, _) => (&[][..], &[][..]),
+            (false, Tier::Full) => (OF_THE_WATCH, &[][..]),
+            (false, Tier::Landlock) => (OF_THE_WATCH, OF_A_WATCH_WITHOUT_MOUNTS),
+        };
+        of_watch.iter().chain(of_both).chain(of_tier).copied()
     }
 }
 
 const OF_THE_WATCH: &[&str] = &[
+    "protected names inside the folder are those that the start finds: a run can close, move or replace a directory around \
+     them, and the next run does not find them any more",
+    "links can be put into a git directory (`logs`, `COMMIT_EDITMSG`), through which git outside writes to any place of yours",
+    "repositories and protected names that are made at a depth (`.git/modules/x`, `sub/.envrc`) are not refused, and not \
+     always reported",
+];
+
+const OF_A_WATCH_WITHOUT_MOUNTS: &[&str] = &[
     "protected names inside the folder (`.git/config`, `.mcp.json`, …) are watched, not walled: a program that races the \
      watch can change them",
     "mode, owner, times and attributes of your own files outside the folder are watched, not walled",
