@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use pinfold::consent::approver::PATIENCE;
+use pinfold::consent::approver::DEFAULT_TIMEOUT;
 use pinfold::consent::{Approver, ApproverResponse, Asking, Request};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
@@ -94,7 +94,7 @@ impl ApprovalChannels {
         let kept = Arc::clone(&opened);
         broker.on_first_request(move |broker| channels.open(broker, &kept));
         Ok(Self {
-            patience: timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0),
+            patience: timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0),
             terminal: terminal.as_ref().is_none_or(|terminal| terminal.value),
             broker,
             sessions,

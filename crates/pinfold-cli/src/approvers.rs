@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::Session;
-use pinfold::consent::approver::PATIENCE;
+use pinfold::consent::approver::DEFAULT_TIMEOUT;
 use pinfold::consent::{Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
@@ -155,7 +155,7 @@ pub(crate) fn for_a_client(
     no_ask: bool,
     patience: Option<Duration>,
 ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
-    let usual = reach.settings.timeout.as_ref().map_or(PATIENCE, |timeout| timeout.value.0);
+    let usual = reach.settings.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0);
     let locations = reach.rules_to.clone();
     let asker = if no_ask { None } else { Asker::open_remote(reach)? };
     let client_alone = || Asking { approver: Arc::new(NoOtherApprover), patience: usual, locations };

@@ -10,12 +10,13 @@ use tokio::io::Interest;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 
-use crate::hello_retry::{TlsHandshake, name_mismatch};
+use crate::hello_retry::TlsHandshake;
 use crate::http;
 use crate::inspection::{FirstLine, Inspection, relay_inspected};
 use crate::limits::RelayLimits;
 use crate::permitted::PermittedConnection;
 use crate::policy::{ConnectRequest, HostMismatch};
+use crate::server_name;
 use crate::sniff::{self, Sniffed};
 use crate::splice::{TransferredBytes, relay_bytes, reset};
 use crate::state::RelayState;
@@ -154,7 +155,7 @@ async fn detect_protocol(
             Sniffed::Malformed => return mismatch(HostMismatch::Malformed),
             Sniffed::Http2 => return mismatch(HostMismatch::Http2Cleartext),
             Sniffed::Tls(name) => {
-                if let Some(other) = name_mismatch(name, &request.host) {
+                if let Some(other) = server_name::mismatch(name, &request.host) {
                     return mismatch(other);
                 }
                 let is_intercepted = state.injector.as_ref().is_some_and(|injector| injector.is_for(request));

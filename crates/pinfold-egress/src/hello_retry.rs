@@ -7,6 +7,7 @@
 use pinfold_host::Host;
 
 use crate::policy::HostMismatch;
+use crate::server_name;
 use crate::sniff::{self, Sniffed};
 
 /// The first messages of a TLS connection whose first `ClientHello` names the right host.
@@ -103,18 +104,9 @@ impl TlsHandshake {
     fn judge_hello(&mut self) -> Result<(), HostMismatch> {
         let message = std::mem::take(&mut self.messages);
         match sniff::sniff_hello(&message) {
-            Sniffed::Tls(name) => name_mismatch(name, &self.host).map_or(Ok(()), Err),
+            Sniffed::Tls(name) => server_name::mismatch(name, &self.host).map_or(Ok(()), Err),
             _ => Err(HostMismatch::Malformed),
         }
-    }
-}
-
-/// Why a `ClientHello` with this server name may not be relayed to a host. SNI has no form for addresses (RFC 6066 §3).
-pub(crate) fn name_mismatch(name: Option<Host>, host: &Host) -> Option<HostMismatch> {
-    match &name {
-        Some(named) if named == host => None,
-        None if matches!(host, Host::Address(_)) => None,
-        Some(_) | None => Some(HostMismatch::ServerName(name)),
     }
 }
 

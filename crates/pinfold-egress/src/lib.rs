@@ -50,6 +50,7 @@ mod port_forward;
 mod proxy;
 mod relay;
 mod response;
+mod server_name;
 mod sniff;
 mod splice;
 mod state;

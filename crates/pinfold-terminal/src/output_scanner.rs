@@ -1,7 +1,7 @@
 //! Position in a stream of output: between characters, or in the middle of a sequence.
 //!
 //! [A parser for DEC's ANSI-compatible video terminals](https://vt100.net/emu/dec_ansi_parser), as far as it concerns
-//! where things begin and end. What they mean is for [`modes`](crate::modes) and [`picture`](crate::picture).
+//! where things begin and end. What they mean is for [`modes`](crate::modes).
 
 use memchr::memchr;
 

@@ -157,7 +157,7 @@ impl<'a> DenialObserver<'a> {
             _ => {}
         }
         if matches!(attempt.detail, sandbox::Detail::SetId(_)) {
-            return AttemptRuling::Refused(Denial::lends());
+            return AttemptRuling::Refused(Denial::sets_id());
         }
         let place = attempt.place.as_path();
         if self.is_own(attempt) {

@@ -60,7 +60,7 @@ impl Denial {
     }
 
     /// A set-id bit of a file. Of any place, the run's own too: from there it could be moved.
-    pub(super) fn lends() -> Self {
+    pub(super) fn sets_id() -> Self {
         Self {
             to_allow: "set it yourself outside the run".into(),
             by_us: true,

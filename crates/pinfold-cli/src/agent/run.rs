@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pinfold::agents::{AgentLimits, ChildOptions, Definition, Definitions};
 use pinfold::consent::Asking;
-use pinfold::consent::approver::PATIENCE;
+use pinfold::consent::approver::DEFAULT_TIMEOUT;
 use pinfold::policy::{HookEvent, Layer};
 use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
@@ -183,8 +183,11 @@ impl RunSessions {
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
                 asker.ask_on_terminal(ExclusiveTty::open, Tell::AtOnce)?;
             }
-            let parked =
-                parking.clone().map(|approver| Asking { approver, patience: PATIENCE, locations: rules_to });
+            let parked = parking.clone().map(|approver| Asking {
+                approver,
+                patience: DEFAULT_TIMEOUT,
+                locations: rules_to,
+            });
             Ok(asker.as_ref().map(Asker::asking).or(parked))
         })?;
         let session::CliSession { session: main, shells, journal } = opened;

@@ -62,4 +62,4 @@ pub struct Asking {
 }
 
 /// The longest wait for an answer where nothing else is set: long enough to come back to the desk.
-pub const PATIENCE: Duration = Duration::from_mins(10);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(10);
