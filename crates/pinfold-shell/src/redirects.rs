@@ -120,6 +120,10 @@ impl Parser<'_, '_> {
     }
 
     fn redirect_operator(&mut self) -> Option<RedirectOperator> {
+        // Most words begin with no part of one.
+        if !matches!(self.peek(), Some(b'<' | b'>' | b'&')) {
+            return None;
+        }
         let start = self.pos;
         OPERATORS.iter().find_map(|(text, operator)| {
             let taken = text.bytes().all(|byte| self.eat(byte));
