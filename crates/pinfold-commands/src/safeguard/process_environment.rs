@@ -70,11 +70,9 @@ fn reads(reading: &Invocation, leads_there: impl Fn(&Word) -> bool) -> bool {
                 && files_of_search(name, reading.args()).into_iter().any(leads_there)
         }
         _ => {
-            let takes_code = kind(name) == Some(ProgramKind::Interpreter);
-            reading
-                .args()
-                .iter()
-                .any(|word| leads_there(word) || (takes_code && is_code_for_it(known_start(word))))
+            let is_code = |word: &Word| is_code_for_it(known_start(word));
+            reading.args().iter().any(leads_there)
+                || reading.args().iter().any(is_code) && kind(name) == Some(ProgramKind::Interpreter)
         }
     }
 }
@@ -88,14 +86,20 @@ fn files_of_search<'a>(name: &str, args: &'a [Word]) -> Vec<&'a Word> {
 
 /// Program text that names such a file.
 fn is_code_for_it(text: &str) -> bool {
-    text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
+    text.contains("/proc/")
+        && text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
 }
 
 fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     // The common word is a plain name; nothing is worked out for it unless the folder says so.
-    if works_in.is_none()
-        && word.as_static().is_some_and(|text| !text.contains('/') || !text.contains("/proc"))
-    {
+    let is_elsewhere = match Start::from_word(word) {
+        Start::Unknown => true,
+        Start::Here => works_in.is_none() && !known_start(word).starts_with(".."),
+        Start::Root | Start::Home => {
+            word.as_static().is_some_and(|text| !text.contains("/proc"))
+        }
+    };
+    if is_elsewhere {
         return false;
     }
     let way = Way::from_word(word, works_in);

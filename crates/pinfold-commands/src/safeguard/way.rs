@@ -28,6 +28,13 @@ pub(super) struct Way {
 /// Stands for text that is not known; no argument holds it.
 const UNKNOWN: char = '\0';
 
+impl Start {
+    /// Where the path of a word starts.
+    pub(super) fn from_word(word: &Word) -> Self {
+        beginning(&word.parts).0
+    }
+}
+
 impl Way {
     /// Where the word leads for a command that works in this folder.
     pub(super) fn from_word(word: &Word, works_in: Option<&str>) -> Self {
