@@ -210,11 +210,13 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         // Without quotes a value falls into words, which stays something to ask about.
         let splits =
             |word: &Word| word.parts.iter().any(|part| matches!(part, Part::Parameter { quoted: false, .. }));
-        let fill = |word: &Word| match self.values.fill(word, self.at) {
-            Some(words) if !splits(word) => words.into_owned(),
-            Some(_) | None => vec![word.clone()],
-        };
-        let words = invocation.words.iter().flat_map(fill).collect();
+        let mut words = Vec::with_capacity(invocation.words.len());
+        for word in invocation.words.iter() {
+            match self.values.fill(word, self.at) {
+                Some(Cow::Owned(filled)) if !splits(word) => words.extend(filled),
+                Some(_) | None => words.push(word.clone()),
+            }
+        }
         Cow::Owned(Invocation::new(words, invocation.through.clone(), invocation.open_ended))
     }
 

@@ -4,6 +4,7 @@
 //! values that are known are tried all the same, and nothing relies on them.
 
 use std::collections::BTreeMap;
+use std::iter::repeat_n;
 use std::sync::Arc;
 
 use pinfold_shell::{ChangedName, NewValue, Part, Script, VariableChange, VariableTable, Word, changes_by};
@@ -173,7 +174,7 @@ impl<'a> Constants<'a> {
 
     /// Every word that this one can become, with each value in each place; `None` when they are more than `most`.
     pub(crate) fn every(&self, word: &Word, most: usize) -> Option<Vec<Word>> {
-        let mut lines = vec![vec![Word { parts: Vec::new(), ..word.clone() }]];
+        let mut lines = vec![vec![without_parts(word)]];
         for part in &word.parts {
             let values = self.values_of(part);
             if values.is_empty() {
@@ -185,16 +186,11 @@ impl<'a> Constants<'a> {
             if lines.len() * values.len() > most {
                 return None;
             }
-            let with = |(words, value): (&Vec<Word>, &Value<'a>)| {
-                let mut words = words.clone();
-                put(&mut words, *value, part);
-                words
-            };
-            lines = lines
-                .iter()
-                .flat_map(|words| values.iter().map(move |value| (words, value)))
-                .map(with)
-                .collect();
+            let copies = lines.into_iter().flat_map(|words| repeat_n(words, values.len()));
+            lines = copies.collect();
+            for (words, value) in lines.iter_mut().zip(values.iter().cycle()) {
+                put(words, *value, part);
+            }
         }
         let made = lines.into_iter().flatten().filter(|made| made.quoted || !made.parts.is_empty());
         Some(made.collect())
@@ -211,7 +207,7 @@ impl<'a> Constants<'a> {
 
     /// The word, or the words that an unquoted value falls into.
     fn put_into_word(&self, word: &Word, round: usize) -> Vec<Word> {
-        let mut words = vec![Word { parts: Vec::new(), ..word.clone() }];
+        let mut words = vec![without_parts(word)];
         for part in &word.parts {
             let values = self.values_of(part);
             let value = values.get(round.checked_rem(values.len()).unwrap_or_default());
@@ -223,6 +219,11 @@ impl<'a> Constants<'a> {
         words.retain(|made| made.quoted || !made.parts.is_empty());
         words
     }
+}
+
+/// A word in the place of another, to which nothing was added yet.
+fn without_parts(word: &Word) -> Word {
+    Word { parts: Vec::with_capacity(word.parts.len()), span: word.span.clone(), quoted: word.quoted }
 }
 
 /// Adds the value of a parameter to the last word.
