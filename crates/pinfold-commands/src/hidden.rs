@@ -10,6 +10,7 @@ use pinfold_shell::{RedirectKind, SimpleCommand, Word};
 use super::SafeguardHit;
 use super::invocation::Invocation;
 use super::program::{InvocationEffects, interpreter};
+use super::words::last_name;
 use crate::safeguard;
 
 /// Words of everyday language, subcommands and builtins of the shell that are programs too: they say nothing where they
@@ -52,7 +53,7 @@ pub(super) fn may_start(args: &[Word]) -> Option<String> {
     let tried = args.iter().enumerate().take(MOST_TRIED);
     let mut named = tried.filter_map(|(at, word)| Some((word.as_static()?, args.get(at..)?)));
     named.find_map(|(name, words)| {
-        interpreter(name.rsplit('/').next().unwrap_or(name))?;
+        interpreter(last_name(name))?;
         let words = words.iter().take(MOST_TOLD).cloned().collect();
         let invocation = Invocation { words: Arc::new(words), ..Invocation::default() };
         let effects = InvocationEffects::from_invocation(&invocation);

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use pinfold_shell::Word;
 
+use super::words::last_name;
+
 /// One program with its arguments, as it would be started.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Invocation {
@@ -31,8 +33,7 @@ impl Invocation {
 
     /// The program by its last component, when that is known: `git` for `/usr/bin/git`.
     pub fn name(&self) -> Option<&str> {
-        let program = self.program()?;
-        Some(program.rsplit('/').next().unwrap_or(program))
+        self.program().map(last_name)
     }
 
     /// The program as it is written, when that is known.

@@ -14,14 +14,17 @@ pub(crate) fn known_start(word: &Word) -> &str {
     word.literal_prefix()
 }
 
+/// The last component of a path: `git` for `/usr/bin/git`.
+pub(crate) fn last_name(path: &str) -> &str {
+    let start = path.bytes().rposition(|byte| byte == b'/').map_or(0, |slash| slash + 1);
+    path.get(start..).unwrap_or(path)
+}
+
 /// The program's last component. A program in an unknown folder (`$(npm bin)/eslint`) still has its name.
 pub(crate) fn program_name(program: &Word) -> Option<&str> {
     let (Part::Literal(text), before) = program.parts.split_last()? else { return None };
-    match text.rsplit_once('/') {
-        Some((_, name)) => Some(name),
-        None if before.is_empty() => Some(text),
-        None => None,
-    }
+    let name = last_name(text);
+    (before.is_empty() || name.len() < text.len()).then_some(name)
 }
 
 /// A word of exactly this text, standing where `like` stands.

@@ -27,7 +27,9 @@ pub(crate) struct Span {
 impl Interned {
     /// Returns whether it is this text. Most are not, and are told by their length.
     fn is(self, text: &str) -> bool {
-        usize::from(self.length) == text.len() && self.as_str() == text
+        let at = usize::from(self.at);
+        usize::from(self.length) == text.len()
+            && TEXT.as_bytes().get(at..at + text.len()) == Some(text.as_bytes())
     }
 
     /// The text.
@@ -155,9 +157,19 @@ pub(crate) static UNLISTED: Program = Program {
 
 const NOTHING: Span = Span { from: 0, to: 0 };
 
-/// Returns the entry of a program, by its name; an empty one for a program without.
+/// Returns the entry of a program, by its name, also that of a shell or an interpreter with a version behind it that the catalog
+/// does not have: `lua5.2`.
+pub(crate) fn find_versioned(name: &str) -> Option<&'static Program> {
+    find(name).or_else(|| {
+        let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+        // Without a version it is the same name.
+        find(Some(bare).filter(|bare| bare.len() < name.len())?).filter(|program| program.kind.runs_code())
+    })
+}
+
+/// Returns the same; an empty entry for a program without.
 pub(crate) fn find_or_unlisted(name: &str) -> &'static Program {
-    find(name).or_else(|| interpreter(name)).unwrap_or(&UNLISTED)
+    find_versioned(name).unwrap_or(&UNLISTED)
 }
 
 /// Every program.
@@ -166,15 +178,14 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Program> {
     ALL.rows(&PROGRAMS).iter()
 }
 
-/// A shell or an interpreter by its name, also with a version behind it that the catalog does not have: `lua5.2`.
+/// A shell or an interpreter by its name, also with a version behind it.
 pub(crate) fn interpreter(name: &str) -> Option<&'static Program> {
-    let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
-    find(name).or_else(|| find(bare)).filter(|program| program.kind.runs_code())
+    find_versioned(name).filter(|program| program.kind.runs_code())
 }
 
 /// Returns the kind of a program, by its name, also with a version behind it; nothing for one without an entry.
 pub(crate) fn kind(name: &str) -> Option<ProgramKind> {
-    find(name).or_else(|| interpreter(name)).map(|program| program.kind)
+    find_versioned(name).map(|program| program.kind)
 }
 
 /// The programs that run a program, a line or code that they are told, and subcommands that do: `sudo`, `docker run`.

@@ -13,7 +13,9 @@ mod slots;
 
 #[cfg(test)]
 pub(crate) use catalog::all;
-pub(crate) use catalog::{Span, UNLISTED, command, find, find_or_unlisted, interpreter, kind, starters};
+pub(crate) use catalog::{
+    Span, UNLISTED, command, find, find_or_unlisted, find_versioned, interpreter, kind, starters,
+};
 pub(super) use effects::{
     FolderUse, InvocationEffects, StandardInput, StartedProgram, StartedWords, Touched,
 };
@@ -300,7 +302,7 @@ pub(crate) enum Operands {
 /// Returns the entry of a program, or of its subcommand, by the words for it.
 pub(crate) fn entry_of(words: &[&str]) -> Option<&'static Program> {
     let (program, commands) = words.split_first()?;
-    let program = find(program).or_else(|| interpreter(program))?;
+    let program = find_versioned(program)?;
     commands.iter().try_fold(program, |program, word| command(program, word))
 }
 

@@ -68,7 +68,7 @@ use crate::program::{
     scan_everywhere,
 };
 use crate::value::Values;
-use crate::words::program_name;
+use crate::words::{last_name, program_name};
 use crate::{CommandClaim, CommandEffects, Invocation, SafeguardHit, Severity, analyze};
 
 /// Every safeguard, in the order in which they are listed and shown: what destroys, then what hides.
@@ -361,7 +361,7 @@ fn add(safeguard: &Safeguard, hits: &mut Vec<SafeguardHit>) {
 
 /// Returns whether a safeguard looks at programs of this name, wherever it lies.
 pub(crate) fn watches(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = last_name(program);
     name == "git" || !INDEX.program(name).is_empty() || kind(name) == Some(ProgramKind::Interpreter)
 }
 

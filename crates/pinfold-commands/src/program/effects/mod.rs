@@ -13,7 +13,7 @@ use pinfold_shell::{Span, Word};
 
 use self::options::OperandOptions;
 use super::scan::{Arg, Scanned};
-use super::{Operands, OptionEffect, Options, ProgramKind, Purpose, Reach, Style, find, interpreter, scan};
+use super::{Operands, OptionEffect, Options, ProgramKind, Purpose, Reach, Style, find_versioned, scan};
 pub(crate) use crate::FolderUse;
 use crate::invocation::Invocation;
 use crate::{HostClaim, NotAllowlistable, Operation};
@@ -126,7 +126,7 @@ impl<'a> InvocationEffects<'a> {
         let Some(name) = invocation.name() else {
             return Self { folder: FolderUse::Code, ..Self::default() };
         };
-        let Some(program) = find(name).or_else(|| interpreter(name)) else {
+        let Some(program) = find_versioned(name) else {
             return Self { name, folder: FolderUse::Code, unread: true, ..Self::default() };
         };
         let scanned = scan(program, invocation.args());
