@@ -1,6 +1,6 @@
 //! Facts: the result of one look at the world, for each claim. Plain data: nothing here can look again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use pinfold_commands::NotAllowlistable;
 use pinfold_commands::Operation;
@@ -113,6 +113,14 @@ pub struct PathFact {
     pub denied_below: Option<bool>,
     /// Places beside the named ones that wildcards of the path lead to: targets of links among the matches.
     pub matched: Vec<PathBuf>,
+}
+
+impl PathFact {
+    /// The path as written and, where that is another, the place with every link followed.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        let real = self.real.as_deref().filter(|real| *real != self.asked);
+        std::iter::once(self.asked.as_path()).chain(real)
+    }
 }
 
 /// Side of the workspace boundary on which a path lies.

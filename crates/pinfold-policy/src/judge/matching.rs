@@ -93,16 +93,12 @@ const EDIT: &str = ToolName::Edit.as_str();
 const READ: &str = ToolName::Read.as_str();
 
 fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
-    let real = fact.real.as_deref().filter(|real| *real != fact.asked);
     let led_to = fact.matched.iter().map(PathBuf::as_path);
     let named: Vec<PathBuf> = match case.call {
         ToolCall::Process(call) => call.named(claim).collect(),
         _ => Vec::new(),
     };
-    let paths = std::iter::once(fact.asked.as_path())
-        .chain(real)
-        .chain(led_to)
-        .chain(named.iter().map(PathBuf::as_path));
+    let paths = fact.places().chain(led_to).chain(named.iter().map(PathBuf::as_path));
     let mut matches = paths.flat_map(|path| rules.path(path, true));
     let by_path = matches.find(|found| restricts(case, found.tool, claim)).map(|found| found.rule.clone());
     if fact.standing == Standing::Suspected {
@@ -132,9 +128,7 @@ fn may_read(case: &Case<'_>) -> bool {
 
 /// Returns `true` if rules that take something away are about a place, under any of its names.
 pub(super) fn restricts_place(rules: &RuleSet, fact: &PathFact) -> bool {
-    let real = fact.real.as_deref().filter(|real| *real != fact.asked);
-    let mut paths = std::iter::once(fact.asked.as_path()).chain(real);
-    paths.any(|path| !rules.path(path, true).is_empty())
+    fact.places().any(|path| !rules.path(path, true).is_empty())
 }
 
 fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<Item = &'a str> {
@@ -268,8 +262,7 @@ fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: 
     if reached == (Reached { visible: claim.visible, ..Reached::default() }) {
         return None;
     }
-    let paths = std::iter::once(&fact.asked).chain(&fact.real);
-    paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant)).cloned()
+    fact.places().find_map(|path| rules.path_that_may_match(path, reached, meant)).cloned()
 }
 
 /// Returns `true` if rules are about a part, or could be: whatever name or reading of it they meet.
