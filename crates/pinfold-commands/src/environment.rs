@@ -3,12 +3,13 @@
 //! A name that is not in the table is judged by its shape: a name that ends like one of a program, a path, an address or
 //! options does what it says, and a value that could be one of them is not let through under an unknown name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use pinfold_shell::{Assignment, Word};
 
 use super::NotAllowlistable;
+use super::name_map::{NameMap, NameSet};
 
 const TABLE: &str = include_str!("variables.txt");
 
@@ -17,13 +18,15 @@ static VARIABLES: LazyLock<Variables> = LazyLock::new(|| Variables::parse(TABLE)
 /// The table of variables.
 #[derive(Debug, Default)]
 struct Variables {
-    matters: HashSet<&'static str>,
-    matters_start: Vec<&'static str>,
-    matters_end: Vec<&'static str>,
-    harmless: HashSet<&'static str>,
+    matters: NameSet<&'static str>,
+    /// By the first byte.
+    matters_start: BTreeMap<Option<u8>, Vec<&'static str>>,
+    /// By the last byte.
+    matters_end: BTreeMap<Option<u8>, Vec<&'static str>>,
+    harmless: NameSet<&'static str>,
     harmless_start: Vec<&'static str>,
     /// Values with which a variable is harmless.
-    harmless_with: HashMap<&'static str, Vec<&'static str>>,
+    harmless_with: NameMap<&'static str, Vec<&'static str>>,
 }
 
 impl Variables {
@@ -33,8 +36,14 @@ impl Variables {
             let mut words = line.split_ascii_whitespace();
             match words.next() {
                 Some("matters") => own.matters.extend(words),
-                Some("matters-start") => own.matters_start.extend(words),
-                Some("matters-end") => own.matters_end.extend(words),
+                Some("matters-start") => {
+                    words.for_each(|start| {
+                        own.matters_start.entry(start.bytes().next()).or_default().push(start)
+                    });
+                }
+                Some("matters-end") => {
+                    words.for_each(|end| own.matters_end.entry(end.bytes().last()).or_default().push(end));
+                }
                 Some("harmless") => own.harmless.extend(words),
                 Some("harmless-start") => own.harmless_start.extend(words),
                 Some("harmless-with") => {
@@ -54,11 +63,13 @@ impl Variables {
 
     /// Returns whether a variable matters, whatever its value.
     fn matters(&self, name: &str) -> bool {
-        let ends = |end: &&str| name.len() > end.len() && name.ends_with(*end);
-        !self.is_harmless(name)
-            && (self.matters.contains(name)
-                || self.matters_start.iter().any(|start| name.starts_with(start))
-                || self.matters_end.iter().any(ends))
+        let starts = self.matters_start.get(&name.bytes().next());
+        let ends = self.matters_end.get(&name.bytes().last());
+        let ends_so = |end: &&str| name.len() > end.len() && name.ends_with(*end);
+        (self.matters.contains(name)
+            || starts.is_some_and(|starts| starts.iter().any(|start| name.starts_with(start)))
+            || ends.is_some_and(|ends| ends.iter().any(ends_so)))
+            && !self.is_harmless(name)
     }
 
     fn is_harmless_with(&self, name: &str, value: &str) -> bool {

@@ -1,10 +1,10 @@
 //! Many rules, compiled so that one call is compared with few of them: commands by their leading words, paths
 //! by their leading names.
 
-use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
+use pinfold_commands::name_map::NameMap;
 use pinfold_host::HostPattern;
 
 use crate::pattern::{
@@ -17,11 +17,11 @@ use crate::tool::ToolName;
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     rules: Vec<Arc<SourcedRule>>,
-    tools: HashMap<Box<str>, usize>,
+    tools: NameMap<Box<str>, usize>,
     commands: CommandNode,
     paths: PathNode,
     /// Patterns that start with `**`, by the name they end with.
-    tails: HashMap<Box<[u8]>, Vec<PathRule>>,
+    tails: NameMap<Box<[u8]>, Vec<PathRule>>,
     /// Rules for commands whose patterns hold operators.
     with_operators: Vec<usize>,
     hosts: Vec<(HostPattern, usize)>,
@@ -41,12 +41,12 @@ impl PartialEq for RuleSet {
 type Ending = (Rest, usize);
 
 /// Endings by the bytes that they begin with, all of one length.
-type ByStart = HashMap<Box<[u8]>, Vec<Ending>>;
+type ByStart = NameMap<Box<[u8]>, Vec<Ending>>;
 
 /// Rules found by the words so far.
 #[derive(Debug, Clone, Default)]
 struct CommandNode {
-    next: HashMap<Box<str>, CommandNode>,
+    next: NameMap<Box<[u8]>, CommandNode>,
     rests: Vec<Ending>,
     /// Rests that are globs, by what they start with: the lengths in use, and the rests of each start.
     starts: Vec<(usize, ByStart)>,
@@ -55,7 +55,7 @@ struct CommandNode {
 /// Rules found by the names so far.
 #[derive(Debug, Clone, Default)]
 struct PathNode {
-    next: HashMap<Box<[u8]>, PathNode>,
+    next: NameMap<Box<[u8]>, PathNode>,
     rules: Vec<PathRule>,
 }
 
@@ -148,8 +148,7 @@ impl RuleSet {
             if let Some(found) = node.matches(key, at).find_map(|index| taken(&index)) {
                 return Some(found);
             }
-            let word = key.nth_word(at).and_then(|word| std::str::from_utf8(word).ok())?;
-            node = node.next.get(word)?;
+            node = node.next.get(key.nth_word(at)?)?;
         }
         None
     }
@@ -163,8 +162,7 @@ impl RuleSet {
             if word.contains(&DYNAMIC) {
                 return !node.next.is_empty() || !node.rests.is_empty() || !node.starts.is_empty();
             }
-            let next = std::str::from_utf8(word).ok().and_then(|word| node.next.get(word));
-            let Some(next) = next else { return false };
+            let Some(next) = node.next.get(word) else { return false };
             node = next;
         }
         false
@@ -177,7 +175,7 @@ impl RuleSet {
         if programs.is_empty() {
             return None;
         }
-        let node = text.split(|c| !plain(c)).find_map(|word| programs.get(word))?;
+        let node = text.split(|c| !plain(c)).find_map(|word| programs.get(word.as_bytes()))?;
         self.rules.get(node.any()?)
     }
 
@@ -284,7 +282,7 @@ impl CommandNode {
 
     fn add(&mut self, leading: &[Box<str>], rest: &Rest, index: usize) {
         if let [word, after @ ..] = leading {
-            return self.next.entry(word.clone()).or_default().add(after, rest, index);
+            return self.next.entry(word.as_bytes().into()).or_default().add(after, rest, index);
         }
         let start = match rest {
             Rest::Glob(glob) => glob.literal_prefix(),
@@ -295,7 +293,7 @@ impl CommandNode {
         }
         let length = start.len();
         if !self.starts.iter().any(|(own, _)| *own == length) {
-            self.starts.push((length, HashMap::new()));
+            self.starts.push((length, NameMap::default()));
         }
         if let Some((_, by_start)) = self.starts.iter_mut().find(|(own, _)| *own == length) {
             by_start.entry(start.into()).or_default().push((rest.clone(), index));

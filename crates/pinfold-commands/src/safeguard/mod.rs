@@ -54,7 +54,6 @@ mod zsh_builtin;
 mod tests;
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::sync::{Arc, LazyLock};
 
 use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
@@ -63,6 +62,7 @@ pub(crate) use self::root_removal::is_root_kind;
 use self::way::Way;
 use crate::PathClaim;
 use crate::constants::Constants;
+use crate::name_map::NameMap;
 use crate::program::{
     Arg, Program, ProgramKind, Scanned, UNLISTED, command, find, find_or_unlisted, first_operand, kind,
     scan_everywhere,
@@ -431,18 +431,18 @@ fn of_assignments(assignments: &[Assignment]) -> impl Iterator<Item = &Word> {
 
 /// The safeguards by what they watch.
 struct Index {
-    programs: HashMap<&'static str, Vec<&'static Safeguard>>,
+    programs: NameMap<&'static str, Vec<&'static Safeguard>>,
     interpreters: Vec<&'static Safeguard>,
-    git: HashMap<&'static str, Vec<&'static Safeguard>>,
+    git: NameMap<&'static str, Vec<&'static Safeguard>>,
     commands: Vec<&'static Safeguard>,
     line: Vec<&'static Safeguard>,
 }
 
 static INDEX: LazyLock<Index> = LazyLock::new(|| {
     let mut index = Index {
-        programs: HashMap::new(),
+        programs: NameMap::default(),
         interpreters: Vec::new(),
-        git: HashMap::new(),
+        git: NameMap::default(),
         commands: Vec::new(),
         line: Vec::new(),
     };
