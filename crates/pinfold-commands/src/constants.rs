@@ -3,8 +3,6 @@
 //! No order is kept: every value that a name gets anywhere in the line counts. Where it also gets text that is not known, the
 //! values that are known are tried all the same, and nothing relies on them.
 
-use std::collections::BTreeMap;
-use std::iter::repeat_n;
 use std::sync::Arc;
 
 use pinfold_shell::{ChangedName, NewValue, Part, Script, VariableChange, VariableTable, Word, changes_by};
@@ -18,7 +16,8 @@ const VALUES_AT_MOST: usize = 64;
 #[derive(Debug)]
 pub(crate) struct Constants<'a> {
     table: VariableTable<'a>,
-    values: BTreeMap<&'a str, KnownValues<'a>>,
+    /// In the order of the names.
+    values: Vec<(&'a str, KnownValues<'a>)>,
 }
 
 /// The values of one name, as far as they are known.
@@ -136,11 +135,16 @@ impl<'a> Constants<'a> {
         self.table.any().is_some() || self.table.changes(name).iter().any(|change| change.value.is_given())
     }
 
+    fn known(&self, name: &str) -> Option<&KnownValues<'a>> {
+        let at = self.values.binary_search_by_key(&name, |(own, _)| own).ok()?;
+        self.values.get(at).map(|(_, known)| known)
+    }
+
     pub(crate) fn given(&self, name: &str) -> Given<'_, 'a> {
         if self.table.any().is_some() {
             return Given::Unknown;
         }
-        match self.values.get(name) {
+        match self.known(name) {
             Some(KnownValues { values, complete: true }) if !values.is_empty() => Given::Values(values),
             Some(KnownValues { complete: false, .. }) => Given::Unknown,
             Some(_) | None => Given::Nowhere,
@@ -174,32 +178,32 @@ impl<'a> Constants<'a> {
 
     /// Every word that this one can become, with each value in each place; `None` when they are more than `most`.
     pub(crate) fn every(&self, word: &Word, most: usize) -> Option<Vec<Word>> {
-        let mut lines = vec![vec![without_parts(word)]];
-        for part in &word.parts {
-            let values = self.values_of(part);
-            if values.is_empty() {
-                for words in &mut lines {
-                    push(words, part.clone());
+        let count_values = |part| self.values_of(part).len().max(1);
+        let count = word.parts.iter().try_fold(1, |count: usize, part| {
+            count.checked_mul(count_values(part)).filter(|count| *count <= most)
+        })?;
+        let mut made = Vec::with_capacity(count);
+        for at in 0..count {
+            made.push(without_parts(word));
+            // So many of those that follow have the same values up to here.
+            let mut alike = count;
+            for part in &word.parts {
+                let values = self.values_of(part);
+                alike /= values.len().max(1);
+                match values.get(at / alike.max(1) % values.len().max(1)) {
+                    Some(value) => put(&mut made, *value, part),
+                    None => push(&mut made, part.clone()),
                 }
-                continue;
-            }
-            if lines.len() * values.len() > most {
-                return None;
-            }
-            let copies = lines.into_iter().flat_map(|words| repeat_n(words, values.len()));
-            lines = copies.collect();
-            for (words, value) in lines.iter_mut().zip(values.iter().cycle()) {
-                put(words, *value, part);
             }
         }
-        let made = lines.into_iter().flatten().filter(|made| made.quoted || !made.parts.is_empty());
-        Some(made.collect())
+        made.retain(|made| made.quoted || !made.parts.is_empty());
+        Some(made)
     }
 
     fn values_of(&self, part: &Part) -> &[Value<'a>] {
         match part {
             Part::Parameter { name, plain: true, .. } => {
-                self.values.get(name.as_str()).map_or(&[], |known| known.values.as_slice())
+                self.known(name).map_or(&[], |known| known.values.as_slice())
             }
             _ => &[],
         }
@@ -223,7 +227,7 @@ impl<'a> Constants<'a> {
 
 /// A word in the place of another, to which nothing was added yet.
 fn without_parts(word: &Word) -> Word {
-    Word { parts: Vec::with_capacity(word.parts.len()), span: word.span.clone(), quoted: word.quoted }
+    Word { parts: Vec::new(), span: word.span.clone(), quoted: word.quoted }
 }
 
 /// Adds the value of a parameter to the last word.
