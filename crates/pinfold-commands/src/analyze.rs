@@ -16,6 +16,7 @@ use super::{
     CommandClaim, CommandEffects, FolderUse, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown,
     WorkFolder, builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
+use crate::pieces::climbs;
 use crate::read_only::{self, ReadsIn};
 use crate::safeguard;
 use crate::{Operation, Origin, PathClaim};
@@ -51,7 +52,7 @@ struct Surroundings {
 /// What `script`, read from `text`, would do.
 fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> CommandEffects {
     let mut out = CommandEffects::default();
-    out.commands.reserve(script.commands.len());
+    out.commands.reserve_exact(script.commands.len());
     out.bars.extend(script.opaque.iter().map(opaque::bar));
     out.bars.extend(loose(script));
     let values = Values::new(script);
@@ -179,7 +180,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, &found));
         let read_only = reads_in.as_ref().is_some_and(Vec::is_empty);
         // What only reads was looked through word by word, and claims what it reads.
-        let named = if read_only { Vec::new() } else { self.named };
+        let mut named = if read_only { Vec::new() } else { self.named };
+        named.extend(self.patterns);
         CommandClaim {
             span: command.span.clone(),
             readings: self.readings,
@@ -193,7 +195,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             runs_in: self.runs_in,
             runs_anywhere: self.runs_anywhere,
             takes_from_start: self.takes_from_start,
-            named: named.into_iter().chain(self.patterns).collect(),
+            named,
             names_any: self.names_any,
             unread: self.unread,
             inner_lines: self.inner_lines,
@@ -538,7 +540,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         if program.is_empty() {
             self.bar_once("dynamic-program", "the program has no name");
         }
-        if program.split('/').any(|name| name == "..") {
+        if climbs(program) {
             self.bar_once("dot-dot", "`..` in the program leads to another one than its name says");
         }
         if surface && self.script.functions.iter().any(|function| function == program) {

@@ -81,6 +81,9 @@ fn could_be_path(word: &Word) -> bool {
 
 /// The text of a word; `None` for one that is no text. `~` stands for the home directory, `.` for the folder.
 fn spelled(word: &Word) -> Option<Spelled> {
+    if let Some(text) = word.as_static() {
+        return Some(Spelled::plain(text));
+    }
     let mut spelled = Spelled::default();
     for part in &word.parts {
         match part {

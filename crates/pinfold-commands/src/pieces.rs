@@ -106,11 +106,13 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
             pieces.push(Piece { text: Cow::Borrowed(part), open, sure });
         }
     };
-    if let Some(file) = file_url(text) {
+    // Most words are neither an address nor a list.
+    let is_list = text.contains(CUTS);
+    if is_list && let Some(file) = file_url(text) {
         pieces.push(Piece { text: Cow::Owned(file), open: None, sure: Sure::Yes });
         return pieces;
     }
-    if is_url(text) {
+    if is_list && is_url(text) {
         return pieces;
     }
     if text.starts_with('-') {
@@ -123,9 +125,14 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
     } else {
         add(0, text.len(), None);
     }
-    values(text, &mut add);
+    if is_list {
+        values(text, &mut add);
+    }
     pieces
 }
+
+/// What parts of a list stand behind, and the scheme of an address in front of.
+const CUTS: [char; 4] = ['=', ':', ',', '@'];
 
 /// What stands behind `=`, `:`, `,` and `@`.
 fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
@@ -140,7 +147,7 @@ fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
         }
         add(start, text.len(), part_of_prose(start));
     }
-    let cuts = text.char_indices().filter(|(_, c)| matches!(c, '=' | ':' | ',' | '@'));
+    let cuts = text.char_indices().filter(|(_, c)| CUTS.contains(c));
     let mut cuts = cuts.chain([(text.len(), '\0')]);
     let Some((mut before, _)) = cuts.next() else { return };
     // The first part of a list that is a word by itself is part of the whole word only: `a:b` is claimed as such,
@@ -176,7 +183,12 @@ fn glued(text: &str) -> Option<(usize, Sure)> {
 }
 
 fn sureness(part: &str) -> Sure {
-    if is_anchored(part) || part.split('/').any(|name| name == "..") { Sure::Yes } else { Sure::Perhaps }
+    if is_anchored(part) || climbs(part) { Sure::Yes } else { Sure::Perhaps }
+}
+
+/// Returns whether one of the names of a path is `..`.
+pub(crate) fn climbs(path: &str) -> bool {
+    path.contains("..") && path.split('/').any(|name| name == "..")
 }
 
 /// Begins as only a path does.

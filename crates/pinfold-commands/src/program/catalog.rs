@@ -61,9 +61,14 @@ impl Span {
         if self.from == self.to {
             return None;
         }
-        let rows = slots(self.from, name, named.len()).map_while(|slot| named.get(slot).copied());
-        let own = rows.take_while(|row| *row != EMPTY).filter(|row| (self.from..self.to).contains(row));
-        own.filter_map(|row| table.get(usize::from(row))).find(|row| is_named(row, name))
+        for slot in slots(self.from, name, named.len()) {
+            let row = named.get(slot).copied().filter(|row| *row != EMPTY)?;
+            let own = table.get(usize::from(row)).filter(|_| (self.from..self.to).contains(&row));
+            if let Some(found) = own.filter(|row| is_named(row, name)) {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// Returns whether one of the names in these rows is this.

@@ -95,9 +95,7 @@ fn leads_to_secrets(word: &Word, works_in: Option<&str>) -> bool {
     let is_elsewhere = match Start::from_word(word) {
         Start::Unknown => true,
         Start::Here => works_in.is_none() && !known_start(word).starts_with(".."),
-        Start::Root | Start::Home => {
-            word.as_static().is_some_and(|text| !text.contains("/proc"))
-        }
+        Start::Root | Start::Home => word.as_static().is_some_and(|text| !text.contains("/proc")),
     };
     if is_elsewhere {
         return false;

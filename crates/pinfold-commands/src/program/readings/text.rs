@@ -14,7 +14,7 @@ use crate::Operation;
 /// Returns whether one of these options is there.
 fn has(args: &[Arg<'_>], wanted: &[&str]) -> bool {
     args.iter().any(|arg| match arg {
-        Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),
+        Arg::Option { known: Some(known), .. } => wanted.iter().any(|name| known.is_named(name)),
         _ => false,
     })
 }
@@ -134,20 +134,14 @@ pub(super) fn input_output(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]
 
 /// `sed [options] script file…`.
 pub(super) fn sed_script(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
-    let is = |wanted: &[&str]| {
-        args.iter().any(|arg| match arg {
-            Arg::Option { known: Some(known), .. } => known.names().any(|name| wanted.contains(&name)),
-            _ => false,
-        })
-    };
     let mut words = args.iter().filter_map(Arg::operand);
-    if !is(&["-e", "-f"])
+    if !has(args, &["-e", "-f"])
         && let Some(script) = words.next()
     {
         effects.mark_no_path(script);
         sed::script(effects, script);
     }
-    let operation = if is(&["-i"]) { Edit } else { Read };
+    let operation = if has(args, &["-i"]) { Edit } else { Read };
     for word in words {
         effects.touch(Cow::Owned(word.clone()), operation, Command);
     }
