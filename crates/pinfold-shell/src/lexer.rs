@@ -115,6 +115,12 @@ impl Keyword {
         })
     }
 
+    /// Returns `true` if one of them begins with this byte. Most names of programs are told from them by it.
+    fn begins_with(byte: u8) -> bool {
+        let letter = matches!(byte, b'c'..=b'f' | b'i' | b's'..=b'u' | b'w');
+        letter || matches!(byte, b'!' | b'{' | b'}' | b'[' | b']')
+    }
+
     /// Returns `true` if it ends a list of commands, or a part of a compound command.
     pub(crate) fn closes(self) -> bool {
         use Keyword::{CloseBrace, Do, Done, Elif, Else, Esac, Fi, Then};
@@ -205,7 +211,7 @@ impl Parser<'_, '_> {
     /// The reserved word that stands here, and where it ends.
     pub(crate) fn keyword(&mut self) -> Option<(Keyword, usize)> {
         let first = self.peek()?;
-        if !(first.is_ascii_lowercase() || matches!(first, b'{' | b'}' | b'!' | b'[' | b']')) {
+        if !Keyword::begins_with(first) {
             return None;
         }
         let (mut word, mut length, mut at) = ([0; KEYWORD], 0, self.pos);

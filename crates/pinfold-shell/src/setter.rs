@@ -43,49 +43,51 @@ impl Setter {
     }
 }
 
-/// Variables that bash sets by itself, whatever a script assigns to them.
-const BASH_SETS: &[&str] = &[
-    "_",
-    "DIRSTACK",
-    "FUNCNAME",
-    "GROUPS",
-    "PIPESTATUS",
-    "OPTARG",
-    "REPLY",
-    "MAPFILE",
-    "COPROC",
-    "HOME",
-    "PWD",
-    "OLDPWD",
-];
+/// Returns whether bash sets a variable by itself, whatever a script assigns to it.
+fn is_kept_by_bash(name: &str) -> bool {
+    matches!(
+        name,
+        "_" | "DIRSTACK"
+            | "FUNCNAME"
+            | "GROUPS"
+            | "PIPESTATUS"
+            | "OPTARG"
+            | "REPLY"
+            | "MAPFILE"
+            | "COPROC"
+            | "HOME"
+            | "PWD"
+            | "OLDPWD"
+    )
+}
 
-/// Variables among those that hold a number.
-const BASH_COUNTS: &[&str] = &[
-    "RANDOM",
-    "SRANDOM",
-    "SECONDS",
-    "LINENO",
-    "HISTCMD",
-    "UID",
-    "EUID",
-    "PPID",
-    "OPTIND",
-    "BASHPID",
-    "BASH_SUBSHELL",
-    "EPOCHSECONDS",
-];
+/// Returns whether such a variable holds a number.
+fn is_counted_by_bash(name: &str) -> bool {
+    matches!(
+        name,
+        "RANDOM"
+            | "SRANDOM"
+            | "SECONDS"
+            | "LINENO"
+            | "HISTCMD"
+            | "UID"
+            | "EUID"
+            | "PPID"
+            | "OPTIND"
+            | "BASHPID"
+            | "BASH_SUBSHELL"
+            | "EPOCHSECONDS"
+    )
+}
 
 /// Returns whether a parameter holds a number that bash gives it, where a script has not unset or assigned it.
 pub fn is_number_by_bash(name: &str) -> bool {
-    BASH_COUNTS.contains(&name) || matches!(name, "?" | "#" | "$" | "!" | "SHLVL")
+    is_counted_by_bash(name) || matches!(name, "?" | "#" | "$" | "!" | "SHLVL")
 }
 
 /// Returns whether bash sets a variable of this name by itself, at its start or later, whatever a script assigns to it.
 pub fn is_set_by_bash(name: &str) -> bool {
-    BASH_SETS.contains(&name)
-        || BASH_COUNTS.contains(&name)
-        || name.starts_with("BASH")
-        || name.starts_with("EPOCH")
+    is_kept_by_bash(name) || is_counted_by_bash(name) || name.starts_with("BASH") || name.starts_with("EPOCH")
 }
 
 /// Returns the builtin that a command is, behind words that only say that one follows, and its arguments. Its name is `None`
