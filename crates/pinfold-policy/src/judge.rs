@@ -156,17 +156,22 @@ fn parts<'a>(case: &Case<'a>, commands: &'a [KeyedCommand<'a>]) -> impl Iterator
 /// The first opinion about one part, going down the table.
 fn decide(case: &Case<'_>, part: PartId, what: Part<'_>) -> TrailEntry {
     let first = STEPS.iter().find_map(|(step, opine)| Some((*step, opine(case, what)?)));
-    let (step, opinion) = first.unwrap_or(("mode-default", deny(Reason::NothingToJudge)));
-    unasked(case, doubted(case, what, TrailEntry { part, step, opinion }))
+    let (step, opinion) = first.unwrap_or_else(|| ("mode-default", deny(Reason::NothingToJudge)));
+    let mut entry = TrailEntry { part, step, opinion };
+    doubt(case, what, &mut entry);
+    unask(case, &mut entry);
+    entry
 }
 
 /// Turns an allow into a question for a part that a deny rule could be meant for, whatever allows it.
-fn doubted(case: &Case<'_>, what: Part<'_>, entry: TrailEntry) -> TrailEntry {
-    match (entry.opinion.decision, matching::may_be_denied(case, what)) {
-        (Decision::Allow, Some(rule)) => {
-            TrailEntry { step: DOUBTED, opinion: ask(Reason::MayBeDenied(rule)), ..entry }
+fn doubt(case: &Case<'_>, what: Part<'_>, entry: &mut TrailEntry) {
+    match entry.opinion.decision {
+        Decision::Allow => {
+            if let Some(rule) = matching::may_be_denied(case, what) {
+                (entry.step, entry.opinion) = (DOUBTED, ask(Reason::MayBeDenied(rule)));
+            }
         }
-        (Decision::Allow, None) | (Decision::Ask | Decision::Deny, _) => entry,
+        Decision::Ask | Decision::Deny => {}
     }
 }
 
@@ -176,14 +181,14 @@ fn nothing_to_judge() -> Verdict {
     Verdict { decision: Decision::Deny, step: entry.step, decided_by: 0, trail: vec![entry] }
 }
 
-/// A question without a person to ask is a denial, with its reason. `dontAsk` asks no person, also where one could be asked.
-fn unasked(case: &Case<'_>, entry: TrailEntry) -> TrailEntry {
+/// Makes a denial of a question without a person to ask, with its reason. `dontAsk` asks no person, also where one could be asked.
+fn unask(case: &Case<'_>, entry: &mut TrailEntry) {
     let step = match (entry.opinion.decision, case.policy.mode, case.interaction) {
         (Decision::Ask, Mode::DontAsk, _) => entry.step,
         (Decision::Ask, _, Interaction::Headless) => HEADLESS,
-        _ => return entry,
+        _ => return,
     };
-    TrailEntry { step, opinion: Opinion { decision: Decision::Deny, ..entry.opinion }, ..entry }
+    (entry.step, entry.opinion.decision) = (step, Decision::Deny);
 }
 
 /// Returns the decision of the boundary about one path, before modes, rules and grants.
