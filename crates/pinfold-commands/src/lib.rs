@@ -35,7 +35,7 @@ mod host;
 mod inputs;
 mod invocation;
 mod links;
-pub mod name_map;
+mod name_map;
 mod named;
 mod opaque;
 mod operation;

@@ -1,17 +1,17 @@
-//! Maps by short names that tables and settings give: what is looked up may be anybody's word, what is kept is not.
+//! Maps by the short names of tables of the program itself: what is looked up may be anybody's word, what is kept is not.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
 
 /// A map by names.
-pub type NameMap<K, V> = HashMap<K, V, BuildHasherDefault<NameHasher>>;
+pub(crate) type NameMap<K, V> = HashMap<K, V, BuildHasherDefault<NameHasher>>;
 
 /// A set of names.
-pub type NameSet<K> = HashSet<K, BuildHasherDefault<NameHasher>>;
+pub(crate) type NameSet<K> = HashSet<K, BuildHasherDefault<NameHasher>>;
 
-/// FNV-1a of a name. Against names that are chosen to meet it does nothing: who writes a table has no gain of a slow one.
+/// FNV-1a of a name. It does nothing against names that are chosen to meet, so that no settings may come into such a map.
 #[derive(Debug, Clone, Copy)]
-pub struct NameHasher(u64);
+pub(crate) struct NameHasher(u64);
 
 impl Default for NameHasher {
     fn default() -> Self {

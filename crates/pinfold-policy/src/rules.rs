@@ -1,10 +1,10 @@
 //! Many rules, compiled so that one call is compared with few of them: commands by their leading words, paths
 //! by their leading names.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_commands::name_map::NameMap;
 use pinfold_host::HostPattern;
 
 use crate::pattern::{
@@ -17,11 +17,11 @@ use crate::tool::ToolName;
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     rules: Vec<Arc<SourcedRule>>,
-    tools: NameMap<Box<str>, usize>,
+    tools: HashMap<Box<str>, usize>,
     commands: CommandNode,
     paths: PathNode,
     /// Patterns that start with `**`, by the name they end with.
-    tails: NameMap<Box<[u8]>, Vec<PathRule>>,
+    tails: HashMap<Box<[u8]>, Vec<PathRule>>,
     /// Rules for commands whose patterns hold operators.
     with_operators: Vec<usize>,
     hosts: Vec<(HostPattern, usize)>,
@@ -41,12 +41,12 @@ impl PartialEq for RuleSet {
 type Ending = (Rest, usize);
 
 /// Endings by the bytes that they begin with, all of one length.
-type ByStart = NameMap<Box<[u8]>, Vec<Ending>>;
+type ByStart = HashMap<Box<[u8]>, Vec<Ending>>;
 
 /// Rules found by the words so far.
 #[derive(Debug, Clone, Default)]
 struct CommandNode {
-    next: NameMap<Box<[u8]>, CommandNode>,
+    next: HashMap<Box<[u8]>, CommandNode>,
     rests: Vec<Ending>,
     /// Rests that are globs, by what they start with: the lengths in use, and the rests of each start.
     starts: Vec<(usize, ByStart)>,
@@ -55,7 +55,7 @@ struct CommandNode {
 /// Rules found by the names so far.
 #[derive(Debug, Clone, Default)]
 struct PathNode {
-    next: NameMap<Box<[u8]>, PathNode>,
+    next: HashMap<Box<[u8]>, PathNode>,
     rules: Vec<PathRule>,
 }
 
@@ -293,7 +293,7 @@ impl CommandNode {
         }
         let length = start.len();
         if !self.starts.iter().any(|(own, _)| *own == length) {
-            self.starts.push((length, NameMap::default()));
+            self.starts.push((length, HashMap::new()));
         }
         if let Some((_, by_start)) = self.starts.iter_mut().find(|(own, _)| *own == length) {
             by_start.entry(start.into()).or_default().push((rest.clone(), index));
