@@ -37,12 +37,14 @@ impl Variables {
             match words.next() {
                 Some("matters") => own.matters.extend(words),
                 Some("matters-start") => {
-                    words.for_each(|start| {
-                        own.matters_start.entry(start.bytes().next()).or_default().push(start)
-                    });
+                    for start in words {
+                        own.matters_start.entry(start.bytes().next()).or_default().push(start);
+                    }
                 }
                 Some("matters-end") => {
-                    words.for_each(|end| own.matters_end.entry(end.bytes().last()).or_default().push(end));
+                    for end in words {
+                        own.matters_end.entry(end.bytes().last()).or_default().push(end);
+                    }
                 }
                 Some("harmless") => own.harmless.extend(words),
                 Some("harmless-start") => own.harmless_start.extend(words),
