@@ -132,6 +132,20 @@ fn what_a_call_said_cannot_draw() {
 }
 
 #[test]
+fn lines_of_two_machines_are_told_and_are_no_break() {
+    let bed = Bed::new();
+    bed.make_calls();
+    assert!(!bed.log(&["verify"]).contains("machines"), "control: one machine");
+    fs::remove_file(bed.record().join("machine")).unwrap();
+    bed.make_calls();
+    let told = bed.log(&["verify"]);
+    assert!(told.starts_with("the chain holds") && told.contains("the names of 2 machines"), "{told}");
+    let json: Value = serde_json::from_str(&bed.log(&["verify", "--json"])).unwrap();
+    assert_eq!(json["holds"], true);
+    assert_eq!(json["found"]["machines"].as_array().map(Vec::len), Some(2), "{json}");
+}
+
+#[test]
 fn a_line_that_was_changed_is_named() {
     let bed = Bed::new();
     bed.make_calls();

@@ -24,7 +24,7 @@ pub(super) fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
     // The name of the machine is made with the first line.
     if files.is_empty() && directory.join(ledger::MACHINE).exists() {
         output::out(&if asked.json {
-            format!("{}\n", serde_json::json!({"holds": false, "missing": true}))
+            output::json_line(&serde_json::json!({"holds": false, "missing": true}))
         } else {
             MISSING.to_owned()
         })?;
@@ -35,7 +35,7 @@ pub(super) fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
         let misfit = found.first_misfit().map(|misfit| serde_json::json!(misfit));
         let mut value = serde_json::json!({"holds": found.holds(), "found": found});
         value.as_object_mut().zip(misfit).map(|(value, misfit)| value.insert("misfit".to_owned(), misfit));
-        output::out(&format!("{value}\n"))?;
+        output::out(&output::json_line(&value))?;
     } else {
         output::out(&describe(&found, files.len()))?;
     }
@@ -100,6 +100,14 @@ fn describe(found: &Verified, files: usize) -> String {
     }
     if found.unfinished > 0 {
         let _ = writeln!(text, "{} bytes at the end are no whole line", found.unfinished);
+    }
+    if found.machines.len() > 1 {
+        let count = found.machines.len();
+        let _ = writeln!(
+            text,
+            "lines carry the names of {count} machines: the file `{}` beside them was changed or removed, or the directory was copied",
+            ledger::MACHINE
+        );
     }
     match found.known {
         Some(known) if found.holds() => {

@@ -86,6 +86,21 @@ pub(crate) fn seal(object: &mut Vec<u8>, machine: &str, seq: u64, prev: Hash) {
 
 /// The number and the hash at the end of a whole line; `None` for a line that was not sealed.
 pub fn read_seal(line: &[u8]) -> Option<(u64, Hash)> {
+    split_seal(line).map(|(_, seq, prev)| (seq, prev))
+}
+
+/// The name of the machine in the seal of a whole line.
+pub(crate) fn read_machine(line: &[u8]) -> Option<&str> {
+    const BEFORE: &[u8] = b",\"machine\":\"";
+    let (rest, ..) = split_seal(line)?;
+    let rest = rest.strip_suffix(b"\"")?;
+    let start = rest.iter().rposition(|byte| *byte == b'"')?.checked_add(1)?;
+    let (before, name) = rest.split_at_checked(start)?;
+    before.ends_with(BEFORE).then(|| std::str::from_utf8(name).ok())?
+}
+
+/// The line before the number and the hash of its seal, and these.
+fn split_seal(line: &[u8]) -> Option<(&[u8], u64, Hash)> {
     const BETWEEN: &[u8] = b",\"prev\":\"";
     const BEFORE: &[u8] = b",\"seq\":";
     const MOST_DIGITS: usize = 20;
@@ -95,8 +110,8 @@ pub fn read_seal(line: &[u8]) -> Option<(u64, Hash)> {
     let rest = rest.strip_suffix(BETWEEN)?;
     let digits = rest.iter().rev().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let (rest, number) = rest.split_at_checked(rest.len().checked_sub(digits)?)?;
-    rest.ends_with(BEFORE).then_some(())?;
-    Some((std::str::from_utf8(number).ok()?.parse().ok()?, hash))
+    let rest = rest.strip_suffix(BEFORE)?;
+    Some((rest, std::str::from_utf8(number).ok()?.parse().ok()?, hash))
 }
 
 /// Returns true if a line is of version 1 of the format, whose lines had no seal.
@@ -119,6 +134,7 @@ mod tests {
             let mut line = br#"{"v":2,"tool":"\"}"}"#.to_vec();
             seal(&mut line, "0a", seq, prev);
             assert_eq!(read_seal(&line), Some((seq, prev)));
+            assert_eq!(read_machine(&line), Some("0a"));
             assert!(serde_json::from_slice::<serde_json::Value>(&line).is_ok());
         }
     }
@@ -138,6 +154,7 @@ mod tests {
             format!("{{\"v\":1,\"in\":{{\"seq\":1,\"prev\":\"{hash}\"}}}}\n"),
         ] {
             assert_eq!(read_seal(line.as_bytes()), None, "{line}");
+            assert_eq!(read_machine(line.as_bytes()), None, "{line}");
         }
     }
 

@@ -34,6 +34,9 @@ pub struct Verified {
     pub last: u64,
     /// The hash of the last line: the head, to keep elsewhere.
     pub head: Option<String>,
+    /// The names of machines that lines carry, in the order in which they come: the first hundred. More than one is no break:
+    /// the file with the name was changed or removed, or the directory was copied from another machine.
+    pub machines: Vec<String>,
     /// Bytes at the end that are no whole line: being written, or left unfinished.
     pub unfinished: u64,
     /// The line that a head kept elsewhere belongs to.

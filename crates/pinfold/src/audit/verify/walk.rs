@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{ChainBreak, Evidence, Misfit, Verified};
 use crate::audit::event::ACKNOWLEDGED;
-use crate::audit::seal::{Hash, is_unsealed_version, read_seal};
+use crate::audit::seal::{Hash, is_unsealed_version, read_machine, read_seal};
 
 /// A walk along a chain.
 #[derive(Default)]
@@ -181,6 +181,7 @@ impl ChainWalk {
         let half = self.half.take();
         let hash = Hash::digest(line);
         let seal = read_seal(line);
+        self.note_machine(line);
         if self.is_before_the_first {
             if let Some((seq, _)) = seal {
                 self.is_before_the_first = false;
@@ -213,6 +214,17 @@ impl ChainWalk {
         };
         region.add(line, hash, seal);
         self.region = Some(region);
+    }
+
+    /// Notes the name of the machine in a line.
+    fn note_machine(&mut self, line: &[u8]) {
+        /// More than a person reads.
+        const MOST: usize = 100;
+        let Some(name) = read_machine(line) else { return };
+        let machines = &mut self.found.machines;
+        if machines.len() < MOST && machines.iter().all(|known| known != name) {
+            machines.push(name.to_owned());
+        }
     }
 
     /// Takes a line that follows the one before. Returns false for one that does not.
