@@ -1,6 +1,6 @@
 //! `pinfold approve`: a yes from another terminal, for a request that was shown first.
 
-use std::io::{IsTerminal as _, Write as _, stderr, stdin};
+use std::io::{IsTerminal as _, stderr, stdin};
 use std::process::ExitCode;
 
 use pinfold::consent::answer::RuleFile;
@@ -122,7 +122,7 @@ fn is_meant(wanted: &Approve, request: &Request, choice: &Choice) -> Result<bool
     // What was typed before the request could be read is no answer to it.
     let forgotten = tcflush(stdin(), QueueSelector::IFlush).map_err(std::io::Error::from);
     let asked = forgotten
-        .and_then(|()| write!(stderr(), "Approve{more}? [y/N] "))
+        .and_then(|()| output::message(&format!("Approve{more}? [y/N] ")))
         .and_then(|()| stdin().read_line(&mut answer));
     asked.map_err(|e| Failure::new(FAILED, format!("the terminal: {e}")))?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))

@@ -18,6 +18,8 @@ use std::time::Duration;
 
 use clap::{Args, FromArgMatches as _, Parser, Subcommand, ValueEnum, ValueHint};
 
+use crate::output;
+
 pub(crate) use agent::{AgentArgs, AgentCommand, AgentPlace, AgentRun, CleanArgs};
 pub(crate) use agents::{Export, Hook, Import, Profiles, Setup};
 pub(crate) use approvals::{Approvals, Approve, Deny};
@@ -65,7 +67,21 @@ impl Pinfold {
             Some("hook") => alone(words).map(|hook| CliCommand::Hook(Box::new(hook))),
             _ => None,
         };
-        alone.unwrap_or_else(|| Self::parse().command)
+        alone.unwrap_or_else(|| Self::try_parse().unwrap_or_else(|error| explain(&error)).command)
+    }
+}
+
+/// Prints what the parser has to say, help or an error, and ends. An error repeats words of the command line, so that it is
+/// about these words as they can be shown.
+fn explain(error: &clap::Error) -> ! {
+    let shown = std::env::args_os().map(|word| output::printable(&word.to_string_lossy()));
+    match Pinfold::try_parse_from(shown) {
+        Err(shown) if shown.kind() == error.kind() => shown.exit(),
+        Err(_) | Ok(_) => {
+            // The parser takes escapes out of what it renders. A failure cannot be reported.
+            let _ = output::message(&error.render().to_string());
+            std::process::exit(error.exit_code())
+        }
     }
 }
 

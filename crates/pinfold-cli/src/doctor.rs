@@ -16,7 +16,7 @@ pub(crate) fn doctor(wanted: &Doctor) -> Result<ExitCode, Failure> {
     let tier = pinfold_sandbox::strongest(&findings);
     let log = LogState::look();
     let text = if wanted.json {
-        format!("{}\n", as_json(&findings, tier, &log))
+        output::json_line(&as_json(&findings, tier, &log))
     } else {
         format!("{}\n{}", text(&findings, tier), log.describe())
     };

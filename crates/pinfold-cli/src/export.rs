@@ -43,7 +43,7 @@ pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
     }
     let told = export_report(wanted)?;
     if wanted.json {
-        output::out(&(serde_json::to_string_pretty(&as_json(&told)).unwrap_or_default() + "\n"))?;
+        output::out(&output::json_lines(&as_json(&told)))?;
     } else {
         output::out(&as_text(&told))?;
     }

@@ -51,7 +51,7 @@ pub(crate) fn run(wanted: &Import) -> Result<ExitCode, Failure> {
         }
     }
     if wanted.json {
-        output::out(&(serde_json::to_string_pretty(&as_json(&told, &proposals)).unwrap_or_default() + "\n"))?;
+        output::out(&output::json_lines(&as_json(&told, &proposals)))?;
     } else {
         output::out(&as_text(&told, &locations))?;
     }

@@ -42,13 +42,17 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     let show = |line: &AuditLine, text: &str| {
         if wanted.json { format!("{text}\n") } else { format::format_line(line, wanted.verbose) }
     };
+    // Lines of the audit log are printed as they stand: hashes are over their bytes.
+    let print = |text: &str| if wanted.json { output::data(text) } else { output::out(text) };
     let mut reader = record::reader()?;
-    let print_new =
-        |reader: &mut LogReader| {
-            record::each_line(reader, |line, text| {
-                if filter.takes(&line) { output::out(&show(&line, text)) } else { Ok(()) }
-            })
-        };
+    let print_new = |reader: &mut LogReader| {
+        record::each_line(
+            reader,
+            |line, text| {
+                if filter.takes(&line) { print(&show(&line, text)) } else { Ok(()) }
+            },
+        )
+    };
     let last = match (wanted.last, filter.earliest()) {
         (Some(most), _) => Some((most, usize::MAX)),
         (None, None) if wanted.follow => Some((LAST_OF_FOLLOWED, LOOKED_THROUGH)),
@@ -65,7 +69,7 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
             let enough = kept.len() >= most || seen >= looked_through;
             if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        kept.iter().try_for_each(|text| output::out(text))?;
+        kept.iter().try_for_each(|text| print(text))?;
     } else {
         if let Some(since) = filter.earliest() {
             reader.skip_before(since).map_err(|e| record::unreadable(&e))?;

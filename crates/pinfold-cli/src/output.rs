@@ -1,18 +1,27 @@
 //! Words for the person. A closed pipe is no reason to panic.
 
-use std::fmt::Display;
+use std::fmt::{Display, Write as _};
 use std::io::{self, BufRead as _, IsTerminal as _, Read, Write};
 
 use crate::exit::{FAILED, Failure, USAGE};
 
-/// Writes to standard output.
+/// Writes to standard output, nothing that acts on a terminal.
 pub(crate) fn out(text: &str) -> Result<(), Failure> {
     // A reader that is gone is no failure.
     out_to_reader(text).map(drop)
 }
 
-/// Writes to standard output. `false` when its reader is gone: endless output ends then.
+/// Writes to standard output, as [`out`] does. `false` when its reader is gone: endless output ends then.
 pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
+    write_out(&printable(text))
+}
+
+/// Writes to standard output what a program reads byte by byte.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    write_out(text).map(drop)
+}
+
+fn write_out(text: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -21,23 +30,46 @@ pub(crate) fn out_to_reader(text: &str) -> Result<bool, Failure> {
     }
 }
 
-/// Writes a line to standard error, prefixed with `pinfold:`, in one write. A failure cannot be reported.
+/// Writes lines to standard error, in one write, so that lines of concurrent threads do not mix. Every message goes
+/// through here: a name in it may have been chosen to act on the terminal.
+pub(crate) fn message(text: &str) -> io::Result<()> {
+    io::stderr().write_all(printable(text).as_bytes())
+}
+
+/// Writes a line to standard error, prefixed with `pinfold:`. A failure cannot be reported.
 pub(crate) fn warn(text: impl Display) {
-    let _ = io::stderr().write_all(format!("pinfold: {text}\n").as_bytes());
+    let _ = message(&format!("pinfold: {text}\n"));
 }
 
 /// A value as one line of JSON. Characters that some readers take for the end of a line are written as escapes.
 pub(crate) fn json_line(value: &impl serde::Serialize) -> String {
-    one_line(&serde_json::to_string(value).unwrap_or_default()) + "\n"
+    printable_json(&serde_json::to_string(value).unwrap_or_default()) + "\n"
 }
 
-/// JSON in which no character ends a line but the line feed. The others stand within texts alone, where an escape means
-/// the same.
-pub(crate) fn one_line(json: &str) -> String {
-    json.replace('\u{85}', "\\u0085").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
+/// A value as JSON for a person, on many lines.
+pub(crate) fn json_lines(value: &(impl serde::Serialize + ?Sized)) -> String {
+    printable_json(&serde_json::to_string_pretty(value).unwrap_or_default()) + "\n"
 }
 
-pub(crate) use pinfold_render::visible;
+/// JSON that is [`printable`], and in which only a line feed ends a line. Other characters stand within texts alone, where
+/// an escape means the same.
+pub(crate) fn printable_json(json: &str) -> String {
+    let mut text = String::with_capacity(json.len());
+    for c in json.chars() {
+        let stays = |letter: &str| printable(letter) == letter;
+        if matches!(c, ' '..='~' | '\n') || stays(c.encode_utf8(&mut [0; 4])) {
+            text.push(c);
+        } else {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a text does not fail.
+                let _ = write!(text, "\\u{unit:04x}");
+            }
+        }
+    }
+    text
+}
+
+pub(crate) use pinfold_render::{printable, visible};
 
 /// Words of ours on several lines, in which there may be some of others: each line as [`visible`] has it.
 pub(crate) fn lines(text: &str) -> String {

@@ -11,7 +11,7 @@ use crate::output;
 
 pub(crate) fn list(wanted: &Profiles) -> Result<ExitCode, Failure> {
     let text = if wanted.json {
-        serde_json::to_string_pretty(AGENTS).unwrap_or_default() + "\n"
+        output::json_lines(AGENTS)
     } else {
         AGENTS.iter().map(format_profile).collect::<Vec<_>>().join("\n")
     };

@@ -44,11 +44,7 @@ pub(crate) fn rules(folder: Option<&Path>, what: &RulesCommand) -> Result<ExitCo
 
 fn list(locations: &Locations, flags: &Flags, as_json: bool) -> Result<ExitCode, Failure> {
     let merged = settings::read(locations, flags)?.merged;
-    let text = if as_json {
-        serde_json::to_string_pretty(&json_of(&merged)).unwrap_or_default() + "\n"
-    } else {
-        text_of(&merged)
-    };
+    let text = if as_json { output::json_lines(&json_of(&merged)) } else { text_of(&merged) };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }
@@ -140,7 +136,7 @@ fn lint(locations: &Locations, as_json: bool) -> Result<ExitCode, Failure> {
         };
         let counted = merged.renamed.iter().map(renamed).chain(remarks.iter().map(remark));
         let all: Vec<_> = merged.ignored.iter().map(ignored).chain(counted).collect();
-        serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+        output::json_lines(&all)
     } else {
         let ignored = merged.ignored.iter().map(ToString::to_string);
         ignored

@@ -8,6 +8,6 @@ use crate::exit::{DONE, Failure};
 use crate::output;
 
 pub(crate) fn print() -> Result<ExitCode, Failure> {
-    output::out(&(serde_json::to_string_pretty(&Settings::schema()).unwrap_or_default() + "\n"))?;
+    output::out(&output::json_lines(&Settings::schema()))?;
     Ok(ExitCode::from(DONE))
 }

@@ -9,7 +9,7 @@ use crate::output;
 pub(crate) fn list(wanted: &Tools) -> Result<ExitCode, Failure> {
     let tools = pinfold_tools::tools();
     let text = if wanted.json {
-        serde_json::to_string_pretty(&tools).unwrap_or_default() + "\n"
+        output::json_lines(&tools)
     } else {
         tools.iter().map(|tool| format!("{:<13} {}\n", tool.name, first_sentence(tool.description))).collect()
     };

@@ -5,6 +5,7 @@ mod kit;
 mod agents;
 mod call;
 mod check;
+mod control_characters;
 mod export;
 mod folder_choice;
 mod hook_output;

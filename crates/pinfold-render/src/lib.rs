@@ -32,4 +32,4 @@ mod piece;
 pub use answerable::{Answerable, default_answer, offered};
 pub use block::{Block, LineBreaks, Tone};
 pub use body::{Body, note, title};
-pub use piece::{Piece, visible};
+pub use piece::{Piece, printable, visible};

@@ -105,6 +105,31 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
+/// A text of several lines that cannot act on a terminal: as in [`visible`], but for line feeds, tabulators, spaces and
+/// the marks of a replacement, which stay. What was made visible before is not changed by it.
+pub fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        // Nearly all text is of such bytes, and there may be much of it.
+        let plain = rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~' | b'\t' | b'\n')).count();
+        let (ascii, other) = rest.split_at_checked(plain).unwrap_or_default();
+        shown.push_str(ascii);
+        let Some((piece, bytes)) = Piece::first(other) else { return shown };
+        let (said, next) = other.split_at_checked(bytes).unwrap_or_default();
+        rest = next;
+        match piece {
+            Piece::Hidden(c, _) if !RESERVED.contains(&c) => {
+                // Writing to a text does not fail.
+                let _ = write!(shown, "{piece}");
+            }
+            Piece::Hidden(..) | Piece::Plain(..) | Piece::Tab | Piece::Breaks(_) | Piece::Spaces(_) => {
+                shown.push_str(said);
+            }
+        }
+    }
+}
+
 impl Piece {
     /// As it is shown where a line does not end.
     #[must_use]
@@ -246,7 +271,26 @@ mod tests {
         assert_eq!(visible(&"\n".repeat(7)), "‹LF ×7›");
     }
 
+    #[test]
+    fn what_is_printable_is_left_as_it_is() {
+        let line = "\ta ‹ESC›‹‹‹⇥↵  \n\n\n\n\n\nüber 日本".to_owned() + &" ".repeat(40);
+        assert_eq!(printable(&line), line);
+        assert_eq!(printable("\x1b]0;a\x07\r\n\u{9b}b\u{202e}"), "‹ESC›]0;a‹BEL›‹CR›\n‹U+009B›b‹U+202E›");
+    }
+
     proptest::proptest! {
+        #[test]
+        fn what_is_visible_is_printable(text: String) {
+            proptest::prop_assert_eq!(printable(&visible(&text)), visible(&text));
+        }
+
+        #[test]
+        fn nothing_printable_acts_on_a_terminal(text: String) {
+            let shown = printable(&text);
+            let seen = |c: char| matches!(c, '\n' | '\t') || c.width().is_some_and(|width| width > 0);
+            proptest::prop_assert!(shown.chars().all(seen), "{shown:?}");
+        }
+
         #[test]
         fn two_texts_never_look_the_same(one in ".{0,6}", other in ".{0,6}") {
             proptest::prop_assert_eq!(one == other, visible(&one) == visible(&other));

@@ -51,7 +51,7 @@ pub(super) fn list(place: &AgentPlace, as_json: bool) -> Result<ExitCode, Failur
     let found = found(place, &settings::locations(place.folder.as_deref())?)?;
     if as_json {
         let files: Vec<Value> = found.files.iter().map(as_value).collect();
-        output::out(&(serde_json::to_string_pretty(&files).unwrap_or_default() + "\n"))?;
+        output::out(&output::json_lines(&files))?;
     } else if found.files.is_empty() {
         output::out("no agents are defined\n")?;
     } else {

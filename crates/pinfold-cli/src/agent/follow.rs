@@ -1,7 +1,5 @@
 //! Progress of a run, as lines.
 
-use std::io::Write as _;
-
 use pinfold_agent::{CallOutcome, Event, Listener};
 
 use crate::output;
@@ -13,8 +11,8 @@ pub(super) struct EventPrinter;
 impl Listener for EventPrinter {
     fn handle_event(&self, event: &Event) {
         if let Some(text) = event_text(event) {
-            // In one write, so that lines of concurrent agents do not mix. A failed write cannot be reported.
-            let _ = std::io::stderr().write_all((output::lines(&text) + "\n").as_bytes());
+            // A failed write cannot be reported.
+            let _ = output::message(&(output::lines(&text) + "\n"));
         }
     }
 }
@@ -56,6 +54,6 @@ pub(super) struct AsJson;
 impl Listener for AsJson {
     fn handle_event(&self, event: &Event) {
         // A closed pipe ends the output, not the run.
-        let _ = output::out(&format!("{}\n", event.clean()));
+        let _ = output::out(&output::json_line(&event.clean()));
     }
 }

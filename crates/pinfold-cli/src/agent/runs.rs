@@ -130,7 +130,7 @@ pub(super) fn show(wanted: Option<&str>, as_json: bool) -> Result<ExitCode, Fail
     let name = find(wanted)?;
     let nodes = tree(&read(&name)?);
     let text = if as_json {
-        serde_json::to_string_pretty(&nodes).unwrap_or_default() + "\n"
+        output::json_lines(&nodes)
     } else {
         format!("{name}\n") + &nodes.iter().map(line).collect::<String>()
     };

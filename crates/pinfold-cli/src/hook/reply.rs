@@ -62,13 +62,13 @@ fn last(said: &HookOutput) {
 /// The exit code that goes with what was said. What cannot be said on standard output is a no, for those who read one
 /// there.
 fn write_output(said: &HookOutput) -> u8 {
-    let _ = io::stderr().write_all(said.stderr.as_bytes());
+    let _ = output::message(&said.stderr);
     let text =
-        if said.stdout.starts_with('{') { output::one_line(&said.stdout) } else { said.stdout.clone() };
+        if said.stdout.starts_with('{') { output::printable_json(&said.stdout) } else { said.stdout.clone() };
     match written(text.as_bytes()) {
         Ok(()) => said.code,
         Err(e) => {
-            let _ = writeln!(io::stderr(), "pinfold: nothing is allowed, since nothing could be said: {e}");
+            output::warn(format_args!("nothing is allowed, since nothing could be said: {e}"));
             2
         }
     }

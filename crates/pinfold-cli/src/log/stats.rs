@@ -60,11 +60,7 @@ pub(super) fn stats(asked: &Stats) -> Result<ExitCode, Failure> {
         Ok(())
     })?;
     calls.open().filter(|call| filter.takes_call(call)).for_each(|call| counts.add(call));
-    let text = if asked.json {
-        serde_json::to_string(&counts).unwrap_or_default() + "\n"
-    } else {
-        counts.describe()
-    };
+    let text = if asked.json { output::json_line(&counts) } else { counts.describe() };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }

@@ -67,7 +67,7 @@ pub(super) fn list(as_json: bool) -> Result<ExitCode, Failure> {
     let all = logins()?.list().map_err(host_policy::failure)?;
     let text = if as_json {
         let all: Vec<_> = all.iter().map(login_json).collect();
-        serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+        output::json_lines(&all)
     } else if all.is_empty() {
         "no logins: pinfold mcp login URL\n".to_owned()
     } else {

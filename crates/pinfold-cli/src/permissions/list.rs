@@ -51,7 +51,7 @@ pub(crate) fn json(held: &EffectivePermissions) -> String {
     insert(&mut all, "grants", grants.collect());
     insert(&mut all, "unreached", held.unreached.clone().into());
     insert(&mut all, "trusted", trusted.into());
-    serde_json::to_string_pretty(&all).unwrap_or_default() + "\n"
+    output::json_lines(&all)
 }
 
 fn insert(into: &mut Value, name: &str, value: Value) {

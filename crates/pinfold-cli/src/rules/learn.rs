@@ -41,11 +41,7 @@ pub(super) fn run(locations: &Locations, wanted: &Learn) -> Result<ExitCode, Fai
     if wanted.apply {
         return apply(locations, wanted, &learned);
     }
-    let text = if wanted.json {
-        serde_json::to_string_pretty(&json_of(&learned)).unwrap_or_default() + "\n"
-    } else {
-        text_of(&learned, answered)
-    };
+    let text = if wanted.json { output::json_lines(&json_of(&learned)) } else { text_of(&learned, answered) };
     output::out(&text)?;
     Ok(ExitCode::from(DONE))
 }

@@ -38,7 +38,7 @@ pub(super) fn run(locations: &Locations, wanted: &args::Replay) -> Result<ExitCo
     })?;
     calls.open().for_each(|call| found.take(call, is_meant(call)));
     let told = found.told;
-    let text = if wanted.json { format!("{}\n", told.as_json()) } else { told.describe(wanted.verbose) };
+    let text = if wanted.json { output::json_line(&told.as_json()) } else { told.describe(wanted.verbose) };
     output::out(&text)?;
     Ok(ExitCode::from(if told.differs.is_empty() { DONE } else { FAILED }))
 }

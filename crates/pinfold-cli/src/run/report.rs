@@ -16,7 +16,7 @@ use super::limits::Met;
 use crate::args::RunArgs;
 use crate::env;
 use crate::exit::{Failure, USAGE};
-use crate::output::warn;
+use crate::output::{json_line, message, warn};
 
 /// The end of a run, as data.
 #[derive(Serialize)]
@@ -137,7 +137,7 @@ impl Report {
     /// Prints it, or writes it where the person wants it.
     pub(super) fn write_out(mut self, run: &RunArgs, to: Option<File>) {
         let text = if run.json {
-            serde_json::to_string(&self).unwrap_or_default() + "\n"
+            json_line(&self)
         } else {
             if run.quiet {
                 self.left.environment_removed.clear();
@@ -150,7 +150,7 @@ impl Report {
         };
         let written = match to {
             Some(mut file) => file.write_all(text.as_bytes()),
-            None => io::stderr().write_all(text.as_bytes()),
+            None => message(&text),
         };
         if let Err(error) = written {
             warn(format_args!("the report could not be written: {error}"));

@@ -39,7 +39,7 @@ pub(super) fn explain_recorded(asked: &WhyArgs, text: &str) -> Result<ExitCode, 
         }
         NamedRecord::Run(ran) => explain_run(&ran),
     };
-    let text = if asked.json { format!("{}\n", json!([told.json])) } else { told.text };
+    let text = if asked.json { output::json_line(&[told.json]) } else { told.text };
     output::out(&text)?;
     Ok(ExitCode::from(told.code))
 }
