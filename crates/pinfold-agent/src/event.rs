@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Spent;
-use crate::model::{Answered, Turn, Who};
+use crate::model::{Answered, ModelDelay, Turn, Who};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,14 @@ pub enum Event {
         folder: String,
         /// The agent that works there.
         held_by: String,
+    },
+    /// Its model takes longer to answer.
+    Delayed {
+        /// The agent.
+        agent: String,
+        /// Why, and how long.
+        #[serde(flatten)]
+        delay: ModelDelay,
     },
     /// Its model has answered.
     Turn {
@@ -88,6 +96,7 @@ impl Event {
             Self::Started { who, .. } => &who.id,
             Self::Told { agent, .. }
             | Self::Waits { agent, .. }
+            | Self::Delayed { agent, .. }
             | Self::Turn { agent, .. }
             | Self::Called { agent, .. }
             | Self::Parked { agent, .. }

@@ -221,6 +221,8 @@ impl Judge for ModelJudge {
             tools: &[],
             most_tokens: None,
             is_awaited: &|| true,
+            // An approver waits for the judge as long as its patience, and is asked then.
+            on_delay: &|_| {},
         };
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);
         model.answer(&asked, &mut |_| {}).map(|turn| turn.text).map_err(|error| error.to_string())

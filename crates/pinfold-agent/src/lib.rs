@@ -73,8 +73,8 @@ pub use event::{End, Ending, Event, Listener};
 pub use judge::{Judge, JudgeApprover, ModelJudge, asking_for_child};
 pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
-    Answered, CallOutcome, Message, Model, ModelError, ModelRequest, Models, Offered, RequestedCall, Turn,
-    Usage, Who,
+    Answered, CallOutcome, Message, Model, ModelDelay, ModelError, ModelRequest, Models, Offered,
+    RequestedCall, Turn, Usage, Who,
 };
 pub use parking::Parking;
 pub use provider::{Price, Providers};

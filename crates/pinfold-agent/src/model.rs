@@ -142,6 +142,32 @@ pub struct ModelRequest<'a> {
     pub most_tokens: Option<u64>,
     /// Returns `true` while the answer is still awaited. A model that is slow looks now and then, and gives up.
     pub is_awaited: &'a (dyn Fn() -> bool + Sync),
+    /// Reports that the answer takes longer, and why.
+    pub on_delay: &'a (dyn Fn(ModelDelay) + Sync),
+}
+
+/// A delay of a model's answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "delay", rename_all = "snake_case")]
+pub enum ModelDelay {
+    /// A try failed, and another one follows.
+    Retry {
+        /// Why it failed.
+        why: String,
+        /// Wait before the next try, in milliseconds.
+        wait_ms: u64,
+        /// Number of the next try, from 1.
+        next_try: u32,
+        /// Number of tries in all.
+        tries: u32,
+    },
+    /// Nothing has come from the provider for a while. Reported once a try.
+    Silence {
+        /// How long, in milliseconds.
+        silent_ms: u64,
+        /// Longest silence before the try is given up, in milliseconds.
+        limit_ms: u64,
+    },
 }
 
 /// The agent that a model speaks for.

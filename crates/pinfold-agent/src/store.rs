@@ -156,7 +156,7 @@ impl Talk {
             Event::Parked { .. } => self.parked = true,
             Event::Ended { ending, .. } => self.done = ending.how == crate::event::End::Done,
             Event::Started { .. } => self.done = false,
-            Event::Waits { .. } | Event::Compacted { .. } => {}
+            Event::Waits { .. } | Event::Delayed { .. } | Event::Compacted { .. } => {}
         }
     }
 

@@ -8,6 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::event::Event;
 use crate::model::{Message, Model, ModelError, ModelRequest, Offered, Turn, Who};
 use crate::team::Team;
 
@@ -103,7 +104,13 @@ impl Brief {
         is_awaited: &(dyn Fn() -> bool + Sync),
     ) -> Result<Turn, ModelError> {
         let Self { who, system, tools } = self;
-        let asked = ModelRequest { agent: who, system, messages, tools, most_tokens, is_awaited };
+        let on_delay = |delay| {
+            if is_awaited() {
+                team.emit(&Event::Delayed { agent: who.id.clone(), delay });
+            }
+        };
+        let on_delay = &on_delay;
+        let asked = ModelRequest { agent: who, system, messages, tools, most_tokens, is_awaited, on_delay };
         model.answer(&asked, &mut |words| {
             if is_awaited() {
                 team.emit_text(who, words);

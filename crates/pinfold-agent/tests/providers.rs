@@ -1,6 +1,11 @@
 //! Models over HTTP, against a server on loopback that answers as the providers do.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test stops where it fails")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where it fails"
+)]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -10,7 +15,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pinfold_agent::{
-    Answered, CallOutcome, Message, ModelError, ModelRequest, Models, Offered, Price, Providers,
+    Answered, CallOutcome, Message, ModelDelay, ModelError, ModelRequest, Models, Offered, Price, Providers,
     RequestedCall, Turn, Usage, Who,
 };
 use serde_json::{Value, json};
@@ -76,6 +81,9 @@ impl Server {
 }
 
 const OK: &str = "200 OK";
+
+/// Silence after which a provider is reported.
+const QUIET: Duration = Duration::from_millis(300);
 
 const KEY: &str = "k3y-0123456789";
 
@@ -170,10 +178,22 @@ fn asked(
     most_tokens: Option<u64>,
     is_awaited: &(dyn Fn() -> bool + Sync),
 ) -> Result<Turn, ModelError> {
+    delayed(provider, base, words, most_tokens, is_awaited, &|_| {})
+}
+
+fn delayed(
+    provider: (&str, &str, &str),
+    base: &str,
+    words: &mut String,
+    most_tokens: Option<u64>,
+    is_awaited: &(dyn Fn() -> bool + Sync),
+    on_delay: &(dyn Fn(ModelDelay) + Sync),
+) -> Result<Turn, ModelError> {
     let (name, key, address) = provider;
     let variables = [(key.to_owned(), KEY.to_owned()), (address.to_owned(), base.to_owned())];
     let price = Price { input: 3_000_000, output: 15_000_000 };
-    let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price));
+    let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price))
+        .with_silence_reported_after(QUIET);
     let tools = [Arc::new(Offered {
         name: "Read".into(),
         description: "Reads.".into(),
@@ -187,6 +207,7 @@ fn asked(
         tools: &tools,
         most_tokens,
         is_awaited,
+        on_delay,
     };
     providers.model(&who(), None).unwrap().answer(&asked, &mut |more| words.push_str(more))
 }
@@ -294,6 +315,108 @@ fn a_model_is_named_with_its_provider_and_a_key_is_there() {
     }
     assert!(keyed.model(&who(), Some("anthropic:big-1")).is_ok());
     assert!(none.model(&who(), Some("chat:local")).is_ok(), "a server of one's own needs no key");
+}
+
+/// Asks a provider, and returns what was told of delays.
+fn delays(
+    provider: (&str, &str, &str),
+    base: &str,
+    is_awaited: &(dyn Fn() -> bool + Sync),
+) -> (Result<Turn, ModelError>, Vec<ModelDelay>) {
+    let delays = Mutex::new(Vec::new());
+    let keep = |delay| delays.lock().unwrap().push(delay);
+    let turn = delayed(provider, base, &mut String::new(), None, is_awaited, &keep);
+    (turn, delays.into_inner().unwrap())
+}
+
+#[test]
+fn each_wait_before_another_try_is_told() {
+    for provider in PROVIDERS {
+        let busy = format!("{{\"error\":{{\"message\":\"busy {KEY}\"}}}}");
+        let server = Server::start(vec![
+            ("429 Too Many\r\nretry-after: 0", busy),
+            ("503 Later", String::new()),
+            (OK, said(provider.0)),
+        ]);
+        let (turn, told) = delays(provider, &server.base, &|| true);
+        assert!(turn.is_ok(), "{}: {turn:?}", provider.0);
+        let [
+            ModelDelay::Retry { why: first, wait_ms: 0, next_try: 2, tries: 5 },
+            ModelDelay::Retry { why: second, wait_ms: 1000, next_try: 3, tries: 5 },
+        ] = &told[..]
+        else {
+            panic!("{}: {told:?}", provider.0);
+        };
+        assert_eq!(first, "the provider answers 429: busy [key]", "{}", provider.0);
+        assert!(second.contains("503"), "{}: {second}", provider.0);
+        server.end();
+    }
+}
+
+#[test]
+fn a_long_wait_is_told_before_it_begins() {
+    let server = Server::start(vec![("429 Too Many\r\nretry-after: 99999", String::new())]);
+    let told = Mutex::new(Vec::new());
+    // Given up as soon as it was told.
+    let is_awaited = || told.lock().unwrap().is_empty();
+    let keep = |delay| told.lock().unwrap().push(delay);
+    let began = Instant::now();
+    let turn = delayed(PROVIDERS[0], &server.base, &mut String::new(), None, &is_awaited, &keep);
+    assert!(turn.is_err() && began.elapsed() < Duration::from_secs(20), "{turn:?}");
+    let told = told.into_inner().unwrap();
+    assert!(matches!(told[..], [ModelDelay::Retry { wait_ms: 60_000, .. }]), "a minute at most: {told:?}");
+    server.end();
+}
+
+#[test]
+fn a_provider_that_is_silent_is_told_once() {
+    for provider in PROVIDERS {
+        let whole = said(provider.0);
+        // Between two events, and long enough for a second report.
+        let at = whole.find("\n\n").unwrap() + 2;
+        let (first, rest) = whole.split_at(at);
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", listener.local_addr().unwrap());
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut reader = BufReader::new(stream.try_clone().unwrap());
+                let mut length = 0;
+                let mut line = String::new();
+                while reader.read_line(&mut line).is_ok_and(|_| line != "\r\n") {
+                    if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                        length = value.trim().parse().unwrap();
+                    }
+                    line.clear();
+                }
+                reader.read_exact(&mut vec![0; length]).unwrap();
+                write!(stream, "HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n{first}").unwrap();
+                thread::sleep(QUIET * 5 / 2);
+                write!(stream, "{rest}").unwrap();
+            });
+            let (turn, told) = delays(provider, &base, &|| true);
+            assert_eq!(turn.unwrap().text, "Let me look.", "{}", provider.0);
+            let once = [ModelDelay::Silence { silent_ms: 300, limit_ms: 300_000 }];
+            assert_eq!(told, once, "{}", provider.0);
+        });
+    }
+}
+
+#[test]
+fn a_page_is_no_answer_and_not_tried_again() {
+    let page = "<html><body>Log in to our network</body></html>";
+    for (provider, status) in PROVIDERS.into_iter().flat_map(|provider| {
+        ["200 OK\r\ncontent-type: text/html; charset=utf-8", "511 Network Authentication Required"]
+            .map(|status| (provider, status))
+    }) {
+        let server = Server::start(vec![(status, page.to_owned())]);
+        let (turn, told) = delays(provider, &server.base, &|| true);
+        let error = turn.unwrap_err().to_string();
+        for part in ["a web page came", "captive portal", provider.2] {
+            assert!(error.contains(part), "{} {status}: {error}", provider.0);
+        }
+        assert!(told.is_empty() && server.end().len() == 1, "{} {status}: it is not tried again", provider.0);
+    }
 }
 
 #[test]

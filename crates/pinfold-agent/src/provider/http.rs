@@ -6,6 +6,7 @@
 use std::io::{BufReader, Read as _};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use pinfold_scrub::Scrubber;
 use serde_json::Value;
 
 use super::TurnStream;
-use crate::model::{ModelError, Turn};
+use crate::model::{ModelDelay, ModelError, ModelRequest, Turn};
 
 /// The connections of a run.
 pub(crate) struct Wire(BlockingClient);
@@ -28,6 +29,10 @@ pub(crate) struct Post {
     pub(crate) key: Option<String>,
     /// The variable that it is in, for messages.
     pub(crate) variable: &'static str,
+    /// The variable with another address, for messages.
+    pub(crate) base_variable: &'static str,
+    /// Silence after which a provider is reported.
+    pub(crate) report_silence_after: Duration,
 }
 
 /// Number of tries of a request.
@@ -47,6 +52,9 @@ const CONNECT: Duration = Duration::from_secs(20);
 
 /// Longest silence of a provider: models think before they speak.
 const SILENCE: Duration = Duration::from_mins(5);
+
+/// Default silence after which a provider is reported: most answers begin before that.
+pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(15);
 
 /// The longest answer that is read where something went wrong.
 const LONGEST_ERROR: u64 = 64 << 10;
@@ -71,21 +79,25 @@ impl Post {
         &self,
         body: &str,
         reading: fn() -> Box<dyn TurnStream>,
-        is_awaited: &(dyn Fn() -> bool + Sync),
+        asked: &ModelRequest<'_>,
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, ModelError> {
+        let ModelRequest { is_awaited, on_delay, .. } = asked;
         let mut wait = FIRST_WAIT;
         let mut last = String::new();
         for attempt in 1..=TRIES {
-            match self.send_once(body, reading(), is_awaited, heard) {
+            match self.send_watched(body, reading(), asked, heard) {
                 Ok(turn) => return Ok(turn),
                 Err(AttemptError::ForGood(error)) => return Err(error),
                 Err(AttemptError::Again(why, at_least)) => {
-                    last = why;
                     if attempt < TRIES {
-                        rest(at_least.unwrap_or(wait).min(LONGEST_WAIT), is_awaited)?;
+                        let time = at_least.unwrap_or(wait).min(LONGEST_WAIT);
+                        let (wait_ms, why) = (millis(time), why.clone());
+                        on_delay(ModelDelay::Retry { why, wait_ms, next_try: attempt + 1, tries: TRIES });
+                        rest(time, is_awaited)?;
                         wait *= 2;
                     }
+                    last = why;
                 }
             }
         }
@@ -93,11 +105,30 @@ impl Post {
         Err(ModelError::new(what, "look at the connection and the provider, then go on with --resume"))
     }
 
+    /// Sends a request, and reports a provider that is silent for long.
+    fn send_watched(
+        &self,
+        body: &str,
+        reading: Box<dyn TurnStream>,
+        asked: &ModelRequest<'_>,
+        heard: &mut dyn FnMut(&str),
+    ) -> Result<Turn, AttemptError> {
+        let (came, coming) = channel();
+        thread::scope(move |scope| {
+            let watch = move || report_silence(&coming, self.report_silence_after, asked.on_delay);
+            // Without a thread silence is not reported.
+            let _ = thread::Builder::new().name("silence".to_owned()).spawn_scoped(scope, watch);
+            self.send_once(body, reading, asked.is_awaited, &came, heard)
+        })
+    }
+
+    /// `came` is told of each event, and dropped at the end.
     fn send_once(
         &self,
         body: &str,
         mut reading: Box<dyn TurnStream>,
         is_awaited: &(dyn Fn() -> bool + Sync),
+        came: &Sender<()>,
         heard: &mut dyn FnMut(&str),
     ) -> Result<Turn, AttemptError> {
         let headers: Vec<(&str, &str)> =
@@ -119,12 +150,17 @@ impl Post {
             let body = self.without_key(response.read_lossy(LONGEST_ERROR));
             return Err(self.refused(status, &body, after));
         }
+        if is_page(response.header("content-type")) {
+            return Err(self.page());
+        }
         let stream = BufReader::new(response.into_reader()).take(MOST_ANSWER);
         let mut events = EventReader::new(stream, LONGEST_EVENT);
         loop {
             let broke_off =
                 |e: std::io::Error| AttemptError::Again(format!("the answer broke off: {e}"), None);
             let Some(data) = events.next_event().map_err(broke_off)? else { break };
+            // Silence that was reported is watched no more.
+            let _ = came.send(());
             let data = String::from_utf8_lossy(&data).into_owned();
             if !is_awaited() {
                 return Err(AttemptError::ForGood(given_up()));
@@ -156,11 +192,23 @@ impl Post {
         }
     }
 
+    /// A page for people where the answer of a model should be: no further try gets another one.
+    fn page(&self) -> AttemptError {
+        AttemptError::ForGood(ModelError::new(
+            "a web page came instead of the model's answer: something between this machine and the provider answers",
+            format!(
+                "log in to the network (captive portal), or look at the proxy and the address in {}",
+                self.base_variable
+            ),
+        ))
+    }
+
     /// An answer that is no stream.
     fn refused(&self, status: u16, body: &str, after: Option<Duration>) -> AttemptError {
         let said = error_message(body);
         let what = format!("the provider answers {status}: {said}");
         match status {
+            511 => self.page(),
             408 | 409 | 429 | 500..=599 => AttemptError::Again(what, after),
             401 | 403 => {
                 AttemptError::ForGood(ModelError::new(what, format!("look at the key in {}", self.variable)))
@@ -179,6 +227,30 @@ impl Post {
             )),
         }
     }
+}
+
+/// Reports once that nothing came for so long, until the sender is gone.
+fn report_silence(coming: &Receiver<()>, time: Duration, on_delay: &(dyn Fn(ModelDelay) + Sync)) {
+    loop {
+        match coming.recv_timeout(time) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+            Err(RecvTimeoutError::Timeout) => {
+                on_delay(ModelDelay::Silence { silent_ms: millis(time), limit_ms: millis(SILENCE) });
+                return;
+            }
+        }
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// Returns true for a content type of pages for people.
+fn is_page(content_type: Option<&str>) -> bool {
+    let kind = content_type.and_then(|value| value.split(';').next()).unwrap_or_default().trim();
+    ["text/html", "application/xhtml+xml"].iter().any(|page| kind.eq_ignore_ascii_case(page))
 }
 
 /// Waits before the next try, as long as the answer is awaited.

@@ -13,6 +13,7 @@ mod responses;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -26,6 +27,7 @@ pub struct Providers {
     usual: Option<String>,
     price: Option<Price>,
     wire: Arc<Wire>,
+    report_silence_after: Duration,
 }
 
 /// Price of a million tokens, in millionths of the unit.
@@ -51,7 +53,21 @@ impl Providers {
     /// names none.
     pub fn new(variables: BTreeMap<String, String>, usual: Option<String>, price: Option<Price>) -> Self {
         let roots = variables.get("SSL_CERT_FILE").map(Into::into);
-        Self { variables, usual, price, wire: Arc::new(Wire::new(roots)) }
+        Self {
+            variables,
+            usual,
+            price,
+            wire: Arc::new(Wire::new(roots)),
+            report_silence_after: http::REPORT_SILENCE_AFTER,
+        }
+    }
+
+    /// Reports a provider that has sent nothing for so long ([`ModelDelay::Silence`](crate::ModelDelay::Silence)). Default:
+    /// 15 seconds.
+    #[must_use]
+    pub fn with_silence_reported_after(mut self, time: Duration) -> Self {
+        self.report_silence_after = time;
+        self
     }
 }
 
@@ -124,6 +140,8 @@ impl Models for Providers {
             headers: key.as_deref().map(dialect.headers).unwrap_or_default(),
             key,
             variable: dialect.key,
+            base_variable: dialect.base,
+            report_silence_after: self.report_silence_after,
         };
         Ok(Box::new(Remote { dialect, model: model.to_owned(), post, price: self.price }))
     }
@@ -149,7 +167,7 @@ struct Remote {
 impl Model for Remote {
     fn answer(&mut self, asked: &ModelRequest<'_>, heard: &mut dyn FnMut(&str)) -> Result<Turn, ModelError> {
         let body = (self.dialect.body)(asked, &self.model).to_string();
-        let mut turn = self.post.turn(&body, self.dialect.reading, asked.is_awaited, heard)?;
+        let mut turn = self.post.turn(&body, self.dialect.reading, asked, heard)?;
         if let Some(price) = self.price {
             turn.usage.cost = price.cost(turn.usage);
         }

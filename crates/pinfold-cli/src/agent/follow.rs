@@ -1,6 +1,8 @@
 //! Progress of a run, as lines.
 
-use pinfold_agent::{CallOutcome, Event, Listener};
+use std::time::Duration;
+
+use pinfold_agent::{CallOutcome, Event, Listener, ModelDelay};
 
 use crate::output;
 
@@ -24,6 +26,7 @@ fn event_text(event: &Event) -> Option<String> {
         Event::Waits { folder, held_by, .. } => {
             format!("{agent}: waits for {folder}, where {held_by} works")
         }
+        Event::Delayed { delay, .. } => format!("{agent}: {}", delay_text(delay)),
         Event::Called { result, .. } => {
             let line = format!("{agent}: {} -> {}", result.short, result.how.describe());
             match result.how {
@@ -47,6 +50,20 @@ fn event_text(event: &Event) -> Option<String> {
     })
 }
 
+fn delay_text(delay: &ModelDelay) -> String {
+    let seconds = |ms: u64| Duration::from_millis(ms).as_secs_f32();
+    match delay {
+        ModelDelay::Retry { why, wait_ms, next_try, tries } => {
+            format!("{why}: waits {} s before try {next_try} of {tries}", seconds(*wait_ms))
+        }
+        ModelDelay::Silence { silent_ms, limit_ms } => format!(
+            "nothing has come from the provider for {} s: waits up to {} s",
+            seconds(*silent_ms),
+            seconds(*limit_ms)
+        ),
+    }
+}
+
 /// Prints each event as a line of JSON, on standard output, without secrets.
 #[derive(Debug)]
 pub(super) struct AsJson;
@@ -55,5 +72,29 @@ impl Listener for AsJson {
     fn handle_event(&self, event: &Event) {
         // A closed pipe ends the output, not the run.
         let _ = output::out(&output::json_line(&event.clean()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delay_of_the_model_is_told_in_one_line() {
+        let why = "the provider answers 429: busy".to_owned();
+        let delays = [
+            (
+                ModelDelay::Retry { why, wait_ms: 500, next_try: 2, tries: 5 },
+                "main: the provider answers 429: busy: waits 0.5 s before try 2 of 5",
+            ),
+            (
+                ModelDelay::Silence { silent_ms: 15_000, limit_ms: 300_000 },
+                "main: nothing has come from the provider for 15 s: waits up to 300 s",
+            ),
+        ];
+        for (delay, line) in delays {
+            let event = Event::Delayed { agent: "main".to_owned(), delay };
+            assert_eq!(event_text(&event).as_deref(), Some(line));
+        }
     }
 }
