@@ -12,9 +12,9 @@ use pinfold::policy::{Access, BashMode, Interaction, Mode, Policy, Scope, WayIn,
 use pinfold::settings::{ResolvedSettings, SessionSetup, Watched};
 use pinfold::{Ambient, Plan, Session, SessionError};
 use pinfold_agent::{Judge, JudgeApprover};
-use pinfold_boundary::{Boundary, CacheChoice, EnvOverride, Network, SandboxMode, SandboxRequest};
-use pinfold_sandbox::{Temp, Tier};
-use pinfold_tools::{ShellOptions, Shells, Web};
+use pinfold_boundary::{Boundary, EnvOverride, Network};
+use pinfold_sandbox::Tier;
+use pinfold_tools::{FileBoundaries, ShellOptions, Shells, Web};
 
 use crate::approvers::{self, ApproverOptions};
 use crate::args::SessionFlags;
@@ -295,21 +295,8 @@ fn with_settings(
 
 /// Returns the sandbox of a shell of this session, so that no tool does more.
 fn boundary(plan: &Plan) -> Result<Boundary, Failure> {
-    let mut request = SandboxRequest::new(plan.scope.root.clone());
-    request.folder_choice = plan.folder_choice.clone();
-    request.cwd.clone_from(&plan.scope.root);
-    request.mode = match plan.access {
-        Access::ReadOnly => SandboxMode::ReadOnly,
-        Access::ReadWrite => SandboxMode::WorkspaceWrite,
-        Access::DefaultWrite => SandboxMode::DefaultWrite,
-    };
-    request.add.clone_from(&plan.also_writable);
-    request.deny_read = env::hidden();
-    request.home.clone_from(&plan.home);
-    request.caches = CacheChoice::None;
-    // No process is started with it, so nothing private is made.
-    request.temp = Temp::Directory(plan.scope.root.clone());
-    Boundary::compile(&request, &plan.guards, Tier::Landlock).map_err(|e| Failure::new(USAGE, e.to_string()))
+    let compiled = FileBoundaries::new(env::hidden()).compile(plan);
+    compiled.map_err(|e| Failure::new(USAGE, e.to_string()))
 }
 
 impl ShellMaker {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::io::{IsTerminal, stderr};
 use std::path::Path;
+use std::sync::Arc;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -13,7 +14,8 @@ use pinfold::policy::{BadSetting, BadSettings, WayIn};
 use pinfold::settings::{
     Loaded, Locations, ResolvedSettings, SessionSetup, SettingsError, load, project_root,
 };
-use pinfold::{Plan, Profile, ProfileError};
+use pinfold::{GuardSearch, Plan, Profile, ProfileError};
+use pinfold_tools::FileBoundaries;
 
 use crate::env;
 use crate::exit::{Failure, USAGE};
@@ -61,9 +63,14 @@ pub(crate) fn resolved_quietly(setup: &SessionSetup) -> Result<ResolvedSettings,
     Ok(setup.resolve(read_quietly(&setup.locations, &setup.flags)?))
 }
 
-/// Returns a plan with the settings of its session.
+/// Returns the look for guarded places of every session that has no boundary of its own: what our own tools are held to.
+pub(crate) fn guard_search() -> Arc<dyn GuardSearch> {
+    Arc::new(FileBoundaries::new(env::socket_homes().paths()))
+}
+
+/// Returns a plan with the settings of its session, and the look for what is guarded there.
 pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Result<Plan, Failure> {
-    let plan = resolved.plan(&Ambient::claim(), plan, way);
+    let plan = resolved.plan(&Ambient::claim(), plan.with_guard_search(guard_search()), way);
     plan.map_err(|e| Failure::new(USAGE, output::lines(&e.to_string())))
 }
 

@@ -82,7 +82,7 @@ pub use web::Web;
 #[cfg(feature = "shell")]
 pub use {
     attestation::Attestation,
-    boundary_plan::restrict_to_boundary,
+    boundary_plan::{FileBoundaries, restrict_to_boundary},
     denial::{denial, quoted, recorded_hosts},
     escalations::SandboxEscalations,
     shell::{ShellOptions, Shells, ShellsError},

@@ -269,7 +269,7 @@ pub(crate) fn is_word(claim: &PathClaim) -> bool {
 }
 
 fn is_excepted(shared: &Shared, real: &Path) -> bool {
-    shared.bounds.guards.is_excepted(real, shared.bounds.line.home(), false)
+    shared.bounds.guards.named().is_excepted(real, shared.bounds.line.home(), false)
 }
 
 pub(crate) fn git_dir_hit() -> GuardHit {

@@ -91,9 +91,9 @@ pub(crate) fn find_for_listed(
 fn find<'a>(shared: &'a Shared, path: &Path, operation: Operation, folds_case: bool) -> Option<&'a Guard> {
     let home = shared.bounds.line.home();
     if operation.writes() {
-        shared.bounds.guards.write(path, home, folds_case)
+        shared.bounds.guards_for_writing().write(path, home, folds_case)
     } else {
-        shared.bounds.guards.read(path, home, folds_case)
+        shared.bounds.guards.named().read(path, home, folds_case)
     }
 }
 

@@ -7,6 +7,7 @@ use pinfold_policy::{Access, Bases, FolderChoice, Guards, Interaction, Policy, P
 
 use crate::consent::approver::Asking;
 use crate::consent::hooks::Hooks;
+use crate::guard_search::GuardSearch;
 use crate::shell::ShellHost;
 use crate::web::WebHost;
 
@@ -42,6 +43,8 @@ pub struct Plan {
     pub interaction: Interaction,
     /// The guarded places.
     pub guards: Guards,
+    /// The look for guarded places that no name tells, made when a call first writes; without it names are all that counts.
+    pub guard_search: Option<Arc<dyn GuardSearch>>,
     /// The host of shells; without it none can run.
     pub shells: Option<Arc<dyn ShellHost>>,
     /// The fetcher of pages; without it none is fetched.
@@ -98,6 +101,7 @@ impl Plan {
             access: Access::ReadWrite,
             interaction: Interaction::Interactive,
             guards: Guards::default(),
+            guard_search: None,
             shells: None,
             web: None,
             policy: Policy::folder_is_granted(),
@@ -155,6 +159,11 @@ impl Plan {
     /// Sets the guarded places.
     pub fn with_guards(self, guards: Guards) -> Self {
         Self { guards, ..self }
+    }
+
+    /// Sets the look for guarded places that no name tells.
+    pub fn with_guard_search(self, search: impl Into<Option<Arc<dyn GuardSearch>>>) -> Self {
+        Self { guard_search: search.into(), ..self }
     }
 
     /// Sets the host of shells.

@@ -17,6 +17,7 @@ use crate::consent::approver::Asking;
 use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::hooks::Hooks;
 use crate::consent::session_grants::{SessionGrant, SessionGrants};
+use crate::guard_search::SearchedGuards;
 use crate::parsed_call::ParseCall;
 use crate::plan::{ExecutedBy, Plan};
 use crate::recorded_folders::RecordedFolders;
@@ -122,7 +123,7 @@ pub(crate) struct SessionBounds {
     pub(crate) folder_choice: FolderChoice,
     pub(crate) scope: Scope,
     pub(crate) access: Access,
-    pub(crate) guards: Guards,
+    pub(crate) guards: SearchedGuards,
     /// The folders that may be written, as the caller knows them: for the words of a refusal.
     pub(crate) shown: String,
     /// The same as absolute paths.
@@ -225,8 +226,12 @@ impl Session {
         journal: Arc<dyn Journal>,
         parse: ParseCall,
     ) -> Self {
-        let Plan { id, scope, principal, access, interaction, guards, shells, web, policy, .. } = plan;
+        let Plan { id, scope, principal, access, interaction, guards, guard_search, .. } = plan;
+        let guards = SearchedGuards::new(guards, guard_search);
         let Plan {
+            shells,
+            web,
+            policy,
             bases,
             folder_choice,
             asking,
@@ -433,9 +438,14 @@ impl Session {
         self.shared.rules.grants.bases()
     }
 
-    /// The guarded places.
+    /// The guarded places, with those that a look finds.
     pub fn guards(&self) -> &Guards {
-        &self.shared.bounds.guards
+        self.shared.bounds.guards_for_writing()
+    }
+
+    /// Returns true if guarded places were looked for, so that a change in the folders is not known here.
+    pub(crate) fn has_searched(&self) -> bool {
+        self.shared.bounds.guards.is_searched()
     }
 }
 

@@ -290,10 +290,10 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
 /// The guard that something below a folder meets of which a command reads everything.
 fn guard_below(shared: &Shared, start: &Path, written: &Path, fact: &PathFact) -> Option<GuardHit> {
     let real = fact.real.as_deref().filter(|_| fact.kind != PathKind::File)?;
-    let guard = shared.bounds.guards.read_below(real, shared.bounds.line.home()).map(guarded::hit);
+    let guard = shared.bounds.guards.named().read_below(real, shared.bounds.line.home()).map(guarded::hit);
     guard.or_else(|| {
         let resolution = foreign_cwd::resolve(shared, start, written);
-        let place = place(&resolution).filter(|_| shared.bounds.guards.reads_anywhere())?;
+        let place = place(&resolution).filter(|_| shared.bounds.guards.named().reads_anywhere())?;
         guarded::find_below(shared, place, Operation::Read)
     })
 }

@@ -5,13 +5,14 @@
 use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinfold::audit::Memory;
 use pinfold::check::{CheckAnswer, CheckService};
 use pinfold::policy::merge::{Layered, merge};
-use pinfold::policy::{Decision, Layer, Settings};
+use pinfold::policy::{Decision, Guards, Layer, Settings};
 use pinfold::settings::Situation;
-use pinfold::{Ambient, Plan, RawCall, Session};
+use pinfold::{Ambient, GuardSearch, GuardSearchArea, Plan, RawCall, Session};
 use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
@@ -553,4 +554,36 @@ fn a_line_and_a_session_decide_alike() {
         }
     }
     assert_eq!(decisions.len(), 3, "all three were seen");
+}
+
+/// A look that finds `found` in the first folder, and counts how often it was made.
+#[derive(Debug, Default)]
+struct CountedSearch(AtomicUsize);
+
+impl GuardSearch for CountedSearch {
+    fn search(&self, area: &GuardSearchArea<'_>) -> Guards {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        area.guards.clone().with_run(&area.folders[0].join("found"), "something leads there")
+    }
+}
+
+#[test]
+fn guarded_places_are_looked_for_when_a_line_would_write_and_anew_for_the_next_burst() {
+    let tree = TempTree::new().with_dirs(["proj"]);
+    let project = tree.path("proj").canonicalize().unwrap();
+    let search = Arc::new(CountedSearch::default());
+    let made = || search.0.load(Ordering::Relaxed);
+    let mut desk = CheckService::new(Ambient::claim(), project).with_guard_search(search.clone());
+    let edits = json!({"mode": "acceptEdits"});
+    let line = |call: Value| call.to_string();
+    let first = line(read("found", &edits));
+    assert_eq!(desk.answer(first.as_bytes()).unwrap().decision, Decision::Allow);
+    assert_eq!(made(), 0, "a read needs no look");
+    let found = line(write("found", &edits));
+    assert_eq!(desk.answer_with_last(found.as_bytes()).unwrap().decision, Decision::Ask);
+    let other = line(write("other", &edits));
+    assert_eq!(desk.answer_with_last(other.as_bytes()).unwrap().decision, Decision::Allow);
+    assert_eq!(made(), 1, "one look for lines that come together");
+    assert_eq!(desk.answer(other.as_bytes()).unwrap().decision, Decision::Allow);
+    assert_eq!(made(), 2, "what was there may have changed since");
 }

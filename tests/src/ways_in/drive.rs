@@ -89,6 +89,10 @@ impl Case {
             let text = if file.ends_with("HEAD") { "ref: refs/heads/main\n" } else { "was\n" };
             fs::write(file, text).expect("a file");
         }
+        if let Some(setup) = &self.setup {
+            let done = bed.free("sh").args(["-ec", setup]).output().expect("a shell starts");
+            assert!(done.status.success(), "{}: {}", self.name, describe(&done));
+        }
         let driven = Driven { case: self, bed };
         if let Some(settings) = &self.settings {
             let place = driven.bed.home().join(".config/pinfold");

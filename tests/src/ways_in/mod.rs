@@ -29,6 +29,9 @@ pub struct Case {
     /// Files of the folder beside those that each bed has.
     #[serde(default)]
     pub files: Vec<String>,
+    /// A script for `sh` that sets up the rest, in the folder.
+    #[serde(default)]
+    pub setup: Option<String>,
     /// The person's own settings.
     #[serde(default)]
     pub settings: Option<Value>,

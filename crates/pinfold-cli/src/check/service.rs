@@ -40,6 +40,7 @@ pub(crate) fn check_service_with(
     let service = CheckService::new(Ambient::claim(), folder)
         .with_home(home)
         .with_variables(env::variables())
+        .with_guard_search(settings::guard_search())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
     let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;
     // Nothing behind the lines costs nothing for each of them.

@@ -142,7 +142,8 @@ fn resolve_flags(run: &RunArgs, folder: &Path, choice: Option<Choice>) -> Result
     // The sandbox hides these places from every process: no rule has to say it.
     setup.closed.clear();
     let resolved = settings_of::resolved(&setup)?;
-    let plan = settings_of::plan(&resolved, plan, WayIn::OwnTools)?;
+    // What a look finds is held by the boundary of the run.
+    let plan = settings_of::plan(&resolved, plan, WayIn::OwnTools)?.with_guard_search(None);
     let SessionSetup { locations, flags, .. } = &setup;
     let merged = &resolved.merged;
     let (secrets, sockets) = (network::secrets(merged), network::sockets(merged));

@@ -64,7 +64,9 @@ impl Session {
             principal: Principal::Subagent(child.name.to_owned()),
             access: shared.bounds.access,
             interaction,
-            guards: shared.bounds.guards.clone(),
+            // What was found in the folders above counts below, whatever part of them is left.
+            guards: self.guards().clone(),
+            guard_search: None,
             shells: None,
             web: shared.hosts.web.as_ref().map(|web| web.fork()),
             policy: self.child_policy(child.definition),

@@ -22,6 +22,7 @@ use crate::agents::{DefinitionRules, child_mode, judged_for_child};
 use crate::audit::Discard;
 use crate::call_request::CallRequest;
 use crate::consent::hooks::Hooks;
+use crate::guard_search::GuardSearch;
 use crate::judgement::Considered;
 use crate::plan::Plan;
 use crate::profile::Profile;
@@ -39,6 +40,7 @@ pub(super) struct CheckEnvironment {
     pub(super) home: Option<PathBuf>,
     pub(super) variables: BTreeMap<String, String>,
     pub(super) profile: Option<Profile>,
+    pub(super) guard_search: Option<Arc<dyn GuardSearch>>,
 }
 
 /// A setup, opened.
@@ -249,6 +251,7 @@ impl SessionParts<'_> {
             principal: if subagent { Principal::Subagent(name()) } else { Principal::Main },
             interaction: if unwatched { Interaction::Headless } else { Interaction::Interactive },
             shells: Some(Arc::new(shells)),
+            guard_search: around.guard_search.clone(),
             ..Plan::for_folder(places.display_root.path())
         };
         let situation = Situation {

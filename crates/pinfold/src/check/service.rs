@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
@@ -12,6 +13,7 @@ use super::bad_line::BadLine;
 use super::line::CheckLine;
 use super::opened::{CheckEnvironment, MakeHooks, OpenedSetup};
 use super::setup::Setup;
+use crate::guard_search::GuardSearch;
 use crate::pipeline::Decided;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
@@ -55,7 +57,13 @@ const MOST_KEPT_BYTES: usize = 8 << 20;
 impl CheckService {
     /// A service for lines that are all there is. A line that names no folder means `folder`.
     pub fn new(ambient: Ambient, folder: PathBuf) -> Self {
-        let surroundings = CheckEnvironment { folder, home: None, variables: BTreeMap::new(), profile: None };
+        let surroundings = CheckEnvironment {
+            folder,
+            home: None,
+            variables: BTreeMap::new(),
+            profile: None,
+            guard_search: None,
+        };
         Self {
             ambient,
             surroundings,
@@ -86,6 +94,13 @@ impl CheckService {
     #[must_use]
     pub fn with_profile(mut self, profile: Option<Profile>) -> Self {
         self.surroundings.profile = profile;
+        self
+    }
+
+    /// With the look for guarded places that no name tells.
+    #[must_use]
+    pub fn with_guard_search(mut self, search: Arc<dyn GuardSearch>) -> Self {
+        self.surroundings.guard_search = Some(search);
         self
     }
 
@@ -197,7 +212,8 @@ impl CheckService {
         let usable = match self.kept.get(&self.key) {
             Some(kept) if kept.burst == self.burst => true,
             Some(kept) => {
-                kept.session.writable_roots().is_current() && self.layers(&kept.project)? == kept.layers
+                let is_current = !kept.session.has_searched() && kept.session.writable_roots().is_current();
+                is_current && self.layers(&kept.project)? == kept.layers
             }
             None => false,
         };
