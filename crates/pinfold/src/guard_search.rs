@@ -1,5 +1,6 @@
 //! Guards of places that no name tells, such as what a guarded name leads to: looked for when a call first writes.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -65,7 +66,7 @@ impl SessionBounds {
         // A session without a folder is shown from the root of the file system.
         let shown = Some(shown.to_owned()).filter(|shown| shown.parent().is_some());
         let mut folders: Vec<PathBuf> = self.line.roots().chain(shown).collect();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         folders.retain(|folder| seen.insert(folder.clone()));
         GuardSearchArea { folders, home: self.line.home(), access: self.access, guards: self.guards.named() }
     }

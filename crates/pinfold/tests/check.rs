@@ -563,7 +563,8 @@ struct CountedSearch(AtomicUsize);
 impl GuardSearch for CountedSearch {
     fn search(&self, area: &GuardSearchArea<'_>) -> Guards {
         self.0.fetch_add(1, Ordering::Relaxed);
-        area.guards.clone().with_run(&area.folders[0].join("found"), "something leads there")
+        let found = area.folders.first().unwrap().join("found");
+        area.guards.clone().with_run(&found, "something leads there")
     }
 }
 
