@@ -2,7 +2,8 @@
 //!
 //! # Invariant
 //! Every text of a call is one of these: a path by its name, a text that is looked up as one, or a text of which a
-//! person said that it is none. No text is left out because of its name alone, or because it could also be a URL.
+//! person said that it is none. No text is left out because of its name alone, or because it could also be a URL. With a
+//! text that is looked up goes every [reading](readings) of it, so that no way to write a place hides it.
 
 use std::collections::HashSet;
 
@@ -189,6 +190,7 @@ impl ArgumentReader {
     fn named(&mut self, role: Role, text: &str) {
         self.found.paths.push(PathArgument { path: PathText::new(text), role, supposed: None });
         if let Some(local) = file_url(text).filter(|local| local != text && !local.is_empty()) {
+            self.readings(role, &local, Supposition::Reading);
             self.found.paths.push(PathArgument { path: PathText::new(local), role, supposed: None });
         }
         self.readings(role, text, Supposition::Reading);
@@ -197,21 +199,24 @@ impl ArgumentReader {
     /// A `file:` URL under the name of an address.
     fn local(&mut self, text: &str) {
         let local = file_url(text).filter(|local| !local.is_empty()).unwrap_or_else(|| "/".to_owned());
+        self.readings(Role::Plain, &local, Supposition::Reading);
         self.found.paths.push(PathArgument { path: PathText::new(local), role: Role::Plain, supposed: None });
         self.supposed(Role::Plain, text, Supposition::Text);
     }
 
     fn supposed(&mut self, role: Role, text: &str, supposed: Supposition) {
         let is_word = !text.contains(['/', '.', '~']);
-        if (supposed == Supposition::Prose && is_word) || !can_be_path(text) {
+        if supposed == Supposition::Prose && is_word {
             return;
         }
-        self.other(role, text.to_owned(), supposed);
+        if can_be_path(text) {
+            self.other(role, text.to_owned(), supposed);
+        }
         self.readings(role, text, supposed);
     }
 
     fn readings(&mut self, role: Role, text: &str, supposed: Supposition) {
-        for reading in readings(text).into_iter().filter(|reading| can_be_path(reading)) {
+        for reading in readings(text) {
             let is_below_a_root = begins_as_root(text) && reading.starts_with("./");
             let supposed = match supposed {
                 _ if is_below_a_root => Supposition::Prose,

@@ -63,10 +63,16 @@ pub(super) fn is_remote_url(text: &str) -> bool {
 }
 
 /// More readings than any text has that was not made to have them.
-const MOST: usize = 32;
+const MOST: usize = 64;
+
+/// The longest text, in bytes, that every reading is made of. Of a longer one, as it stands, only what is left of it after
+/// normalising counts: a thousand times `/.` behind a path.
+const LONGEST_READ: usize = 64 * 1024;
 
 /// Returns every other path that a server could make of the text, each once and without the text itself: by one step or
 /// by several, such as a scheme that is cut off in front of a `~`.
+///
+/// With each path the set has what is left of it after [normalising](normalized): no way to write a place hides it.
 pub(super) fn readings(text: &str) -> Vec<String> {
     let mut all = vec![text.to_owned()];
     let mut at = 0;
@@ -78,20 +84,31 @@ pub(super) fn readings(text: &str) -> Vec<String> {
         }
         at += 1;
     }
-    // `..` as text, of each.
+    // Of those too for which there was no room.
     for reading in all.clone() {
-        let next = lexical(&reading);
+        let next = normalized(&reading);
         if !all.contains(&next) {
             all.push(next);
         }
     }
     all.remove(0);
+    all.retain(|reading| can_be_path(reading));
     all
 }
 
 /// Returns the texts that a server can make of a text by one step.
 fn steps(text: &str) -> Vec<String> {
     let mut found = Vec::new();
+    let plain = normalized(text);
+    // An address that stays one is none of a machine's own places by a slash less.
+    let is_address = is_remote_url(text)
+        && split_scheme(text).is_some_and(|(scheme, _)| plain.starts_with(&format!("{scheme}:/")));
+    if !is_address {
+        found.push(plain);
+    }
+    if text.len() > LONGEST_READ {
+        return found;
+    }
     let trimmed = text.trim();
     found.push(trimmed.to_owned());
     if trimmed.starts_with('~') {
@@ -140,13 +157,11 @@ fn expanded(text: &str) -> Option<String> {
     })
 }
 
-/// The path with `..` taken back as text, as programs do that never ask the file system.
-fn lexical(path: &str) -> String {
-    let mut names: Vec<&str> = Vec::new();
+/// Returns the path without `.`, empty names, a separator at its end, and `..` with the name in front of it, as programs make it
+/// that never ask the file system: the kernel opens no file by `file/`, they do.
+fn normalized(path: &str) -> String {
     let is_absolute = path.starts_with('/');
-    if !path.split('/').any(|name| name == "..") {
-        return path.to_owned();
-    }
+    let mut names: Vec<&str> = Vec::new();
     for name in path.split('/').filter(|name| !matches!(*name, "" | ".")) {
         match (name, names.last()) {
             ("..", Some(last)) if *last != ".." => _ = names.pop(),
@@ -155,12 +170,14 @@ fn lexical(path: &str) -> String {
         }
     }
     let joined = names.join("/");
-    match (is_absolute, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        // What was a name like any other is none of a home.
-        (false, false) if joined.starts_with('~') && !path.starts_with('~') => format!("./{joined}"),
-        (false, false) => joined,
+    // What was a name like any other is none of a home, and what began at a folder begins there.
+    let is_below = path.starts_with("./") && names.first() != Some(&"..");
+    let is_name = joined.starts_with('~') && !path.starts_with('~');
+    match joined.is_empty() {
+        _ if is_absolute => format!("/{joined}"),
+        true => ".".to_owned(),
+        false if is_below || is_name => format!("./{joined}"),
+        false => joined,
     }
 }
 
@@ -177,6 +194,24 @@ mod tests {
             ("/a/b", &["./a/b"]),
             ("a/../b", &["b"]),
             ("/a/../../b", &["/b"]),
+            ("a/", &["a"]),
+            ("a/.", &["a"]),
+            ("a//", &["a"]),
+            ("a/b/..", &["a"]),
+            ("./a/./", &["./a"]),
+            ("a//b", &["a/b"]),
+            ("/a/", &["/a", "./a"]),
+            ("//", &["/", "."]),
+            ("./", &["."]),
+            ("~/", &["~", "./~"]),
+            ("./~/", &["./~"]),
+            ("a /", &["a"]),
+            ("a%2f.", &["a"]),
+            (r"a\b\", &["a/b"]),
+            ("'a/'", &["a"]),
+            ("'a'/", &["a"]),
+            ("ab://../a/", &["../a", "a"]),
+            ("a/%2e%2e/../%62", &["a/b", "../b"]),
             ("../a", &[]),
             ("a/../../b", &["../b"]),
             ("~/a", &["./~/a"]),
@@ -190,7 +225,8 @@ mod tests {
             ("fs:///a/%62", &["/a/%62", "/a/b"]),
             ("notes://a/b?c#d", &["a/b", "/b"]),
             ("file:/../a", &["/../a", "a", "/a"]),
-            ("https://example.org/a", &[]),
+            ("https://example.org/a", &["https:/example.org/a"]),
+            ("https://example.org/../../a /", &["a"]),
             ("https://example.org/../../a", &["a"]),
             ("https:///../../a", &["/../../a", "../a", "/a"]),
             ("a:b", &["b"]),
@@ -247,8 +283,25 @@ mod tests {
         #[test]
         fn no_scheme_hides_a_path(scheme in "[A-Za-z0-9+.-]{1,8}", slashes in "/{1,4}", up in "(\\.\\./){0,4}", name in "[a-z]{1,8}/[a-z]{1,8}") {
             let text = format!("{scheme}:{slashes}{up}{name}");
-            let opened = lexical(&text);
+            let opened = normalized(&text);
             prop_assert!(opened == text || readings(&text).contains(&opened), "{text}: {opened}");
+        }
+
+        /// However a place is written, what a lexical server makes of each reading is a reading.
+        #[test]
+        fn readings_are_closed_under_normalising(text in r"[a./~ %'@:\\]{1,24}", end in "(/\\.?){0,3}") {
+            let text = format!("{text}{end}");
+            let found = readings(&text);
+            for reading in found.iter().chain([&text]) {
+                let next = normalized(reading);
+                prop_assert!(next == text || found.contains(&next), "{text}: {reading} without {next}");
+            }
+        }
+
+        #[test]
+        fn what_is_normal_stays(path in r"[a./~]{1,16}") {
+            let once = normalized(&path);
+            prop_assert_eq!(normalized(&once), once);
         }
 
         #[test]
