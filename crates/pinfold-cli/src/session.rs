@@ -231,7 +231,8 @@ fn resolve_flags(options: &SessionOptions) -> Result<ResolvedFlags, Failure> {
     let add_dir: Vec<_> = flags.add_dir.iter().map(|dir| here.join(dir)).collect();
     let layer = flags.settings.flags(&add_dir, flags.allow_bash);
     let layer = Flags { allow_host: flags.allow_host.clone(), ..layer };
-    let locations = settings::locations_unless(flags.no_settings, named.as_deref())?;
+    let locations = settings::locations_unless(flags.no_settings, named.as_deref())?
+        .with_allowed_home(flags.allow_home && named.is_some());
     let profile = flags.settings.profile.as_deref();
     let setup = settings::setup(&plan.scope.display_root, locations, layer, profile)?;
     Ok(ResolvedFlags { plan, setup })

@@ -42,6 +42,7 @@ impl Bed {
             user: Some(top.join("home/.config/pinfold/settings.json")),
             trust: Some(top.join("home/.local/state/pinfold/trust.json")),
             home: Some(top.join("home")),
+            allow_home: false,
         };
         Self { _tree: tree, top, locations }
     }
@@ -420,6 +421,34 @@ fn folders_of_the_person_that_lie_in_the_project_are_not_theirs() {
     let loaded = load(&Ambient::claim(), &locations, &Flags::default()).unwrap();
     assert_eq!(rules(&loaded), ["deny Bash(rm *)"]);
     assert!(loaded.no_trust.unwrap().contains("in the project"));
+}
+
+#[test]
+fn a_home_in_the_project_is_not_the_persons_because_of_a_variable() {
+    let bed = Bed::new();
+    let project = bed.top.join("proj");
+    symlink("proj/evil", bed.top.join("link")).unwrap();
+    for home in [project.clone(), project.join("evil"), bed.top.join("link"), project.join("../proj/evil")] {
+        fs::create_dir_all(project.join("evil")).unwrap();
+        let config = home.join(".config/pinfold");
+        let locations = Locations {
+            user: Some(config.join("settings.json")),
+            trust: Some(home.join(".local/state/pinfold/trust.json")),
+            home: Some(home.clone()),
+            ..bed.locations.clone()
+        };
+        let loaded = |locations: &Locations| load(&Ambient::claim(), locations, &Flags::default());
+        assert!(loaded(&locations).unwrap().merged.rules.is_empty(), "{home:?}: nothing stands there");
+        fs::create_dir_all(&config).unwrap();
+        fs::write(config.join("settings.json"), ALLOW).unwrap();
+        let stops = loaded(&locations).unwrap_err().to_string();
+        assert!(stops.contains("in the project"), "{home:?}: {stops}");
+        let allowed = locations.clone().with_allowed_home(true);
+        assert_eq!(loaded(&allowed).unwrap().merged.rules.len(), 2, "{home:?}: --allow-home");
+        let elsewhere = Locations { project: Some(bed.top.join("etc")), ..locations };
+        assert_eq!(loaded(&elsewhere).unwrap().merged.rules.len(), 2, "{home:?}: the control");
+        fs::remove_dir_all(home.join(".config")).unwrap();
+    }
 }
 
 #[test]

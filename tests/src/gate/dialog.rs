@@ -259,6 +259,7 @@ fn locations(case: &Case) -> Locations {
         user: Some(user_file(case)),
         trust: None,
         home: Some(world::home(case).into()),
+        allow_home: false,
     }
 }
 

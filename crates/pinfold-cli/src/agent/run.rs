@@ -61,7 +61,8 @@ fn locations(wanted: &AgentRun) -> Result<Locations, Failure> {
     if wanted.session.no_settings {
         return Ok(Locations::default());
     }
-    settings::locations(wanted.place.folder.as_deref())
+    let folder = wanted.place.folder.as_deref();
+    Ok(settings::locations(folder)?.with_allowed_home(wanted.session.allow_home && folder.is_some()))
 }
 
 fn models(wanted: &AgentRun) -> Result<Arc<dyn Models>, Failure> {

@@ -226,6 +226,7 @@ fn locations(wanted: &Hook, folder: &Path, home: Option<PathBuf>) -> Locations {
         None => project_root(folder, home.as_deref()),
     };
     Locations::usual(&project, home, config.as_deref(), state.as_deref())
+        .with_allowed_home(wanted.allow_home && wanted.folder.is_some())
 }
 
 /// Resolves the settings of the session that an event belongs to.

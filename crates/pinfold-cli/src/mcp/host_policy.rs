@@ -23,7 +23,10 @@ pub(super) struct HostConnector {
 
 impl HostConnector {
     pub(super) fn from_proxy_args(wanted: &McpProxy) -> Result<Self, Failure> {
-        Self::new(&wanted.allow_host, &wanted.settings, wanted.no_settings, wanted.folder.as_deref())
+        let new =
+            Self::new(&wanted.allow_host, &wanted.settings, wanted.no_settings, wanted.folder.as_deref())?;
+        let allow_home = wanted.allow_home && wanted.folder.is_some();
+        Ok(Self { locations: new.locations.with_allowed_home(allow_home), ..new })
     }
 
     pub(super) fn from_login_args(going: &Going) -> Result<Self, Failure> {

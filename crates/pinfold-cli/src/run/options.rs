@@ -133,7 +133,8 @@ struct ResolvedFlags {
 fn resolve_flags(run: &RunArgs, folder: &Path, choice: Option<Choice>) -> Result<ResolvedFlags, Failure> {
     let folder_choice = env::folder_choice(run.allow_home && run.folder.is_some());
     let plan = Plan::for_folder(folder).with_home(env::home()).with_folder_choice(folder_choice);
-    let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?;
+    let locations = settings_of::locations_unless(run.no_settings, run.folder.as_deref())?
+        .with_allowed_home(run.allow_home && run.folder.is_some());
     let of_agent = choice.map(|choice| choice.agent().hosts_in(&env::environment()));
     let of_agent = of_agent.into_iter().flatten().map(str::to_owned);
     let flags =

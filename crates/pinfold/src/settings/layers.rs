@@ -107,7 +107,7 @@ impl LayerReader<'_> {
         let found = match (&file.within, file.layer) {
             (Some(within), _) => read_within(self.ambient, within, &file.path),
             (None, Layer::User) => {
-                self.locations.hold_apart(&file.path).and_then(|()| read(self.ambient, &file.path))
+                self.locations.hold_apart_to_read(&file.path).and_then(|()| read(self.ambient, &file.path))
             }
             (None, _) => read(self.ambient, &file.path),
         };

@@ -28,8 +28,10 @@ pub struct Locations {
     pub user: Option<PathBuf>,
     /// The record of which projects the person trusts; without one no project is trusted.
     pub trust: Option<PathBuf>,
-    /// The person's home, to show paths below it as `~/…`.
+    /// The person's home by the environment, to show paths below it as `~/…`.
     pub home: Option<PathBuf>,
+    /// The person said that the project may hold that home (`--folder ~ --allow-home`).
+    pub allow_home: bool,
 }
 
 /// A settings file, whether it exists or not.
@@ -57,7 +59,14 @@ impl Locations {
             user: config.map(|config| config.join("settings.json")),
             trust: state.map(|state| state.join("trust.json")),
             home,
+            allow_home: false,
         }
+    }
+
+    /// Returns the locations where the person said whether the project may hold the home that the environment names.
+    #[must_use]
+    pub fn with_allowed_home(self, allow_home: bool) -> Self {
+        Self { allow_home, ..self }
     }
 
     /// The files, the strongest first.

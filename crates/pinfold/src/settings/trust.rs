@@ -78,7 +78,7 @@ impl Trust {
     /// As those of [`Trust::read`].
     pub fn load(ambient: &Ambient, locations: &Locations) -> Result<Self, FileTrouble> {
         let Some(path) = &locations.trust else { return Ok(Self::default()) };
-        locations.hold_apart(path)?;
+        locations.hold_apart_to_read(path)?;
         Self::read(ambient, path)
     }
 

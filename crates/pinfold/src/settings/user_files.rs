@@ -4,6 +4,7 @@
 //! What cannot be told counts as a repository's.
 
 use std::fs::{self, Metadata};
+use std::io::ErrorKind;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
@@ -65,14 +66,24 @@ pub fn will_be_own(ambient: &Ambient, project: &Path, path: &Path, before: Optio
 
 impl Locations {
     /// Returns true if a place lies in the project by its real path, where nothing is the person's own because of its
-    /// name. What holds a home has the person's own beneath it: it is no project, and is not granted unless that is
-    /// said twice.
+    /// name. What holds the home of the account has the person's own beneath it: it is no project, and is not granted
+    /// unless that is said twice. A home that only the environment names has to be allowed: `HOME` can lead into a project
+    /// as each other variable can.
     #[must_use]
     pub fn is_in_project(&self, place: &Path) -> bool {
         let Some(Ok(project)) = self.project.as_deref().map(Path::canonicalize) else { return false };
-        let homes = home_of_account().into_iter().chain(self.home.clone());
+        let named = self.home.clone().filter(|_| self.allow_home);
+        let homes = home_of_account().into_iter().chain(named);
         let mut homes = homes.filter_map(|home| home.canonicalize().ok());
         !homes.any(|home| home.starts_with(&project)) && really(place).starts_with(&project)
+    }
+
+    /// Checks, before a file is read, that its folder is not one of the project's. Where `HOME` leads into the project and
+    /// nothing stands there, a home is merely worked in.
+    pub(super) fn hold_apart_to_read(&self, file: &Path) -> Result<(), FileTrouble> {
+        let is_below_home = self.home.as_deref().is_some_and(|home| file.starts_with(home));
+        let is_absent = || file.symlink_metadata().is_err_and(|e| e.kind() == ErrorKind::NotFound);
+        if is_below_home && is_absent() { Ok(()) } else { self.hold_apart(file) }
     }
 
     /// Checks that a folder of the person's own is not one of the project's.
@@ -84,7 +95,9 @@ impl Locations {
             return Ok(());
         }
         let what = format!("{} lies in the project, where others write", really(folder).display());
-        Err(trouble(what, "let HOME and the XDG variables name folders outside of the project"))
+        let mend = "let HOME and the XDG variables name folders outside of the project, or say --folder and --allow-home \
+                    where the project is your home";
+        Err(trouble(what, mend))
     }
 }
 
