@@ -91,7 +91,10 @@ fn answer(ways: &Ways, memory: &mut Memory, came: &Came) -> Vec<u8> {
             "token_endpoint_auth_methods_supported": ["none"],
         })),
         "POST /register" => says(json!({"client_id": "c-1", "redirect_uris": came.body["redirect_uris"]})),
-        "POST /token" => token(ways, memory, &form(&came.text)),
+        "POST /token" => match token(ways, memory, &form(&came.text)) {
+            Ok(said) => says(said),
+            Err(refusal) => refusal,
+        },
         "POST /revoke" => whole("200 OK", "text/plain", b""),
         _ => whole("404 Not Found", "text/plain", b""),
     }
@@ -102,7 +105,7 @@ fn is_known(memory: &Memory, came: &Came) -> bool {
     (memory.over + 1..=memory.given).any(|number| said == format!("Bearer a-{number}"))
 }
 
-fn token(ways: &Ways, memory: &mut Memory, form: &dyn Fn(&str) -> String) -> Vec<u8> {
+fn token(ways: &Ways, memory: &mut Memory, form: &dyn Fn(&str) -> String) -> Result<Value, Vec<u8>> {
     let verifies = URL_SAFE_NO_PAD.encode(Sha256::digest(form("code_verifier"))) == memory.challenge;
     let is_good = match &*form("grant_type") {
         "authorization_code" => form("code") == "good" && verifies && form("client_id") == "c-1",
@@ -110,14 +113,15 @@ fn token(ways: &Ways, memory: &mut Memory, form: &dyn Fn(&str) -> String) -> Vec
         _ => false,
     };
     if !is_good {
-        return whole("400 Bad Request", "application/json", br#"{"error":"invalid_grant"}"#);
+        return Err(whole("400 Bad Request", "application/json", br#"{"error":"invalid_grant"}"#));
     }
     memory.given += 1;
     let number = memory.given;
     // The first one is as good as is wanted, later ones are good.
     let time = if number == 1 { ways.good_for } else { 3600 };
-    let said = json!({"access_token": format!("a-{number}"), "refresh_token": format!("r-{number}"), "token_type": "bearer", "expires_in": time});
-    whole("200 OK", "application/json", said.to_string().as_bytes())
+    Ok(
+        json!({"access_token": format!("a-{number}"), "refresh_token": format!("r-{number}"), "token_type": "bearer", "expires_in": time}),
+    )
 }
 
 fn form(text: &str) -> impl Fn(&str) -> String {
@@ -345,6 +349,26 @@ fn who_says_something_else_than_it_should_lets_nobody_in() {
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!bed.home().join(".local/state/pinfold/mcp/logins").exists(), "nothing is kept");
+}
+
+#[test]
+fn a_token_that_no_request_can_carry_is_no_login() {
+    let bed = bed();
+    let ends = |token: &str| {
+        let (url, _, known) =
+            server(Ways { otherwise: Some(("POST /token", "access_token", json!(token))), ..WELL });
+        let begun = begin(&bed, &[&url]).expect("a browser is wanted");
+        known.lock().expect("unbroken").challenge = begun.said("code_challenge");
+        begun.returns(&[("code", "good"), ("state", &begun.said("state"))]);
+        begun.ends()
+    };
+    for token in ["", "A TOK", "a-1\r\nX: y", "a-1\n", "a-ü"] {
+        let (code, said) = ends(token);
+        assert_eq!(code, Some(1), "{token:?}: {said}");
+        assert!(said.contains("no bearer token") && !said.contains("logged in"), "{token:?}: {said}");
+    }
+    assert!(!bed.home().join(".local/state/pinfold/mcp/logins").exists(), "nothing is kept");
+    assert_eq!(ends("a-1.x~y+/=").0, Some(0), "the control");
 }
 
 #[test]

@@ -84,24 +84,40 @@ impl AuthorizationRequest {
             .add_extra_param("resource", metadata.resource.clone())
             .request_async(http)
             .await;
-        tokens
-            .map(|response| TokenSet::from_response(&response))
-            .map_err(|why| token_error(&metadata.token_endpoint, why).into())
+        let response = tokens.map_err(|why| token_error(&metadata.token_endpoint, why))?;
+        TokenSet::from_response(&metadata.token_endpoint, &response)
     }
 }
 
 impl TokenSet {
-    fn from_response(response: &BasicTokenResponse) -> Self {
+    /// # Errors
+    /// When the access token is none that a request can carry.
+    fn from_response(endpoint: &Endpoint, response: &BasicTokenResponse) -> Result<Self, LoginError> {
+        if !is_bearer_token(response.access_token().secret()) {
+            return Err(invalid_response(
+                endpoint,
+                "the access token is no bearer token (RFC 6750 §2.1): it is empty, or holds other characters than letters, \
+                 digits and -._~+/",
+            ));
+        }
         let time = response.expires_in().and_then(|time| SignedDuration::try_from(time).ok());
         let scopes =
             response.scopes().map(|all| all.iter().map(|one| one.as_str()).collect::<Vec<_>>().join(" "));
-        Self {
+        Ok(Self {
             access_token: response.access_token().secret().clone(),
             refresh_token: response.refresh_token().map(|token| token.secret().clone()),
             expires_at: time.and_then(|time| Timestamp::now().checked_add(time).ok()),
             scope: scopes,
-        }
+        })
     }
+}
+
+/// Returns `true` for a `token68` ([RFC 9110 §11.2](https://www.rfc-editor.org/rfc/rfc9110#section-11.2)), which a bearer token is
+/// ([RFC 6750 §2.1](https://www.rfc-editor.org/rfc/rfc6750#section-2.1)).
+fn is_bearer_token(text: &str) -> bool {
+    let plain = text.trim_end_matches('=');
+    let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/".contains(&byte);
+    !plain.is_empty() && plain.bytes().all(is_of_token)
 }
 
 /// Reason why there are no tokens.
@@ -135,7 +151,8 @@ pub(crate) async fn refresh_tokens(
         .add_extra_param("resource", resource.to_owned())
         .request_async(http)
         .await;
-    tokens.map(|response| TokenSet::from_response(&response)).map_err(|why| token_error(token, why))
+    let response = tokens.map_err(|why| token_error(token, why))?;
+    TokenSet::from_response(token, &response).map_err(TokenError::Other)
 }
 
 /// Revokes a refresh token ([RFC 7009 §2.1](https://www.rfc-editor.org/rfc/rfc7009#section-2.1)). The crate's own
@@ -200,4 +217,19 @@ fn token_error(token: &Endpoint, why: BasicRequestTokenError<RequestError>) -> T
         RequestTokenError::Parse(..) => invalid_response(token, "it is not a token response"),
         RequestTokenError::Other(why) => invalid_response(token, &visible(&why)),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bearer_token_is_what_a_header_can_carry() {
+        for token in ["a-1", "eyJhbGciOi.J9_x.y~+/z", "YWJj==", "0"] {
+            assert!(is_bearer_token(token), "{token}");
+        }
+        for other in ["", "=", "A TOK", "a\r\nX: y", "a\n", "a\t", "tök", "a=b", "a,b", "\"a\"", "a\0"] {
+            assert!(!is_bearer_token(other), "{other:?}");
+        }
+    }
 }
