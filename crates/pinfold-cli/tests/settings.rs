@@ -176,7 +176,18 @@ fn rules_that_are_not_what_they_seem_are_told() {
 #[test]
 fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
     let bed = Bed::new();
-    for (name, mend) in [("bash", "did you mean `Bash`?"), ("Edi", "did you mean `Edit`?")] {
+    for (name, mend) in [
+        ("bash", "did you mean `Bash`?"),
+        ("Edi", "did you mean `Edit`?"),
+        ("Raed", "did you mean `Read`?"),
+        ("Bsh", "did you mean `Bash`?"),
+        ("Edti", "did you mean `Edit`?"),
+        ("Bahs", "did you mean `Bash`?"),
+        ("Gerp", "did you mean `Grep`?"),
+        ("Golb", "did you mean `Glob`?"),
+        ("Taks", "did you mean `Task`?"),
+        ("LSS", "did you mean `LS`?"),
+    ] {
         bed.says(LOCAL, &format!("{{\"permissions\": {{\n  \"deny\": [\"{name}\"]\n}}}}"));
         let (_, complaint) = bed.fails(&["rules", "list"]);
         for part in ["settings.local.json:2:12", &format!("no tool is called `{name}`"), mend] {
@@ -188,7 +199,7 @@ fn a_deny_rule_about_a_tool_that_there_is_not_stops_everything() {
     }
     bed.says(
         LOCAL,
-        r#"{"permissions": {"deny": ["Bash", "mcp__s__t", "computer_use", "NewToolOfAnAgent"]}}"#,
+        r#"{"permissions": {"deny": ["Bash", "mcp__s__t", "computer_use", "NewToolOfAnAgent", "LS", "NotebookRead", "Run"]}}"#,
     );
     assert!(bed.said(&["rules", "list"]).contains("computer_use"), "the control");
 }

@@ -72,10 +72,22 @@ mod tests {
             ("KillShell", "KillBash"),
             ("websearch", "WebSearch"),
             ("mcp", "MCP"),
+            ("Raed", "Read"),
+            ("Bsh", "Bash"),
+            ("Bahs", "Bash"),
+            ("Edti", "Edit"),
+            ("Gerp", "Grep"),
+            ("Golb", "Glob"),
+            ("Taks", "Task"),
+            ("LSS", "LS"),
+            ("raed", "Read"),
+            ("Wirte", "Write"),
         ] {
             assert_eq!(look_up(name), NameLookup::Meant(meant), "{name}");
         }
-        for name in ["Foo", "Launch", "x", "é"] {
+        for name in
+            ["Foo", "Launch", "x", "é", "NotebookRead", "Run", "Map", "Git", "sh", "cd", "ps", "View", "Plan"]
+        {
             assert_eq!(look_up(name), NameLookup::Unknown, "{name}");
         }
     }

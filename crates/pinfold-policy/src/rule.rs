@@ -116,7 +116,7 @@ impl Rule {
         let covers = match pattern {
             None => match nearest_tool(tool) {
                 Some(near) if !near.eq_ignore_ascii_case(tool) => {
-                    let why = format!("there is no tool `{tool}`");
+                    let why = format!("no tool is called `{tool}`");
                     return Err(bad(&why, &format!("did you mean `{near}`?")));
                 }
                 Some(_) | None => bare(tool),

@@ -114,17 +114,21 @@ pub fn nearest_name(name: &str, known: &[&'static str]) -> &'static str {
     known.iter().copied().min_by_key(|known| edit_distance(&name, &plain(known))).unwrap_or_default()
 }
 
-/// The known name that one which is not known seems to mean: of four letters or more at most one is wrong, of five or
-/// more two.
+/// The known name that one which is not known seems to mean: of four letters at most one is wrong, of five or more two, of three
+/// one is missing or too many. Two neighbours that changed places are one.
 pub(crate) fn near_name(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let letters = plain(name);
     let most = match letters.len() {
-        0..=3 => return None,
-        4 => 1,
+        0..=2 => return None,
+        3..=4 => 1,
         _ => 2,
     };
     let near = nearest_name(name, known);
-    (edit_distance(&letters, &plain(near)) <= most).then_some(near)
+    let meant = plain(near);
+    // Of three letters, one that is another makes a name of its own: `Map` is not `MCP`.
+    let is_own =
+        letters.len() == 3 && meant.len() == 3 && letters.iter().any(|letter| !meant.contains(letter));
+    (edit_distance(&letters, &meant) <= most && !is_own).then_some(near)
 }
 
 fn plain(name: &str) -> Vec<char> {
@@ -166,19 +170,21 @@ const OLDER_NAMES: &[(&str, ToolName)] = &[
 /// Longest part of an unknown name that is compared: no tool's name is longer, and the comparison is quadratic.
 const MAX_NAME: usize = 32;
 
+/// Letters that are wrong, missing, too many, or changed places with their neighbour (optimal string alignment).
 fn edit_distance(a: &[char], b: &[char]) -> usize {
+    let mut before = Vec::new();
     let mut row: Vec<usize> = (0..=b.len()).collect();
+    let at = |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX / 2);
     for (i, x) in a.iter().enumerate() {
-        let mut left = i + 1;
-        let mut diagonal = i;
-        for (cell, y) in row.iter_mut().skip(1).zip(b) {
-            let here = (diagonal + usize::from(x != y)).min(left + 1).min(*cell + 1);
-            diagonal = std::mem::replace(cell, here);
-            left = here;
+        let mut next = vec![i + 1];
+        for (j, y) in b.iter().enumerate() {
+            let plain = at(&row, j) + usize::from(x != y);
+            let shifted = at(&next, j).min(at(&row, j + 1)) + 1;
+            let changed_places = i > 0 && j > 0 && a.get(i - 1) == Some(y) && b.get(j - 1) == Some(x);
+            let swapped = if changed_places { at(&before, j - 1) + 1 } else { plain };
+            next.push(plain.min(shifted).min(swapped));
         }
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
+        before = std::mem::replace(&mut row, next);
     }
     row.last().copied().unwrap_or(0)
 }
@@ -199,6 +205,24 @@ mod tests {
         ] {
             assert_eq!(ToolName::parse(asked), None);
             assert_eq!(ToolName::nearest(asked), tool, "{asked}");
+        }
+    }
+
+    #[test]
+    fn letters_that_changed_places_are_one_mistake() {
+        for (a, b, distance) in [
+            ("read", "read", 0),
+            ("raed", "read", 1),
+            ("bahs", "bash", 1),
+            ("bsh", "bash", 1),
+            ("gerp", "grep", 1),
+            ("", "ls", 2),
+            ("ls", "", 2),
+            ("ca", "abc", 3),
+            ("wirte", "write", 1),
+            ("bhsa", "bash", 2),
+        ] {
+            assert_eq!(edit_distance(&plain(a), &plain(b)), distance, "{a} {b}");
         }
     }
 
