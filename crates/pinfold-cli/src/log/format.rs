@@ -114,14 +114,30 @@ pub(crate) fn host_lines(hosts: &[RecordedHost], more: u64) -> Vec<String> {
     lines
 }
 
-/// Returns the command of a call, or its first path.
+/// Returns the command of a call, or its first path, or its first host.
 pub(crate) fn call_subject(decision: &DecisionEvent) -> String {
     let command = decision.input().and_then(|input| Some(input.get("command")?.as_str()?.to_owned()));
     let said = command.or_else(|| decision.shell.clone());
-    let said = said.or_else(|| decision.places().next().map(str::to_owned)).unwrap_or_default();
+    let said = said.or_else(|| decision.places().next().map(str::to_owned));
+    let said = said.or_else(|| decision.hosts.iter().flatten().next().cloned()).unwrap_or_default();
     let mut short: String = said.chars().take(LONGEST).collect::<String>().replace('\n', "\\n");
     if said.chars().nth(LONGEST).is_some() {
         short.push('…');
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_about_a_host_names_it() {
+        let hosts = vec![None, Some("example.org".to_owned()), Some("other.org".to_owned())];
+        let decision = DecisionEvent { hosts, ..DecisionEvent::default() };
+        assert_eq!(call_subject(&decision), "example.org");
+        let decision = DecisionEvent { shell: Some("make".to_owned()), ..decision };
+        assert_eq!(call_subject(&decision), "make", "the command says more");
+        assert_eq!(call_subject(&DecisionEvent::default()), "");
+    }
 }
