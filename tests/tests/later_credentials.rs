@@ -1,6 +1,7 @@
 //! Credentials that appear, or take the place of others, while a run goes on: nothing could hide them at its start.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
@@ -25,16 +26,30 @@ cd ~/.aws; cat plain
 cd ~/.aws/sub; cat ../plain
 perl -e 'opendir(D, "$ENV{HOME}/.aws"); chdir(D); open(F, "<", "plain") and print <F>'"#;
 
-/// The ways that were gone with success during a run, or with nothing around. `~/.aws` and `~/.config/gh` are new, and `~/.netrc` and
-/// `~/.git-credentials` are other files than at the start.
-fn ways_read(who: Who, tier: Option<Tier>, ways: &str) -> Vec<String> {
+/// Changes of a home: before a run, and while it goes on.
+struct Home {
+    before: &'static str,
+    meanwhile: &'static str,
+}
+
+/// `~/.aws` and `~/.config/gh` are new, and `~/.netrc` and `~/.git-credentials` are other files than at the start.
+const PLAIN: Home = Home {
+    before: "mkdir .config; echo machine before | tee .netrc > .git-credentials",
+    meanwhile: "mkdir .aws .aws/sub .config/gh
+        echo TOP-SECRET | tee .aws/credentials .aws/plain .config/gh/hosts.yml new1 > new2
+        mv new1 .netrc; mv new2 .git-credentials",
+};
+
+/// The ways that were gone with success during a run, or with nothing around.
+fn ways_read(who: Who, tier: Option<Tier>, home: &Home, ways: &str) -> Vec<String> {
     let bed = Bed::new(who);
-    let (home, folder) = (bed.home(), bed.folder());
-    fs::create_dir(home.join(".config")).expect("it is new");
-    for name in [".netrc", ".git-credentials"] {
-        fs::write(home.join(name), "machine before\n").expect("a file");
-    }
+    let folder = bed.folder();
+    let change = |script: &str| {
+        let done = bed.free("sh").current_dir(bed.home()).args(["-ec", script]).output().expect("a shell");
+        assert!(done.status.success(), "{who}: {}", describe(&done));
+    };
     bed.give();
+    change(home.before);
     let script = "touch started; until [ -e ready ]; do sleep 0.02; done; n=0
         while IFS= read -r way; do n=$((n + 1)); (eval \"$way\") > out.$n 2>&1; done < ways";
     fs::write(folder.join("ways"), format!("{ways}\n")).expect("a file");
@@ -49,16 +64,7 @@ fn ways_read(who: Who, tier: Option<Tier>, ways: &str) -> Vec<String> {
         assert!(running.try_wait().expect("it is a child").is_none(), "{who}: it has not started");
         sleep(Duration::from_millis(10));
     }
-    for name in [".aws", ".aws/sub", ".config/gh"] {
-        fs::create_dir(home.join(name)).expect("it is new");
-    }
-    for name in [".aws/credentials", ".aws/plain", ".config/gh/hosts.yml", "new1", "new2"] {
-        fs::write(home.join(name), "oauth_token: TOP-SECRET\n").expect("it is new");
-    }
-    bed.give();
-    for (from, to) in [("new1", ".netrc"), ("new2", ".git-credentials")] {
-        fs::rename(home.join(from), home.join(to)).expect("a file");
-    }
+    change(home.meanwhile);
     fs::write(folder.join("ready"), "").expect("a file");
     let output = running.wait_with_output().expect("it ends");
     let is_read = |(number, way): (usize, &str)| {
@@ -71,6 +77,67 @@ fn ways_read(who: Who, tier: Option<Tier>, ways: &str) -> Vec<String> {
 
 #[each(user, tier)]
 fn what_appears_or_is_replaced_is_not_read_by_its_name(who: Who, tier: Tier) {
-    assert_eq!(ways_read(who, Some(tier), WAYS), [""; 0], "{who}, {tier}");
-    assert_eq!(ways_read(who, None, WAYS), WAYS.lines().collect::<Vec<_>>(), "the control, {who}");
+    assert_eq!(ways_read(who, Some(tier), &PLAIN, WAYS), [""; 0], "{who}, {tier}");
+    assert_eq!(ways_read(who, None, &PLAIN, WAYS), WAYS.lines().collect::<Vec<_>>(), "the control, {who}");
+}
+
+/// Names that are links. Of some the link is there at the start and what it leads to is not, of others neither is; one is put in its place
+/// by a rename.
+const LINKED: Home = Home {
+    before: "mkdir -p dotf .config; ln -s ~/dotf/netrc .netrc; ln -s dotf/pypirc .pypirc; ln -s dotf/aws .aws
+        ln -s ../dotf/gh .config/gh; ln -s dotf/none .pgpass",
+    meanwhile: "mkdir -p dotf/aws/sub dotf/gh dotf/deep
+        echo TOP-SECRET | tee dotf/netrc dotf/pypirc dotf/aws/credentials dotf/gh/hosts.yml dotf/deep/git > dotf/pass
+        ln -s deep/git dotf/step; ln -s dotf/step .git-credentials
+        ln -s ~/dotf/pass new; mv -T new .pgpass",
+};
+
+/// Ways to read them by their names: one a line.
+const LINKED_WAYS: &str = r#"cat ~/.netrc
+cat ~/.pypirc
+cat ~/.git-credentials
+cat ~/.pgpass
+cat ~/.aws/credentials
+cat ~/.aws/sub/../credentials
+cat ~/.aws/../aws/credentials
+cat ~/.config/gh/hosts.yml
+cat ~/.config/../.config/gh/./hosts.yml
+cd; cat .netrc
+cd; cat /proc/self/cwd/.pypirc
+cd ~/dotf; cat ../.aws/credentials
+cat /proc/self/root$HOME/.git-credentials
+cd ~/.aws; cat credentials
+cd ~/.config/gh; cat hosts.yml
+cat ~/dotf/netrc
+cd ~/dotf; cat pypirc
+cat "$(echo ~/.config)/gh//hosts.yml"
+ln -s ~/.netrc linked; cat linked
+ln -s ~/.aws linked-directory; cat linked-directory/credentials
+ls ~/.aws/ | sed 's/credentials/TOP-SECRET/'
+python3 -c 'import os; d = os.open(os.environ["HOME"], os.O_PATH); print(os.read(os.open(".netrc", 0, dir_fd=d), 99))'
+python3 -c 'import os; d = os.open(os.environ["HOME"] + "/.aws", os.O_PATH); print(os.read(os.open("credentials", 0, dir_fd=d), 99))'
+python3 -c 'import ctypes, os, struct; d = os.open(os.environ["HOME"], os.O_PATH); print(os.read(ctypes.CDLL(None).syscall(437, d, b".pypirc", struct.pack("QQQ", 0, 0, 8), 24), 99))'
+python3 -c 'import ctypes, os, struct; d = os.open(os.environ["HOME"], os.O_PATH); print(os.read(ctypes.CDLL(None).syscall(437, d, b"/.git-credentials", struct.pack("QQQ", 0, 0, 16), 24), 99))'"#;
+
+#[each(user, tier)]
+fn what_a_link_leads_to_is_not_read_by_the_name_of_the_link(who: Who, tier: Tier) {
+    assert_eq!(ways_read(who, Some(tier), &LINKED, LINKED_WAYS), [""; 0], "{who}, {tier}");
+    let all = LINKED_WAYS.lines().collect::<Vec<_>>();
+    assert_eq!(ways_read(who, None, &LINKED, LINKED_WAYS), all, "the control, {who}");
+}
+
+#[each(user, tier)]
+fn what_a_link_leads_to_is_read_where_it_was_opened_by_name(who: Who, tier: Tier) {
+    let bed = Bed::new(who);
+    let home = bed.home();
+    fs::create_dir(home.join("dotf")).expect("it is new");
+    fs::write(home.join("dotf/netrc"), "OPENED\n").expect("it is new");
+    symlink("dotf/netrc", home.join(".netrc")).expect("it is new");
+    bed.give();
+    let name = home.join(".netrc").display().to_string();
+    for (options, read) in [(&["--allow-read", &name] as &[_], true), (&[], false)] {
+        let output = bed.run(tier, options).args(["cat", &name]).output().expect("pinfold can be started");
+        let said = String::from_utf8_lossy(&output.stdout).contains("OPENED");
+        assert_eq!(said, read, "{who}, {tier}, {options:?}: {}", describe(&output));
+    }
 }

@@ -160,9 +160,19 @@ impl Boundary {
         self.places.hidden().any(|place| self.granted.iter().any(|granted| place.starts_with(granted)))
     }
 
+    /// Returns whether a place was opened for reading by name.
+    fn is_readable(&self, real: &Path) -> bool {
+        self.readable.iter().any(|place| is_within(real, place))
+    }
+
+    /// Why a place may not be read by way of this name, which is a link or leads through one.
+    pub(crate) fn unreadable_through(&self, name: &Path, place: &Path) -> Option<String> {
+        if self.is_readable(place) { None } else { self.unreadable(name) }
+    }
+
     /// Why a place may not be read, although nothing hid it at the start.
     pub(crate) fn unreadable(&self, real: &Path) -> Option<String> {
-        if self.readable.iter().any(|place| is_within(real, place)) {
+        if self.is_readable(real) {
             return None;
         }
         let guard =

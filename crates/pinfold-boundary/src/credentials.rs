@@ -33,7 +33,7 @@ pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, St
 
 /// A home directory with the names in it and in its `.config`: nearly all of the places that are looked for are
 /// missing, and two listings are cheaper than a hundred look-ups.
-struct Home {
+pub(crate) struct Home {
     path: PathBuf,
     names: Option<Names>,
     config: Option<Names>,
@@ -47,7 +47,7 @@ fn lists(names: &Names, name: &str) -> bool {
 }
 
 impl Home {
-    fn new(path: PathBuf) -> Self {
+    pub(crate) fn new(path: PathBuf) -> Self {
         let names = names_in(&path);
         let configured = names.as_ref().is_none_or(|names| lists(names, ".config"));
         let config = if configured { names_in(&path.join(".config")) } else { None };
@@ -55,7 +55,7 @@ impl Home {
     }
 
     /// False only when a listing shows that nothing can be there.
-    fn may_hold(&self, below: &str) -> bool {
+    pub(crate) fn may_hold(&self, below: &str) -> bool {
         let listed = |names: &Option<Names>, part: Option<&str>| match (names, part) {
             (Some(names), Some(part)) => lists(names, part),
             _ => true,

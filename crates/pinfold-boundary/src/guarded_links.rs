@@ -16,7 +16,7 @@ use crate::git::layout;
 use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_of_person, part};
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, each_entry, scan};
-use chain::follow;
+pub(crate) use chain::follow;
 pub(crate) use holds::{add_guards, judge, on_the_way, protect};
 
 const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pinfold_policy::{DeniedPattern, Guards, KernelHold};
 
@@ -33,6 +33,13 @@ impl ReadNames {
         denied.for_each(|pattern| all.add_denied(&pattern));
         all.names.extend(hidden.filter_map(Path::file_name).map(OsStr::to_owned));
         all
+    }
+
+    /// Adds the names of places that a guarded name leads to, there or yet to come.
+    #[must_use]
+    pub(crate) fn with_ends(mut self, ends: &[PathBuf]) -> Self {
+        self.names.extend(ends.iter().filter_map(|end| end.file_name()).map(OsStr::to_owned));
+        self
     }
 
     /// All opens are looked at.

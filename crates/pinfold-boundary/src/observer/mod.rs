@@ -28,7 +28,7 @@ use crate::boundary::Boundary;
 use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
 use crate::lookup::Lookup;
-use crate::mediation::{Mediator, ReadNames, TurnKind, turn_of};
+use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_of};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
 use crate::within::is_within;
@@ -58,6 +58,7 @@ pub struct DenialObserver<'a> {
     /// None where the kernel decides.
     mediator: Option<Mediator>,
     reads: ReadNames,
+    read_links: ReadLinks,
     /// None where other runs are not met.
     turns: Option<Turns>,
     /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
@@ -71,9 +72,15 @@ impl<'a> DenialObserver<'a> {
     pub fn new(boundary: &'a Boundary, tier: Tier) -> Self {
         let mediated = boundary.profile().mediated.is_some();
         let opens_for_reading = mediated && tier == Tier::Landlock && boundary.hides_within_granted();
-        let reads = match boundary.profile().watches_reading {
+        let watches_reading = boundary.profile().watches_reading;
+        let read_links = if watches_reading {
+            ReadLinks::new(boundary.guards_by_name(), boundary.home())
+        } else {
+            ReadLinks::default()
+        };
+        let reads = match watches_reading {
             true if opens_for_reading => read_names(boundary).all(),
-            true => read_names(boundary),
+            true => read_names(boundary).with_ends(&read_links.ends()),
             false => ReadNames::default(),
         };
         Self {
@@ -84,6 +91,7 @@ impl<'a> DenialObserver<'a> {
             more: 0,
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
+            read_links,
             turns: mediated.then(|| boundary.turns()).flatten(),
             opens_for_reading,
             limits: LimitsMet::default(),
@@ -262,7 +270,24 @@ impl<'a> DenialObserver<'a> {
         if let PathAccess::Hidden(held) = self.boundary.access(place) {
             return Some(self.hidden(held));
         }
-        self.boundary.unreadable(place).map(|why| Denial { by_us: true, ..Denial::unreadable(&why) })
+        let by_name = |why: String| Denial { by_us: true, ..Denial::unreadable(&why) };
+        self.boundary.unreadable(place).map(by_name).or_else(|| self.reading_by_link(attempt))
+    }
+
+    /// The refusal of reading what a link leads to, since the name of the link is one that may not be read. What such a name leads to at the
+    /// start is hidden there; this is about what appears later.
+    fn reading_by_link(&self, attempt: &Attempt) -> Option<Denial> {
+        // What lies in the folder is read by its own name in any case.
+        let is_granted = self.boundary.is_within_granted(&attempt.place);
+        let names = if is_granted { Vec::new() } else { self.read_links.names_of(&attempt.place) };
+        attempt.passed.iter().chain(&names).find_map(|name| {
+            if let Some(rule) = self.boundary.denies_reading(name) {
+                return Some(Denial::denied(rule));
+            }
+            let why = self.boundary.unreadable_through(name, &attempt.place)?;
+            let why = format!("`{}` leads there: {why}", name.display());
+            Some(Denial { by_us: true, ..Denial::unreadable(&why) })
+        })
     }
 
     /// The refusal of a connection, where no proxy listens that would decide.
@@ -453,6 +478,7 @@ impl SyscallHandler for DenialObserver<'_> {
 
     fn looks_at_reading_in(&self, directory: &Path) -> bool {
         self.reads.matches(directory.as_os_str())
+            || !self.boundary.is_within_granted(directory) && self.read_links.lead_into(directory)
     }
 
     fn unfound(&mut self, attempt: &Attempt) {

@@ -101,18 +101,28 @@ pub struct Attempt {
     pub view: PathView,
     /// The kind of file that is there; `None` where the supervisor did not look, or cannot tell.
     pub occupant: Option<Occupant>,
+    /// For [`Intent::Read`]: each link that the path leads through, with what the path has behind it. The parents of these paths are
+    /// free of links, as far as the link.
+    pub passed: Vec<PathBuf>,
 }
 
 impl Attempt {
     /// An attempt without details, at a path of the run's view that was not looked at.
     pub fn new(pid: i32, intent: Intent, place: PathBuf) -> Self {
-        Self { pid, intent, place, detail: Detail::None, view: PathView::Run, occupant: None }
+        let (detail, view, passed) = (Detail::None, PathView::Run, Vec::new());
+        Self { pid, intent, place, detail, view, occupant: None, passed }
     }
 
     /// Returns the attempt at a path of this view.
     #[must_use]
     pub fn with_view(self, view: PathView) -> Self {
         Self { view, ..self }
+    }
+
+    /// Returns the attempt with the links that its path leads through.
+    #[must_use]
+    pub fn with_passed(self, passed: Vec<PathBuf>) -> Self {
+        Self { passed, ..self }
     }
 
     /// Returns the attempt with its details.

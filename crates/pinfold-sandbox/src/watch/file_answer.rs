@@ -1,8 +1,9 @@
 //! Answers to calls on files: what each names is found, judged and carried out.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 
 use super::attempt::{Attempt, Done, Intent, Occupant, Reply, SyscallHandler};
 use super::call::{Caller, Syscall};
@@ -32,7 +33,7 @@ impl SyscallNotifier {
         let is_unheld = matches!(call, FileCall::Change { .. } | FileCall::Lock { .. });
         let would_set_id = self.backing.mediated && call.drop_set_id();
         let mut found = match self.find(pid, &call) {
-            Ok(places) => FileQuestion { call, places },
+            Ok((places, passed)) => FileQuestion { call, places, passed },
             Err(error) => {
                 self.tell_of_hidden(question, &call, handler);
                 return self.not_found(question, is_unheld, &error);
@@ -54,8 +55,8 @@ impl SyscallNotifier {
             && !self.stands_where_it_was(turn, &found)
         {
             // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
-            found.places = match self.find(pid, &found.call) {
-                Ok(places) => places,
+            (found.places, found.passed) = match self.find(pid, &found.call) {
+                Ok(anew) => anew,
                 Err(error) => return self.not_found(question, is_unheld, &error),
             };
             attempts = found.attempts(pid);
@@ -171,8 +172,8 @@ impl SyscallNotifier {
         self.answer(question, if fails { NotifyResponse::Fail(errno) } else { NotifyResponse::GoOn })
     }
 
-    /// The places of a call.
-    fn find(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<ResolvedPath>> {
+    /// The places of a call, and the names on the way that lead elsewhere.
+    fn find(&mut self, pid: Pid, call: &FileCall) -> io::Result<(Vec<ResolvedPath>, Vec<PathBuf>)> {
         match self.walk(pid, call) {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
                 // Another thread that had its number was met before.
@@ -183,7 +184,7 @@ impl SyscallNotifier {
         }
     }
 
-    fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<Vec<ResolvedPath>> {
+    fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<(Vec<ResolvedPath>, Vec<PathBuf>)> {
         let caller = self.callers.get(pid)?;
         caller.begin();
         let own_root;
@@ -199,8 +200,11 @@ impl SyscallNotifier {
             &own_root
         };
         let known = mediated.then_some(&self.known);
-        let walk = Walk { root, caller, known, began: Cell::default() };
-        self.rights.as_caller(None, || file_question::places(call, &walk))?
+        let passed = RefCell::default();
+        let notes = call.may_read().then_some(&passed);
+        let walk = Walk { root, caller, known, began: Cell::default(), passed: notes };
+        let places = self.rights.as_caller(None, || file_question::places(call, &walk))??;
+        Ok((places, passed.take()))
     }
 
     /// Returns whether a call opens a file for reading alone that is not observed. Most calls are such, and need no further

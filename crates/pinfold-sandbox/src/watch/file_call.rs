@@ -206,6 +206,11 @@ impl FileCall {
         reader.with_directories(number)
     }
 
+    /// Returns whether the call may come out as an open for reading alone.
+    pub(super) fn may_read(&self) -> bool {
+        matches!(self, Self::Open(open) if !open.changes() || open.only_makes())
+    }
+
     /// Removes set-ID bits from the mode of a new file. Returns whether there were any. On a directory they have another
     /// meaning, and the kernel creates none with them.
     pub(super) fn drop_set_id(&mut self) -> bool {

@@ -18,6 +18,8 @@ use crate::sys::Pid;
 pub(super) struct FileQuestion {
     pub(super) call: FileCall,
     pub(super) places: Vec<ResolvedPath>,
+    /// Names on the way to what is read that lead elsewhere.
+    pub(super) passed: Vec<PathBuf>,
 }
 
 /// Result of an executed system call.
@@ -42,6 +44,7 @@ impl FileQuestion {
         match &self.call {
             FileCall::Open(open) => match self.opening(open) {
                 Intent::Create if open.is_exclusive() => one(Intent::Create, Detail::Exclusive),
+                Intent::Read => vec![attempt(Intent::Read, 0, Detail::None).with_passed(self.passed.clone())],
                 intent => one(intent, Detail::None),
             },
             FileCall::MakeDir { .. } => one(Intent::MakeDir, Detail::None),
@@ -346,7 +349,7 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<ResolvedPath> {
     if resolve.intersects(ResolveFlags::BENEATH | ResolveFlags::IN_ROOT) {
         // The path may not leave its directory, or takes it for the root: that the kernel knows best.
         let base = walk.caller.base(open.at.base)?;
-        return walk.constrained(base.as_fd(), &open.at.path, resolve, open.follows());
+        return walk.constrained(base.as_fd(), &open.at, resolve, open.follows());
     }
     let mounts = resolve.contains(ResolveFlags::NO_XDEV);
     let closed = Closed {

@@ -185,6 +185,8 @@ pub(super) struct Walk<'a> {
     pub(super) known: Option<&'a RefCell<Directories>>,
     /// Directory in which a path of this walk began: both paths of a rename mostly begin at one place.
     pub(super) began: Cell<Option<(BaseDirectory, (u64, u64))>>,
+    /// Names that led elsewhere. None where nothing is judged by them.
+    pub(super) passed: Option<&'a RefCell<Vec<PathBuf>>>,
 }
 
 /// Restrictions of openat2(2) on a path.
@@ -212,18 +214,23 @@ impl Walk<'_> {
             } else {
                 self.caller.base(arg.base)?
             };
-            return self.object(self.directory(&base, path, closed, &mut 0)?.0);
+            return self.object(self.directory(&base, (path, b""), closed, &mut 0)?.0);
         }
-        let parent = self.parent(arg.base, above, closed)?;
+        let parent = self.parent(arg.base, (above, name), closed)?;
         Ok(entry(&parent, name))
     }
 
     /// The directory in which a call names something.
-    fn parent(&self, base: BaseDirectory, above: &[u8], closed: Closed) -> io::Result<HeldDirectory> {
+    fn parent(
+        &self,
+        base: BaseDirectory,
+        (above, name): (&[u8], &[u8]),
+        closed: Closed,
+    ) -> io::Result<HeldDirectory> {
         let absolute = above.first() == Some(&b'/');
         let walk = || {
             let base = if absolute { self.root.try_clone()? } else { self.caller.base(base)? };
-            let (handle, plain) = self.directory(&base, above, closed, &mut 0)?;
+            let (handle, plain) = self.directory(&base, (above, name), closed, &mut 0)?;
             // From the root down, without a link, there is no way out of the view.
             let held = if absolute && plain { in_view_of_run(handle) } else { self.held(handle) };
             Ok((held?, plain))
@@ -294,16 +301,17 @@ impl Walk<'_> {
     ) -> io::Result<ResolvedPath> {
         let (above, name) = split(path);
         if is_no_name(name) {
-            return self.object(self.directory(base, path, closed, links)?.0);
+            return self.object(self.directory(base, (path, b""), closed, links)?.0);
         }
-        Ok(entry(&self.held(self.directory(base, above, closed, links)?.0)?, name))
+        Ok(entry(&self.held(self.directory(base, (above, name), closed, links)?.0)?, name))
     }
 
     /// The directory at a path below `base`, from the root where the path begins there; and whether no link was on the way.
+    /// `behind`: what is named in it.
     fn directory(
         &self,
         base: &OwnedFd,
-        path: &[u8],
+        (path, behind): (&[u8], &[u8]),
         closed: Closed,
         links: &mut usize,
     ) -> io::Result<(OwnedFd, bool)> {
@@ -318,7 +326,7 @@ impl Walk<'_> {
         let how = if closed.mounts { PLAIN | ResolveFlags::NO_XDEV } else { PLAIN };
         match openat2(base, path, DIRECTORY, Mode::empty(), how) {
             Err(Errno::LOOP) if !closed.links => {
-                Ok((self.step_by_step(base.try_clone()?, path, closed, links)?, false))
+                Ok((self.step_by_step(base.try_clone()?, (path, behind), closed, links)?, false))
             }
             other => Ok((other?, true)),
         }
@@ -327,7 +335,7 @@ impl Walk<'_> {
     fn step_by_step(
         &self,
         base: OwnedFd,
-        path: &[u8],
+        (path, behind): (&[u8], &[u8]),
         closed: Closed,
         links: &mut usize,
     ) -> io::Result<OwnedFd> {
@@ -364,6 +372,8 @@ impl Walk<'_> {
             if text.is_empty() {
                 return Err(error(libc::ENOENT));
             }
+            let rest = ahead.iter().rev().map(Vec::as_slice).chain([behind]);
+            self.pass(|| Ok(join_below(real_path(at.as_fd())?.join(OsStr::from_bytes(&name)), rest)))?;
             if text.first() == Some(&b'/') {
                 at = self.root.try_clone()?;
             }
@@ -408,7 +418,7 @@ impl Walk<'_> {
         loop {
             let ResolvedPath::Entry(mut at) = place else { return Ok(place) };
             if at.means_directory {
-                return match self.directory(&at.parent, at.name.as_bytes(), closed, &mut links) {
+                return match self.directory(&at.parent, (at.name.as_bytes(), b""), closed, &mut links) {
                     Ok((handle, _)) => self.object(handle),
                     Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(ResolvedPath::Entry(at)),
                     Err(error) => Err(error),
@@ -434,8 +444,28 @@ impl Walk<'_> {
             if text.is_empty() {
                 return Err(error(libc::ENOENT));
             }
+            self.pass(|| Ok(at.real.clone()))?;
             place = self.resolve_relative(&at.parent, &text, closed, &mut links)?;
         }
+    }
+
+    /// Notes a name that leads elsewhere.
+    fn pass(&self, name: impl FnOnce() -> io::Result<PathBuf>) -> io::Result<()> {
+        if let Some(passed) = self.passed {
+            passed.borrow_mut().push(name()?);
+        }
+        Ok(())
+    }
+
+    /// Notes the names that lead elsewhere on a way which the kernel alone went. Where this walk goes another way none are known: something
+    /// has changed since.
+    fn pass_constrained(&self, base: BorrowedFd<'_>, arg: &PathArg, resolve: ResolveFlags, follow: bool) {
+        let Some(passed) = self.passed else { return };
+        let Ok(top) = base.try_clone_to_owned() else { return };
+        let root = if resolve.contains(ResolveFlags::IN_ROOT) { &top } else { self.root };
+        let walk = Walk { root, known: None, began: Cell::default(), passed: Some(passed), ..*self };
+        let closed = Closed { magic_links: true, ..Closed::default() };
+        let _ = if follow { walk.followed(arg, closed) } else { walk.unfollowed(arg, closed) };
     }
 
     /// A directory that was reached by any way.
@@ -477,10 +507,12 @@ impl Walk<'_> {
     pub(super) fn constrained(
         &self,
         base: BorrowedFd<'_>,
-        path: &OsStr,
+        arg: &PathArg,
         resolve: ResolveFlags,
         follow: bool,
     ) -> io::Result<ResolvedPath> {
+        self.pass_constrained(base, arg, resolve, follow);
+        let path = arg.path.as_os_str();
         let last = if follow { HANDLE } else { HANDLE | OFlags::NOFOLLOW };
         match openat2(base, path, last, Mode::empty(), resolve) {
             Ok(handle) => return self.object(handle),
@@ -500,6 +532,27 @@ impl Walk<'_> {
         let identity = |fd: BorrowedFd<'_>| fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
         identity(directory).is_some_and(|at| Some(at) == identity(self.root.as_fd()))
     }
+}
+
+/// Joins what a path has behind a link, as far as that stays below it.
+fn join_below<'n>(link: PathBuf, behind: impl Iterator<Item = &'n [u8]>) -> PathBuf {
+    let mut name = link;
+    let mut depth = 0_usize;
+    for component in behind.map(without_slashes) {
+        match component {
+            b"" | b"." => {}
+            b".." if depth == 0 => break,
+            b".." => {
+                name.pop();
+                depth -= 1;
+            }
+            plain => {
+                name.push(OsStr::from_bytes(plain));
+                depth += 1;
+            }
+        }
+    }
+    name
 }
 
 /// Splits a path before its last component; slashes behind that belong to it.
