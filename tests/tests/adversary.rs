@@ -329,3 +329,34 @@ fn commands_that_cannot_be_started_say_so(who: Who, tier: Tier) {
         assert_eq!(output.status.code(), Some(code), "{tier}: {}", describe(&output));
     }
 }
+
+/// A run that the supervisor only watches makes placeholders, and the next run need not be such.
+#[each(user)]
+fn what_a_killed_run_that_was_watched_left_goes_with_the_next_one_of_any_kind(who: Who) {
+    let bed = &Bed::new(who);
+    let git = bed.free("git").args(["init", "-q"]).status().expect("git");
+    assert!(git.success());
+    let before = snapshot(&bed.folder());
+    let mark = unique_sleep();
+    let names = [".claude", ".envrc", ".mcp.json"];
+    let mut child = bed
+        .run(Tier::Full, &["--quiet", "--allow-feature", "user-namespaces"])
+        .args(["sleep", &mark])
+        .spawn()
+        .expect("pinfold can be started");
+    until("the command runs", || with_word(&mark).len() > 1);
+    signal(&child, "KILL");
+    child.wait().expect("it is a child");
+    until("nothing of the killed run lives", || with_word(&mark).is_empty());
+    let is_there = |name: &str| bed.folder().join(name).exists();
+    assert!(names.iter().all(|name| is_there(name)), "{who}: there is nothing to be taken away");
+    // One of them is used by a program of the user since.
+    let used = bed.folder().join(".vscode");
+    fs::write(used.join("settings.json"), "{}").expect("the directory is there");
+    let output = bed.sh(Tier::Full, "true");
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    assert_eq!(fs::metadata(&used).expect("it stays").permissions().mode() & 0o7777, 0o755);
+    fs::remove_file(used.join("settings.json")).expect("it stays");
+    fs::remove_dir(used).expect("nothing else is in it");
+    assert_eq!(snapshot(&bed.folder()), before, "{who}");
+}

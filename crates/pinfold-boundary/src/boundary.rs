@@ -236,6 +236,11 @@ impl Boundary {
         &self.named
     }
 
+    /// Takes away what a killed run left in the folder, where this one makes nothing there by itself.
+    pub(crate) fn clear_left_behind(&self) {
+        self.findings.left_behind.clear();
+    }
+
     /// The guards for a session of file tools in the same grant: what is held or hidden here is guarded there, and
     /// what was opened by name is open there too. Of a mediated run these are the places that a look at the folder finds now,
     /// and the whole folder where no such look is possible.

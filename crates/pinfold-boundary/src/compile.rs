@@ -1,10 +1,11 @@
 //! Compilation of a sandbox request into a boundary, and of its parts into the profile for the kernel.
 
 use std::fs;
+use std::mem::take;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use pinfold_policy::Guards;
+use pinfold_policy::{DeniedPattern, Guards};
 use pinfold_sandbox::{self as sandbox, Mediation, Profile, Strength, Temp, Tier};
 
 use crate::access_list::{AccessList, Hold};
@@ -19,6 +20,7 @@ use crate::environment::{self, Filtered};
 use crate::folder::Findings;
 use crate::git::operations::Operations;
 use crate::guarded_links;
+use crate::left_behind::LeftBehind;
 use crate::lists;
 use crate::private::Private;
 use crate::request::{CacheChoice, Network, SandboxMode, SandboxRequest};
@@ -167,8 +169,14 @@ impl BoundaryBuilder {
             // Held by judgement: nothing stands in their place.
             self.places.unpin();
             profile.pinned.clear();
-            profile.absent.clear();
-            profile.stand_ins.clear();
+            let mut left = LeftBehind::new(take(&mut profile.absent), take(&mut profile.stand_ins));
+            left.add_names(&guards, &self.granted);
+            left.add_git_dirs(&self.findings.git.git_dirs);
+            let linked = self.findings.linked.iter().map(|linked| linked.place.clone());
+            let denied = request.denied.read_patterns().chain(request.denied.write_patterns());
+            let denied = denied.filter(DeniedPattern::is_whole).map(|pattern| pattern.place());
+            left.add_places(linked.chain(denied), &self.granted);
+            self.findings.left_behind = left;
             profile.mediated = Some(Mediation { own: own.clone() });
             profile.watches_reading = true;
             guarded_links::judge(&self.findings.linked, &own, &mut self.places);

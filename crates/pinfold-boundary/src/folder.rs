@@ -19,6 +19,7 @@ use crate::git::layout::{self, GitLayout};
 use crate::git::person::Person;
 use crate::git::protect::{self, hold};
 use crate::guarded_links::Linked;
+use crate::left_behind::LeftBehind;
 use crate::lookup::Lookup;
 use crate::private::Private;
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, scan};
@@ -56,6 +57,8 @@ pub(crate) struct Findings {
     pub(crate) linked: Vec<Linked>,
     /// The look for them at the start did not reach everything.
     pub(crate) has_more_links: bool,
+    /// Where a run that was not mediated may have left something when it was killed.
+    pub(crate) left_behind: LeftBehind,
     pub(crate) notes: Vec<String>,
 }
 

@@ -38,6 +38,7 @@ mod granted;
 mod guarded_links;
 mod hosts;
 mod hosts_file;
+mod left_behind;
 mod limits_reached;
 mod lists;
 mod lookup;

@@ -104,6 +104,7 @@ impl Run {
         let started = Instant::now();
         let mut attempt = |mediated| {
             let boundary = Boundary::compile(request, guards, Strength { tier, mediated })?;
+            boundary.clear_left_behind();
             let command = command().map_err(NotStarted::Command)?;
             let confined =
                 start(boundary.profile(), command, tier, signalling, true).map_err(NotStarted::Start)?;

@@ -61,7 +61,7 @@ pub use command::Command;
 pub use identity::FileIdentity;
 pub use job_control::JobControl;
 pub use linux::relay_sockets::RelaySockets;
-pub use placeholder::{is_marked, is_placeholder, is_stand_in, unmark_left_behind};
+pub use placeholder::{is_marked, is_placeholder, is_stand_in, remove_left_behind, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{
     Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,

@@ -80,6 +80,20 @@ pub fn unmark_left_behind(path: &Path) -> io::Result<()> {
     }
 }
 
+/// Takes away what a killed run left at these names. What another run holds stays, and so does a directory in which something stands: it
+/// loses its mark.
+pub fn remove_left_behind(absent: &[PathBuf], stand_ins: &[StandIn]) {
+    let directories = absent.iter().cloned().map(HeldName::Directory);
+    for name in directories.chain(stand_ins.iter().cloned().map(HeldName::File)) {
+        if name.is_ours() {
+            name.abandon();
+        } else if fs::symlink_metadata(name.path()).is_ok_and(|found| is_marked(&found)) {
+            // Left as it is the mark does no harm.
+            let _ = unmark_left_behind(name.path());
+        }
+    }
+}
+
 /// Returns whether a directory has our mark, whatever stands in it.
 pub fn is_marked(found: &fs::Metadata) -> bool {
     found.is_dir() && found.mode() & 0o7777 == MODE
@@ -193,7 +207,8 @@ impl HeldName {
     /// Takes away one that was made and could not be held. What another run holds stays.
     fn abandon(&self) {
         let path = self.path();
-        let Ok(left) = File::open(path) else { return };
+        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+        let Ok(left) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return };
         if left.try_lock().is_ok() && self.is_ours() {
             let _ = match self {
                 Self::Directory(_) => fs::remove_dir(path),
@@ -340,6 +355,31 @@ mod tests {
         assert!(is_placeholder(&name));
         drop(Placeholders::hold(std::slice::from_ref(&name), &[], None).unwrap());
         assert!(!name.exists());
+    }
+
+    #[test]
+    fn what_is_left_behind_goes_and_what_is_held_used_or_a_persons_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let file = |name: &str| StandIn { path: at(name), content: b".\n" };
+        let names = [at("left"), at("used"), at("held"), at("own"), at("missing")];
+        let files = [file("left-file"), file("own-file")];
+        let (left, held) = (&[at("left"), at("used")], &[at("held")]);
+        let mut killed = Placeholders::hold(left, &files[..1], None).unwrap();
+        killed.held.drain(..).for_each(|(_, lock)| lock.unlock().unwrap());
+        let living = Placeholders::hold(held, &[], None).unwrap();
+        fs::write(at("used").join("x"), "").unwrap();
+        fs::create_dir(at("own")).unwrap();
+        fs::write(at("own-file"), ".\n").unwrap();
+        remove_left_behind(&names, &files);
+        let there = |name: &str| at(name).exists();
+        let expected = [("left", false), ("left-file", false), ("used", true), ("held", true)];
+        for (name, stays) in expected.into_iter().chain([("own", true), ("own-file", true)]) {
+            assert_eq!(there(name), stays, "{name}");
+        }
+        assert_eq!(fs::metadata(at("used")).unwrap().mode() & 0o7777, 0o755);
+        drop(living);
+        assert!(!there("held") && at("used/x").exists());
     }
 
     #[test]
