@@ -4,6 +4,7 @@
 //! which has the name that it has behind the link.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -23,11 +24,11 @@ pub(crate) struct ReadLinks {
     /// Below the home.
     at_home: Vec<PathBuf>,
     elsewhere: Vec<PathBuf>,
-    found: RefCell<Found>,
+    found: RefCell<CachedLinks>,
 }
 
 #[derive(Debug, Default)]
-struct Found {
+struct CachedLinks {
     since: Option<Instant>,
     links: Vec<ReadLink>,
 }
@@ -85,23 +86,55 @@ impl ReadLinks {
     }
 
     fn look(&self) -> Vec<ReadLink> {
+        let mut kinds = NameKinds::default();
         let at_home = self.home.as_ref().map(|home| {
             let listed = Home::new(home.clone());
-            let names = self
-                .at_home
-                .iter()
-                .filter(move |below| below.to_str().is_none_or(|below| listed.may_hold(below)));
-            names.map(|below| home.join(below))
+            // It is free of links itself.
+            kinds.0.insert(home.clone(), NameKind::Other);
+            let may_hold = move |below: &&PathBuf| below.to_str().is_none_or(|below| listed.may_hold(below));
+            self.at_home.iter().filter(may_hold).map(|below| home.join(below))
         });
         let names = at_home.into_iter().flatten().chain(self.elsewhere.iter().cloned());
-        names.filter_map(ReadLink::look).collect()
+        let mut links = Vec::new();
+        for name in names.filter(|name| !name.as_os_str().is_empty()) {
+            if kinds.look(&name) == NameKind::BehindLink {
+                let end = follow(&name).end;
+                links.push(ReadLink { name, end });
+            }
+        }
+        links
     }
 }
 
-impl ReadLink {
-    fn look(name: PathBuf) -> Option<Self> {
-        let chain = follow(&name);
-        (!chain.links.is_empty()).then_some(Self { name, end: chain.end })
+/// Kind of a name, links on the way included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameKind {
+    /// A link, or behind one.
+    BehindLink,
+    Missing,
+    Other,
+}
+
+/// Paths that were looked at: most names share their directories.
+#[derive(Debug, Default)]
+struct NameKinds(HashMap<PathBuf, NameKind>);
+
+impl NameKinds {
+    fn look(&mut self, path: &Path) -> NameKind {
+        if let Some(known) = self.0.get(path) {
+            return *known;
+        }
+        let above = path.parent().map_or(NameKind::Other, |above| self.look(above));
+        let kind = match above {
+            NameKind::BehindLink | NameKind::Missing => above,
+            NameKind::Other => match path.symlink_metadata() {
+                Ok(found) if found.is_symlink() => NameKind::BehindLink,
+                Ok(_) => NameKind::Other,
+                Err(_) => NameKind::Missing,
+            },
+        };
+        self.0.insert(path.to_owned(), kind);
+        kind
     }
 }
 
