@@ -14,7 +14,7 @@ use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
 use crate::git::layout;
 use crate::lookup::{is_closed_by_user, is_missing};
-use crate::mediation::{GitPart, is_of_person, part};
+use crate::mediation::{GitPart, is_user_git_config, part};
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, each_entry, scan};
 pub(crate) use chain::follow;
 pub(crate) use holds::{add_guards, judge, on_the_way, protect};
@@ -257,7 +257,8 @@ fn is_closed(directory: &Path) -> bool {
 /// The guard of a name that a kernel holds; what belongs to a git directory is held as a part of that.
 fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&'g Guard> {
     let guard = guards.write(name, home, true)?;
-    let counts = guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_of_person(guard));
+    let counts =
+        guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_user_git_config(guard));
     counts.then_some(guard)
 }
 

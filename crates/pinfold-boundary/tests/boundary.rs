@@ -619,7 +619,7 @@ fn turns_are_taken_for_what_another_run_could_exchange() {
     for (intent, place, expected) in [
         (Intent::MoveFrom, "w/src", Some(false)),
         (Intent::MoveTo, "w/dst", Some(false)),
-        (Intent::LinkFrom, "w/src", Some(false)),
+        (Intent::HardLinkSource, "w/src", Some(false)),
         (Intent::Symlink, "w/l", Some(false)),
         (Intent::MakeDir, "w/node_modules/p/.vscode", Some(false)),
         (Intent::Create, "w/node_modules/p/.mcp.json", Some(false)),
@@ -652,14 +652,14 @@ fn nothing_is_moved_between_the_folder_and_where_a_run_writes_by_itself() {
     let mut observer = DenialObserver::new(&boundary, Tier::Landlock);
     let (own, inside) = (bed.at("temporary/f"), bed.at("w/g"));
     for (intent, place, detail, expected) in [
-        (Intent::MoveTo, "w/f", Detail::From(own.clone()), Reply::Apart),
-        (Intent::MoveTo, "w/f", Detail::SecondNameOf(own.clone()), Reply::Apart),
-        (Intent::MoveTo, "w/f", Detail::Exchange(own.clone()), Reply::Apart),
+        (Intent::MoveTo, "w/f", Detail::From(own.clone()), Reply::CrossDevice),
+        (Intent::MoveTo, "w/f", Detail::HardLinkOf(own.clone()), Reply::CrossDevice),
+        (Intent::MoveTo, "w/f", Detail::Exchange(own.clone()), Reply::CrossDevice),
         (Intent::MoveTo, "w/.envrc", Detail::From(own), Reply::Refuse),
         (Intent::MoveTo, "w/f", Detail::From(inside), Reply::CarryOut),
-        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::Apart),
-        (Intent::MoveFrom, "w/f", Detail::Exchange(bed.at("temporary/f")), Reply::Apart),
-        (Intent::LinkFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::Apart),
+        (Intent::MoveFrom, "w/f", Detail::To(bed.at("temporary/f")), Reply::CrossDevice),
+        (Intent::MoveFrom, "w/f", Detail::Exchange(bed.at("temporary/f")), Reply::CrossDevice),
+        (Intent::HardLinkSource, "w/f", Detail::To(bed.at("temporary/f")), Reply::CrossDevice),
         (Intent::MoveFrom, "w/f", Detail::To(bed.at("w/g")), Reply::CarryOut),
     ] {
         let said = reply(&mut observer, intent, bed.at(place), detail.clone());
@@ -681,7 +681,7 @@ fn no_link_is_made_in_a_git_directory() {
         (Intent::Symlink, "w/.git/FETCH_HEAD", text("ORIG_HEAD"), Reply::Refuse),
         (Intent::Symlink, "w/.git/refs/heads/x", text("../../../x"), Reply::Refuse),
         (Intent::MoveTo, "w/.git/COMMIT_EDITMSG", moved(), Reply::Refuse),
-        (Intent::MoveTo, "w/.git/x", Detail::SecondNameOf(bed.at("w/link")), Reply::Refuse),
+        (Intent::MoveTo, "w/.git/x", Detail::HardLinkOf(bed.at("w/link")), Reply::Refuse),
         // `git init` tries whether there are links.
         (Intent::Symlink, "w/.git/tAb3xYz", text("testing"), Reply::CarryOut),
         (Intent::Symlink, "w/.git/tAb3xYz", text("../x"), Reply::Refuse),

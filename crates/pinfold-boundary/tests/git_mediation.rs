@@ -83,8 +83,8 @@ impl<'b> Run<'b> {
 
     fn names(&mut self, from: &str, to: &str) -> bool {
         let (place, other) = (self.bed.at(from), self.bed.at(to));
-        self.tries(Intent::LinkFrom, from, Detail::To(other))
-            && self.tries(Intent::MoveTo, to, Detail::SecondNameOf(place))
+        self.tries(Intent::HardLinkSource, from, Detail::To(other))
+            && self.tries(Intent::MoveTo, to, Detail::HardLinkOf(place))
     }
 
     fn carried_out(&mut self, intent: Intent, path: &str) {

@@ -36,7 +36,7 @@ pub(crate) fn answer_query(query: &[u8], look_up: impl FnOnce(&Name) -> Lookup) 
     match (request.metadata.op_code, request.queries.as_slice()) {
         (OpCode::Query, [query]) => {
             response.add_query(query.clone());
-            response.metadata.response_code = answer_one(query, look_up, &mut response);
+            response.metadata.response_code = handle_notification(query, look_up, &mut response);
         }
         (OpCode::Query, _) => response.metadata.response_code = ResponseCode::FormErr,
         _ => response.metadata.response_code = ResponseCode::NotImp,
@@ -44,7 +44,11 @@ pub(crate) fn answer_query(query: &[u8], look_up: impl FnOnce(&Name) -> Lookup) 
     response.to_vec().ok()
 }
 
-fn answer_one(query: &Query, look_up: impl FnOnce(&Name) -> Lookup, response: &mut Message) -> ResponseCode {
+fn handle_notification(
+    query: &Query,
+    look_up: impl FnOnce(&Name) -> Lookup,
+    response: &mut Message,
+) -> ResponseCode {
     if query.query_class() != DNSClass::IN {
         return ResponseCode::Refused;
     }

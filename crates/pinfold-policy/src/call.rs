@@ -95,7 +95,7 @@ impl ToolCall {
     /// [`BadCall`] names the tool or the field, what was expected and what was found. A path that is missing
     /// or is not a string is an error here, never a check that is skipped.
     pub fn parse(raw: &RawCall) -> Result<Self, BadCall> {
-        Self::parse_needed(raw, Needed::ForTheDeed)
+        Self::parse_needed(raw, Needed::ForExecution)
     }
 
     /// Understands a raw call as far as a verdict needs it: text that only the deed would use may be missing.
@@ -104,7 +104,7 @@ impl ToolCall {
     /// # Errors
     /// As [`ToolCall::parse`], but for missing texts.
     pub fn parse_for_verdict(raw: &RawCall) -> Result<Self, BadCall> {
-        Self::parse_needed(raw, Needed::ForTheVerdict)
+        Self::parse_needed(raw, Needed::ForJudgement)
     }
 
     fn parse_needed(raw: &RawCall, needed: Needed) -> Result<Self, BadCall> {
@@ -117,10 +117,10 @@ impl ToolCall {
         }
         match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {
             (Some(foreign), _) => Ok(Self::Foreign(foreign)),
-            (None, Needed::ForTheVerdict) => {
+            (None, Needed::ForJudgement) => {
                 Ok(Self::Foreign(ForeignCall::Unknown { name: raw.tool.clone() }))
             }
-            (None, Needed::ForTheDeed) => Err(BadCall::unknown_tool(&raw.tool)),
+            (None, Needed::ForExecution) => Err(BadCall::unknown_tool(&raw.tool)),
         }
     }
 

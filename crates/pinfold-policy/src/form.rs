@@ -188,9 +188,9 @@ pub(crate) trait InputForm: Sized {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needed {
     /// All that the deed needs.
-    ForTheDeed,
+    ForExecution,
     /// Only what a verdict rests on: where the call would reach.
-    ForTheVerdict,
+    ForJudgement,
 }
 
 /// Takes fields out of an object and remembers which.
@@ -220,7 +220,7 @@ impl FieldReader<'_> {
         match given {
             Some((key, value)) => T::read(value).map_err(|bad| bad.with_parent(key)),
             None => T::absent()
-                .or_else(|| if self.needed == Needed::ForTheVerdict { T::blank() } else { None })
+                .or_else(|| if self.needed == Needed::ForJudgement { T::blank() } else { None })
                 .ok_or_else(|| BadField::new(name, "a value", BadField::MISSING)),
         }
     }
@@ -265,7 +265,7 @@ macro_rules! input {
 
         impl $crate::form::Field for $name {
             fn read(value: &serde_json::Value) -> Result<Self, $crate::form::BadField> {
-                <Self as $crate::form::InputForm>::from_value(value, $crate::form::Needed::ForTheDeed)
+                <Self as $crate::form::InputForm>::from_value(value, $crate::form::Needed::ForExecution)
             }
 
             fn schema() -> serde_json::Value {

@@ -58,7 +58,7 @@ pub fn told_by() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns whether a name is a part of a git directory that is looked for, or its configuration.
-pub fn is_telling(name: &OsStr) -> bool {
+pub fn is_git_dir_marker(name: &OsStr) -> bool {
     name == CONFIG || told_by().any(|part| name == part)
 }
 

@@ -65,7 +65,7 @@ pub struct Width {
 }
 
 /// Returns whether a person has to be asked about this very call each time.
-pub fn is_immune(verdict: &Verdict) -> bool {
+pub fn always_asks(verdict: &Verdict) -> bool {
     verdict
         .trail
         .iter()
@@ -75,7 +75,7 @@ pub fn is_immune(verdict: &Verdict) -> bool {
 impl Offer {
     /// Computes the offer for a call that is asked about. Patterns are relative to `bases`.
     pub fn compute(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
-        if verdict.decision != Decision::Ask || is_immune(verdict) {
+        if verdict.decision != Decision::Ask || always_asks(verdict) {
             return Self::default();
         }
         let trial = Trial { case, bases };

@@ -11,7 +11,7 @@ struct Tell;
 impl SyscallHandler for Tell {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         eprintln!("seen: {:?} {}", attempt.intent, attempt.place.display());
-        Reply::GoOn
+        Reply::Continue
     }
 }
 

@@ -258,7 +258,7 @@ struct Witness(Vec<(Intent, PathBuf)>);
 impl SyscallHandler for Witness {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.0.push((attempt.intent, attempt.place.clone()));
-        if attempt.place.ends_with("never") { Reply::Refuse } else { Reply::GoOn }
+        if attempt.place.ends_with("never") { Reply::Refuse } else { Reply::Continue }
     }
 }
 

@@ -24,7 +24,7 @@ struct Holder<'a> {
 
 impl SyscallHandler for Holder<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
-        if attempt.place.starts_with(&self.bed.outside) { Reply::Hold } else { Reply::GoOn }
+        if attempt.place.starts_with(&self.bed.outside) { Reply::Hold } else { Reply::Continue }
     }
 
     fn hold(&mut self, held: PendingSyscall) {

@@ -24,7 +24,7 @@ struct Judge<'a> {
 impl SyscallHandler for Judge<'_> {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         if matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock) {
-            return Reply::GoOn;
+            return Reply::Continue;
         }
         if attempt.place.starts_with(&self.bed.folder) {
             return Reply::CarryOut;
@@ -204,7 +204,7 @@ impl SyscallHandler for Slow {
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         match (attempt.intent, &attempt.detail) {
-            (Intent::Read | Intent::Access | Intent::Lock, _) => Reply::GoOn,
+            (Intent::Read | Intent::Access | Intent::Lock, _) => Reply::Continue,
             (Intent::MoveTo, Detail::From(from)) if attempt.place.ends_with("kept") => {
                 let refused = is_link(from);
                 thread::sleep(Duration::from_millis(5));
@@ -265,7 +265,7 @@ impl SyscallHandler for SlowNames {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         let place = attempt.place.as_path();
         let refused = match (attempt.intent, &attempt.detail) {
-            (Intent::Read | Intent::Access | Intent::Lock, _) => return Reply::GoOn,
+            (Intent::Read | Intent::Access | Intent::Lock, _) => return Reply::Continue,
             (Intent::Create, _) if place.ends_with("x") => {
                 thread::sleep(Duration::from_millis(1));
                 place.ends_with("held/x")
@@ -312,7 +312,7 @@ fn between_what_a_run_writes_by_itself_and_the_folder_nothing_is_moved() {
     impl SyscallHandler for Far {
         fn attempt(&mut self, attempt: &Attempt) -> Reply {
             let is_arrival = attempt.intent == Intent::MoveTo && attempt.place.ends_with("new");
-            if is_arrival { Reply::Apart } else { Reply::CarryOut }
+            if is_arrival { Reply::CrossDevice } else { Reply::CarryOut }
         }
     }
     for tier in TIERS {

@@ -121,7 +121,7 @@ struct Seen(Vec<String>);
 impl SyscallHandler for Seen {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.0.push(format!("{:?} {}", attempt.intent, attempt.place.display()));
-        Reply::GoOn
+        Reply::Continue
     }
 }
 

@@ -20,7 +20,7 @@ struct Blind;
 
 impl SyscallHandler for Blind {
     fn attempt(&mut self, _: &pinfold_sandbox::Attempt) -> pinfold_sandbox::Reply {
-        pinfold_sandbox::Reply::GoOn
+        pinfold_sandbox::Reply::Continue
     }
 }
 

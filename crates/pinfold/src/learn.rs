@@ -8,7 +8,7 @@ pub mod past;
 
 use std::collections::BTreeMap;
 
-use pinfold_policy::offer::{is_immune, may_be_learnt};
+use pinfold_policy::offer::{always_asks, may_be_learnt};
 use pinfold_policy::{
     Case, Decision, Effect, Grants, Layer, Offer, Policy, RawCall, Rule, Source, SourcedRule, Verdict,
 };
@@ -241,7 +241,7 @@ impl<'a> WantedRule<'a> {
         if verdict.decision == Decision::Deny {
             return Err("it is denied now".to_owned());
         }
-        if is_immune(verdict) {
+        if always_asks(verdict) {
             return Err("it needs approval each time".to_owned());
         }
         if group.no {

@@ -154,7 +154,11 @@ impl EgressPolicy for HostPolicy {
         };
         let matched = |pattern: &str| {
             self.contacts.looked_up(name);
-            if hosts.names_alone(name) { NameMatch::Exact } else { NameMatch::Pattern(pattern.to_owned()) }
+            if hosts.names_entries_only(name) {
+                NameMatch::Exact
+            } else {
+                NameMatch::Pattern(pattern.to_owned())
+            }
         };
         let mut reaches = hosts.reachable_ports().into_iter().map(|port| hosts.name(name, port));
         if let Some(HostMatch::Allowed(rule)) = reaches.find(|reach| matches!(reach, HostMatch::Allowed(_))) {

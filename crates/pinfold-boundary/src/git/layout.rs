@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::git_dir::{COMMON, HEAD, UNFINISHED, completes, is_telling};
+use pinfold_policy::git_dir::{COMMON, HEAD, UNFINISHED, completes, is_git_dir_marker};
 use rustix::fs::OFlags;
 
 use super::config::Config;
@@ -231,7 +231,7 @@ pub(crate) fn worktree_top(git_dir: &Path) -> Option<PathBuf> {
 pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
     let inside_git = || parent.components().any(|component| component.as_os_str() == ".git");
     let there = |part: &str| !Lookup::find(&parent.join(part)).is_missing();
-    is_telling(name) && !inside_git() && completes(name, there)
+    is_git_dir_marker(name) && !inside_git() && completes(name, there)
 }
 
 /// Returns whether a `.git` file makes its directory a working tree of one of these repositories and of nothing else: the proof

@@ -324,8 +324,8 @@ fn brings_shared_file(attempt: &Attempt, (git_dir, below): (&Path, &Path), is_ne
         has_several_names(from) && !(among_objects && from.starts_with(git_dir.join("objects")))
     };
     match (attempt.intent, &attempt.detail) {
-        (Intent::MoveTo, Detail::SecondNameOf(_)) if is_new && among_objects => false,
-        (Intent::MoveTo, Detail::SecondNameOf(from)) => !from.starts_with(git_dir) || shares(from),
+        (Intent::MoveTo, Detail::HardLinkOf(_)) if is_new && among_objects => false,
+        (Intent::MoveTo, Detail::HardLinkOf(from)) => !from.starts_with(git_dir) || shares(from),
         (Intent::MoveTo, Detail::From(from))
         | (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(from)) => shares(from),
         _ => false,

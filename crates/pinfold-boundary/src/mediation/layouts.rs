@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use pinfold_policy::git_dir::is_telling;
+use pinfold_policy::git_dir::is_git_dir_marker;
 
 use crate::git::layout;
 use crate::within::{is_same_text, split};
@@ -84,7 +84,7 @@ impl Layouts {
 
     /// Drops all answers when a call has named a part of a git directory, or moved a directory.
     pub(super) fn carried_out(&mut self, place: &Path, moved_directory: bool) {
-        if moved_directory || split(place).1.is_some_and(is_telling) {
+        if moved_directory || split(place).1.is_some_and(is_git_dir_marker) {
             self.known.get_mut().clear();
             *self.around.get_mut() = None;
         }

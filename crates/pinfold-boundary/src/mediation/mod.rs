@@ -30,7 +30,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::git_dir::is_telling;
+use pinfold_policy::git_dir::is_git_dir_marker;
 use pinfold_policy::{Guard, GuardKind, KernelHold};
 use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 
@@ -376,7 +376,7 @@ impl Mediator {
         if makes && name == ".git" && Lookup::find(place).is_missing() {
             self.changes.repository(place);
         }
-        if makes && is_telling(name) && !layout::serves_as_git_dir(parent) {
+        if makes && is_git_dir_marker(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
         }
         // Of what is there only a repository is acted on: by who goes there.
@@ -414,16 +414,18 @@ pub(crate) enum TurnKind {
     /// The judgement is about what another run could exchange before the attempt is carried out, or the attempt does that to
     /// another's: whatever names a file that is there, makes a link, makes what is judged by its name when a directory around it is
     /// moved, or makes a directory, which counts as made here by what has its name afterwards.
-    Alone,
+    Exclusive,
 }
 
 /// Returns the turn that an attempt takes.
-pub(crate) fn turn_of(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
+pub(crate) fn turn_kind(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
     let place = attempt.place.as_path();
     let alone = match attempt.intent {
-        Intent::MoveFrom | Intent::MoveTo | Intent::LinkFrom | Intent::Symlink | Intent::MakeDir => true,
+        Intent::MoveFrom | Intent::MoveTo | Intent::HardLinkSource | Intent::Symlink | Intent::MakeDir => {
+            true
+        }
         Intent::Create => {
-            let tells = |name: &OsStr| name == ".git" || is_telling(name);
+            let tells = |name: &OsStr| name == ".git" || is_git_dir_marker(name);
             split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
         Intent::Write | Intent::Remove | Intent::Metadata => false,
@@ -431,7 +433,7 @@ pub(crate) fn turn_of(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
             return TurnKind::None;
         }
     };
-    if alone { TurnKind::Alone } else { TurnKind::Shared }
+    if alone { TurnKind::Exclusive } else { TurnKind::Shared }
 }
 
 /// Returns the occupant of the path of an attempt, as the supervisor saw it, or by a look now. `None`: none, or none that can be looked
@@ -471,7 +473,7 @@ fn closes(attempt: &Attempt) -> bool {
 }
 
 fn changes_something(attempt: &Attempt) -> bool {
-    !matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock | Intent::LinkFrom)
+    !matches!(attempt.intent, Intent::Read | Intent::Access | Intent::Lock | Intent::HardLinkSource)
 }
 
 /// Returns whether a symbolic link is put at a place. What cannot be looked up may be one.
@@ -483,20 +485,20 @@ fn puts_link(attempt: &Attempt) -> bool {
     };
     match (attempt.intent, &attempt.detail) {
         (Intent::Symlink, _) => true,
-        (Intent::MoveTo, Detail::From(other) | Detail::SecondNameOf(other))
+        (Intent::MoveTo, Detail::From(other) | Detail::HardLinkOf(other))
         | (Intent::MoveTo | Intent::MoveFrom, Detail::Exchange(other)) => is_link(other),
         _ => false,
     }
 }
 
 /// Returns whether a guard of git is about the person's own configuration, which lies in no git directory.
-pub(crate) fn is_of_person(guard: &Guard) -> bool {
+pub(crate) fn is_user_git_config(guard: &Guard) -> bool {
     !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != KernelHold::Asked
 }
 
 /// The guard of a place by its name, with the directory in which that stands. What belongs to a git directory is no such name.
 fn named_guard<'b, 'p>(boundary: &'b Boundary, place: &'p Path) -> Option<(&'b Guard, &'p Path)> {
-    boundary.guard_in(place).filter(|(guard, _)| guard.kind() != GuardKind::Git || is_of_person(guard))
+    boundary.guard_in(place).filter(|(guard, _)| guard.kind() != GuardKind::Git || is_user_git_config(guard))
 }
 
 /// Returns whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place

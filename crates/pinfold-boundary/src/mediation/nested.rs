@@ -92,7 +92,7 @@ pub(super) fn may_hold_programs(git_dir: &Path) -> bool {
 /// Returns the source of a move.
 fn source(attempt: &Attempt) -> Option<&Path> {
     match &attempt.detail {
-        Detail::From(from) | Detail::SecondNameOf(from) | Detail::Exchange(from) => Some(from),
+        Detail::From(from) | Detail::HardLinkOf(from) | Detail::Exchange(from) => Some(from),
         _ => None,
     }
 }

@@ -28,7 +28,7 @@ use crate::boundary::Boundary;
 use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
 use crate::lookup::Lookup;
-use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_of};
+use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_kind};
 use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
 use crate::within::is_within;
@@ -196,7 +196,7 @@ impl<'a> DenialObserver<'a> {
                 self.name_without_a_wall(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused)
             }
             (PathAccess::Outside | PathAccess::ReadOnly(_) | PathAccess::Hidden(_), _)
-                if attempt.intent == Intent::LinkFrom && !mediated =>
+                if attempt.intent == Intent::HardLinkSource && !mediated =>
             {
                 AttemptRuling::Free
             }
@@ -232,8 +232,8 @@ impl<'a> DenialObserver<'a> {
     /// what happens there: what comes from there may be something else by the time it is moved, and what goes there can be
     /// written by its new name, whatever other names it has.
     fn leads_to_own(&self, attempt: &Attempt) -> bool {
-        use sandbox::Detail::{Exchange, From, SecondNameOf, To};
-        let (From(other) | SecondNameOf(other) | Exchange(other) | To(other)) = &attempt.detail else {
+        use sandbox::Detail::{Exchange, From, HardLinkOf, To};
+        let (From(other) | HardLinkOf(other) | Exchange(other) | To(other)) = &attempt.detail else {
             return false;
         };
         self.is_private(other) || self.boundary.is_own(other)
@@ -447,12 +447,12 @@ impl SyscallHandler for DenialObserver<'_> {
         let boundary = self.boundary;
         // The place is looked at last: most calls need no such turn, and for the run's own places a shared one does no harm.
         let is_own = |attempt: &Attempt| !boundary.is_within_granted(&attempt.place) && self.is_own(attempt);
-        let wanted = attempts.iter().map(|attempt| match turn_of(boundary, attempt) {
-            TurnKind::Alone if is_own(attempt) => TurnKind::Shared,
+        let wanted = attempts.iter().map(|attempt| match turn_kind(boundary, attempt) {
+            TurnKind::Exclusive if is_own(attempt) => TurnKind::Shared,
             wanted => wanted,
         });
         match wanted.max() {
-            Some(TurnKind::Alone) => turns.take().map(Some),
+            Some(TurnKind::Exclusive) => turns.take().map(Some),
             Some(TurnKind::Shared) => turns.share().map(Some),
             Some(TurnKind::None) | None => Ok(None),
         }
@@ -460,12 +460,12 @@ impl SyscallHandler for DenialObserver<'_> {
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         match self.judge(attempt) {
-            AttemptRuling::Free => Reply::GoOn,
+            AttemptRuling::Free => Reply::Continue,
             AttemptRuling::Allowed => Reply::CarryOut,
-            AttemptRuling::Apart => Reply::Apart,
+            AttemptRuling::Apart => Reply::CrossDevice,
             AttemptRuling::Refused(no) if no.negotiable => Reply::Hold,
             // `access` changes nothing; the sandbox answers.
-            AttemptRuling::Refused(_) if attempt.intent == Intent::Access => Reply::GoOn,
+            AttemptRuling::Refused(_) if attempt.intent == Intent::Access => Reply::Continue,
             // Nothing is lost by that: what is not written needs no lock.
             AttemptRuling::Refused(_) if attempt.intent == Intent::Lock => Reply::Refuse,
             AttemptRuling::Refused(no) => self.remember(attempt, no),
@@ -481,7 +481,7 @@ impl SyscallHandler for DenialObserver<'_> {
             || !self.boundary.is_within_granted(directory) && self.read_links.lead_into(directory)
     }
 
-    fn unfound(&mut self, attempt: &Attempt) {
+    fn on_hidden_path(&mut self, attempt: &Attempt) {
         let rule = self.boundary.denies_reading(&attempt.place);
         let no = match self.boundary.access(&attempt.place) {
             PathAccess::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
@@ -525,7 +525,7 @@ impl SyscallHandler for DenialObserver<'_> {
         let place = done.attempt.place.as_path();
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::Symlink, Detail::LinkText(text)) => self.reads.add_link(place, text),
-            (Intent::MoveTo, Detail::From(from) | Detail::SecondNameOf(from)) => {
+            (Intent::MoveTo, Detail::From(from) | Detail::HardLinkOf(from)) => {
                 self.reads.rename_link(place, from);
             }
             _ => {}
@@ -545,7 +545,7 @@ impl SyscallHandler for DenialObserver<'_> {
 /// file that lies outside.
 fn is_negotiable(boundary: &Boundary, attempt: &Attempt) -> bool {
     let names_inside = match (attempt.intent, &attempt.detail) {
-        (Intent::LinkFrom, sandbox::Detail::To(to)) => boundary.access(to) != PathAccess::Outside,
+        (Intent::HardLinkSource, sandbox::Detail::To(to)) => boundary.access(to) != PathAccess::Outside,
         _ => false,
     };
     !names_inside && !OF_THE_KERNEL.iter().any(|own| attempt.place.starts_with(own))
@@ -579,7 +579,7 @@ fn would_be_done(attempt: &Attempt) -> bool {
         | Intent::Write
         | Intent::Remove
         | Intent::MoveFrom
-        | Intent::LinkFrom
+        | Intent::HardLinkSource
         | Intent::Metadata
         | Intent::Lock
         | Intent::Access => fs::symlink_metadata(&attempt.place).is_ok(),

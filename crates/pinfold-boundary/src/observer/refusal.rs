@@ -198,7 +198,7 @@ pub fn intent_name(intent: Intent) -> &'static str {
         Intent::Remove => "remove",
         Intent::MoveFrom => "move away",
         Intent::MoveTo => "move to",
-        Intent::LinkFrom => "link to",
+        Intent::HardLinkSource => "link to",
         Intent::Symlink => "link",
         Intent::Metadata => "change mode or owner",
         Intent::Lock => "lock",

@@ -20,7 +20,7 @@ use crate::profile::{Network, Profile};
 use crate::streams;
 use crate::strength::Tier;
 use crate::sys::{self, Forked, Pid, Signals};
-use crate::watch::{Backing, ContinueAll, Local, Proxied, SyscallNotifier, Taker, WatchedLimits};
+use crate::watch::{ContinueAll, Enforcement, Local, Proxied, SyscallNotifier, Taker, WatchedLimits};
 pub use error::StartError;
 use error::{explain, unusable};
 pub use remote::Remote;
@@ -328,7 +328,7 @@ impl Confined {
                     && let Some(notifier) = &mut self.notifier
                 {
                     // The self-test, whose attempts the sandbox refuses.
-                    notifier.0.answer_one(&mut ContinueAll).map_err(wrap)?;
+                    notifier.0.handle_notification(&mut ContinueAll).map_err(wrap)?;
                 }
                 continue;
             }
@@ -338,13 +338,14 @@ impl Confined {
                 (0, _) => return Err((None, io::Error::from_raw_os_error(libc::ECHILD))),
                 (_, Some(Report { stage: Stage::Closed, index, errno })) => {
                     let view = Some(errno.cast_unsigned()).filter(|view| *view != 0 && index == 1);
-                    let backing = Backing {
+                    let enforcement = Enforcement {
                         mediated: self.mediated.is_some(),
-                        carried: self.mediated.clone().unwrap_or_default(),
+                        private_paths: self.mediated.clone().unwrap_or_default(),
                         mounts: self.tier == Tier::Full,
                     };
-                    let notifier =
-                        fd.map(|fd| SyscallNotifier::new(fd, view, self.proxied.map(Proxied::new), backing));
+                    let notifier = fd.map(|fd| {
+                        SyscallNotifier::new(fd, view, self.proxied.map(Proxied::new), enforcement)
+                    });
                     self.notifier = notifier.transpose().map_err(wrap)?.map(NotifierHandle);
                     if self.mediated.is_some()
                         && !self.notifier.as_ref().is_some_and(|notifier| notifier.0.mediates(index == 1))

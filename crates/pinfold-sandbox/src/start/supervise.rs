@@ -63,7 +63,7 @@ impl Confined {
             }
             if question & libc::POLLIN != 0 {
                 if let Some(notifier) = &mut self.notifier {
-                    notifier.0.answer_one(handler)?;
+                    notifier.0.handle_notification(handler)?;
                 }
             } else if end != 0 {
                 if let Some(mut limits) = limits.or_else(|| self.notifier.take()?.0.into_limits()) {
@@ -157,7 +157,7 @@ impl Confined {
     /// given elsewhere.
     fn remaining(&self, asking: bool) -> Option<i32> {
         const LOOK_AGAIN: Duration = Duration::from_millis(200);
-        let retries = self.notifier.as_ref().and_then(|notifier| notifier.0.wakes_in());
+        let retries = self.notifier.as_ref().and_then(|notifier| notifier.0.next_timeout_ms());
         let ends = self.deadline.map(|deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             let left = if asking { left.min(LOOK_AGAIN) } else { left };

@@ -51,7 +51,7 @@ pub(crate) fn wake_in_step(listener: BorrowedFd<'_>) {
 }
 
 /// The next question of a watched process. Blocks: poll first.
-pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
+pub(crate) fn receive_notification(listener: BorrowedFd<'_>) -> io::Result<libc::seccomp_notif> {
     const SECCOMP_IOCTL_NOTIF_RECV: libc::Ioctl = ioctl_request(0xc050_2100);
     // SAFETY: all zero is what the kernel demands of the structure it fills.
     let mut question: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -61,7 +61,7 @@ pub(crate) fn next_question(listener: BorrowedFd<'_>) -> io::Result<libc::seccom
 }
 
 /// Returns whether the asker still waits, so that its process number still means the same process.
-pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
+pub(crate) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> bool {
     const SECCOMP_IOCTL_NOTIF_ID_VALID: libc::Ioctl = ioctl_request(0x4008_2102);
     // SAFETY: reads one 64-bit word.
     unsafe { libc::ioctl(listener.as_raw_fd(), SECCOMP_IOCTL_NOTIF_ID_VALID, &raw const id) == 0 }
@@ -71,7 +71,7 @@ pub(crate) fn still_asking(listener: BorrowedFd<'_>, id: u64) -> bool {
 #[derive(Clone, Copy)]
 pub(crate) enum NotifyResponse {
     /// The call goes on as the kernel judges it.
-    GoOn,
+    Continue,
     /// The call returns zero: the supervisor has executed it.
     Done,
     /// The call fails with this error number.
@@ -83,7 +83,7 @@ pub(crate) fn answer(listener: BorrowedFd<'_>, id: u64, answer: NotifyResponse) 
     const SECCOMP_IOCTL_NOTIF_SEND: libc::Ioctl = ioctl_request(0xc018_2101);
     const CONTINUE: u32 = 1;
     let (error, flags) = match answer {
-        NotifyResponse::GoOn => (0, CONTINUE),
+        NotifyResponse::Continue => (0, CONTINUE),
         NotifyResponse::Done => (0, 0),
         NotifyResponse::Fail(errno) => (-errno, 0),
     };

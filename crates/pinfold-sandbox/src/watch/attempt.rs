@@ -28,7 +28,7 @@ pub enum Intent {
     /// Give a name by renaming or linking.
     MoveTo,
     /// Give the file at this place a second name elsewhere.
-    LinkFrom,
+    HardLinkSource,
     /// Make a symbolic link.
     Symlink,
     /// Change mode, owner, times or attributes.
@@ -59,7 +59,7 @@ pub enum Detail {
     /// The place that is moved, for [`Intent::MoveTo`].
     From(PathBuf),
     /// The path whose file gets its second name, for [`Intent::MoveTo`].
-    SecondNameOf(PathBuf),
+    HardLinkOf(PathBuf),
     /// The place where a moved file goes, for [`Intent::MoveFrom`].
     To(PathBuf),
     /// Both names change places.
@@ -136,7 +136,7 @@ impl Attempt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reply {
     /// The call continues; no limit is known there, and the kernel decides.
-    GoOn,
+    Continue,
     /// The call is allowed. Where calls are [mediated](crate::Profile::mediated) the supervisor executes it through its
     /// handles; elsewhere it continues.
     CarryOut,
@@ -145,7 +145,7 @@ pub enum Reply {
     Hold,
     /// The call fails with `EXDEV`, as between two file systems: programs then copy. The run writes one of the paths by
     /// itself, so that the moved or linked content is unknown by the time of the call.
-    Apart,
+    CrossDevice,
     /// The call continues and fails by the sandbox.
     LeaveToSandbox,
     /// The call fails with `EACCES`.
@@ -203,7 +203,7 @@ pub trait SyscallHandler {
 
     /// Hears of a call that failed, since a path of it leads nowhere for the caller. The place is where it leads outside. Asked
     /// of paths that [`Self::looks_at_reading`] names, and nothing depends on it.
-    fn unfound(&mut self, attempt: &Attempt) {
+    fn on_hidden_path(&mut self, attempt: &Attempt) {
         let _ = attempt;
     }
 
@@ -251,6 +251,6 @@ pub struct ContinueAll;
 
 impl SyscallHandler for ContinueAll {
     fn attempt(&mut self, _: &Attempt) -> Reply {
-        Reply::GoOn
+        Reply::Continue
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn refuse(
     let [_, at, len, ..] = asked.question.data.args;
     let Some(place) = socket_path(pid, at, len) else { return Ok(false) };
     // Else its number may mean another process by now.
-    if sys::still_asking(asked.listener.as_fd(), asked.question.id) {
+    if sys::is_notification_valid(asked.listener.as_fd(), asked.question.id) {
         handler.attempt(&Attempt::new(pid, intent, place));
         answer_if_there(asked.listener, asked.question.id, NotifyResponse::Fail(libc::EACCES))?;
     }

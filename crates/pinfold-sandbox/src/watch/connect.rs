@@ -106,7 +106,7 @@ impl Local {
             Ok((socket, meant))
         });
         // Else its number may have meant another process.
-        if !sys::still_asking(asked.listener.as_fd(), id) {
+        if !sys::is_notification_valid(asked.listener.as_fd(), id) {
             return Ok(());
         }
         let (socket, meant) = match meant {
@@ -263,8 +263,9 @@ impl Connecting {
             Destination::Internet(address) => address.clone(),
             Destination::Socket(held) => local_address(&held_name(held)),
         };
-        let connected =
-            without_capabilities(|| connect(socket, &address, || sys::still_asking(listener.as_fd(), id)));
+        let connected = without_capabilities(|| {
+            connect(socket, &address, || sys::is_notification_valid(listener.as_fd(), id))
+        });
         let answer = match connected.and_then(|connected| connected) {
             Ok(()) => NotifyResponse::Done,
             Err(error) => NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EACCES)),

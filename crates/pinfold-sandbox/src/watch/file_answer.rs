@@ -12,7 +12,7 @@ use super::file_question::{CarriedOut, FileQuestion};
 use super::pending_syscall::PendingSyscall;
 use super::view::PathView;
 use super::walk::{ResolvedPath, Walk};
-use super::{SyscallNotifier, file_question, memory, understand, unfound};
+use super::{SyscallNotifier, file_question, hidden_paths, memory, understand};
 use crate::identity::FileIdentity;
 use crate::sys::{self, NotifyResponse, Pid};
 use crate::turn::Turn;
@@ -27,11 +27,11 @@ impl SyscallNotifier {
         let mut call = match FileCall::read(question) {
             Ok(Some(call)) => call,
             // Its flags lie in memory, and it is none that changes anything.
-            Ok(None) => return self.answer(question, NotifyResponse::GoOn),
+            Ok(None) => return self.answer(question, NotifyResponse::Continue),
             Err(error) => return self.not_found(question, is_about_attributes(question), &error),
         };
         let is_unheld = matches!(call, FileCall::Change { .. } | FileCall::Lock { .. });
-        let would_set_id = self.backing.mediated && call.drop_set_id();
+        let would_set_id = self.enforcement.mediated && call.drop_set_id();
         let mut found = match self.find(pid, &call) {
             Ok((places, passed)) => FileQuestion { call, places, passed },
             Err(error) => {
@@ -40,7 +40,7 @@ impl SyscallNotifier {
             }
         };
         // Else its number may mean another process by now.
-        if !sys::still_asking(self.fd(), question.id) {
+        if !sys::is_notification_valid(self.fd(), question.id) {
             return Ok(());
         }
         let mut attempts = found.attempts(pid);
@@ -52,7 +52,7 @@ impl SyscallNotifier {
             }
         };
         if let Some(turn) = &turn
-            && !self.stands_where_it_was(turn, &found)
+            && !self.is_path_unchanged(turn, &found)
         {
             // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
             (found.places, found.passed) = match self.find(pid, &found.call) {
@@ -66,10 +66,11 @@ impl SyscallNotifier {
             return self.answer(question, NotifyResponse::Fail(errno));
         }
         let replies: Vec<Reply> = attempts.iter().map(|attempt| handler.attempt(attempt)).collect();
-        let mut reply = replies.iter().copied().fold(Reply::GoOn, Reply::max);
+        let mut reply = replies.iter().copied().fold(Reply::Continue, Reply::max);
         if let (FileCall::Access { mode, .. }, Reply::Hold) = (&found.call, reply) {
             let could = self.could(pid, &attempts, *mode);
-            return self.answer(question, if could { NotifyResponse::Done } else { NotifyResponse::GoOn });
+            return self
+                .answer(question, if could { NotifyResponse::Done } else { NotifyResponse::Continue });
         }
         if reply == Reply::Hold {
             let held = if would_set_id { None } else { self.hold(question, &found) };
@@ -78,46 +79,46 @@ impl SyscallNotifier {
                 return Ok(());
             }
             let held = attempts.iter().zip(&replies).filter(|(_, reply)| **reply == Reply::Hold);
-            reply = held.map(|(attempt, _)| handler.not_held(attempt)).fold(Reply::GoOn, Reply::max);
+            reply = held.map(|(attempt, _)| handler.not_held(attempt)).fold(Reply::Continue, Reply::max);
         }
         match reply {
             Reply::Refuse => self.answer(question, NotifyResponse::Fail(refusal(&found.call))),
-            Reply::Apart => self.answer(question, NotifyResponse::Fail(libc::EXDEV)),
-            Reply::LeaveToSandbox if self.backing.mediated && is_unprotected_by_the_kernel(&found) => {
-                let errno = if self.backing.mounts { libc::EROFS } else { libc::EACCES };
+            Reply::CrossDevice => self.answer(question, NotifyResponse::Fail(libc::EXDEV)),
+            Reply::LeaveToSandbox if self.enforcement.mediated && is_unprotected_by_the_kernel(&found) => {
+                let errno = if self.enforcement.mounts { libc::EROFS } else { libc::EACCES };
                 self.answer(question, NotifyResponse::Fail(errno))
             }
             Reply::CarryOut if is_left_to_the_kernel(&found.call) => {
-                self.answer(question, NotifyResponse::GoOn)
+                self.answer(question, NotifyResponse::Continue)
             }
-            Reply::CarryOut if self.backing.mediated => {
+            Reply::CarryOut if self.enforcement.mediated => {
                 self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
-            Reply::GoOn
-                if self.backing.mediated
+            Reply::Continue
+                if self.enforcement.mediated
                     && (found.is_about_attributes() || found.is_lock() || self.is_carried(&found)) =>
             {
                 self.carry_out(question, found, (attempts, gone), (handler, turn.as_ref()))
             }
             // The kernel would read the mode as it was said.
-            Reply::GoOn if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
-            Reply::GoOn | Reply::CarryOut | Reply::Hold | Reply::LeaveToSandbox => {
-                self.answer(question, NotifyResponse::GoOn)
+            Reply::Continue if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
+            Reply::Continue | Reply::CarryOut | Reply::Hold | Reply::LeaveToSandbox => {
+                self.answer(question, NotifyResponse::Continue)
             }
         }
     }
 
     /// Returns whether the places of a call have the paths by which they were walked to. Forgets all others, unless they have too.
-    fn stands_where_it_was(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
+    fn is_path_unchanged(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
         let moves = turn.moves().ok();
-        if moves.is_some() && moves == self.moves && found.names_alone() {
+        if moves.is_some() && moves == self.moves && found.names_entries_only() {
             return true;
         }
         if moves.is_none() || moves != self.moves {
             self.known.take();
             self.moves = moves;
         }
-        found.stands_where_it_was(&self.own)
+        found.is_path_unchanged(&self.own)
     }
 
     /// Tells other supervisors that a call may move a directory.
@@ -139,7 +140,7 @@ impl SyscallNotifier {
     fn is_carried(&self, found: &FileQuestion) -> bool {
         let within = |place: &ResolvedPath| {
             place.view() == PathView::Run
-                && self.backing.carried.iter().any(|own| place.real().starts_with(own))
+                && self.enforcement.private_paths.iter().any(|own| place.real().starts_with(own))
         };
         found.changes() && found.places.iter().any(within)
     }
@@ -152,14 +153,14 @@ impl SyscallNotifier {
         handler: &mut dyn SyscallHandler,
     ) {
         let is_worth_it = |(arg, _): &(&PathArg, Intent)| handler.looks_at_reading(&arg.path);
-        if !unfound::named_paths(call).iter().any(is_worth_it) {
+        if !hidden_paths::named_paths(call).iter().any(is_worth_it) {
             return;
         }
-        let attempts = unfound::attempts(question.pid.cast_signed(), call);
+        let attempts = hidden_paths::attempts(question.pid.cast_signed(), call);
         // Else its number may mean another process by now.
-        if sys::still_asking(self.fd(), question.id) {
+        if sys::is_notification_valid(self.fd(), question.id) {
             for attempt in &attempts {
-                handler.unfound(attempt);
+                handler.on_hidden_path(attempt);
             }
         }
     }
@@ -168,8 +169,8 @@ impl SyscallNotifier {
     /// leads to a moment later, it fails at once.
     fn not_found(&self, question: &libc::seccomp_notif, unheld: bool, error: &io::Error) -> io::Result<()> {
         let errno = error.raw_os_error().unwrap_or(libc::EACCES);
-        let fails = self.backing.mediated && unheld;
-        self.answer(question, if fails { NotifyResponse::Fail(errno) } else { NotifyResponse::GoOn })
+        let fails = self.enforcement.mediated && unheld;
+        self.answer(question, if fails { NotifyResponse::Fail(errno) } else { NotifyResponse::Continue })
     }
 
     /// The places of a call, and the names on the way that lead elsewhere.
@@ -188,7 +189,7 @@ impl SyscallNotifier {
         let caller = self.callers.get(pid)?;
         caller.begin();
         let own_root;
-        let mediated = self.backing.mediated;
+        let mediated = self.enforcement.mediated;
         let root: &OwnedFd = if mediated {
             // No process of a mediated run can change root or see other mounts.
             match &mut self.root {
@@ -322,7 +323,7 @@ impl SyscallNotifier {
         }
         let call = Syscall { operation, places: found.real_places(), caller: Caller::from_pid(pid)? };
         // Else its number may have meant another process.
-        let waits = sys::still_asking(self.fd(), question.id);
+        let waits = sys::is_notification_valid(self.fd(), question.id);
         if waits { holding.hold(&self.listener, question.id, call) } else { None }
     }
 }

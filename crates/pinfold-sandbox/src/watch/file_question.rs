@@ -60,8 +60,8 @@ impl FileQuestion {
                 attempt(Intent::MoveTo, 1, Detail::From(real(0))),
             ],
             FileCall::Link { .. } => vec![
-                attempt(Intent::LinkFrom, 0, Detail::To(real(1))),
-                attempt(Intent::MoveTo, 1, Detail::SecondNameOf(real(0))),
+                attempt(Intent::HardLinkSource, 0, Detail::To(real(1))),
+                attempt(Intent::MoveTo, 1, Detail::HardLinkOf(real(0))),
             ],
             FileCall::Truncate { .. } => one(Intent::Write, Detail::None),
             FileCall::Access { .. } => one(Intent::Access, Detail::None),
@@ -131,13 +131,13 @@ impl FileQuestion {
     /// Returns the error with which the call fails in any case, because of existing or missing files. No approver is asked,
     /// and nothing is reported.
     pub(super) fn fails_anyway(&self, attempts: &[Attempt]) -> Option<i32> {
-        if self.makes_what_is_there(attempts) {
+        if self.makes_existing(attempts) {
             return Some(libc::EEXIST);
         }
         if self.removes_no_attribute() {
             return Some(libc::ENODATA);
         }
-        if let Some(errno) = self.removes_no_entry().or_else(|| self.removes_another_kind(attempts)) {
+        if let Some(errno) = self.dot_entry_error().or_else(|| self.wrong_kind_error(attempts)) {
             return Some(errno);
         }
         // On a mount that is read-only the kernel would not look for it.
@@ -147,7 +147,7 @@ impl FileQuestion {
     }
 
     /// Returns the error of a call that would remove or move `.`, `..` or `/`, which no kernel does: rename(2), rmdir(2), unlink(2).
-    fn removes_no_entry(&self) -> Option<i32> {
+    fn dot_entry_error(&self) -> Option<i32> {
         if self.places.iter().all(|place| matches!(place, ResolvedPath::Entry(_))) {
             return None;
         }
@@ -165,7 +165,7 @@ impl FileQuestion {
 
     /// Returns the error of a call that would remove a directory as a file, a file as a directory, or a directory with entries, as
     /// git tries with each directory that may have become empty.
-    fn removes_another_kind(&self, attempts: &[Attempt]) -> Option<i32> {
+    fn wrong_kind_error(&self, attempts: &[Attempt]) -> Option<i32> {
         let FileCall::Remove { directory, .. } = &self.call else { return None };
         match (attempts.first()?.occupant?, *directory) {
             (Occupant::Directory, false) => Some(libc::EISDIR),
@@ -187,7 +187,7 @@ impl FileQuestion {
     }
 
     /// Returns whether each place is a name in a directory, and none a file that is held by itself: files are moved uncounted.
-    pub(super) fn names_alone(&self) -> bool {
+    pub(super) fn names_entries_only(&self) -> bool {
         self.places.iter().all(|place| matches!(place, ResolvedPath::Entry(_)))
     }
 
@@ -200,15 +200,15 @@ impl FileQuestion {
     }
 
     /// Returns whether each place has the path by which it was walked to.
-    pub(super) fn stands_where_it_was(&self, own: &OwnDescriptors) -> bool {
+    pub(super) fn is_path_unchanged(&self, own: &OwnDescriptors) -> bool {
         match self.places.as_slice() {
-            [first, second] if first.is_beside(second) => first.stands_where_it_was(own),
-            places => places.iter().all(|place| place.stands_where_it_was(own)),
+            [first, second] if first.is_beside(second) => first.is_path_unchanged(own),
+            places => places.iter().all(|place| place.is_path_unchanged(own)),
         }
     }
 
     /// Returns whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
-    fn makes_what_is_there(&self, attempts: &[Attempt]) -> bool {
+    fn makes_existing(&self, attempts: &[Attempt]) -> bool {
         let seen = |at: usize| attempts.get(at).and_then(|attempt| attempt.occupant);
         let there = |at: usize| match seen(at) {
             Some(occupant) => occupant != Occupant::Nothing,

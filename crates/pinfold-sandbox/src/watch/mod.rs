@@ -21,6 +21,7 @@ mod directories;
 mod file_answer;
 mod file_call;
 mod file_question;
+mod hidden_paths;
 mod killed_processes;
 mod limits;
 mod memory;
@@ -28,7 +29,6 @@ mod pending_syscall;
 mod proxied;
 mod rights;
 mod understand;
-mod unfound;
 mod view;
 mod waiting;
 mod walk;
@@ -64,11 +64,11 @@ use walk::OwnDescriptors;
 
 /// Enforcement beneath the notifications.
 #[derive(Debug)]
-pub(crate) struct Backing {
+pub(crate) struct Enforcement {
     /// The supervisor carries out what is allowed.
     pub(crate) mediated: bool,
     /// Places of the run's own in which the supervisor executes calls as well.
-    pub(crate) carried: Vec<PathBuf>,
+    pub(crate) private_paths: Vec<PathBuf>,
     /// Mounts keep what lies outside.
     pub(crate) mounts: bool,
 }
@@ -76,7 +76,7 @@ pub(crate) struct Backing {
 /// The supervisor's end of the seccomp user notifications.
 pub(crate) struct SyscallNotifier {
     listener: Arc<OwnedFd>,
-    backing: Backing,
+    enforcement: Enforcement,
     callers: Callers,
     known: RefCell<Directories>,
     /// The count of moves before the first of the known directories was walked to. `None`: no turn was taken yet.
@@ -109,12 +109,12 @@ impl SyscallNotifier {
         listener: OwnedFd,
         view: Option<u32>,
         proxied: Option<Proxied>,
-        backing: Backing,
+        enforcement: Enforcement,
     ) -> io::Result<Self> {
         sys::wake_in_step(listener.as_fd());
         Ok(Self {
             listener: Arc::new(listener),
-            backing,
+            enforcement,
             callers: Callers::default(),
             known: RefCell::default(),
             moves: None,
@@ -172,7 +172,7 @@ impl SyscallNotifier {
     }
 
     /// Returns the milliseconds until a waiting call is retried, or the processes are looked through.
-    pub(crate) fn wakes_in(&self) -> Option<i32> {
+    pub(crate) fn next_timeout_ms(&self) -> Option<i32> {
         let whole = |left: Duration| i32::try_from(left.as_millis()).unwrap_or(i32::MAX - 1) + 1;
         let looks = self.limits.as_ref().and_then(WatchedLimits::looks_in).map(whole);
         self.waiting.next_try().into_iter().chain(looks).min()
@@ -192,8 +192,8 @@ impl SyscallNotifier {
     }
 
     /// Takes one question, lets `handler` say what becomes of it, and answers unless it is held.
-    pub(crate) fn answer_one(&mut self, handler: &mut dyn SyscallHandler) -> io::Result<()> {
-        let question = match sys::next_question(self.fd()) {
+    pub(crate) fn handle_notification(&mut self, handler: &mut dyn SyscallHandler) -> io::Result<()> {
+        let question = match sys::receive_notification(self.fd()) {
             // The asker was killed while it waited.
             Err(e) if matches!(e.raw_os_error(), Some(libc::ENOENT | libc::EINTR)) => return Ok(()),
             other => other?,
@@ -205,23 +205,25 @@ impl SyscallNotifier {
             }
             libc::SYS_umask => {
                 self.callers.forget_umasks();
-                self.answer(&question, NotifyResponse::GoOn)
+                self.answer(&question, NotifyResponse::Continue)
             }
             _ if limits::concerns(number) => {
                 let met = self.limits.as_mut().and_then(|limits| limits.met_by(&question));
                 // Else its number may mean another process by now.
-                if let Some(limit) = met.filter(|_| sys::still_asking(self.fd(), question.id)) {
+                if let Some(limit) = met.filter(|_| sys::is_notification_valid(self.fd(), question.id)) {
                     handler.limit_met(limit, &program_of(question.pid.cast_signed()));
                 }
-                self.answer(&question, NotifyResponse::GoOn)
+                self.answer(&question, NotifyResponse::Continue)
             }
             _ if limits::starts_program(number) => {
                 if let Some(limits) = &mut self.limits {
                     limits.meet_start(&question);
                 }
-                self.answer(&question, NotifyResponse::GoOn)
+                self.answer(&question, NotifyResponse::Continue)
             }
-            _ if self.is_plain_reading(&question, handler) => self.answer(&question, NotifyResponse::GoOn),
+            _ if self.is_plain_reading(&question, handler) => {
+                self.answer(&question, NotifyResponse::Continue)
+            }
             _ => {
                 if let Some(limits) = &mut self.limits {
                     limits.meet(question.pid.cast_signed());
@@ -258,7 +260,7 @@ impl SyscallNotifier {
             let answer = if self.proxied.is_some() {
                 NotifyResponse::Fail(libc::EACCES)
             } else {
-                NotifyResponse::GoOn
+                NotifyResponse::Continue
             };
             return self.answer(question, answer);
         }
@@ -273,7 +275,7 @@ impl SyscallNotifier {
             match connects {
                 true => return local.connect(&asked, handler),
                 // Its arguments are in registers: what was looked at is what is done.
-                false if Local::opens(question) => return self.answer(question, NotifyResponse::GoOn),
+                false if Local::opens(question) => return self.answer(question, NotifyResponse::Continue),
                 false => {}
             }
         }
@@ -285,11 +287,14 @@ impl SyscallNotifier {
             (Intent::Socket, Some(address::kind_of_socket(a, b)))
         };
         // Else its number may mean another process by now.
-        let place = place.filter(|_| sys::still_asking(self.fd(), question.id));
+        let place = place.filter(|_| sys::is_notification_valid(self.fd(), question.id));
         let reply = place.map(|place| handler.attempt(&Attempt::new(pid, intent, place)));
         // Sockets are reported only where the filter would refuse them without a supervisor.
         let refused = !connects || reply == Some(Reply::Refuse);
-        self.answer(question, if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::GoOn })
+        self.answer(
+            question,
+            if refused { NotifyResponse::Fail(libc::EACCES) } else { NotifyResponse::Continue },
+        )
     }
 }
 

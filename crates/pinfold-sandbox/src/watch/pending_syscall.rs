@@ -117,7 +117,7 @@ impl PendingSyscall {
 
     /// Returns whether the caller still waits. To be called right before the operation: for a process that is gone nothing is done.
     pub fn is_waiting(&self) -> bool {
-        self.waiting.as_ref().is_some_and(|w| sys::still_asking(w.listener.as_fd(), w.id))
+        self.waiting.as_ref().is_some_and(|w| sys::is_notification_valid(w.listener.as_fd(), w.id))
     }
 
     /// Returns whether the caller finds the same thing at an absolute path without links as this process does: it is no place
@@ -145,7 +145,7 @@ impl PendingSyscall {
 
     /// Continues the call, which the sandbox then decides.
     pub fn go_on(mut self) {
-        self.answer(NotifyResponse::GoOn);
+        self.answer(NotifyResponse::Continue);
     }
 
     /// The call fails with this error number.

@@ -86,7 +86,7 @@ impl Proxied {
         let [_, at, len, ..] = asked.question.data.args;
         let to = address(pid, at, len).as_deref().and_then(internet_address);
         // Else its number may have meant another process.
-        if !sys::still_asking(asked.listener.as_fd(), id) {
+        if !sys::is_notification_valid(asked.listener.as_fd(), id) {
             return Ok(());
         }
         if to == Some(self.at) {

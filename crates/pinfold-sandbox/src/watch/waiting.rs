@@ -96,7 +96,7 @@ impl WaitingCall {
         rights: &mut Rights,
         handler: &mut dyn SyscallHandler,
     ) -> bool {
-        if !sys::still_asking(listener, self.id) {
+        if !sys::is_notification_valid(listener, self.id) {
             return false;
         }
         let answered = match &self.found.call {

@@ -137,7 +137,7 @@ impl ResolvedPath {
     }
 
     /// Returns whether it still has its path, as far as what is held tells. `own`: the descriptors of this process.
-    pub(super) fn stands_where_it_was(&self, own: &OwnDescriptors) -> bool {
+    pub(super) fn is_path_unchanged(&self, own: &OwnDescriptors) -> bool {
         match self {
             Self::Entry(entry) => own
                 .read_path(entry.parent.as_fd())
@@ -364,7 +364,7 @@ impl Walk<'_> {
                 return Err(error(libc::ELOOP));
             }
             may_follow(at.as_fd(), next.as_fd())?;
-            if let Some(found) = self.through_proc(&at, &name, closed)? {
+            if let Some(found) = self.follow_magic_link(&at, &name, closed)? {
                 at = found;
                 continue;
             }
@@ -387,7 +387,7 @@ impl Walk<'_> {
     }
 
     /// Follows a link in `/proc` for the caller. `None`: it is a path like any other.
-    fn through_proc(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<Option<OwnedFd>> {
+    fn follow_magic_link(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<Option<OwnedFd>> {
         if !is_procfs(at.as_fd()) {
             return Ok(None);
         }
@@ -438,8 +438,8 @@ impl Walk<'_> {
             }
             let link = openat(&at.parent, &at.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
             may_follow(at.parent.as_fd(), link.as_fd())?;
-            if let Some(found) = self.through_proc(&at.parent, at.name.as_bytes(), closed)? {
-                return self.shown_in_proc(&at.parent, found);
+            if let Some(found) = self.follow_magic_link(&at.parent, at.name.as_bytes(), closed)? {
+                return self.resolve_magic_link(&at.parent, found);
             }
             if text.is_empty() {
                 return Err(error(libc::ENOENT));
@@ -484,7 +484,7 @@ impl Walk<'_> {
 
     /// The file that a link in a directory of a process stands for. One without a path is the run's own only where the caller itself
     /// has it: it cannot be told whose another process is.
-    fn shown_in_proc(&self, directory: &OwnedFd, found: OwnedFd) -> io::Result<ResolvedPath> {
+    fn resolve_magic_link(&self, directory: &OwnedFd, found: OwnedFd) -> io::Result<ResolvedPath> {
         let mut place = self.object(found)?;
         if let ResolvedPath::Object(object) = &mut place
             && !has_path(&object.real)

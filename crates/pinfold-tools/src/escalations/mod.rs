@@ -107,8 +107,8 @@ impl SyscallHandler for SandboxEscalations<'_> {
         self.observer.looks_at_reading_in(directory)
     }
 
-    fn unfound(&mut self, attempt: &Attempt) {
-        self.observer.unfound(attempt);
+    fn on_hidden_path(&mut self, attempt: &Attempt) {
+        self.observer.on_hidden_path(attempt);
     }
 
     fn limit_met(&mut self, limit: Limit, program: &OsStr) {
@@ -138,6 +138,6 @@ impl SyscallHandler for SandboxEscalations<'_> {
 
     fn not_held(&mut self, attempt: &Attempt) -> Reply {
         // Without an answer the kernel says that there is no such file.
-        if Attester::is_asked(attempt) { Reply::GoOn } else { self.observer.not_held(attempt) }
+        if Attester::is_asked(attempt) { Reply::Continue } else { self.observer.not_held(attempt) }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use pinfold_policy::offer::is_immune;
+use pinfold_policy::offer::always_asks;
 use pinfold_policy::{
     Case, Connection, Decision, HookWord, Offer, Operation, Origin, PathClaim, PathFact, PathKind, Preview,
     ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict, Width,
@@ -58,7 +58,7 @@ pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, off
             Hunk { before: definition.before.clone(), after: definition.after.clone(), all: false }
         }),
         why: asked_parts(&said, &judged.verdict),
-        immune: is_immune(&judged.verdict),
+        immune: always_asks(&judged.verdict),
         destructive: is_destructive(judged),
         offer: shown(shared, offer),
     };

@@ -35,7 +35,7 @@ pub(super) fn named_paths(call: &FileCall) -> Vec<(&PathArg, Intent)> {
         FileCall::Remove { at, .. } => vec![(at, Intent::Remove)],
         FileCall::Rename { from, to, .. } => vec![(from, Intent::MoveFrom), (to, Intent::MoveTo)],
         FileCall::Link { from, to } => path_arg(from)
-            .map(|from| (from, Intent::LinkFrom))
+            .map(|from| (from, Intent::HardLinkSource))
             .into_iter()
             .chain([(to, Intent::MoveTo)])
             .collect(),
