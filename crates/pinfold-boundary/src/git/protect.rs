@@ -83,7 +83,7 @@ pub(crate) fn protect(
 /// Pins the directories between two places: moved away with one of them, what is held below could be replanted.
 pub(crate) fn pin_between(above: &Path, below: &Path, places: &mut AccessList) {
     for between in below.ancestors().skip(1).take_while(|a| *a != above && a.starts_with(above)) {
-        places.pin(between.to_owned(), "what is held below it stays where it is");
+        places.pin(between.to_owned(), "it contains protected places, so that it cannot be moved or removed");
     }
 }
 
@@ -104,7 +104,7 @@ fn git_directory(
     }
     held.git_dirs.push(dir.to_owned());
     if !is_folder {
-        places.pin(dir.to_owned(), "a git directory stays where it is");
+        places.pin(dir.to_owned(), "a git directory cannot be moved or removed");
     }
     // What git writes in `info` at the end of `git gc` only a supervisor can tell from what it reads there.
     let whole: &[&str] = if known.mediated { &["hooks"] } else { &["hooks", "info"] };
@@ -134,7 +134,7 @@ fn objects(dir: &Path, places: &mut AccessList) {
         if !is_dir(&path) {
             return;
         }
-        places.pin(path, "git's object store stays where it is");
+        places.pin(path, "the object store of git cannot be moved or removed");
     }
     stand_in(&dir.join("objects/info/alternates"), b"", "it names other object stores", places);
 }
@@ -179,7 +179,7 @@ fn hold_worktree_config(dir: &Path, in_use: bool, places: &mut AccessList) {
 /// A linked worktree's directory in the shared repository. That of another worktree stays writable as a directory,
 /// since `git gc` locks every `HEAD` there is, but what it has checked out stays as it is.
 fn linked(worktree: &Path, ours: &Path, main_inside: bool, places: &mut AccessList) {
-    places.pin(worktree.to_owned(), "a git directory stays where it is");
+    places.pin(worktree.to_owned(), "a git directory cannot be moved or removed");
     for name in ["commondir", "gitdir"] {
         hold(&worktree.join(name), "it ties a worktree to its repository", places);
     }

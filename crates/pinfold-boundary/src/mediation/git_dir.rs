@@ -30,7 +30,7 @@ pub(crate) enum GitPart {
 }
 
 const RUNS: &str = "git runs what stands there, or is told there what to run";
-const STAYS: &str = "a git directory stays where it is";
+const STAYS: &str = "a git directory cannot be moved or removed";
 
 /// The part that a path in a git directory is.
 pub(crate) fn part(below: &Path) -> GitPart {
@@ -47,7 +47,9 @@ pub(crate) fn part(below: &Path) -> GitPart {
         [b"config.worktree"] => GitPart::Held("git runs programs that are named there"),
         [b"commondir"] => GitPart::Held("it would lead git to another configuration"),
         [b"remotes" | b"branches", ..] => GitPart::Held("it names where git fetches from and pushes to"),
-        [b"objects"] | [b"objects", b"info"] => GitPart::Pinned("git's object store stays where it is"),
+        [b"objects"] | [b"objects", b"info"] => {
+            GitPart::Pinned("the object store of git cannot be moved or removed")
+        }
         [b"objects", b"info", b"alternates" | b"http-alternates"] => {
             GitPart::Held("it names other object stores")
         }

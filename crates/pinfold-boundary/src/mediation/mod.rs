@@ -60,9 +60,9 @@ use trees::Trees;
 /// Why a change is refused: one clause.
 pub(crate) type Why = String;
 
-const STAYS: &str = "what is held below it stays where it is";
-const CLOSED: &str = "what guarded names in the directory lead to could not be looked up any more";
-const UNSEEN: &str = "it cannot be looked up by its path, so that it cannot be told what it belongs to";
+const STAYS: &str = "it contains protected places, so that it cannot be moved or removed";
+const CLOSED: &str = "closed, the directory could not be searched for protected names and what they lead to";
+const UNSEEN: &str = "its path cannot be resolved, since a directory above is closed or it is too long: what it belongs to is unknown";
 
 /// The state of one run.
 #[derive(Debug, Default)]
@@ -327,7 +327,7 @@ impl Mediator {
             Walked::Everything => None,
             Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
             Walked::InPart => {
-                Some("it cannot be looked at whole, and might hold what stays where it is".to_owned())
+                Some("it could not be searched completely, and may contain protected places".to_owned())
             }
         }
     }
