@@ -19,16 +19,16 @@ use serde_json::{Value, json};
 
 use crate::kit::Bed;
 
-/// A home, a folder to work in and one beside it. The whole is a project.
+/// A home, and a project with a folder to work in and one beside it.
 fn bed() -> Bed {
-    let tree = TempTree::visible_inside().with_dirs([".pinfold", "ws/sub", "out"]);
-    Bed::in_tree(tree, "home", "ws")
+    let tree = TempTree::visible_inside().with_dirs(["project/.pinfold", "project/ws/sub", "project/out"]);
+    Bed::in_tree(tree, "home", "project/ws")
 }
 
 impl Bed {
     fn filled(&self, text: &str) -> String {
         let place = |name: &str| self.tree.path(name).display().to_string();
-        text.replace("${WS}", &place("ws")).replace("${OUT}", &place("out"))
+        text.replace("${WS}", &place("project/ws")).replace("${OUT}", &place("project/out"))
     }
 
     /// Pinfold, as an agent starts it.
@@ -109,9 +109,9 @@ fn each_agent_is_answered_in_the_words_that_it_honours() {
 fn a_call_is_judged_as_the_agent_carries_it_out() {
     let bed = bed();
     bed.tree.write("home/.ssh/id_rsa", "KEY");
-    bed.tree.write("ws/plain/a", "");
+    bed.tree.write("project/ws/plain/a", "");
     for part in ["HEAD", "config", "objects/x", "refs/x"] {
-        bed.tree.write(format!("ws/sub/{part}"), "[core]\n\tfsmonitor = touch x\n");
+        bed.tree.write(format!("project/ws/sub/{part}"), "[core]\n\tfsmonitor = touch x\n");
     }
     let home = bed.tree.path("home").display().to_string();
     let decision = |tool: &str, input: &Value| {
@@ -206,7 +206,7 @@ fn a_session_is_recorded_from_its_beginning_to_its_end() {
         let told =
             ["kind", "session", "program", "tier"].map(|field| log[0][field].as_str().unwrap().to_owned());
         assert_eq!(told, ["start", &format!("{agent}-s"), agent, "none"]);
-        assert_eq!(log[0]["folder"], json!(bed.tree.path("ws")));
+        assert_eq!(log[0]["folder"], json!(bed.tree.path("project/ws")));
         let listed = bed.started_by_agent(&["log", "--all"]).output().unwrap();
         assert!(String::from_utf8_lossy(&listed.stdout).contains(&format!("start    {agent}")));
         let output =
@@ -291,7 +291,7 @@ fn nothing_is_done_here() {
     let write = claude("PreToolUse", "Write", &json!({"file_path": "new/a.txt", "content": "x"}));
     bed.hook("claude", &[], &bed.filled(&write.to_string()));
     let names: Vec<_> =
-        fs::read_dir(bed.tree.path("ws")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        fs::read_dir(bed.tree.path("project/ws")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["sub"]);
 }
 
@@ -327,7 +327,7 @@ fn without_a_record_nothing_is_allowed() {
         let bed = bed();
         fs::write(bed.tree.path("home/.local"), "no folder").unwrap();
         let payload = payload(&bed, agent);
-        let folder = bed.tree.path("ws").display().to_string();
+        let folder = bed.tree.path("project/ws").display().to_string();
         let output = bed.hook(agent, &["--folder", &folder], &payload);
         is_closed(agent, *on_stdout, &output, "nothing can be recorded");
     }
@@ -349,8 +349,8 @@ fn what_takes_too_long_is_a_no_in_time() {
 }
 
 fn payload(bed: &Bed, agent: &str) -> String {
-    let path = bed.tree.path("ws/a").display().to_string();
-    let cwd = bed.tree.path("ws");
+    let path = bed.tree.path("project/ws/a").display().to_string();
+    let cwd = bed.tree.path("project/ws");
     let event = match agent {
         "copilot" => {
             let call = json!({"sessionId": "s", "cwd": cwd, "toolName": "view", "toolArgs": {"path": path}});
@@ -404,7 +404,8 @@ fn an_agent_that_cannot_ask_is_answered_from_elsewhere() {
     let call = json!({"session_id": "s", "cwd": "${WS}", "hook_event_name": "PreToolUse", "tool_name": "Bash",
         "tool_input": {"command": "make"}, "tool_use_id": "t"});
     let payload = bed.filled(&call.to_string());
-    let begins = json!({"session_id": "s", "cwd": bed.tree.path("ws"), "hook_event_name": "SessionStart"});
+    let begins =
+        json!({"session_id": "s", "cwd": bed.tree.path("project/ws"), "hook_event_name": "SessionStart"});
     run_with_input(&mut bed.started_by_agent(&["hook", "codex"]), &begins.to_string());
     let mut hook = bed.started_by_agent(&["hook", "codex", "--timeout", "60s"]);
     let pipes = hook.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -454,7 +455,7 @@ fn the_folder_that_was_granted_is_not_chosen_by_a_model() {
             "copilot" => ("create", json!({"path": "a", "file_text": "x"})),
             _ => (tool, json!({"file_path": "a", "content": "x"})),
         };
-        let call = json!({"session_id": "s", "cwd": bed.tree.path("out"), "hook_event_name": event, "tool_name": tool,
+        let call = json!({"session_id": "s", "cwd": bed.tree.path("project/out"), "hook_event_name": event, "tool_name": tool,
             "tool_input": input, "tool_use_id": "t"});
         let output = bed.hook(agent, &["--headless"], &call.to_string());
         let said = String::from_utf8(output.stdout).unwrap();
