@@ -49,17 +49,7 @@ impl Browser {
     /// When it does not start.
     pub fn start(screen: Screen) -> Self {
         let place = tempfile::tempdir().expect("a folder for the browser");
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .env_clear()
-            .env("PATH", SEARCH_PATH)
-            .env("HOME", place.path())
-            .env("TMPDIR", place.path())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("a driver");
-        let port = port(&mut driver);
+        let (driver, port) = start_driver(place.path());
         let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
         let browser = format!("http://127.0.0.1:{port}/session");
         let mut started = Self { driver, session: browser, agent, _place: place };
@@ -168,14 +158,37 @@ impl Drop for Browser {
     }
 }
 
+/// Starts a driver, and returns its port. It ends at once where the port that it was given for IPv4 is taken for IPv6.
+fn start_driver(home: &Path) -> (Child, u16) {
+    const TRIES: usize = 5;
+    let try_one = || {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .env_clear()
+            .env("PATH", SEARCH_PATH)
+            .env("HOME", home)
+            .env("TMPDIR", home)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("a driver");
+        let port = port(&mut driver);
+        if port.is_none() {
+            let _ = driver.wait();
+        }
+        Some((driver, port?))
+    };
+    (0..TRIES).find_map(|_| try_one()).expect("the driver says its port")
+}
+
 /// The port that the driver says.
-fn port(driver: &mut Child) -> u16 {
+fn port(driver: &mut Child) -> Option<u16> {
     let lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
     let mut said = lines
         .map_while(Result::ok)
         .filter_map(|line| line.rsplit_once("on port ")?.1.trim_end_matches('.').parse().ok());
     // The first mention is that of the wish, 0.
-    said.find(|port| *port != 0).expect("the driver says its port")
+    said.find(|port| *port != 0)
 }
 
 fn wishes(screen: Screen) -> Value {
