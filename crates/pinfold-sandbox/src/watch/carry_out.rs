@@ -21,7 +21,8 @@ use rustix::io::Errno;
 use super::attempt::LinkedFile;
 use super::call::Time;
 use super::file_call::{OpenCall, RequestedChange, SET_ID};
-use super::walk::{HeldEntry, ResolvedPath, error, own_name};
+use super::held_path::own_name;
+use super::walk::{HeldEntry, ResolvedPath, error};
 
 /// Returns whether a file that has other names may be changed.
 pub(super) type MayChange<'a> = &'a mut dyn FnMut(LinkedFile) -> bool;

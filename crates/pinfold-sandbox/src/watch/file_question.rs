@@ -9,8 +9,10 @@ use rustix::fs::{FileType, ResolveFlags, fstat};
 use super::attempt::{Attempt, Detail, Intent, Occupant};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID};
+use super::held_path::OwnDescriptors;
+use super::path_text::last_component;
 use super::view::PathView;
-use super::walk::{Closed, HeldEntry, OwnDescriptors, ResolvedPath, Walk, last_component};
+use super::walk::{Closed, HeldEntry, ResolvedPath, Walk};
 use crate::identity::FileIdentity;
 use crate::sys::Pid;
 

@@ -21,10 +21,12 @@ mod directories;
 mod file_answer;
 mod file_call;
 mod file_question;
+mod held_path;
 mod hidden_paths;
 mod killed_processes;
 mod limits;
 mod memory;
+mod path_text;
 mod pending_syscall;
 mod proxied;
 mod rights;
@@ -51,6 +53,7 @@ pub(crate) use connect::Local;
 use connect::{ConnectQuestion, answer_if_there};
 use directories::{Directories, ReadBases};
 pub(crate) use file_call::FCHMODAT2;
+use held_path::OwnDescriptors;
 pub use limits::Limit;
 pub(crate) use limits::Watched as WatchedLimits;
 use pending_syscall::Holding;
@@ -60,7 +63,6 @@ pub use proxied::Taker;
 use rights::Rights;
 pub use view::PathView;
 use waiting::WaitingCalls;
-use walk::OwnDescriptors;
 
 /// Enforcement beneath the notifications.
 #[derive(Debug)]

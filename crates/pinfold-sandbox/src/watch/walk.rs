@@ -8,8 +8,8 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
@@ -18,12 +18,13 @@ use rustix::fs::{
     readlinkat, statat,
 };
 use rustix::io::Errno;
-use rustix::path::DecInt;
 
 use super::attempt::Occupant;
 use super::caller::CallerThread;
 use super::directories::{Directories, HeldDirectory};
 use super::file_call::{BaseDirectory, PathArg, Subject};
+use super::held_path::{OwnDescriptors, real_path};
+use super::path_text::{is_no_name, join_below, split, without_slashes};
 use super::view::{PathView, has_path, view_of};
 use crate::identity::FileIdentity;
 
@@ -534,45 +535,6 @@ impl Walk<'_> {
     }
 }
 
-/// Joins what a path has behind a link, as far as that stays below it.
-fn join_below<'n>(link: PathBuf, behind: impl Iterator<Item = &'n [u8]>) -> PathBuf {
-    let mut name = link;
-    let mut depth = 0_usize;
-    for component in behind.map(without_slashes) {
-        match component {
-            b"" | b"." => {}
-            b".." if depth == 0 => break,
-            b".." => {
-                name.pop();
-                depth -= 1;
-            }
-            plain => {
-                name.push(OsStr::from_bytes(plain));
-                depth += 1;
-            }
-        }
-    }
-    name
-}
-
-/// Splits a path before its last component; slashes behind that belong to it.
-fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-    let start =
-        path.get(..end).and_then(|path| path.iter().rposition(|byte| *byte == b'/')).map_or(0, |at| at + 1);
-    path.split_at_checked(start).unwrap_or_default()
-}
-
-/// Returns whether the last component of a path names nothing in its directory.
-fn is_no_name(name: &[u8]) -> bool {
-    matches!(without_slashes(name), b"" | b"." | b"..")
-}
-
-/// Returns the last component of a path: `.`, `..`, and nothing for the root, where it has no name.
-pub(super) fn last_component(path: &OsStr) -> &[u8] {
-    without_slashes(split(path.as_bytes()).1)
-}
-
 fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
     let plain = without_slashes(name);
     ResolvedPath::Entry(HeldEntry {
@@ -585,49 +547,9 @@ fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
     })
 }
 
-fn without_slashes(name: &[u8]) -> &[u8] {
-    let end = name.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
-    name.get(..end).unwrap_or_default()
-}
-
 fn in_view_of_run(handle: OwnedFd) -> io::Result<HeldDirectory> {
     let real = real_path(handle.as_fd())?.into();
     Ok(HeldDirectory { handle: Rc::new(handle), real, view: PathView::Run })
-}
-
-/// The directory of this process's descriptors, held: by it the path of one is read in two thirds of the time.
-#[derive(Debug, Default)]
-pub(super) struct OwnDescriptors(Option<OwnedFd>);
-
-impl OwnDescriptors {
-    /// Holds it for the process that calls this, and for no child of it.
-    pub(super) fn open() -> Self {
-        Self(rustix::fs::open("/proc/self/fd", DIRECTORY, Mode::empty()).ok())
-    }
-
-    /// Returns the path of a held file, as the kernel has it.
-    ///
-    /// # Errors
-    /// As for [`real_path`].
-    pub(super) fn read_path(&self, held: BorrowedFd<'_>) -> io::Result<PathBuf> {
-        let Some(own) = &self.0 else { return real_path(held) };
-        let text = readlinkat(own, DecInt::from_fd(held), Vec::with_capacity(256))?;
-        Ok(PathBuf::from(OsString::from_vec(text.into_bytes())))
-    }
-}
-
-/// Returns the path of a held file, as the kernel has it.
-///
-/// # Errors
-/// `ENOENT` for a directory that was removed: nothing can be made in it.
-fn real_path(held: BorrowedFd<'_>) -> io::Result<PathBuf> {
-    let text = rustix::fs::readlink(own_name(held), Vec::with_capacity(256))?;
-    Ok(PathBuf::from(OsString::from_vec(text.into_bytes())))
-}
-
-/// The path by which a held file can be opened again.
-pub(super) fn own_name(held: BorrowedFd<'_>) -> String {
-    format!("/proc/self/fd/{}", held.as_raw_fd())
 }
 
 /// In a directory where all may write and none removes what is another's, links of others are not followed
