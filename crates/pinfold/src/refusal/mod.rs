@@ -67,18 +67,9 @@ impl Refusal {
         let words = describe_any(subject, reason, ask(principal), hint);
         let scope = if let Reason::Declared(scope) = reason { Some(scope) } else { None };
         Self {
-            code: words.code,
-            message: words.message,
-            tool_name: tool.to_owned(),
             path: scope.and_then(|scope| scope.word.clone()),
             allowed_paths: scope.map(|scope| scope.no.allowed.clone()).unwrap_or_default(),
-            rule: words.rule,
-            source: words.source,
-            reason: words.reason,
-            hint: words.hint.to_owned(),
-            approvable,
-            do_not_retry: true,
-            id: None,
+            ..words.into_refusal(tool, approvable)
         }
     }
 

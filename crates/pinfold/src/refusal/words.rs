@@ -23,26 +23,13 @@ pub(crate) struct RefusedPath<'a> {
 impl RefusedPath<'_> {
     /// Writes the refusal. `approvable`: a person could still allow the call.
     pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
-        let words = self.describe(reason);
-        let writes = self.operation.writes();
-        Refusal {
-            code: words.code,
-            message: words.message,
-            tool_name: self.tool.to_owned(),
-            path: Some(self.shown.to_owned()),
-            allowed_paths: match reason {
-                Reason::Declared(hit) => hit.no.allowed.clone(),
-                _ if writes => self.roots.to_vec(),
-                _ => Vec::new(),
-            },
-            rule: words.rule,
-            source: words.source,
-            reason: words.reason,
-            hint: words.hint.to_owned(),
-            approvable,
-            do_not_retry: true,
-            id: None,
-        }
+        let allowed_paths = match reason {
+            Reason::Declared(hit) => hit.no.allowed.clone(),
+            _ if self.operation.writes() => self.roots.to_vec(),
+            _ => Vec::new(),
+        };
+        let path = Some(self.shown.to_owned());
+        Refusal { path, allowed_paths, ..self.describe(reason).into_refusal(self.tool, approvable) }
     }
 
     #[expect(clippy::too_many_lines, reason = "a table: one entry for each reason")]
@@ -260,17 +247,35 @@ pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hi
 }
 
 pub(super) struct Words {
-    pub(super) code: RefusalCode,
-    pub(super) message: String,
-    pub(super) reason: String,
-    pub(super) hint: &'static str,
-    pub(super) rule: Option<String>,
-    pub(super) source: Option<String>,
+    code: RefusalCode,
+    message: String,
+    reason: String,
+    hint: &'static str,
+    rule: Option<String>,
+    source: Option<String>,
 }
 
 impl Words {
     fn new(code: RefusalCode, message: String, reason: &str, hint: &'static str) -> Self {
         Self { code, message, reason: reason.to_owned(), hint, rule: None, source: None }
+    }
+
+    /// The refusal of a tool call in these words, about no path.
+    pub(super) fn into_refusal(self, tool: &str, approvable: bool) -> Refusal {
+        Refusal {
+            code: self.code,
+            message: self.message,
+            tool_name: tool.to_owned(),
+            path: None,
+            allowed_paths: Vec::new(),
+            rule: self.rule,
+            source: self.source,
+            reason: self.reason,
+            hint: self.hint.to_owned(),
+            approvable,
+            do_not_retry: true,
+            id: None,
+        }
     }
 
     fn declared(subject: &str, no: &DeclaredNo) -> Self {
