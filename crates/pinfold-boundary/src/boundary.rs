@@ -14,7 +14,7 @@ use crate::egress::network;
 use crate::folder::Findings;
 use crate::git::layout;
 use crate::git::operations::Operations;
-use crate::guarded_links::{self, AllLinks};
+use crate::guarded_links::{self, AllLinks, TOO_MANY};
 use crate::hosts::HostList;
 use crate::private::Private;
 use crate::request::SandboxRequest;
@@ -245,19 +245,18 @@ impl Boundary {
     /// what was opened by name is open there too. Of a mediated run these are the places that a look at the folder finds now,
     /// and the whole folder where no such look is possible.
     pub fn guards(&self) -> Guards {
+        self.guards_within(Bounds::WHOLE)
+    }
+
+    fn guards_within(&self, bounds: Bounds) -> Guards {
         let Some((request, tier)) = self.mediates.as_deref() else { return self.listed() };
-        match Self::compile_within(
-            request,
-            &self.guards,
-            Strength { tier: *tier, mediated: false },
-            Bounds::WHOLE,
-        ) {
-            Ok(searched) => searched.listed(),
-            Err(error) => {
-                let why = error.to_string();
-                self.granted.iter().fold(self.listed(), |guards, place| guards.with_held(place, &why))
-            }
-        }
+        let strength = Strength { tier: *tier, mediated: false };
+        let why = match Self::compile_within(request, &self.guards, strength, bounds) {
+            Ok(searched) if searched.findings.has_more_links => TOO_MANY.to_owned(),
+            Ok(searched) => return searched.listed(),
+            Err(error) => error.to_string(),
+        };
+        self.granted.iter().fold(self.listed(), |guards, place| guards.with_held(place, &why))
     }
 
     fn listed(&self) -> Guards {
@@ -289,5 +288,25 @@ impl Boundary {
     /// Returns whether a held repository is about to have a linked worktree at this `.git` file.
     pub(crate) fn expects_worktree(&self, dot_git: &Path) -> bool {
         self.findings.git.git_dirs.iter().any(|common| layout::expects_worktree(common, dot_git))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold_testkit::TempTree;
+
+    use super::*;
+
+    #[test]
+    fn file_tools_are_held_where_not_all_can_be_searched() {
+        let tree = TempTree::new().with_dirs(["a/b"]);
+        let folder = tree.top().canonicalize().unwrap();
+        let request = SandboxRequest::new(folder.clone());
+        let strength = Strength { tier: Tier::Landlock, mediated: true };
+        let boundary = Boundary::compile(&request, &Guards::default(), strength).unwrap();
+        let is_held =
+            |bounds| boundary.guards_within(bounds).write(&folder.join("a/text"), None, false).is_some();
+        assert!(!is_held(Bounds::WHOLE), "the control");
+        assert!(is_held(Bounds { directories: 1, ..Bounds::START }));
     }
 }

@@ -21,6 +21,10 @@ pub(crate) use holds::{add_guards, judge, on_the_way, protect};
 
 const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";
 
+/// Reason of a refusal: links with guarded names may be missing.
+pub(crate) const TOO_MANY: &str = "the folder holds more than can be searched for links with guarded names, which may lead there; \
+     give a smaller folder, or open the place with --allow-write";
+
 /// A place that a guarded name leads through or to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Linked {

@@ -17,7 +17,7 @@ pub(crate) struct Bounds {
     /// Levels below the folder that are looked at.
     pub(crate) depth: usize,
     /// Entries read at most in one directory.
-    entries: usize,
+    pub(crate) entries: usize,
     /// Links followed at most.
     pub(crate) links: usize,
 }

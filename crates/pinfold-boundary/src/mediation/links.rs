@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::made::Made;
 use super::{UNSEEN, is_among_dependencies};
 use crate::boundary::Boundary;
-use crate::guarded_links::{LinkSearch, Linked};
+use crate::guarded_links::{LinkSearch, Linked, TOO_MANY};
 use crate::scan::Bounds;
 use crate::within::{is_same_text, is_within};
 
@@ -22,13 +22,9 @@ pub(super) struct Links {
     /// The last of them that was asked about: it and all above it are known.
     last: PathBuf,
     held: BTreeMap<PathBuf, Linked>,
-    /// Those beyond the look at the start are among them.
+    /// The links beyond the look at the start are among them.
     has_all: bool,
 }
-
-/// Why a change is refused since links with guarded names may be missing.
-pub(super) const TOO_MANY: &str = "the folder holds more than can be looked through for links with guarded names, which may lead there; \
-     give a smaller folder, or open the place with --allow-write";
 
 impl Links {
     /// Looks at a directory and those above it, each once. Directories that this run made, and those of dependencies, are skipped: no tool
