@@ -261,7 +261,7 @@ impl Mediator {
             let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home(), Bounds::WHOLE);
             look.search_folder(place);
             let (found, reach) = look.finish();
-            found.is_empty() && reach == Coverage::Everything
+            found.is_empty() && reach != Coverage::Bounded
         };
         (!self.made.contains(place) || !leads_nowhere()).then(|| CLOSED.to_owned())
     }
@@ -428,7 +428,9 @@ pub(crate) fn turn_kind(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
             let tells = |name: &OsStr| name == ".git" || is_git_dir_marker(name);
             split(place).1.is_some_and(tells) || named_guard(boundary, place).is_some()
         }
-        Intent::Write | Intent::Remove | Intent::Metadata => false,
+        // No other run puts a link there between the look for some and the change.
+        Intent::Metadata => closes(attempt),
+        Intent::Write | Intent::Remove => false,
         Intent::Read | Intent::Access | Intent::Lock | Intent::Connect | Intent::Bind | Intent::Socket => {
             return TurnKind::None;
         }
