@@ -163,7 +163,7 @@ pub enum ModelDelay {
     },
     /// Nothing has come from the provider for a while. Reported once a try.
     Silence {
-        /// How long, in milliseconds.
+        /// Its length so far, in milliseconds.
         silent_ms: u64,
         /// Longest silence before the try is given up, in milliseconds.
         limit_ms: u64,

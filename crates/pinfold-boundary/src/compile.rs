@@ -181,14 +181,7 @@ impl BoundaryBuilder {
             profile.watches_reading = true;
             guarded_links::judge(&self.findings.linked, &own, &mut self.places);
         }
-        let can_mediate = pinfold_sandbox::can_mediate();
-        if !(self.mediated || can_mediate && request.openings.allow_mediation()) {
-            let why = if can_mediate { "with this --allow-feature" } else { "on a kernel before Linux 5.19" };
-            self.findings.notes.push(format!(
-                "{why} the supervisor only watches changes of files: a run can undo what protects names in the folder for the \
-                 next run, and put links into git directories; `pinfold doctor` and the threat model say what is not held"
-            ));
-        }
+        self.findings.notes.extend(watch_note(request, self.mediated));
         let operations = Operations::look(&self.findings.git.git_dirs);
         Boundary {
             profile,
@@ -215,6 +208,21 @@ impl BoundaryBuilder {
             _private: request.private.clone(),
         }
     }
+}
+
+/// The note about a run whose supervisor only watches; nothing for a run within a run, whose calls the outer one carries out.
+fn watch_note(request: &SandboxRequest, mediated: bool) -> Option<String> {
+    let why = match (sandbox::can_mediate(), request.openings.allow_mediation()) {
+        (true, true) => return None,
+        (true, false) => "with the kernel features that are allowed",
+        (false, _) => "on a kernel before Linux 5.19",
+    };
+    (!mediated).then(|| {
+        format!(
+            "{why} the supervisor only watches changes of files: a run can undo what protects names in the folder for the next \
+             run, and put links into git directories; `pinfold doctor` and the threat model say what is not held"
+        )
+    })
 }
 
 /// Copies a request for a check without side effects: nothing is created for it.

@@ -57,7 +57,7 @@ pub(crate) struct Findings {
     pub(crate) linked: Vec<Linked>,
     /// The look for them at the start did not reach everything.
     pub(crate) has_more_links: bool,
-    /// Where a run that was not mediated may have left something when it was killed.
+    /// Names at which a killed run may have left placeholders.
     pub(crate) left_behind: LeftBehind,
     pub(crate) notes: Vec<String>,
 }

@@ -27,7 +27,7 @@ impl BoundaryBuilder {
         }
         match (&request.network, tier) {
             // A network without a way out, in which DNS queries are observed; maybe with connections from outside.
-            (Network::Off, Tier::Full) => names_entries_only(request, Hosts::default()),
+            (Network::Off, Tier::Full) => lookups_only(request, Hosts::default()),
             (Network::Off, _) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
             (Network::Hosts(hosts), Tier::Full)
@@ -38,9 +38,7 @@ impl BoundaryBuilder {
                     Entrances { callers, ..network::entrances(hosts.configured(), request.asks_about_hosts) };
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
-            (Network::Hosts(hosts), Tier::Full) => {
-                names_entries_only(request, Hosts::clone(hosts.configured()))
-            }
+            (Network::Hosts(hosts), Tier::Full) => lookups_only(request, Hosts::clone(hosts.configured())),
             (Network::Hosts(hosts), Tier::Landlock)
                 if hosts.configured().is_empty() && !request.asks_about_hosts =>
             {
@@ -120,7 +118,7 @@ impl BoundaryBuilder {
 
 /// No host is reached, and refusals can say which ones were looked up: an address alone does not tell what is needed. The list
 /// stays as it is, since no port is there for what it may allow later.
-fn names_entries_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
+fn lookups_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
     let callers = if request.publishes { MOST_CALLERS } else { 0 };
     let entrances = Entrances { callers, ..Entrances::default() };
     (sandbox::Network::Relayed(entrances), Some(hosts.into()))

@@ -1,4 +1,4 @@
-//! Maps by the short names of tables of the program itself: what is looked up may be anybody's word, what is kept is not.
+//! Maps by the short names of the program's own tables: untrusted words may be looked up in them, and none is put in.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};

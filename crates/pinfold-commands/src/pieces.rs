@@ -131,7 +131,7 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// What parts of a list stand behind, and the scheme of an address in front of.
+/// Characters in front of the parts of a list, and behind the scheme of an address.
 const CUTS: [char; 4] = ['=', ':', ',', '@'];
 
 /// What stands behind `=`, `:`, `,` and `@`.

@@ -141,7 +141,7 @@ impl Hosts {
     }
 
     /// Returns whether a rule that allows or asks is about this name alone.
-    pub fn names_entries_only(&self, name: &Name) -> bool {
+    pub fn is_named_exactly(&self, name: &Name) -> bool {
         self.allow.iter().chain(&self.ask).any(|rule| rule.value.is_one_name() && rule.value.names(name))
     }
 

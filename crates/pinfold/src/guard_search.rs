@@ -43,7 +43,7 @@ impl SearchedGuards {
         Self { named, search, found: OnceLock::new() }
     }
 
-    /// Those that are known without a look. They are all that counts for reading.
+    /// The guards that are known without a look. For reading no others count.
     pub(crate) fn named(&self) -> &Guards {
         &self.named
     }

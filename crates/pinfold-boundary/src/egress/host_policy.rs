@@ -154,7 +154,7 @@ impl EgressPolicy for HostPolicy {
         };
         let matched = |pattern: &str| {
             self.contacts.looked_up(name);
-            if hosts.names_entries_only(name) {
+            if hosts.is_named_exactly(name) {
                 NameMatch::Exact
             } else {
                 NameMatch::Pattern(pattern.to_owned())

@@ -29,7 +29,7 @@ pub(super) struct Way {
 const UNKNOWN: char = '\0';
 
 impl Start {
-    /// Where the path of a word starts.
+    /// The start of the path that a word names.
     pub(super) fn from_word(word: &Word) -> Self {
         beginning(&word.parts).0
     }
