@@ -231,7 +231,7 @@ fn in_repository(who: Who) -> Linked {
     let linked = Linked::new(who);
     let set_up =
         "git init -q; git config user.name n; git config user.email n@n; git commit -q --allow-empty -m one
-        mkdir .git/objects/ab; ln linked .git/objects/ab/linked";
+        mkdir -p .git/objects/ab; ln linked .git/objects/ab/linked";
     assert!(linked.bed.free("sh").args(["-ec", set_up]).status().expect("sh").success());
     linked
 }
