@@ -12,7 +12,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 /// Files that are noted. More are only counted.
-const MOST: usize = 10_000;
+const MAX_NOTED: usize = 10_000;
 
 /// Content is compared up to this size; a larger file that was opened for writing counts as changed.
 const MAX_COMPARED: u64 = 1 << 20;
@@ -92,14 +92,18 @@ fn content(place: &Path) -> Option<u64> {
     }
 }
 
-/// Adds what stands at a place, unless that was noted before. Returns how many were left out.
-fn add(files: &mut BTreeMap<PathBuf, PriorState>, place: &Path) -> u64 {
-    let is_full = files.len() >= MOST;
+/// Adds the state of a place, unless it was noted before. Returns how many were left out.
+fn add(
+    files: &mut BTreeMap<PathBuf, PriorState>,
+    place: &Path,
+    state: impl FnOnce(&Path) -> PriorState,
+) -> u64 {
+    let is_full = files.len() >= MAX_NOTED;
     match files.entry(place.to_owned()) {
         Entry::Occupied(_) => 0,
         Entry::Vacant(_) if is_full => 1,
         Entry::Vacant(free) => {
-            free.insert(PriorState::read(place));
+            free.insert(state(place));
             0
         }
     }
@@ -108,13 +112,18 @@ fn add(files: &mut BTreeMap<PathBuf, PriorState>, place: &Path) -> u64 {
 impl Changes {
     /// A file that matters is about to change.
     pub(crate) fn file(&mut self, place: &Path) {
-        self.more += add(&mut self.files, place);
+        self.more += add(&mut self.files, place, PriorState::read);
+    }
+
+    /// A file is about to change, or to be put in place of a directory, where nothing was before the run.
+    pub(crate) fn new_file(&mut self, place: &Path) {
+        self.more += add(&mut self.files, place, |_| PriorState::Nothing);
     }
 
     /// A file is about to change by which git goes on with an unfinished operation.
     pub(crate) fn continued(&mut self, place: &Path) {
         if !self.begun.iter().any(|state| place.starts_with(state)) {
-            self.more += add(&mut self.continued, place);
+            self.more += add(&mut self.continued, place, PriorState::read);
         }
     }
 

@@ -396,10 +396,14 @@ impl Mediator {
         // What is guarded and was not refused is allowed for a reason that the report does not share.
         // A `.git` is told of as the repository that it makes.
         let matters = name != ".git" && (is_build_file(place) || boundary.guard(place).is_some());
+        if attempt.intent == Intent::MakeDir || !matters {
+            return;
+        }
         // A directory that this run made was not there before: removed again, it is no change.
-        let is_own_removed = attempt.intent == Intent::Remove && self.made.contains(place);
-        if attempt.intent != Intent::MakeDir && matters && !is_own_removed {
-            self.changes.file(place);
+        match (self.made.contains(place), attempt.intent) {
+            (true, Intent::Remove) => {}
+            (true, _) => self.changes.new_file(place),
+            (false, _) => self.changes.file(place),
         }
     }
 }
