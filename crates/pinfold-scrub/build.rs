@@ -153,7 +153,10 @@ impl States {
             "Words that end in a state: the number of the kind, and the length in bytes.",
             format_args!("static ENDING: [(u8, u8); {}] = {ending:?};", ending.len()),
         );
-        constant("The longest word, in bytes.", format_args!("pub(crate) const LONGEST: usize = {longest};"));
+        constant(
+            "The longest word, in bytes.",
+            format_args!("pub(crate) const MAX_WORD_LEN: usize = {longest};"),
+        );
         text
     }
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::missing::{SEARCH_PATH, all_there};
-use crate::processes::PATIENCE;
+use crate::processes::TEST_TIMEOUT;
 use crate::processes::is_superuser;
 
 /// What stands before the number of an element.
@@ -99,7 +99,7 @@ impl Browser {
     /// # Panics
     /// When it does not.
     pub fn until(&self, expression: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while self.eval(&format!("Boolean({expression})")) != json!(true) {
             assert!(Instant::now() < end, "{expression}: {}", self.eval("document.body.innerText"));
             thread::sleep(std::time::Duration::from_millis(50));
@@ -137,7 +137,7 @@ impl Browser {
     }
 
     fn find(&self, selector: &str) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         let wanted = json!({"using": "css selector", "value": selector});
         loop {
             match self.try_to("/element", Some(&wanted)) {

@@ -11,7 +11,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::mcp_http::{Posts, Served, TOKEN};
-use crate::processes::PATIENCE;
+use crate::processes::TEST_TIMEOUT;
 
 /// The newest revision: without a handshake.
 pub const NEWEST: &str = "2026-07-28";
@@ -152,7 +152,7 @@ impl Client {
     /// # Panics
     /// When there is none in time.
     pub fn answer(&self, id: u64) -> Value {
-        self.answer_within(id, PATIENCE).unwrap_or_else(|| panic!("no answer to {id}"))
+        self.answer_within(id, TEST_TIMEOUT).unwrap_or_else(|| panic!("no answer to {id}"))
     }
 
     /// The same; `None` when there is none in this time.
@@ -238,7 +238,7 @@ impl Client {
             Wire::Http { posts, .. } => return posts.delete(),
         };
         drop(input.take());
-        let end = std::time::Instant::now() + PATIENCE;
+        let end = std::time::Instant::now() + TEST_TIMEOUT;
         while std::time::Instant::now() < end {
             if let Ok(Some(status)) = child.try_wait() {
                 return status.success();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use ureq::http::{Request, Response};
 use ureq::{Agent, Body};
 
-use crate::processes::{PATIENCE, signal};
+use crate::processes::{TEST_TIMEOUT, signal};
 
 /// The token of the servers here.
 pub const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -72,14 +72,14 @@ impl Served {
     /// When nobody listens.
     pub fn connected(&self) -> TcpStream {
         let stream = TcpStream::connect(self.place()).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time");
+        stream.set_read_timeout(Some(TEST_TIMEOUT)).expect("a time");
         stream
     }
 
     /// Ends it as a person does. `true`: it ended well, and in time.
     pub fn end(mut self) -> bool {
         signal(&self.child, "TERM");
-        let end = std::time::Instant::now() + PATIENCE;
+        let end = std::time::Instant::now() + TEST_TIMEOUT;
         while std::time::Instant::now() < end {
             if let Ok(Some(status)) = self.child.try_wait() {
                 return status.success();

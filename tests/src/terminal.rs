@@ -19,7 +19,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{InputModes, LocalModes, OutputModes, Winsize, tcgetattr, tcsetwinsize};
 
 use crate::missing::SEARCH_PATH;
-use crate::processes::PATIENCE;
+use crate::processes::TEST_TIMEOUT;
 use crate::who::STRANGER;
 
 /// A terminal with a command on it, which leads a session of its own there.
@@ -117,7 +117,7 @@ impl Terminal {
     /// # Panics
     /// When it never does.
     pub fn until(&mut self, what: &str, so: impl Fn(&vt100::Screen) -> bool) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while !so(self.picture.screen()) {
             let came = self.take(end.saturating_duration_since(Instant::now()));
             assert!(matches!(came, Ok(true)), "not {what}; there is:\n{}", self.picture.screen().contents());
@@ -163,7 +163,7 @@ impl Terminal {
     /// # Panics
     /// When it does not appear.
     pub fn expect(&mut self, text: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(at) = self.screen.find(text) {
                 self.screen.drain(..at + text.len());
@@ -191,7 +191,7 @@ impl Terminal {
     /// # Panics
     /// When it does not end.
     pub fn end(&mut self) -> ExitStatus {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 // To the end, unless something in the background keeps the terminal open.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::missing::{SEARCH_PATH, all_there};
-use crate::processes::PATIENCE;
+use crate::processes::TEST_TIMEOUT;
 
 /// A window with a command in it, and somebody who types and reads.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl Tmux {
     }
 
     fn wait(&self, text: &str, there: bool) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         loop {
             let screen = self.screen();
             if screen.contains(text) == there {

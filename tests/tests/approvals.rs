@@ -14,7 +14,7 @@ use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who, each};
 use serde_json::Value;
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A bed whose person has these settings.
 fn settled(who: Who, settings: &str) -> Bed {
@@ -45,7 +45,7 @@ impl Asking {
         command.args(["call", "Write", &input]).envs(more.iter().copied());
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
         let mut child = child.expect("a call");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         loop {
             if let Some(waiting) = listed(bed, more).first() {
                 let text = |key: &str| waiting["waiting"][key].as_str().expect("a text").to_owned();
@@ -364,7 +364,7 @@ fn watching(bed: &Bed) -> Child {
     command.args(["approvals", "--watch", "--json"]);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a watcher");
     let place = bed.home().join(".local/state/pinfold/run");
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + ANSWER_TIMEOUT;
     let here = || {
         fs::read_dir(&place)
             .into_iter()
@@ -426,7 +426,7 @@ fn a_question_that_cannot_be_asked_here_is_left_to_others() {
         let mut terminal = Terminal::start(&outer);
         terminal.expect("open");
         if waits {
-            let end = Instant::now() + PATIENCE;
+            let end = Instant::now() + ANSWER_TIMEOUT;
             let id = loop {
                 if let [only] = &listed(&bed, &[])[..] {
                     break only["waiting"]["id"].as_str().expect("a text").to_owned();
@@ -457,7 +457,7 @@ fn a_command_that_was_said_yes_to_can_still_be_interrupted() {
     let mut terminal = Terminal::start(&call);
     asked(&mut terminal, "sleep 300");
     terminal.answer(&["y", "\r"]);
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + ANSWER_TIMEOUT;
     while !bed.folder().join("begun").exists() {
         assert!(Instant::now() < end, "it does not begin");
         std::thread::sleep(Duration::from_millis(20));

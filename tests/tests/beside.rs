@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_tests::missing::all_there;
-use pinfold_tests::processes::{PATIENCE, is_stopped, running, send, unique_sleep, until, with_word};
+use pinfold_tests::processes::{TEST_TIMEOUT, is_stopped, running, send, unique_sleep, until, with_word};
 use pinfold_tests::product::offered;
 use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Bed, Tier, Who, each};
@@ -69,7 +69,7 @@ impl Line {
 
     /// The next thing that happens, while the terminal is read.
     fn hears(&self, terminal: &mut Terminal, expected: &str) {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         loop {
             match self.next(Duration::from_millis(10)) {
                 Ok(line) => {
@@ -450,7 +450,7 @@ fn what_still_holds_the_terminal_does_not_hold_us(who: Who, tier: Tier) {
     let begun = Instant::now();
     let (_line, mut terminal) = start(bed, tier, &["sh", "-c", &script]);
     assert_eq!(terminal.end().code(), Some(3));
-    assert!(begun.elapsed() < PATIENCE / 3, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < TEST_TIMEOUT / 3, "{:?}", begun.elapsed());
     assert!(terminal.sent().windows(4).any(|part| part == b"last"), "to its last byte");
     until("nothing is left", || with_word(&mark).is_empty());
 }
@@ -535,7 +535,7 @@ fn each_of_many_has_its_turn() {
         let mut turns = vec![false; 100];
         loop {
             terminal.glance();
-            let said = line.next(PATIENCE).expect("a word");
+            let said = line.next(TEST_TIMEOUT).expect("a word");
             let Some(number) = said.strip_prefix("turn ") else { break assert_eq!(said, "left") };
             let number: usize = number.parse().expect("a number");
             assert!(!std::mem::replace(&mut turns[number], true), "once");
@@ -587,7 +587,7 @@ fn who_could_draw_over_a_dialog_is_kept_from_it(who: Who, tier: Tier) {
             if tier == Tier::LandlockOnly {
                 terminal.expect("early");
                 line.order("ask May it?");
-                let said = line.next(PATIENCE).expect("a word");
+                let said = line.next(TEST_TIMEOUT).expect("a word");
                 assert!(said.contains("could draw on it"), "{said}");
             }
         } else {
@@ -648,7 +648,7 @@ fn a_run_that_went_to_the_background_asks_when_it_is_back(who: Who, tier: Tier) 
     terminal.expect("fg");
     until("it can be asked", || {
         line.order("ask May it?");
-        line.next(PATIENCE).is_ok_and(|said| said == "shown")
+        line.next(TEST_TIMEOUT).is_ok_and(|said| said == "shown")
     });
     terminal.until("the dialog", |screen| screen.contents().contains("May it?"));
     line.hears(&mut terminal, "ready");

@@ -11,7 +11,7 @@ use pinfold_tests::terminal::Terminal;
 use pinfold_tests::{Tier, Who, each};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_mins(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(2);
 
 /// With settings that wait for other terminals. All servers are at usual ports but the last.
 fn with_world(who: Who, attempt: impl Fn(&World)) {
@@ -54,7 +54,7 @@ fn listed(world: &World) -> Vec<Value> {
 
 /// The name of the one request that waits, which is about this.
 fn waits(world: &World, about: &str) -> String {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + ANSWER_TIMEOUT;
     loop {
         if let Some(one) = listed(world).into_iter().find(|one| one.to_string().contains(about)) {
             return one["waiting"]["id"].as_str().expect("a name").to_owned();
@@ -171,7 +171,7 @@ fn many_connections_are_one_question_and_hold_nobody_up(who: Who) {
         let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
         let id = waits(world, "other.test");
         assert!(world.arrives("/meanwhile"), "others go on: {}", world.hits());
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while world.hits().matches("/meanwhile").count() < 10 {
             assert!(Instant::now() < end, "others go on: {}", world.hits());
             std::thread::sleep(Duration::from_millis(20));
@@ -192,7 +192,7 @@ fn what_nobody_waits_for_any_more_is_not_asked(who: Who) {
         let script = "timeout 3 python3 ask.py gone other.test; sleep 20";
         let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
         waits(world, "other.test");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while !listed(world).is_empty() {
             assert!(Instant::now() < end, "it is still asked");
             std::thread::sleep(Duration::from_millis(100));
@@ -218,7 +218,7 @@ fn who_gave_up_and_tries_again_is_asked_about_again(who: Who) {
         let mut run = command(world, &["--json"], &["python3", "again.py", "again"]);
         let mut child = run.stdin(Stdio::piped()).spawn().expect("python3");
         waits(world, "other.test");
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         while !listed(world).is_empty() {
             assert!(Instant::now() < end, "it is still asked");
             std::thread::sleep(Duration::from_millis(100));

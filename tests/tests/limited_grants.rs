@@ -10,7 +10,7 @@ use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
 
-const PATIENCE: Duration = Duration::from_mins(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A session whose calls come one after the other, and whose questions wait for other terminals.
 struct Session {
@@ -58,7 +58,7 @@ impl Session {
 
     /// The one question that waits.
     fn question(&self) -> String {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         loop {
             let listed = self.pinfold(&["approvals", "--json"]);
             if let Some(line) = listed.lines().next() {

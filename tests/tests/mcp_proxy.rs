@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_tests::mcp::{Answers, Client, LAST_WITH_HANDSHAKE, NEWEST};
-use pinfold_tests::processes::{PATIENCE, signal, unique_sleep, until, with_word};
+use pinfold_tests::processes::{TEST_TIMEOUT, signal, unique_sleep, until, with_word};
 use pinfold_tests::product::{offered, pinfold};
 use pinfold_tests::record::sessions;
 use pinfold_tests::{Bed, Who};
@@ -105,7 +105,7 @@ impl Wire {
     }
 
     fn hear(&self) -> String {
-        self.lines.recv_timeout(PATIENCE).expect("a line")
+        self.lines.recv_timeout(TEST_TIMEOUT).expect("a line")
     }
 
     /// All that is said until this is.
@@ -139,7 +139,7 @@ impl Wire {
     }
 
     fn ends(&mut self) -> Option<i32> {
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + TEST_TIMEOUT;
         while Instant::now() < end {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status.code();

@@ -18,7 +18,7 @@ use pinfold_gate_testkit::request::about_command;
 use pinfold_page::Page;
 use pinfold_render::{Block, Body, LineBreaks, Piece};
 use pinfold_tests::browser::{Browser, Screen, keep};
-use pinfold_tests::processes::PATIENCE;
+use pinfold_tests::processes::TEST_TIMEOUT;
 use pinfold_tests::product::pinfold;
 use pinfold_tests::{Bed, Who};
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ fn pair(browser: &Browser, code: &str) {
 
 #[track_caller]
 fn choice(asking: JoinHandle<ApproverResponse>) -> Choice {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     while !asking.is_finished() {
         assert!(Instant::now() < end, "nothing was answered");
         thread::sleep(Duration::from_millis(20));

@@ -21,7 +21,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// How long a server may take to listen.
-const PATIENCE: Duration = Duration::from_mins(1);
+const START_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A server that ends with the test.
 struct Server(Child);
@@ -52,7 +52,7 @@ fn serve(mut command: Command, port: u16) -> Server {
     let file = fs::File::create(&log).expect("a file");
     command.stdin(Stdio::null()).stdout(file.try_clone().expect("a file")).stderr(file);
     let mut server = Server(command.spawn().expect("a server"));
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + START_TIMEOUT;
     while TcpStream::connect(("127.0.0.1", port)).is_err() {
         let ended = server.0.try_wait().expect("a child");
         let said = || fs::read_to_string(&log).unwrap_or_default();

@@ -66,13 +66,13 @@ const NO_VERBS: [&str; 50] = [
 ];
 
 /// Most doc comments in a thousand that begin with a clause.
-const MOST_CLAUSES: usize = 12;
+const MAX_CLAUSES: usize = 12;
 /// Most persons without a role in a million words of doc comments.
-const MOST_PERSONS: usize = 35;
+const MAX_PERSONS: usize = 35;
 /// Most names of types that are defined more than twice.
-const MOST_TYPES: usize = 1;
+const MAX_TYPES: usize = 1;
 /// Most functions that are named by a preposition or by what a voice does.
-const MOST_FUNCTIONS: usize = 1;
+const MAX_FUNCTIONS: usize = 1;
 
 #[derive(Default)]
 struct Counts {
@@ -166,7 +166,7 @@ fn comments_and_names_use_the_words_of_the_field() {
     println!("types defined more than twice: {types}\n{}", worst(&counts.types, 3));
     println!("functions named by no verb: {functions}\n{}", worst(&counts.functions, 1));
     let found = [clauses, persons, types, functions];
-    let most = [MOST_CLAUSES, MOST_PERSONS, MOST_TYPES, MOST_FUNCTIONS];
+    let most = [MAX_CLAUSES, MAX_PERSONS, MAX_TYPES, MAX_FUNCTIONS];
     let too_many = found.iter().zip(most).any(|(found, most)| *found > most);
     assert!(!too_many, "clauses, persons, types, functions: {found:?}, where {most:?} are the most");
 }

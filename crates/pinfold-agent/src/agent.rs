@@ -76,7 +76,7 @@ pub(crate) struct Agent {
 pub(crate) type Stop = (End, String);
 
 /// Most places outside the scope that are listed: of a model that tries a hundred places the rest is a number.
-const MOST_DEFERRED: usize = 32;
+const MAX_DEFERRED: usize = 32;
 
 impl Agent {
     /// Begins, works and ends. `resumed`: what it was told is known already.
@@ -306,7 +306,7 @@ impl Agent {
     fn counted(&mut self, result: &Answered) -> Result<(), Stop> {
         if let CallOutcome::Denied { code, .. } = &result.how {
             self.denied += 1;
-            if code == "OutOfScope" && self.deferred.len() < MOST_DEFERRED {
+            if code == "OutOfScope" && self.deferred.len() < MAX_DEFERRED {
                 let reason = result.text.lines().next().unwrap_or_default();
                 self.deferred.push(format!("{}: {reason}", result.short));
             }

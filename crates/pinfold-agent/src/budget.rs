@@ -161,15 +161,15 @@ impl Budget {
     fn own_exceeded_limit(&self) -> Option<String> {
         let Spent { turns, input, output, cost, bytes, .. } = self.spent();
         // Agents and fetches that are too many are refused one by one.
-        let AgentLimits { turns: most_turns, tokens, cost: most_cost, time, bytes: most_bytes, .. } =
+        let AgentLimits { turns: max_turns, tokens, cost: max_cost, time, bytes: max_bytes, .. } =
             self.limits;
         let over = |limit: Option<u64>, spent: u64, what: &str| {
             limit.filter(|most| spent >= *most).map(|most| format!("{what}: {spent} of {most}"))
         };
-        over(most_turns, turns, "turns")
+        over(max_turns, turns, "turns")
             .or_else(|| over(tokens, input.saturating_add(output), "tokens"))
-            .or_else(|| over(most_cost, cost, "money, in millionths"))
-            .or_else(|| over(most_bytes, bytes, "bytes that tools answered"))
+            .or_else(|| over(max_cost, cost, "money, in millionths"))
+            .or_else(|| over(max_bytes, bytes, "bytes that tools answered"))
             .or_else(|| {
                 let lasted = self.lasted();
                 let limit = time.filter(|most| lasted >= *most)?;

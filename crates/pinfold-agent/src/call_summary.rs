@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Longest short form of a call, for readers of progress.
-const LONGEST: usize = 120;
+const MAX_LEN: usize = 120;
 
 /// The fields that say what a call is about, by tools.
 const ABOUT: &[&str] =
@@ -15,11 +15,11 @@ pub(crate) fn short(tool: &str, input: &Value) -> String {
     let about = ABOUT.iter().find_map(text).unwrap_or_default();
     let folder = input.get("folder").and_then(Value::as_str).map(|folder| format!(" in {folder}"));
     let said = format!("{about}{}", folder.unwrap_or_default());
-    let mut shown: String = said.chars().take(LONGEST).flat_map(visible).collect();
-    if said.chars().nth(LONGEST).is_some() {
+    let mut shown: String = said.chars().take(MAX_LEN).flat_map(visible).collect();
+    if said.chars().nth(MAX_LEN).is_some() {
         shown.push('…');
     }
-    let tool: String = tool.chars().take(LONGEST).flat_map(visible).collect();
+    let tool: String = tool.chars().take(MAX_LEN).flat_map(visible).collect();
     if shown.is_empty() { tool } else { format!("{tool}({shown})") }
 }
 

@@ -4,7 +4,7 @@ use crate::model::Message;
 
 /// Bytes of a conversation above which it is made shorter. A model with room for 200 000 tokens takes about four times as
 /// many bytes of text.
-const MOST: usize = 400_000;
+const MAX_BYTES: usize = 400_000;
 
 /// Number of messages at the end that stay as they are.
 const KEPT: usize = 8;
@@ -14,13 +14,13 @@ const BEGINNING: usize = 200;
 
 /// Returns `true` if a conversation is so long that something should be left out.
 pub(crate) fn is_long(messages: &[Message]) -> bool {
-    messages.iter().map(size_of).sum::<usize>() > MOST
+    messages.iter().map(size_of).sum::<usize>() > MAX_BYTES
 }
 
 /// Leaves out as much as has to be. Says how many bytes that were.
 pub(crate) fn compact(messages: &mut [Message]) -> usize {
     let size: usize = messages.iter().map(size_of).sum();
-    let mut over = size.saturating_sub(MOST);
+    let mut over = size.saturating_sub(MAX_BYTES);
     let mut gone = 0;
     let old = messages.len().saturating_sub(KEPT);
     for message in messages.iter_mut().take(old) {
@@ -81,7 +81,7 @@ mod tests {
         let gone = compact(&mut messages);
         let after: usize = messages.iter().map(size_of).sum();
         assert_eq!(before - after, gone);
-        assert!(after <= MOST + 50_000, "{after}");
+        assert!(after <= MAX_BYTES + 50_000, "{after}");
         assert!(size_of(&messages[1]) < 1000, "the oldest is gone");
         assert!(messages.iter().rev().take(KEPT).all(|message| size_of(message) == 50_000));
         assert_eq!(compact(&mut [result(300)]), 0);

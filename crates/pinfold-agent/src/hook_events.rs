@@ -8,12 +8,12 @@ use crate::compact::{compact, is_long};
 use crate::event::{End, Event};
 
 /// Most times that hooks may have one agent go on that wanted to stop: behind this they never let it.
-const MOST_HELD_BACK: u32 = 10;
+const MAX_HELD_BACK: u32 = 10;
 
 impl Agent {
     /// The model is done, and nothing waits to be heard. Whether a hook has it go on.
     pub(crate) fn is_held_back(&mut self) -> bool {
-        if self.held_back >= MOST_HELD_BACK {
+        if self.held_back >= MAX_HELD_BACK {
             return false;
         }
         let said = self.session.event(self.stopping(), &self.stop_event_data());

@@ -10,7 +10,7 @@ pub(crate) struct Inbox {
 }
 
 /// More than this at one time is a model that talks to itself.
-const MOST: usize = 64;
+const MAX_MESSAGES: usize = 64;
 
 impl Inbox {
     pub(crate) fn open() -> Self {
@@ -22,7 +22,7 @@ impl Inbox {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         match waiting.as_mut() {
             None => Err("it has ended"),
-            Some(messages) if messages.len() >= MOST => Err("it has not heard what was said before"),
+            Some(messages) if messages.len() >= MAX_MESSAGES => Err("it has not heard what was said before"),
             Some(messages) => {
                 messages.push(text);
                 Ok(())

@@ -33,8 +33,8 @@ pub trait Judge: Send + Sync {
     }
 
     /// Time limit for an answer.
-    fn patience(&self) -> Duration {
-        PATIENCE
+    fn timeout(&self) -> Duration {
+        DEFAULT_TIMEOUT
     }
 }
 
@@ -42,7 +42,7 @@ pub trait Judge: Send + Sync {
 const ALLOW: &str = "ALLOW";
 
 /// Default time limit for an answer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// System prompt of the judge.
 const BRIEFING: &str = "You decide whether a call of a coding agent is routine work in its folder. The next message is one JSON \
@@ -70,8 +70,8 @@ impl JudgeApprover {
 
     /// Returns the asking of a session that has no other approver.
     pub fn asking(self) -> Asking {
-        let patience = self.judge.patience().saturating_mul(2);
-        Asking { approver: Arc::new(self), patience, locations: None }
+        let timeout = self.judge.timeout().saturating_mul(2);
+        Asking { approver: Arc::new(self), timeout, locations: None }
     }
 
     /// Returns the asking of a session whose routine questions a judge may answer; the rest goes on to the approvers
@@ -120,7 +120,7 @@ impl JudgeApprover {
             let _ = sender.send(judge.evaluate(&text));
         });
         asked.map_err(|e| format!("the judge cannot be asked: {e}"))?;
-        match receiver.recv_timeout(self.judge.patience()) {
+        match receiver.recv_timeout(self.judge.timeout()) {
             Ok(Ok(word)) if word.trim() == ALLOW => Ok(()),
             Ok(Ok(_)) => Err("the judge leaves it to an approver".to_owned()),
             Ok(Err(why)) => Err(format!("the judge failed: {why}")),
@@ -219,9 +219,9 @@ impl Judge for ModelJudge {
             system: BRIEFING,
             messages: &messages,
             tools: &[],
-            most_tokens: None,
+            max_tokens: None,
             is_awaited: &|| true,
-            // An approver waits for the judge as long as its patience, and is asked then.
+            // An approver waits for the judge as long as its timeout, and is asked then.
             on_delay: &|_| {},
         };
         let mut model = self.model.lock().unwrap_or_else(PoisonError::into_inner);

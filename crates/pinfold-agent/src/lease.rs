@@ -68,10 +68,10 @@ pub enum NotLeased {
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Longest wait for a lease.
-const LONGEST_WAIT: Duration = Duration::from_hours(24);
+const MAX_WAIT: Duration = Duration::from_hours(24);
 
 /// The longest file of a lease.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// Extension of the file of a lease.
 const ENDING: &str = "lease";
@@ -83,7 +83,7 @@ impl RunLeases {
     }
 
     /// Takes the lease of some folders for `by`, a unique name. While others hold it, `waits` is called with each
-    /// holder; the wait ends after `patience`, a day at most.
+    /// holder; the wait ends after `timeout`, a day at most.
     ///
     /// # Errors
     /// The holder at the end of the wait, or why leases cannot be kept.
@@ -91,13 +91,13 @@ impl RunLeases {
         &self,
         folders: &[PathBuf],
         by: &str,
-        patience: Duration,
+        timeout: Duration,
         mut waits: impl FnMut(&Holder),
     ) -> Result<RunLease, NotLeased> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.place)?;
         let folders = folders.iter().map(|folder| folder.to_string_lossy().into_owned()).collect();
         let wanted = Holder { by: by.to_owned(), pid: std::process::id(), folders };
-        let until = Instant::now() + patience.min(LONGEST_WAIT);
+        let until = Instant::now() + timeout.min(MAX_WAIT);
         let mut told: Option<Holder> = None;
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -187,7 +187,7 @@ fn holder(path: &Path) -> io::Result<Option<Holder>> {
         Err(TryLockError::Error(error)) => Err(error),
         Err(TryLockError::WouldBlock) => {
             let mut text = Vec::new();
-            (&mut file).take(LONGEST).read_to_end(&mut text)?;
+            (&mut file).take(MAX_FILE_BYTES).read_to_end(&mut text)?;
             // One that is held and does not say what it holds may hold anything.
             let everything = || Holder { by: shown(path), pid: 0, folders: vec!["/".to_owned()] };
             Ok(Some(serde_json::from_slice(&text).unwrap_or_else(|_| everything())))

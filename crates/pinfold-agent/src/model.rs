@@ -139,7 +139,7 @@ pub struct ModelRequest<'a> {
     /// The tools that it can call.
     pub tools: &'a [Arc<Offered>],
     /// Most tokens for the answer, where that is limited.
-    pub most_tokens: Option<u64>,
+    pub max_tokens: Option<u64>,
     /// Returns `true` while the answer is still awaited. A model that is slow looks now and then, and gives up.
     pub is_awaited: &'a (dyn Fn() -> bool + Sync),
     /// Reports that the answer takes longer, and why.

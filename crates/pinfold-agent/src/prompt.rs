@@ -17,10 +17,10 @@ const PLAIN: &str =
 const CONTEXT: &str = "SCOPE.md";
 
 /// Most context files: the one of the folder and those of the folders above it, up to the workspace.
-const MOST_CONTEXTS: usize = 8;
+const MAX_CONTEXTS: usize = 8;
 
 /// Most lines of each.
-const MOST_LINES: u64 = 400;
+const MAX_LINES: u64 = 400;
 
 /// The briefing of an agent.
 pub(crate) fn briefing(session: &Session, who: &Who, instructions: &str) -> String {
@@ -72,7 +72,7 @@ fn line(session: &Session, who: &Who) -> String {
 /// Returns the context files of the folders on the way, the nearest last. They are read like any file: deny rules hold.
 fn contexts(session: &Session) -> Vec<String> {
     let (root, top) = (&session.scope().root, session.writable_roots().display_path());
-    let folders = root.ancestors().take_while(|folder| folder.starts_with(top)).take(MOST_CONTEXTS);
+    let folders = root.ancestors().take_while(|folder| folder.starts_with(top)).take(MAX_CONTEXTS);
     let mut told: Vec<String> = folders.filter_map(|folder| context(session, folder)).collect();
     told.reverse();
     told
@@ -83,7 +83,7 @@ fn context(session: &Session, folder: &Path) -> Option<String> {
     if !file.symlink_metadata().ok()?.is_file() {
         return None;
     }
-    let input = json!({"file_path": file.to_str()?, "limit": MOST_LINES});
+    let input = json!({"file_path": file.to_str()?, "limit": MAX_LINES});
     let reply = call(session, &RawCall::new("Read", input));
     let text = reply.text();
     let shown = session.writable_roots().display(&file);

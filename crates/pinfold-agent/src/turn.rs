@@ -51,11 +51,11 @@ impl Talk {
     pub(crate) fn turn(
         &mut self,
         team: &Arc<Team>,
-        most_tokens: Option<u64>,
+        max_tokens: Option<u64>,
         goes_on: impl Fn() -> bool,
     ) -> Result<Turn, NoTurn> {
         let awaited = Arc::new(AtomicBool::new(true));
-        let receiver = self.asked(team, most_tokens, &awaited).map_err(|why| failed(&why))?;
+        let receiver = self.asked(team, max_tokens, &awaited).map_err(|why| failed(&why))?;
         loop {
             match receiver.recv_timeout(LOOK) {
                 Ok((model, messages, answer)) => {
@@ -76,7 +76,7 @@ impl Talk {
     fn asked(
         &mut self,
         team: &Arc<Team>,
-        most_tokens: Option<u64>,
+        max_tokens: Option<u64>,
         awaited: &Arc<AtomicBool>,
     ) -> Result<Receiver<Back>, String> {
         let mut model = self.model.take().ok_or("it was left before")?;
@@ -85,7 +85,7 @@ impl Talk {
         let (team, brief, awaited) = (Arc::clone(team), Arc::clone(&self.brief), Arc::clone(awaited));
         let ask = move || {
             let is_awaited = || awaited.load(Ordering::Relaxed);
-            let answer = brief.ask(&mut *model, &messages, &team, most_tokens, &is_awaited);
+            let answer = brief.ask(&mut *model, &messages, &team, max_tokens, &is_awaited);
             // The receiver is gone where it was too late.
             let _ = sender.send((model, messages, answer));
         };
@@ -100,7 +100,7 @@ impl Brief {
         model: &mut dyn Model,
         messages: &[Message],
         team: &Team,
-        most_tokens: Option<u64>,
+        max_tokens: Option<u64>,
         is_awaited: &(dyn Fn() -> bool + Sync),
     ) -> Result<Turn, ModelError> {
         let Self { who, system, tools } = self;
@@ -110,7 +110,7 @@ impl Brief {
             }
         };
         let on_delay = &on_delay;
-        let asked = ModelRequest { agent: who, system, messages, tools, most_tokens, is_awaited, on_delay };
+        let asked = ModelRequest { agent: who, system, messages, tools, max_tokens, is_awaited, on_delay };
         model.answer(&asked, &mut |words| {
             if is_awaited() {
                 team.emit_text(who, words);

@@ -43,7 +43,7 @@ impl Judge for Says {
         self.word.map(str::to_owned).map_err(str::to_owned)
     }
 
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         Duration::from_millis(300)
     }
 }
@@ -65,10 +65,10 @@ impl Bed {
 
     fn session_in(&self, mode: Mode, judge: Arc<Says>, rules: &[(Effect, &str)]) -> Session {
         let approver = JudgeApprover::new(judge, None);
-        let (patience, approver) = (Duration::from_secs(5), Arc::new(approver));
+        let (timeout, approver) = (Duration::from_secs(5), Arc::new(approver));
         let plan = Plan::for_folder(self.tree.top());
         let policy = policy_with(plan.policy.clone(), mode, rules, &plan.bases);
-        let plan = plan.with_policy(policy).with_asking(Asking { approver, patience, locations: None });
+        let plan = plan.with_policy(policy).with_asking(Asking { approver, timeout, locations: None });
         open_recorded(plan, self.record.clone())
     }
 }

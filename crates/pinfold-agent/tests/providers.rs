@@ -175,17 +175,17 @@ fn asked(
     provider: (&str, &str, &str),
     base: &str,
     words: &mut String,
-    most_tokens: Option<u64>,
+    max_tokens: Option<u64>,
     is_awaited: &(dyn Fn() -> bool + Sync),
 ) -> Result<Turn, ModelError> {
-    delayed(provider, base, words, most_tokens, is_awaited, &|_| {})
+    delayed(provider, base, words, max_tokens, is_awaited, &|_| {})
 }
 
 fn delayed(
     provider: (&str, &str, &str),
     base: &str,
     words: &mut String,
-    most_tokens: Option<u64>,
+    max_tokens: Option<u64>,
     is_awaited: &(dyn Fn() -> bool + Sync),
     on_delay: &(dyn Fn(ModelDelay) + Sync),
 ) -> Result<Turn, ModelError> {
@@ -205,7 +205,7 @@ fn delayed(
         system: "Be brief.",
         messages: &messages,
         tools: &tools,
-        most_tokens,
+        max_tokens,
         is_awaited,
         on_delay,
     };

@@ -66,7 +66,7 @@ impl Bed {
         policy.hosts = Arc::new(Hosts::new(&NetworkSettings::default(), &rules).unwrap());
         let asking = self.parking.clone().map(|approver| Asking {
             approver,
-            patience: Duration::from_secs(5),
+            timeout: Duration::from_secs(5),
             locations: None,
         });
         let interaction = if asking.is_some() { Interaction::Interactive } else { Interaction::Headless };

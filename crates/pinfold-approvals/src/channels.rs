@@ -41,7 +41,7 @@ pub enum ChannelError {
 pub struct ApprovalChannels {
     broker: Arc<Broker>,
     sessions: SessionRegistry,
-    patience: Duration,
+    timeout: Duration,
     terminal: bool,
     socket_dir: Option<SocketDir>,
     opened: Arc<OnceLock<OpenedChannels>>,
@@ -94,7 +94,7 @@ impl ApprovalChannels {
         let kept = Arc::clone(&opened);
         broker.on_first_request(move |broker| channels.open(broker, &kept));
         Ok(Self {
-            patience: timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0),
+            timeout: timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0),
             terminal: terminal.as_ref().is_none_or(|terminal| terminal.value),
             broker,
             sessions,
@@ -128,15 +128,15 @@ impl ApprovalChannels {
     }
 
     /// The time limit for an answer.
-    pub fn patience(&self) -> Duration {
-        self.patience
+    pub fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// The consent settings of a session that asks here; it keeps the channels open. `locations`: where permanent rules
     /// are written; without it none are offered.
     pub fn asking(self: &Arc<Self>, locations: Option<Locations>) -> Asking {
         let approver: Arc<dyn Approver> = self.clone();
-        Asking { approver, patience: self.patience, locations }
+        Asking { approver, timeout: self.timeout, locations }
     }
 
     /// The name of this process on other terminals, after its first request.

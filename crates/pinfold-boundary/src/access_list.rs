@@ -156,7 +156,7 @@ impl AccessList {
 
     /// Returns the names in a directory at or beneath which a place stands. `None`: there are more than are worth to be remembered.
     pub(crate) fn list_names_in(&self, directory: &Path) -> Option<Vec<OsString>> {
-        const MOST: usize = 64;
+        const MAX_NAMES: usize = 64;
         let from = || (Bound::Excluded(directory), Bound::Unbounded);
         let listed = self.list.range::<Path, _>(from()).map(|(at, _)| at);
         let pinned = self.pins.range::<Path, _>(from()).map(|(at, _)| at);
@@ -170,7 +170,7 @@ impl AccessList {
                 if names.last().is_none_or(|last| last != name) {
                     names.push(name.to_owned());
                 }
-                if names.len() > MOST {
+                if names.len() > MAX_NAMES {
                     return None;
                 }
             }

@@ -18,10 +18,10 @@ use crate::request::SandboxRequest;
 use crate::scan::is_skipped;
 
 /// Places that are hidden or held one by one; each is a mount. More are left to the supervisor.
-const MOST: usize = 1_000;
+const MAX_MOUNTS: usize = 1_000;
 
 /// Names that are looked at: about a fifth of a second's worth.
-const MOST_LOOKED_AT: usize = 200_000;
+const MAX_LOOKED_AT: usize = 200_000;
 
 /// Draws the rules of a grant into a boundary.
 ///
@@ -213,7 +213,7 @@ impl PatternSearch<'_> {
             };
             for entry in entries.flatten() {
                 self.looked_at += 1;
-                if self.looked_at > MOST_LOOKED_AT || self.found.len() >= MOST {
+                if self.looked_at > MAX_LOOKED_AT || self.found.len() >= MAX_MOUNTS {
                     return false;
                 }
                 let Ok(kind) = entry.file_type() else { continue };

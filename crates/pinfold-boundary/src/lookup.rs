@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// `PATH_MAX` of Linux.
-const LONGEST: usize = 4_096;
+const PATH_MAX: usize = 4_096;
 
 /// Room for the names that are looked for beside and below a path (`.git/info/attributes`, `worktrees/NAME/commondir`).
 const ROOM: usize = 512;
@@ -61,7 +61,7 @@ pub(crate) fn is_missing(error: &Error) -> bool {
 
 /// Returns whether a place, or what is looked for around it, cannot be looked up.
 pub(crate) fn is_out_of_sight(place: &Path) -> bool {
-    place.as_os_str().len() > LONGEST - ROOM || Lookup::find(place).is_unknown()
+    place.as_os_str().len() > PATH_MAX - ROOM || Lookup::find(place).is_unknown()
 }
 
 /// Returns whether the user themselves keeps a path from being looked up, so that a run could have done it: the innermost directory
@@ -82,9 +82,9 @@ mod tests {
         fs::write(at("file"), "").unwrap();
         assert!(Lookup::find(&at("none")).is_missing() && Lookup::find(&at("file/none")).is_missing());
         assert!(matches!(Lookup::find(&at("file")), Lookup::Found(_)));
-        let long = folder.path().join("d/".repeat(LONGEST / 2));
+        let long = folder.path().join("d/".repeat(PATH_MAX / 2));
         assert!(Lookup::find(&long).is_unknown() && Lookup::find(&long).may_be_directory());
-        assert!(is_out_of_sight(&folder.path().join("d".repeat(LONGEST - ROOM))));
+        assert!(is_out_of_sight(&folder.path().join("d".repeat(PATH_MAX - ROOM))));
         assert!(!is_out_of_sight(&at("none")) && is_closed_by_user(&at("none")));
     }
 }

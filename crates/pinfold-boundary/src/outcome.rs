@@ -8,7 +8,7 @@ use pinfold_sandbox::Limit;
 use serde::Serialize;
 
 /// Most different refusals that are remembered; more are only counted.
-pub(crate) const MOST_REMEMBERED: usize = 1000;
+pub(crate) const MAX_REMEMBERED: usize = 1000;
 
 /// An attempt that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::hosts::Hosts;
-use pinfold_sandbox::{self as sandbox, Entrances, MOST_CALLERS, Temp, Tier};
+use pinfold_sandbox::{self as sandbox, Entrances, MAX_CALLERS, Temp, Tier};
 
 use crate::builder::BoundaryBuilder;
 use crate::caches::{Arrange, Caches};
@@ -33,7 +33,7 @@ impl BoundaryBuilder {
             (Network::Hosts(hosts), Tier::Full)
                 if request.asks_about_hosts || !hosts.configured().is_empty() =>
             {
-                let callers = if request.publishes { MOST_CALLERS } else { 0 };
+                let callers = if request.publishes { MAX_CALLERS } else { 0 };
                 let entrances =
                     Entrances { callers, ..network::entrances(hosts.configured(), request.asks_about_hosts) };
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
@@ -119,7 +119,7 @@ impl BoundaryBuilder {
 /// No host is reached, and refusals can say which ones were looked up: an address alone does not tell what is needed. The list
 /// stays as it is, since no port is there for what it may allow later.
 fn lookups_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
-    let callers = if request.publishes { MOST_CALLERS } else { 0 };
+    let callers = if request.publishes { MAX_CALLERS } else { 0 };
     let entrances = Entrances { callers, ..Entrances::default() };
     (sandbox::Network::Relayed(entrances), Some(hosts.into()))
 }

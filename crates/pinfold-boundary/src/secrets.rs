@@ -41,7 +41,7 @@ const ROOTS: [&str; 13] = [
 ];
 
 /// The longest file that a secret is in.
-const LONGEST: u64 = 64 * 1024;
+const MAX_SECRET_BYTES: u64 = 64 * 1024;
 
 /// The secrets of a boundary, none of them read.
 #[derive(Debug)]
@@ -179,7 +179,7 @@ impl SecretPlaceholders {
             SecretFrom::File(path) => {
                 let mut text = String::new();
                 let file = File::open(at_home(path, self.home.as_deref()));
-                file.and_then(|file| file.take(LONGEST).read_to_string(&mut text))
+                file.and_then(|file| file.take(MAX_SECRET_BYTES).read_to_string(&mut text))
                     .map_err(|e| bad(&format!("cannot be read from `{}`: {e}", path.display())))?;
                 text
             }

@@ -84,9 +84,9 @@ impl Asker {
             return Ok(None);
         }
         let asking = channels.asking(reach.rules_to);
-        let patience = flags.ask_timeout.unwrap_or(asking.patience);
+        let timeout = flags.ask_timeout.unwrap_or(asking.timeout);
         let troubles = Troubles::default();
-        Ok(Some(Self { channels, asking: Asking { patience, ..asking }, at_terminal, troubles }))
+        Ok(Some(Self { channels, asking: Asking { timeout, ..asking }, at_terminal, troubles }))
     }
 
     /// Opens the approvers elsewhere, for a process that may not use its terminal; `None` where there is none.
@@ -153,14 +153,14 @@ pub(crate) fn for_a_client(
     reach: ApproverOptions<'_>,
     through_client: bool,
     no_ask: bool,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> Result<(Option<Asker>, Option<Asking>), Failure> {
     let usual = reach.settings.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0);
     let locations = reach.rules_to.clone();
     let asker = if no_ask { None } else { Asker::open_remote(reach)? };
-    let client_alone = || Asking { approver: Arc::new(NoOtherApprover), patience: usual, locations };
+    let client_alone = || Asking { approver: Arc::new(NoOtherApprover), timeout: usual, locations };
     let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(client_alone));
-    let asking = asking.map(|asking| Asking { patience: patience.unwrap_or(asking.patience), ..asking });
+    let asking = asking.map(|asking| Asking { timeout: timeout.unwrap_or(asking.timeout), ..asking });
     Ok((asker, asking))
 }
 

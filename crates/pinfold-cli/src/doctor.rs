@@ -78,7 +78,7 @@ enum LogState {
 
 impl LogState {
     /// The part of the audit log that is looked at: a file of the usual size. It takes some hundredths of a second.
-    const MOST: u64 = 16 << 20;
+    const MAX_BYTES: u64 = 16 << 20;
 
     fn look() -> Self {
         let Ok(directory) = record::directory() else { return Self::None };
@@ -90,7 +90,7 @@ impl LogState {
             Ok(files) => files,
             Err(error) => return Self::Unreadable(error),
         };
-        verify_end(&files, Self::MOST).map_or_else(Self::Unreadable, |found| Self::Read(Box::new(found)))
+        verify_end(&files, Self::MAX_BYTES).map_or_else(Self::Unreadable, |found| Self::Read(Box::new(found)))
     }
 
     fn describe(&self) -> String {

@@ -55,7 +55,7 @@ impl Judge for HookJudge {
         }
     }
 
-    fn patience(&self) -> Duration {
+    fn timeout(&self) -> Duration {
         self.hook.timeout.saturating_add(GRACE)
     }
 }

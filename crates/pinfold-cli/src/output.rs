@@ -89,14 +89,14 @@ pub(crate) fn agreed(question: &str, mend: &str) -> Result<bool, Failure> {
 }
 
 /// The longest input that is read from standard input: more than any tool takes.
-const LONGEST: u64 = 64 << 20;
+const MAX_INPUT_BYTES: u64 = 64 << 20;
 
 /// All of standard input.
 pub(crate) fn standard_input() -> Result<String, Failure> {
     let mut text = String::new();
     io::stdin()
         .lock()
-        .take(LONGEST)
+        .take(MAX_INPUT_BYTES)
         .read_to_string(&mut text)
         .map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
     Ok(text)
@@ -105,7 +105,7 @@ pub(crate) fn standard_input() -> Result<String, Failure> {
 /// Reads standard input as bytes.
 pub(crate) fn standard_input_bytes() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    let read = io::stdin().lock().take(LONGEST).read_to_end(&mut bytes);
+    let read = io::stdin().lock().take(MAX_INPUT_BYTES).read_to_end(&mut bytes);
     read.map_err(|e| Failure::new(USAGE, format!("standard input: {e}")))?;
     Ok(bytes)
 }

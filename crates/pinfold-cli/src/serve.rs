@@ -26,13 +26,13 @@ use crate::output;
 use crate::session::{self, SessionOptions};
 
 /// Most connections at a time: each is a thread and a session.
-const MOST_CONNECTED: usize = 64;
+const MAX_CONNECTED: usize = 64;
 /// Time that the first line may take.
 const HURRY: Duration = Duration::from_secs(5);
 /// Time that a client may read nothing of what it is sent.
 const STUCK: Duration = Duration::from_mins(1);
 /// The longest first line.
-const LONGEST_HELLO: u64 = 4 << 10;
+const MAX_HELLO_LEN: u64 = 4 << 10;
 /// The version of what is said.
 const VERSION: u32 = 1;
 
@@ -42,7 +42,7 @@ struct ServeState {
     folder: PathBuf,
     judging: Judging,
     no_ask: bool,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
     /// Connections are no longer waited for.
     closing: AtomicBool,
 }
@@ -81,7 +81,7 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     let failed = |e: io::Error| Failure::new(FAILED, format!("{path}: {e}"));
     let mut ended = env::ended().map_err(failed)?;
     let guests = Arc::clone(&state);
-    let listener = PeerListener::open(listener, "serve", MOST_CONNECTED, move |stream, who| {
+    let listener = PeerListener::open(listener, "serve", MAX_CONNECTED, move |stream, who| {
         // Its end, whatever it is, is the end of this connection and of nothing else.
         let _ = guests.talk(stream, who);
     });
@@ -117,13 +117,13 @@ fn state(wanted: &Serve) -> Result<ServeState, Failure> {
         flags: flags.clone(),
         headless_alone: false,
     };
-    let (no_ask, patience) = (wanted.no_ask, wanted.ask_timeout);
-    Ok(ServeState { wish, folder, judging, no_ask, patience, closing: AtomicBool::new(false) })
+    let (no_ask, timeout) = (wanted.no_ask, wanted.ask_timeout);
+    Ok(ServeState { wish, folder, judging, no_ask, timeout, closing: AtomicBool::new(false) })
 }
 
 impl ServeState {
     fn talk(&self, stream: &UnixStream, who: Result<Peer, PeerRejected>) -> io::Result<()> {
-        let mut frames = JsonLines::new(stream.try_clone()?, LONGEST_HELLO)?;
+        let mut frames = JsonLines::new(stream.try_clone()?, MAX_HELLO_LEN)?;
         let peer = match who {
             Ok(peer) => peer,
             Err(turned) => return frames.write(&error(&turned.to_string())),

@@ -158,12 +158,12 @@ fn picture(file: &BadSettings) -> String {
 }
 
 /// Longest line that is drawn: longer ones would fill the screen.
-const LONGEST_LINE: usize = 300;
+const MAX_LINE_LEN: usize = 300;
 
 /// A text that holds anything but plain characters is not drawn: it could draw by itself.
 fn picture_of(bad: &BadSetting, text: &str, renderer: &Renderer) -> String {
     // Spaces at the sides do no harm here.
-    let plain = |line: &str| line.len() <= LONGEST_LINE && output::visible(line.trim()) == line.trim();
+    let plain = |line: &str| line.len() <= MAX_LINE_LEN && output::visible(line.trim()) == line.trim();
     let drawable = bad.source.at.is_some() && !text.is_empty() && text.get(bad.span.clone()).is_some();
     if !drawable || !text.lines().all(|line| plain(&line.replace(['\t', '\\'], " "))) {
         return output::lines(&bad.to_string());

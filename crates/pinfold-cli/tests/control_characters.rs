@@ -14,7 +14,7 @@ use crate::kit::Bed;
 const EVIL: &str = "x\u{1b}]0;evil\u{7}\r\u{202e}\u{9b}2J";
 
 /// The longest that a command goes on: those that serve do not end by themselves.
-const LONGEST: Duration = Duration::from_secs(2);
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A command of the page on the command line.
 struct Documented {
@@ -85,7 +85,7 @@ fn printed(bed: &Bed, words: &[String]) -> String {
     let mut child = command.args(words).stdout(out).stderr(err).stdin(Stdio::null()).spawn().unwrap();
     let began = Instant::now();
     while child.try_wait().unwrap().is_none() {
-        if began.elapsed() > LONGEST {
+        if began.elapsed() > COMMAND_TIMEOUT {
             child.kill().unwrap();
         }
         thread::sleep(Duration::from_millis(2));

@@ -24,7 +24,7 @@ use crate::{Operation, Origin, PathClaim};
 /// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
 const DEEPEST: usize = 8;
 /// How many readings one command may have.
-const MOST_READINGS: usize = 64;
+const MAX_READINGS: usize = 64;
 
 /// What a line of the call would do.
 pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
@@ -249,7 +249,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         });
         let mut waiting = VecDeque::new();
         while let Some(this) = next {
-            if self.readings.len() >= MOST_READINGS || this.depth > DEEPEST {
+            if self.readings.len() >= MAX_READINGS || this.depth > DEEPEST {
                 self.bar_once("launcher", "it starts more programs, one by another, than are looked through");
                 self.unknown(Unknown::TooMuch);
                 self.readings.push(this.invocation);
@@ -492,7 +492,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         inner.bars.into_iter().for_each(|bar| self.bar(bar));
         self.safeguards.extend(inner.safeguards);
         for claim in inner.commands {
-            if self.readings.len() + claim.readings.len() > MOST_READINGS {
+            if self.readings.len() + claim.readings.len() > MAX_READINGS {
                 self.bar_once("launcher", "it starts more programs than are looked through");
                 self.unknown(Unknown::TooMuch);
             }

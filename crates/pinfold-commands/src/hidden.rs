@@ -19,7 +19,7 @@ const WORDS: &[&str] =
     &["eval", "exec", "init", "halt", "reboot", "shutdown", "poweroff", "service", "mount", "umount"];
 
 /// How many words of one command are tried as a program. More that a safeguard watches are not named by hand.
-const MOST_TRIED: usize = 32;
+const MAX_TRIED: usize = 32;
 
 /// What safeguards say about programs and command lines that the arguments of a program would be.
 pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
@@ -36,7 +36,7 @@ pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
             hits.extend(safeguard::of_hidden_line(value));
         } else if let Some(words) = args.get(at..).filter(|_| safeguard::watches(value)) {
             tried += 1;
-            if tried > MOST_TRIED {
+            if tried > MAX_TRIED {
                 break;
             }
             hits.extend(safeguard::of_hidden_program(words));
@@ -46,15 +46,15 @@ pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
 }
 
 /// Number of words behind the name of an interpreter that say what it is told.
-const MOST_TOLD: usize = 8;
+const MAX_TOLD: usize = 8;
 
 /// A shell or an interpreter that one of the words names, with a line or code behind it.
 pub(super) fn may_start(args: &[Word]) -> Option<String> {
-    let tried = args.iter().enumerate().take(MOST_TRIED);
+    let tried = args.iter().enumerate().take(MAX_TRIED);
     let mut named = tried.filter_map(|(at, word)| Some((word.as_static()?, args.get(at..)?)));
     named.find_map(|(name, words)| {
         interpreter(last_name(name))?;
-        let words = words.iter().take(MOST_TOLD).cloned().collect();
+        let words = words.iter().take(MAX_TOLD).cloned().collect();
         let invocation = Invocation { words: Arc::new(words), ..Invocation::default() };
         let effects = InvocationEffects::from_invocation(&invocation);
         (effects.told_code || !effects.started.is_empty()).then(|| name.to_owned())

@@ -17,9 +17,9 @@ use crate::PathText;
 use crate::safeguard;
 
 /// How many links are followed, one through another.
-const MOST_FOLLOWED: usize = 4;
+const MAX_FOLLOWED: usize = 4;
 /// How many names one path may have by them; with more it is not known what it leads to.
-const MOST_NAMES: usize = 16;
+const MAX_NAMES: usize = 16;
 
 /// One name that a line gives to something that has another.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -176,9 +176,9 @@ impl Links {
                 if other.by != link.by {
                     other.by = None;
                 }
-            } else if same.len() < MOST_NAMES {
+            } else if same.len() < MAX_NAMES {
                 same.push(link);
-            } else if same.len() == MOST_NAMES {
+            } else if same.len() == MAX_NAMES {
                 // What it leads to is not known any more.
                 same.push(Link { leads_to: None, by: None, writes: true, ..link });
             }
@@ -209,7 +209,7 @@ impl Links {
     fn follow(&self, path: &str, by: usize, writes: bool) -> Vec<Option<String>> {
         let mut found: Vec<Option<String>> = Vec::new();
         let mut open = vec![plain(path)];
-        for _ in 0..MOST_FOLLOWED {
+        for _ in 0..MAX_FOLLOWED {
             let mut next = Vec::new();
             for path in &open {
                 for (link, rest) in self.links_along(path) {
@@ -218,7 +218,7 @@ impl Links {
                     }
                     let to = link.leads_to.as_ref();
                     let led = to.map(|to| if rest.is_empty() { to.clone() } else { join(to, rest) });
-                    if found.len() >= MOST_NAMES {
+                    if found.len() >= MAX_NAMES {
                         found.push(None);
                         return found;
                     }

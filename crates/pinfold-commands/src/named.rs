@@ -14,10 +14,10 @@ use crate::PathText;
 use crate::pieces::{Piece, Spelled, Sure, of_word};
 
 /// More places than an honest command names outside its claims.
-const MOST_PLACES: usize = 64;
+const MAX_PLACES: usize = 64;
 
 /// More parts than one word has that is a list of places.
-const MOST_PIECES: usize = 256;
+const MAX_PIECES: usize = 256;
 
 /// A place that a word names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,10 +116,10 @@ impl Unclaimed {
             return;
         };
         let pieces = of_word(&spelled);
-        for piece in pieces.iter().take(MOST_PIECES) {
+        for piece in pieces.iter().take(MAX_PIECES) {
             self.piece(piece, &spelled.text, reach, found);
         }
-        if pieces.len() > MOST_PIECES {
+        if pieces.len() > MAX_PIECES {
             (self.open, self.too_many) = (true, true);
         }
     }
@@ -148,7 +148,7 @@ impl Unclaimed {
     /// Keeps a place; beyond the limit those that are plainly paths speak against the command, and others may be any.
     fn push(&mut self, place: NamedPlace) {
         let count = if place.is_path { &mut self.paths } else { &mut self.others };
-        if *count >= MOST_PLACES {
+        if *count >= MAX_PLACES {
             self.too_many |= place.is_path;
             self.open = true;
         } else if !self.places.contains(&place) {

@@ -12,13 +12,13 @@ use super::value::Values;
 use super::working_directory::{BaseDirectory, WorkingDirectory};
 
 /// How many folders a command may possibly stand in before that is simply unknown.
-const MOST_FOLDERS: usize = 8;
+const MAX_FOLDERS: usize = 8;
 
 /// How many names a program that is a variable may have.
-const MOST_NAMES: usize = 64;
+const MAX_NAMES: usize = 64;
 
 /// How many `&&` are followed back; beyond that it is not known what a command waits for.
-const LONGEST_CHAIN: usize = 64;
+const MAX_CHAIN_LEN: usize = 64;
 
 /// Builtins that change the folder of their shell.
 const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
@@ -265,7 +265,7 @@ impl Found {
     fn go(&mut self, to: &Goes, again: bool) -> Vec<WorkingDirectory> {
         let mut from = self.folders.clone();
         once_each(&mut from);
-        if from.len() > MOST_FOLDERS {
+        if from.len() > MAX_FOLDERS {
             from = vec![WorkingDirectory::unknown()];
         }
         self.leads_to = from.iter().flat_map(|folder| to.apply(folder)).collect();
@@ -311,7 +311,7 @@ impl Folders {
             from.extend(otherwise);
         }
         once_each(&mut from);
-        if from.len() > MOST_FOLDERS {
+        if from.len() > MAX_FOLDERS {
             from = vec![WorkingDirectory::unknown()];
         }
         self.otherwise = Some((change.at, from));
@@ -332,7 +332,7 @@ fn once_each(stands: &mut Vec<WorkingDirectory>) {
 /// Returns whether `command` runs only if the one at `at` succeeded.
 fn follows(script: &Script, command: &SimpleCommand, at: usize) -> bool {
     let mut next = command.place.after;
-    for _ in 0..LONGEST_CHAIN {
+    for _ in 0..MAX_CHAIN_LEN {
         let Some(number) = next else { return false };
         if number <= at {
             return number == at;
@@ -363,7 +363,7 @@ fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str
         Some(name) => MOVERS.contains(&name),
         None => word.parts.iter().any(is_set),
     };
-    constants.every(program, MOST_NAMES).is_none_or(|names| names.iter().any(moves)).then_some(("", None))
+    constants.every(program, MAX_NAMES).is_none_or(|names| names.iter().any(moves)).then_some(("", None))
 }
 
 /// Returns the change of folder that a command makes in its shell; `None` for one that makes none.

@@ -12,7 +12,7 @@ use crate::PathText;
 use crate::{Operation, Origin, PathClaim};
 
 /// So many of the last paths are looked at for the same one.
-const MOST_COMPARED: usize = 16;
+const MAX_COMPARED: usize = 16;
 
 impl CommandAnalyzer<'_, '_> {
     /// Claims the file of a redirect. True when it is, or may be, one.
@@ -125,7 +125,7 @@ impl CommandAnalyzer<'_, '_> {
             Purpose::Aside => Origin::Aside(self.at),
         };
         let claim = PathClaim { wild, ..PathClaim::new(Some(PathText::new(path)), operation, origin) };
-        if !self.out.paths.iter().rev().take(MOST_COMPARED).any(|there| *there == claim) {
+        if !self.out.paths.iter().rev().take(MAX_COMPARED).any(|there| *there == claim) {
             self.out.paths.push(claim);
         }
         true

@@ -20,7 +20,7 @@ pub(super) enum Tracked<'a> {
 const OWN_REVISIONS: &[&str] = &["HEAD", "@", "FETCH_HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD"];
 
 /// More parts than a word has that names one file. The rest of a longer one may be any.
-const MOST_PARTS: usize = 16;
+const MAX_PARTS: usize = 16;
 
 /// The files that a word may mean.
 pub(super) fn read(text: &str) -> Vec<Tracked<'_>> {
@@ -33,7 +33,7 @@ pub(super) fn read(text: &str) -> Vec<Tracked<'_>> {
         all.extend(with_magic(rest));
     }
     let mut behind = text.match_indices(':').filter_map(|(at, _)| text.get(at + 1..)).flat_map(ends_of_range);
-    all.extend(behind.by_ref().take(MOST_PARTS).filter_map(object));
+    all.extend(behind.by_ref().take(MAX_PARTS).filter_map(object));
     if behind.next().is_some() {
         all.push(Tracked::Any);
     }

@@ -15,13 +15,13 @@ use crate::{Operation, PathText};
 const DEEPEST_MATCH: usize = 8;
 
 /// More patterns than an honest command has: with more it may read any file.
-const MOST_PATTERNS: usize = 128;
+const MAX_PATTERNS: usize = 128;
 
 /// More files than an honest line names. Each is looked up from every folder that may be the root of the repository.
-const MOST_CLAIMS: usize = 1_024;
+const MAX_CLAIMS: usize = 1_024;
 
 /// The most folders above one that may be the root of its repository.
-const MOST_ROOTS: usize = 32;
+const MAX_ROOTS: usize = 32;
 
 impl CommandAnalyzer<'_, '_> {
     /// Claims what a word of git may read. One that is known only by running may name any file.
@@ -44,7 +44,7 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     fn tracked_file(&mut self, tracked: Tracked<'_>, like: &Word, purpose: Purpose, found: &Found) {
-        if self.out.paths.len() > MOST_CLAIMS {
+        if self.out.paths.len() > MAX_CLAIMS {
             return self.unknown_file(Operation::Search);
         }
         let (path, from_root) = match tracked {
@@ -83,8 +83,8 @@ impl CommandAnalyzer<'_, '_> {
                 self.patterns.push(NamedPlace { path, word, is_path: false, wild: true, reads: true });
             }
         }
-        if self.patterns.len() > MOST_PATTERNS {
-            self.patterns.truncate(MOST_PATTERNS);
+        if self.patterns.len() > MAX_PATTERNS {
+            self.patterns.truncate(MAX_PATTERNS);
             self.names_any = true;
         }
     }
@@ -108,7 +108,7 @@ fn folders_above(base: &BaseDirectory) -> Vec<BaseDirectory> {
     let BaseDirectory::At(folder) = base else { return Vec::new() };
     let mut above = Vec::new();
     let mut rest = folder.trim_end_matches('/');
-    while above.len() < MOST_ROOTS {
+    while above.len() < MAX_ROOTS {
         let (front, name) = rest.rsplit_once('/').unwrap_or(("", rest));
         if name.is_empty() || name == ".." || front.is_empty() && name.starts_with('~') {
             break;

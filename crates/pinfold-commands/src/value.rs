@@ -55,7 +55,7 @@ const PLAIN_GIT_OPTIONS: &[&str] = &[
 ];
 
 /// How many words one may become; with more it is as good as not known.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// The values that a line gives to variables.
 pub(crate) struct Values<'s> {
@@ -104,7 +104,7 @@ impl<'s> Values<'s> {
             }
         }
         if given {
-            self.constants.every(word, MOST_WORDS).map(Cow::Owned)
+            self.constants.every(word, MAX_WORDS).map(Cow::Owned)
         } else {
             Some(Cow::Borrowed(slice::from_ref(word)))
         }

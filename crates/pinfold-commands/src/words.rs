@@ -5,9 +5,9 @@ use std::sync::Arc;
 use pinfold_shell::{Part, Word};
 
 /// How many words the braces of one command may make. More stay one unknown word.
-const MOST_WORDS: usize = 256;
+const MAX_WORDS: usize = 256;
 /// How many bytes the alternatives of one word may have together.
-const MOST_BYTES: usize = 1 << 20;
+const MAX_BYTES: usize = 1 << 20;
 
 /// The literal text that a word starts with; the whole of it when it is static.
 pub(crate) fn known_start(word: &Word) -> &str {
@@ -62,7 +62,7 @@ pub(super) fn expand(words: &Arc<Vec<Word>>) -> Arc<Vec<Word>> {
     }
     let mut expanded = Vec::new();
     for word in words.iter() {
-        match alternatives(word, MOST_WORDS.saturating_sub(expanded.len())) {
+        match alternatives(word, MAX_WORDS.saturating_sub(expanded.len())) {
             Some(words) => expanded.extend(words),
             None => expanded.push(word.clone()),
         }
@@ -72,7 +72,7 @@ pub(super) fn expand(words: &Arc<Vec<Word>>) -> Arc<Vec<Word>> {
 
 /// Every word that the braces of one make, in order; `None` when they are more than `most`.
 fn alternatives(word: &Word, most: usize) -> Option<Vec<Word>> {
-    let most = most.min(MOST_BYTES / word.span.len().max(1));
+    let most = most.min(MAX_BYTES / word.span.len().max(1));
     let mut done = Vec::new();
     let mut open = vec![word.clone()];
     while let Some(next) = open.pop() {

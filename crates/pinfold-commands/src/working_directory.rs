@@ -34,7 +34,7 @@ pub(super) enum Named {
 }
 
 /// The longest path of a folder that is followed: what the kernel takes in one call.
-const LONGEST: usize = 4096;
+const PATH_MAX: usize = 4096;
 
 /// Devices that hold nothing and change nothing when they are read or written.
 pub const EMPTY_DEVICES: &[&str] = &[
@@ -100,7 +100,7 @@ impl WorkingDirectory {
     pub(super) fn change_to(&self, word: &Word) -> Vec<Self> {
         let to = |now: BaseDirectory| Self { now, before: self.now.clone() };
         match self.name(word) {
-            Named::Path(path) if path.len() > LONGEST => vec![to(BaseDirectory::Unknown)],
+            Named::Path(path) if path.len() > PATH_MAX => vec![to(BaseDirectory::Unknown)],
             Named::Path(path) => {
                 let by_words = by_words(&path).filter(|other| *other != path);
                 let all = std::iter::once(path).chain(by_words);

@@ -3,13 +3,13 @@
 import { spawnSync } from "node:child_process"
 
 const COMMAND = @COMMAND@
-const PATIENCE_MS = @PATIENCE_MS@
+const TIMEOUT_MS = @TIMEOUT_MS@
 
 function told(event) {
   const run = spawnSync(COMMAND[0], COMMAND.slice(1), {
     input: JSON.stringify(event),
     encoding: "utf8",
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     killSignal: "SIGKILL",
     maxBuffer: 1 << 24,
   })

@@ -4,13 +4,13 @@ import { spawnSync } from "node:child_process"
 import { randomUUID } from "node:crypto"
 
 const COMMAND: string[] = @COMMAND@
-const PATIENCE_MS = @PATIENCE_MS@
+const TIMEOUT_MS = @TIMEOUT_MS@
 
 function told(event: object): any {
   const run = spawnSync(COMMAND[0], COMMAND.slice(1), {
     input: JSON.stringify(event),
     encoding: "utf8",
-    timeout: PATIENCE_MS,
+    timeout: TIMEOUT_MS,
     killSignal: "SIGKILL",
     maxBuffer: 1 << 24,
   })

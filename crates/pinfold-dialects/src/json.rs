@@ -6,7 +6,7 @@ use crate::event::NotHeard;
 
 /// The longest input that is read: longer than any call that an agent was seen to send, shorter than what makes a hook
 /// slow.
-pub(crate) const LONGEST: usize = 16 << 20;
+pub(crate) const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// An object of an agent.
 pub(crate) struct Sent {
@@ -17,8 +17,8 @@ pub(crate) struct Sent {
 impl Sent {
     pub(crate) fn read(agent: &'static str, input: &[u8]) -> Result<Self, NotHeard> {
         let bad = |what: String| NotHeard { agent, what };
-        if input.len() > LONGEST {
-            return Err(bad(format!("it is longer than {LONGEST} bytes")));
+        if input.len() > MAX_INPUT_BYTES {
+            return Err(bad(format!("it is longer than {MAX_INPUT_BYTES} bytes")));
         }
         match serde_json::from_slice(input) {
             Ok(Value::Object(fields)) => Ok(Self { agent, fields }),

@@ -2,10 +2,10 @@
 
 /// Placeholders for the command and its timeout in the text.
 const COMMAND: &str = "@COMMAND@";
-const PATIENCE: &str = "@PATIENCE_MS@";
+const TIMEOUT: &str = "@TIMEOUT_MS@";
 
 /// The plugin for an agent that needs one. `command`: what is started for each call, its words one by one.
-pub fn shim(agent: &str, command: &[String], patience_ms: u64) -> Option<String> {
+pub fn shim(agent: &str, command: &[String], timeout_ms: u64) -> Option<String> {
     let text = match agent {
         "opencode" => include_str!("../shims/opencode.js"),
         "pi" => include_str!("../shims/pi.ts"),
@@ -14,7 +14,7 @@ pub fn shim(agent: &str, command: &[String], patience_ms: u64) -> Option<String>
     // Words of JSON are words of these languages, but for two line ends that occur in no path.
     let words = serde_json::Value::from(command.to_vec()).to_string();
     let words = words.replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029");
-    Some(text.replace(COMMAND, &words).replace(PATIENCE, &patience_ms.to_string()))
+    Some(text.replace(COMMAND, &words).replace(TIMEOUT, &timeout_ms.to_string()))
 }
 
 #[cfg(test)]

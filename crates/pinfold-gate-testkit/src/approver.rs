@@ -9,7 +9,7 @@ use std::time::Duration;
 use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
 
 /// The longest wait for an answer in [`TestApprover::asking`].
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A function that responds to a request, with the look at whether it is still asked.
 type Respond = dyn Fn(&Request, &(dyn Fn() -> bool + Sync)) -> ApproverResponse + Send + Sync;
@@ -92,7 +92,7 @@ impl TestApprover {
     /// The asking of a session that asks this approver, without settings files for lasting rules.
     pub fn asking(self: &Arc<Self>) -> Asking {
         let approver: Arc<dyn Approver> = self.clone();
-        Asking { approver, patience: PATIENCE, locations: None }
+        Asking { approver, timeout: ANSWER_TIMEOUT, locations: None }
     }
 }
 

@@ -5,19 +5,19 @@ use std::time::Duration;
 use jiff::Timestamp;
 use pinfold::consent::{Asker, OfferShown, PartShown, Request, RequestedOperation, WhyAsked, WidthShown};
 
-/// A request about a command, with this name and a digest made of it, until `patience` is over. The part of the name
+/// A request about a command, with this name and a digest made of it, until `timeout` is over. The part of the name
 /// before a colon is that of the session.
 ///
 /// # Panics
 /// When the deadline is beyond what a time can say.
-pub fn about_command(id: &str, command: &str, patience: Duration) -> Request {
+pub fn about_command(id: &str, command: &str, timeout: Duration) -> Request {
     let now = Timestamp::now();
     Request {
         v: 1,
         id: id.to_owned(),
         digest: format!("digest of {id}"),
         asked_at: now,
-        deadline: now.checked_add(patience).expect("a deadline"),
+        deadline: now.checked_add(timeout).expect("a deadline"),
         asker: Asker {
             session: id.split(':').next().unwrap_or_default().to_owned(),
             agents: vec!["main".to_owned()],

@@ -39,13 +39,13 @@ pub(crate) struct HookAnswer {
 }
 
 /// The longest text of a hook that goes anywhere.
-const LONGEST: usize = 10_000;
+const MAX_TEXT_BYTES: usize = 10_000;
 
 /// Understands what came.
 pub(crate) fn understood(event: HookEvent, came: &HookResult) -> HookAnswer {
     let mut answer = HookAnswer::default();
     match came {
-        HookResult::Late(patience) => answer.wrong(format!("no answer within {} s", patience.as_secs_f32())),
+        HookResult::Late(timeout) => answer.wrong(format!("no answer within {} s", timeout.as_secs_f32())),
         HookResult::NotAsked(why) => answer.wrong(why.clone()),
         HookResult::Ended { code: Some(0), out, .. } => answer.read(event, out),
         HookResult::Ended { code: Some(2), out, err } => answer.refusal(event, out, err),
@@ -137,7 +137,7 @@ impl HookAnswer {
             return self.read_object(event, said);
         }
         if takes_text(event) {
-            self.context.push(cut(&text, LONGEST));
+            self.context.push(cut(&text, MAX_TEXT_BYTES));
         } else if decides(event) {
             self.wrong(format!(
                 "what it said is no answer: {}",
@@ -168,7 +168,7 @@ impl HookAnswer {
         (self.input, self.retry) = (None, false);
         self.updates.clear();
         let own = self.reason.take().filter(|_| matches!(self.decision, Some(Decision::Deny) | None));
-        let words = Some(cut(&err.text(), LONGEST)).filter(|text| !text.is_empty());
+        let words = Some(cut(&err.text(), MAX_TEXT_BYTES)).filter(|text| !text.is_empty());
         let why = own.or(self.blocked.take()).or(words).unwrap_or_else(|| "it said no".to_owned());
         if decides(event) {
             (self.decision, self.reason) = (Some(Decision::Deny), Some(why));
@@ -341,7 +341,7 @@ impl HookAnswer {
         match object.get(name)? {
             Value::Null => None,
             Value::String(text) if text.is_empty() => None,
-            Value::String(text) => Some(cut(text, LONGEST)),
+            Value::String(text) => Some(cut(text, MAX_TEXT_BYTES)),
             _ => {
                 self.wrong(format!("`{name}` is no text"));
                 None

@@ -20,7 +20,7 @@ use rustix::fs::{MemfdFlags, OFlags, fcntl_getfl, fcntl_setfl, memfd_create};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::process_group;
-use crate::runner::{HookResult, MOST_ANSWER, MOST_ASIDE, Output};
+use crate::runner::{HookResult, MAX_ANSWER, MAX_ASIDE, Output};
 
 /// Environment variable that counts how deep hooks start each other.
 const DEPTH: &str = "PINFOLD_HOOK_DEPTH";
@@ -62,9 +62,9 @@ impl Commands {
         args: Option<&[String]>,
         shell: HookShell,
         input: &[u8],
-        patience: Duration,
+        timeout: Duration,
     ) -> HookResult {
-        let by = Instant::now() + patience;
+        let by = Instant::now() + timeout;
         let piped = || (Stdio::piped(), Stdio::piped());
         let mut running = match self.spawn(command, args, shell, input, piped) {
             Ok(running) => running,
@@ -74,7 +74,7 @@ impl Commands {
             Ok(Some((status, out, err))) => HookResult::Ended { code: status.code(), out, err },
             Ok(None) => {
                 running.end();
-                HookResult::Late(patience)
+                HookResult::Late(timeout)
             }
             Err(e) => {
                 running.end();
@@ -90,9 +90,9 @@ impl Commands {
         args: Option<&[String]>,
         shell: HookShell,
         input: &[u8],
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<(), String> {
-        let by = Instant::now() + patience;
+        let by = Instant::now() + timeout;
         let mut running = self.spawn(command, args, shell, input, || (Stdio::null(), Stdio::null()))?;
         let wait = move || {
             if !matches!(running.listen(by), Ok(Some(_))) {
@@ -174,8 +174,8 @@ impl HookProcess {
     /// Listens until it has ended; `None` when its time is over before.
     fn listen(&mut self, by: Instant) -> io::Result<Option<(ExitStatus, Output, Output)>> {
         let ended = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
-        let mut out = Pipe::new(self.child.stdout.take().map(OwnedFd::from), MOST_ANSWER)?;
-        let mut err = Pipe::new(self.child.stderr.take().map(OwnedFd::from), MOST_ASIDE)?;
+        let mut out = Pipe::new(self.child.stdout.take().map(OwnedFd::from), MAX_ANSWER)?;
+        let mut err = Pipe::new(self.child.stderr.take().map(OwnedFd::from), MAX_ASIDE)?;
         let mut gone = false;
         let mut by = by;
         loop {

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use pinfold_net::{BlockingClient, ClientLimits, HttpError};
 
-use crate::runner::{HookResult, MOST_ANSWER, Output};
+use crate::runner::{HookResult, MAX_ANSWER, Output};
 
 /// Posts to addresses.
 #[derive(Clone)]
@@ -49,7 +49,7 @@ impl Posts {
         headers: &[(String, String)],
         variables: &[String],
         body: &[u8],
-        patience: Duration,
+        timeout: Duration,
     ) -> HookResult {
         let mut filled = Vec::with_capacity(headers.len());
         for (name, line) in headers {
@@ -59,19 +59,19 @@ impl Posts {
             }
         }
         let headers: Vec<(&str, &str)> = filled.iter().map(|(name, line)| (*name, line.as_str())).collect();
-        let response = match self.shared.client.post_json(url, &headers, body, Some(patience)) {
+        let response = match self.shared.client.post_json(url, &headers, body, Some(timeout)) {
             Ok(response) => response,
-            Err(HttpError::TimedOut) => return HookResult::Late(patience),
+            Err(HttpError::TimedOut) => return HookResult::Late(timeout),
             Err(HttpError::NoTrustRoots(why)) => return HookResult::NotAsked(why),
             Err(error) => return HookResult::NotAsked(format!("it cannot be reached: {error}")),
         };
         let status = response.status();
-        match response.read(u64::try_from(MOST_ANSWER).unwrap_or(u64::MAX)) {
+        match response.read(u64::try_from(MAX_ANSWER).unwrap_or(u64::MAX)) {
             Ok(bytes) => HookResult::Answered { status, body: Output::whole(bytes) },
             Err(HttpError::TooLarge) => {
                 HookResult::Answered { status, body: Output { bytes: Vec::new(), cut: true } }
             }
-            Err(HttpError::TimedOut) => HookResult::Late(patience),
+            Err(HttpError::TimedOut) => HookResult::Late(timeout),
             Err(error) => HookResult::NotAsked(format!("its answer cannot be read: {error}")),
         }
     }

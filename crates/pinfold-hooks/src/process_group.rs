@@ -14,13 +14,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open, p
 pub(crate) const MARK: &str = "PINFOLD_HOOK";
 
 /// Number of looks: a process that forks between two looks is found by the next.
-const MOST_LOOKS: usize = 100;
+const MAX_LOOKS: usize = 100;
 const BETWEEN: Duration = Duration::from_millis(2);
 
 /// Ends `leader`, which was started as the leader of a group and has not been waited for, and everything it started.
 pub(crate) fn end(leader: Pid, mark: &str) {
     let mut known = Vec::new();
-    for look in 0..MOST_LOOKS {
+    for look in 0..MAX_LOOKS {
         let all = processes();
         let found = members(&all, leader, mark, &known);
         if found.is_empty() {

@@ -73,6 +73,6 @@ impl Output {
 }
 
 /// The most that is kept of an answer.
-pub(crate) const MOST_ANSWER: usize = 1 << 20;
+pub(crate) const MAX_ANSWER: usize = 1 << 20;
 /// The most that is kept of what is written beside it.
-pub(crate) const MOST_ASIDE: usize = 64 << 10;
+pub(crate) const MAX_ASIDE: usize = 64 << 10;

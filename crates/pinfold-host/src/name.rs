@@ -13,14 +13,14 @@ pub struct Name(Box<str>);
 
 /// The longest name of the domain name system.
 /// [RFC 1035](https://www.rfc-editor.org/rfc/rfc1035#section-2.3.4)
-const LONGEST: usize = 253;
+const MAX_NAME_LEN: usize = 253;
 
 impl Name {
     /// Reads a name. `None` for what is no name of a host: an address, an empty label, a character that no host has.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.strip_suffix('.').unwrap_or(text);
         // More than a name can have, before anything is computed about it.
-        if text.is_empty() || text.len() > 4 * LONGEST {
+        if text.is_empty() || text.len() > 4 * MAX_NAME_LEN {
             return None;
         }
         let ascii = if text.is_ascii() { text.to_ascii_lowercase() } else { encode(text)? };
@@ -28,7 +28,7 @@ impl Name {
             let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-' || b == b'_';
             (1..=63).contains(&label.len()) && label.bytes().all(known)
         };
-        let named = ascii.len() <= LONGEST && ascii.split('.').all(label) && !looks_like_address(&ascii);
+        let named = ascii.len() <= MAX_NAME_LEN && ascii.split('.').all(label) && !looks_like_address(&ascii);
         named.then(|| Self(ascii.into()))
     }
 

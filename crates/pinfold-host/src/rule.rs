@@ -146,8 +146,8 @@ fn parse_host(host: &str) -> Option<HostScope> {
 }
 
 fn shortened(text: &str) -> String {
-    const LONGEST: usize = 80;
-    text.chars().take(LONGEST).flat_map(char::escape_debug).collect()
+    const MAX_SHOWN: usize = 80;
+    text.chars().take(MAX_SHOWN).flat_map(char::escape_debug).collect()
 }
 
 impl fmt::Display for HostRule {

@@ -43,7 +43,7 @@ pub struct WebUrl {
 }
 
 /// The longest address that is read; servers take less.
-const LONGEST: usize = 8 * 1024;
+const MAX_URL_LEN: usize = 8 * 1024;
 
 impl WebUrl {
     /// Reads an address. Strict, since programs disagree about everything else: `http` or `https`, a plain ASCII name or
@@ -54,7 +54,7 @@ impl WebUrl {
     /// # Errors
     /// What was found that is not taken.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        if text.len() > LONGEST {
+        if text.len() > MAX_URL_LEN {
             return Err("one that is longer than 8 KiB");
         }
         if text.bytes().any(|b| b <= b' ' || b == b'\\' || b == 0x7f) {
@@ -172,7 +172,7 @@ mod tests {
         ] {
             assert_eq!(WebUrl::parse(text).ok().map(|url| url.to_string()).as_deref(), form, "{text}");
         }
-        assert!(WebUrl::parse(&format!("https://a.b/{}", "x".repeat(LONGEST))).is_err());
+        assert!(WebUrl::parse(&format!("https://a.b/{}", "x".repeat(MAX_URL_LEN))).is_err());
     }
 
     proptest! {

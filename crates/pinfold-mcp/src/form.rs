@@ -8,7 +8,7 @@ use pinfold_render::{Answerable, Block, Body, LineBreaks, offered, title, visibl
 use serde_json::{Value, json};
 
 /// The longest text of a form, in bytes: clients truncate longer ones, and a user must not approve what was not shown.
-const LONGEST: usize = 6 * 1024;
+const MAX_TEXT_BYTES: usize = 6 * 1024;
 
 /// The one field of the form.
 const FIELD: &str = "answer";
@@ -41,7 +41,7 @@ impl ElicitationForm {
         for block in &body.blocks {
             write(&mut message, block);
         }
-        (body.is_whole && message.len() <= LONGEST).then(|| Self {
+        (body.is_whole && message.len() <= MAX_TEXT_BYTES).then(|| Self {
             message,
             choices: offered(request, true)
                 .into_iter()

@@ -20,7 +20,7 @@ use crate::serve::Server;
 use crate::wire::writer::{LineWriter, ReaderGone};
 
 /// The longest message, in bytes: more than any tool takes. Longer ones are skipped.
-pub(crate) const LONGEST: usize = 64 << 20;
+pub(crate) const MAX_MESSAGE_BYTES: usize = 64 << 20;
 
 /// The time limit for writing what is buffered at the end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -62,7 +62,7 @@ async fn serve_until_end(
         }
     });
     let (input, _) = stdio_pipes();
-    let lines = AsyncRwTransport::new(input, tokio::io::sink()).with_max_line_length(LONGEST);
+    let lines = AsyncRwTransport::new(input, tokio::io::sink()).with_max_line_length(MAX_MESSAGE_BYTES);
     match serve_server(server, UntilFirstRequest { lines, writer, gone, begun: false }).await {
         Ok(running) => running.waiting().await.map(drop).map_err(io::Error::other),
         // The client only probed for the server.

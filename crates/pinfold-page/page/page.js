@@ -8,7 +8,7 @@ const LOOK_MS = 400;
 /** Without a word for so long, nobody is there. */
 const SILENT_MS = 25_000;
 const AGAIN_MS = 2_000;
-const MOST_PAST = 50;
+const MAX_PAST = 50;
 const TOKEN_KEY = "pinfold-token";
 
 const YES = {
@@ -352,7 +352,7 @@ function past(words, brief) {
   const about = brief === undefined ? [] : [inline("", brief)];
   $("past").hidden = false;
   $("log").prepend(make("li", {}, words, ...about));
-  while ($("log").children.length > MOST_PAST) $("log").lastChild.remove();
+  while ($("log").children.length > MAX_PAST) $("log").lastChild.remove();
 }
 
 /** The time that is left, as clocks show it. */

@@ -57,7 +57,7 @@ impl Page {
         let port = listeners.first().ok_or(io::ErrorKind::AddrNotAvailable)?.local_addr()?.port();
         let board = RequestBoard::follow(&everywhere)?;
         let (pairing, told) = (Pairing::default(), Box::new(told));
-        let listening = Arc::new(Semaphore::new(stream::MOST));
+        let listening = Arc::new(Semaphore::new(stream::MAX_STREAMS));
         let desk = Arc::new(PageState { pairing, board, everywhere, who, port, told, listening });
         let stop = Arc::new(Notify::new());
         let runtime = runtime::Builder::new_current_thread()

@@ -19,7 +19,7 @@ const TRIES: u32 = 5;
 /// The validity of a pairing.
 const PAIRED: Duration = Duration::from_hours(12);
 /// The most paired browsers; a further one replaces the oldest.
-const MOST: usize = 8;
+const MAX_BROWSERS: usize = 8;
 
 /// A code that pairs one browser, once. It is shown to the user only.
 #[derive(Clone)]
@@ -117,7 +117,7 @@ impl Pairing {
     fn admit(&self) -> io::Result<BrowserKeys> {
         let keys = BrowserKeys { cookie: AccessSecret::new()?, token: AccessSecret::new()? };
         let mut paired = lock(&self.paired);
-        if paired.all.len() == MOST {
+        if paired.all.len() == MAX_BROWSERS {
             paired.all.remove(0);
         }
         paired.latest += 1;
@@ -228,7 +228,7 @@ mod tests {
         let pair = || pairing.pair(&pairing.new_code().unwrap().to_string()).unwrap();
         let first = pair();
         let browser = pairing.find(first.cookie.as_str(), first.token.as_str()).unwrap();
-        for _ in 0..MOST {
+        for _ in 0..MAX_BROWSERS {
             pair();
         }
         assert!(!pairing.is_paired(browser));

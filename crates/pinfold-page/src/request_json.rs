@@ -10,7 +10,7 @@ use pinfold_render::{Answerable, Block, Body, LineBreaks, Piece, Tone, default_a
 use serde::Serialize;
 
 /// The largest request that is sent, in bytes: no browser draws more before the deadline, and others wait behind it.
-const LONGEST: usize = 2 << 20;
+const MAX_REQUEST_BYTES: usize = 2 << 20;
 
 /// A pending request, ready to be sent.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ impl BoardItem {
     pub(crate) fn new(number: u64, name: &str, waiting: &RequestSummary, request: &Request) -> Self {
         let event = |body: Body<'_>| event("asked", &RequestJson::new(number, name, waiting, request, &body));
         let mut whole = event(Body::new(request));
-        if whole.len() > LONGEST {
+        if whole.len() > MAX_REQUEST_BYTES {
             whole = event(Body::too_long(request, whole.len()));
         }
         Self { number, name: name.to_owned(), digest: request.digest.clone(), event: whole }

@@ -25,7 +25,7 @@ use crate::pairing::{Pairing, PairingError};
 use crate::stream::feed;
 
 /// The largest request body, in bytes: an answer with a message.
-const LONGEST: usize = 64 << 10;
+const MAX_BODY_BYTES: usize = 64 << 10;
 /// The time limit for a request body.
 const SAID: Duration = Duration::from_secs(5);
 /// The delay after a wrong code.
@@ -156,7 +156,7 @@ fn status(why: &ApprovalClientError) -> StatusCode {
 
 /// Parses a body within the limits of time and size, or returns the error response.
 async fn parse_body<T: DeserializeOwned>(request: Request<Incoming>) -> Result<T, Reply> {
-    let body = Limited::new(request.into_body(), LONGEST);
+    let body = Limited::new(request.into_body(), MAX_BODY_BYTES);
     match timeout(SAID, body.collect()).await {
         Ok(Ok(body)) => serde_json::from_slice(&body.to_bytes())
             .map_err(|_| error(StatusCode::BAD_REQUEST, "that was not understood")),

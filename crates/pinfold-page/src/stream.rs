@@ -13,7 +13,7 @@ use crate::pairing::Browser;
 use crate::route::PageState;
 
 /// The most streams: every paired browser, with a tab or two to spare.
-pub(crate) const MOST: usize = 16;
+pub(crate) const MAX_STREAMS: usize = 16;
 /// The heartbeat interval.
 const HEARTBEAT: Duration = Duration::from_secs(10);
 

@@ -34,10 +34,10 @@ impl PathClaim {
 
 /// Longest path that is looked at, in bytes: four times what the kernel takes in one call. Beyond it no program
 /// could use the name, and the walk would only cost time.
-const LONGEST: usize = 4 * 4096;
+const MAX_PATH_BYTES: usize = 4 * 4096;
 /// Longest single name, in bytes, on every file system of Linux (`NAME_MAX`). A file system with shorter
 /// names answers with an error in its turn.
-pub(crate) const LONGEST_NAME: usize = 255;
+pub(crate) const MAX_NAME_LEN: usize = 255;
 
 /// An absolute path in words: single slashes, no `.`, no slash at the end; `..` is kept.
 #[derive(Debug)]
@@ -98,7 +98,7 @@ struct ClaimBytes {
 impl ClaimBytes {
     fn new(room: usize) -> Self {
         Self {
-            bytes: Vec::with_capacity(room.min(LONGEST) + 2),
+            bytes: Vec::with_capacity(room.min(MAX_PATH_BYTES) + 2),
             from_cwd: 0,
             must_be_folder: false,
             climbs: false,
@@ -109,7 +109,7 @@ impl ClaimBytes {
         if path.contains(&0) {
             return Err(Why::Nul);
         }
-        if self.bytes.len() + path.len() > LONGEST {
+        if self.bytes.len() + path.len() > MAX_PATH_BYTES {
             return Err(Why::TooLong);
         }
         for name in path.split(|byte| *byte == b'/') {

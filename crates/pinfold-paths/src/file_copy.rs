@@ -66,7 +66,7 @@ impl Copied {
 
 impl Contained {
     /// Gives the name `to` to a new file with the content that was read here, and takes the name here away. With
-    /// `overwrite` a file or link there gives way. `most_names` as for [`rename_in_place`](Self::rename_in_place).
+    /// `overwrite` a file or link there gives way. `max_names` as for [`rename_in_place`](Self::rename_in_place).
     ///
     /// # Errors
     /// [`OperationError::Changed`] when it was another file that was read, or another one stands at either place by now; as
@@ -76,7 +76,7 @@ impl Contained {
         to: &Self,
         copied: &Copied,
         overwrite: bool,
-        most_names: Option<u64>,
+        max_names: Option<u64>,
     ) -> Result<(), OperationError> {
         match self.kind() {
             Kind::File { .. } if self.id() == Some(copied.id) => {}
@@ -92,7 +92,7 @@ impl Contained {
         }
         self.ordinary()?;
         to.ordinary()?;
-        names_at_most(self.look_again()?.links, most_names)?;
+        names_at_most(self.look_again()?.links, max_names)?;
         let staged = Staged::write(to.parent(), &mut copied.bytes.as_slice(), copied.mode)?;
         let file = staged.file();
         // Of which the umask has taken bits away.
@@ -101,7 +101,7 @@ impl Contained {
         sys::set_times(file, &Timestamps { last_access: access, last_modification: change })?;
         let there = (to.parent(), to.name());
         if gives_way {
-            names_at_most(to.look_again()?.links, most_names)?;
+            names_at_most(to.look_again()?.links, max_names)?;
             sys::rename_over(staged.name_in_folder(), there)?;
         } else {
             sys::rename_new(staged.name_in_folder(), there)?;

@@ -12,7 +12,7 @@ use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::claim::{LONGEST_NAME, Spelling};
+use crate::claim::{MAX_NAME_LEN, Spelling};
 use crate::outside::Disguise;
 use crate::resolve::{LastLink, Why};
 use crate::sys;
@@ -20,7 +20,7 @@ use crate::workspace::BaseFolder;
 use crate::writable_roots::WritableRoots;
 
 /// Links followed in one walk: the kernel's own limit (`MAXSYMLINKS`).
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The end of a walk.
 #[derive(Debug)]
@@ -248,7 +248,7 @@ impl<'a> PathWalk<'a> {
 
     /// Goes to a name that would stand in a folder that is not there.
     fn imagine(&mut self, step: WalkStep) -> Result<Taken, Lost> {
-        if step.name.len() > LONGEST_NAME {
+        if step.name.len() > MAX_NAME_LEN {
             return Err(Why::TooLong.into());
         }
         self.imagined += 1;
@@ -266,7 +266,7 @@ impl<'a> PathWalk<'a> {
     /// Puts a link's target in place of the link.
     fn follow_link(&mut self, step: WalkStep) -> Result<(), Lost> {
         self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links > MAX_LINKS {
             return Err(Why::LinkLoop.into());
         }
         if sys::has_magic_links(self.at.fd())? {
@@ -315,7 +315,7 @@ impl<'a> PathWalk<'a> {
         if climbs {
             return Err(Why::ClimbsFromMissing.into());
         }
-        if rest.iter().any(|step| step.name.len() > LONGEST_NAME) {
+        if rest.iter().any(|step| step.name.len() > MAX_NAME_LEN) {
             return Err(Why::TooLong.into());
         }
         for step in rest {

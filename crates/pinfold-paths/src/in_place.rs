@@ -190,7 +190,7 @@ impl Contained {
     /// Gives what stands here the name `to`, whose folder must be there. With `overwrite` a file or link there gives way.
     ///
     /// A file or a link goes by way of a random name in the other folder, and is looked at there: a process that can
-    /// change names here has no say any more in what gets the new one. `most_names`: the most names (hard links) that
+    /// change names here has no say any more in what gets the new one. `max_names`: the most names (hard links) that
     /// what moves, and what gives way, may have; the others would go on to show it, and to change it.
     ///
     /// # Errors
@@ -199,7 +199,7 @@ impl Contained {
         &self,
         to: &Self,
         overwrite: bool,
-        most_names: Option<u64>,
+        max_names: Option<u64>,
     ) -> Result<(), OperationError> {
         self.refuse_root()?;
         to.refuse_root()?;
@@ -234,10 +234,10 @@ impl Contained {
         let aside = temp_name();
         let waiting = (to.parent(), aside.as_os_str());
         sys::rename_new(from, waiting)?;
-        let moved = self.is_what_moved(waiting, most_names).and_then(|()| {
+        let moved = self.is_what_moved(waiting, max_names).and_then(|()| {
             if gives_way {
                 let there = to.look_again()?;
-                names_at_most(there.links, most_names)?;
+                names_at_most(there.links, max_names)?;
             }
             Ok(())
         });
@@ -251,13 +251,13 @@ impl Contained {
         named
     }
 
-    fn is_what_moved(&self, at: sys::At<'_>, most_names: Option<u64>) -> Result<(), OperationError> {
+    fn is_what_moved(&self, at: sys::At<'_>, max_names: Option<u64>) -> Result<(), OperationError> {
         let now = sys::look(at.0, at.1)?;
         let judged = self.look().ok_or(OperationError::Missing)?;
         if now.version.id() != judged.version.id() || now.file_type != judged.file_type {
             return Err(OperationError::Changed);
         }
-        names_at_most(now.links, most_names)
+        names_at_most(now.links, max_names)
     }
 
     /// Cuts or extends the file to a length.

@@ -150,6 +150,6 @@ impl HookKind {
 }
 
 /// Default time limit for an answer.
-pub const PATIENCE: Duration = Duration::from_mins(1);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_mins(1);
 /// Longest time limit for an answer.
-pub const LONGEST_PATIENCE: Duration = Duration::from_hours(1);
+pub const MAX_TIMEOUT: Duration = Duration::from_hours(1);

@@ -17,7 +17,7 @@ use crate::source::{Located, Source};
 pub const DEFAULT_PORTS: [u16; 3] = [22, 80, 443];
 
 /// Most different ports of a list.
-pub const MOST_PORTS: usize = 64;
+pub const MAX_PORTS: usize = 64;
 
 /// The hosts that may be reached, with pinned addresses of names. An empty list allows none.
 #[derive(Debug, Clone, PartialEq)]
@@ -45,7 +45,7 @@ pub enum HostMatch<'a> {
 
 /// More ports than can be listened on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("hosts are allowed at {0} ports\nname at most {MOST_PORTS}")]
+#[error("hosts are allowed at {0} ports\nname at most {MAX_PORTS}")]
 pub struct TooManyPorts(usize);
 
 /// The rules as they are written, without where they stand.
@@ -103,7 +103,7 @@ impl Hosts {
         }
         hosts.pins = settings.hosts.as_ref().map(|pins| pins.value.0.clone()).unwrap_or_default();
         let ports = hosts.reachable_ports().len();
-        if ports > MOST_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
+        if ports > MAX_PORTS { Err(TooManyPorts(ports)) } else { Ok(hosts) }
     }
 
     /// Returns the list that denies every host without a question, by `source`.

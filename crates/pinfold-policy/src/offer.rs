@@ -24,7 +24,7 @@ use crate::rule::{Covers, Effect, Rule, SourcedRule};
 use crate::source::{Layer, Source};
 
 /// Most parts of a call that can get a rule at once.
-pub const MOST_RULES: usize = 5;
+pub const MAX_RULES: usize = 5;
 
 /// The grants on offer for a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -163,7 +163,7 @@ fn grants_at(asked: &[AskedPart<'_>], at: usize) -> Option<Vec<Grant>> {
         if !grants.contains(grant) {
             grants.push(grant.clone());
         }
-        if grants.len() > MOST_RULES {
+        if grants.len() > MAX_RULES {
             return None;
         }
     }
@@ -187,12 +187,12 @@ fn describe(grant: &Grant) -> String {
 }
 
 /// Most parts that are looked at for rules: more than can be read.
-const MOST_PARTS: usize = 50;
+const MAX_PARTS: usize = 50;
 
 /// The rules for good: one for each part, or none at all, since the call would still be asked about. Parts that have the
 /// same usual rule share it, with the widths that cover both.
 fn always(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<PartOffer> {
-    if trial.case.policy.managed_rules_only || asked.len() > MOST_PARTS {
+    if trial.case.policy.managed_rules_only || asked.len() > MAX_PARTS {
         return Vec::new();
     }
     let mut plans: Vec<PlannedRules<'_>> = Vec::new();
@@ -205,7 +205,7 @@ fn always(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<PartOffer> {
             continue;
         }
         let rules: Vec<&Rule> = asked.rules.iter().filter(tried).collect();
-        if rules.is_empty() || plans.len() == MOST_RULES {
+        if rules.is_empty() || plans.len() == MAX_RULES {
             return Vec::new();
         }
         plans.push(PlannedRules { part: &asked.part, rules, usual });

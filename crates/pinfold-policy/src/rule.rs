@@ -82,7 +82,7 @@ pub struct BadRule {
 }
 
 /// Longest rule in bytes: more than a person writes, and short enough to be compared with anything.
-pub const LONGEST_RULE: usize = 4096;
+pub const MAX_RULE_LEN: usize = 4096;
 
 impl Rule {
     /// Understands a rule.
@@ -97,7 +97,7 @@ impl Rule {
             mend: mend.to_owned(),
         };
         let trimmed = text.trim();
-        if trimmed.len() > LONGEST_RULE {
+        if trimmed.len() > MAX_RULE_LEN {
             return Err(bad("it is longer than 4096 bytes", "split it into several"));
         }
         if trimmed.chars().any(char::is_control) {

@@ -8,7 +8,7 @@ use crate::block::{Block, LineBreaks, Tone};
 use crate::diff;
 
 /// Longest text that is shown: more is not read, and each line of it has to be kept.
-const LONGEST: usize = 4 << 20;
+const MAX_SHOWN_BYTES: usize = 4 << 20;
 
 /// A request, to be read.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl<'a> Body<'a> {
     /// All that is to be read of a request.
     pub fn new(request: &'a Request) -> Self {
         let length = length(request);
-        if length > LONGEST {
+        if length > MAX_SHOWN_BYTES {
             return Self::too_long(request, length);
         }
         let mut blocks = operation(request);

@@ -12,7 +12,7 @@ use crate::body::note;
 const CONTEXT: usize = 3;
 
 /// Time limit for finding the smallest difference. A larger one is as true.
-const PATIENCE: Duration = Duration::from_millis(20);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(20);
 
 /// One piece of text that gives way to another.
 pub(crate) fn hunk(hunk: &Hunk) -> Vec<Block<'_>> {
@@ -21,7 +21,7 @@ pub(crate) fn hunk(hunk: &Hunk) -> Vec<Block<'_>> {
         blocks.push(note("wherever it occurs in the file"));
     }
     let (before, after) = (TextLines::new(&hunk.before), TextLines::new(&hunk.after));
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + DIFF_TIMEOUT;
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &before.each, &after.each, Some(deadline));
     let mut shown = 0;
     for group in group_diff_ops(ops, CONTEXT) {

@@ -23,10 +23,10 @@ pub enum Piece {
 }
 
 /// Spaces up to this number are shown as such, unless a line ends with them.
-const MOST_SPACES: usize = 32;
+const MAX_SPACES: usize = 32;
 
 /// Line breaks in a row up to this number are shown as such.
-const MOST_BREAKS: usize = 4;
+const MAX_BREAKS: usize = 4;
 
 /// The cells of a tabulator: the mark, and blanks that are always as many.
 const TAB: &str = "⇥   ";
@@ -46,7 +46,7 @@ impl Piece {
             b' ' => spaces(bytes),
             b'\t' => (Self::Tab, 1),
             b'\n' => match run(bytes, b'\n') {
-                count if count > MOST_BREAKS => (Self::Breaks(count), count),
+                count if count > MAX_BREAKS => (Self::Breaks(count), count),
                 _ => (Self::Breaks(1), 1),
             },
             _ => other(text)?,
@@ -190,7 +190,7 @@ fn run(bytes: &[u8], of: u8) -> usize {
 fn spaces(bytes: &[u8]) -> (Piece, usize) {
     let count = run(bytes, b' ');
     let ends = matches!(bytes.get(count), None | Some(b'\n' | b'\r'));
-    if ends || count > MOST_SPACES { (Piece::Spaces(count), count) } else { (Piece::Plain(' ', 1), 1) }
+    if ends || count > MAX_SPACES { (Piece::Spaces(count), count) } else { (Piece::Plain(' ', 1), 1) }
 }
 
 /// Splits off the first character that is neither printable ASCII nor a break.

@@ -64,8 +64,8 @@ pub use linux::relay_sockets::RelaySockets;
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, remove_left_behind, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{
-    Detour, Entrances, Layer, Limits, MOST_CALLERS, MOST_PORTS, Mediation, Network, Openings, Profile,
-    StandIn, Temp, Writes,
+    Detour, Entrances, Layer, Limits, MAX_CALLERS, MAX_PORTS, Mediation, Network, Openings, Profile, StandIn,
+    Temp, Writes,
 };
 pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};

@@ -264,7 +264,7 @@ struct Spares {
 
 impl Spares {
     /// More than this many are not kept: enough for several runs at once.
-    const MOST: usize = 64;
+    const MAX_KEPT: usize = 64;
 
     /// Lists what waits at `place`, which is made if need be. Without it there are none.
     fn open(place: &Path) -> Self {
@@ -298,7 +298,7 @@ impl Spares {
     }
 
     fn put_aside(&mut self, path: &Path) -> io::Result<()> {
-        if let Some(place) = self.place.as_ref().filter(|_| self.waiting.len() + self.put < Self::MOST) {
+        if let Some(place) = self.place.as_ref().filter(|_| self.waiting.len() + self.put < Self::MAX_KEPT) {
             self.put += 1;
             let name = format!("{}-{}", std::process::id(), self.put);
             if sys::rename_new(path, &place.join(name)).is_ok() {

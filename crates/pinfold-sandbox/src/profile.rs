@@ -203,10 +203,10 @@ pub struct Entrances {
 }
 
 /// Most sockets of [`Entrances::callers`].
-pub const MOST_CALLERS: u8 = 48;
+pub const MAX_CALLERS: u8 = 48;
 
 /// Most ports of [`Entrances`].
-pub const MOST_PORTS: usize = 64;
+pub const MAX_PORTS: usize = 64;
 
 /// Access to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.
 /// All are closed unless opened by name.

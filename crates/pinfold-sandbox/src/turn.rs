@@ -23,7 +23,7 @@ use rustix::fs::{FlockOperation, Mode, OFlags, Timespec, Timestamps, flock, fsta
 use rustix::io::Errno;
 
 /// Time that a turn is waited for: the longest look at a directory that is moved as a whole takes about a second.
-const PATIENCE: Duration = Duration::from_secs(3);
+const TURN_TIMEOUT: Duration = Duration::from_secs(3);
 
 const STEP: Duration = Duration::from_micros(500);
 
@@ -99,7 +99,7 @@ impl Lock {
                 Err(Errno::INTR) => {}
                 Err(Errno::WOULDBLOCK) if quick_tries.next().is_some() => yield_now(),
                 Err(Errno::WOULDBLOCK) => {
-                    if Instant::now() >= *until.get_or_insert_with(|| Instant::now() + PATIENCE) {
+                    if Instant::now() >= *until.get_or_insert_with(|| Instant::now() + TURN_TIMEOUT) {
                         return Err(Errno::BUSY.into());
                     }
                     sleep(STEP);

@@ -6,7 +6,7 @@
 use crate::marker;
 
 /// The most bytes before a word that are looked at.
-pub(crate) const BEHIND: usize = marker::LONGEST;
+pub(crate) const BEHIND: usize = marker::MAX_LEN;
 
 /// A condition on the bytes before a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,7 +18,7 @@ pub(crate) struct Automaton {
 pub(crate) type State = StateID;
 
 /// More than any of our patterns needs; one that is larger is a mistake in the data, and a test finds it.
-const MOST_BYTES: usize = 4 << 20;
+const MAX_BYTES: usize = 4 << 20;
 
 impl Automaton {
     /// Patterns are about bytes: classes are ASCII, `.` is any byte but a line break.
@@ -31,8 +31,8 @@ impl Automaton {
                     .match_kind(MatchKind::All)
                     .start_kind(StartKind::Anchored)
                     .accelerate(false)
-                    .dfa_size_limit(Some(MOST_BYTES))
-                    .determinize_size_limit(Some(MOST_BYTES)),
+                    .dfa_size_limit(Some(MAX_BYTES))
+                    .determinize_size_limit(Some(MAX_BYTES)),
             )
             .build(pattern)
             .map_err(|error| format!("`{pattern}`: {error}"))?;

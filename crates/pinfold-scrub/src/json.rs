@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::counts::Counts;
-use crate::keywords::{LONGEST, WordSearch};
+use crate::keywords::{MAX_WORD_LEN, WordSearch};
 use crate::marker;
 use crate::scrubber::Scrubber;
 
@@ -52,7 +52,7 @@ fn string(scrubber: Scrubber, key: Option<&str>, text: &str) -> Option<(String, 
 /// Returns `true` if a word begins before the text: a text that shows itself to be a secret was found already, so that without
 /// one there is nothing to look for in what may be long.
 fn says_that_a_secret_follows(before: &str, text: &str) -> bool {
-    let head = [before, text.get(..text.floor_char_boundary(LONGEST)).unwrap_or_default()].concat();
+    let head = [before, text.get(..text.floor_char_boundary(MAX_WORD_LEN)).unwrap_or_default()].concat();
     let (mut search, mut seen) = (WordSearch::START, 0);
     while let Some(len) = search.find(head.as_bytes().get(seen..).unwrap_or_default()) {
         seen += len;

@@ -13,8 +13,8 @@ const LANES: usize = 4;
 const CLOSE: usize = 256;
 const FIRST: usize = 64;
 /// The longest lane, and the shortest for which it is worth it: each but the first begins a word's length before its place.
-const MOST: usize = 1024;
-const FEWEST: usize = 2 * LONGEST;
+const MAX_LANE: usize = 1024;
+const MIN_LANE: usize = 2 * MAX_WORD_LEN;
 
 /// State of a search: the row of its automaton.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,12 +34,13 @@ impl WordSearch {
         let mut most = FIRST;
         loop {
             let lane = (rest.len() / LANES).min(most);
-            let Some((block, behind)) = rest.split_at_checked(lane * LANES).filter(|_| lane >= FEWEST) else {
+            let Some((block, behind)) = rest.split_at_checked(lane * LANES).filter(|_| lane >= MIN_LANE)
+            else {
                 break;
             };
             let Some(end) = self.passes(block, lane) else { break };
             (*self, rest) = (end, behind);
-            most = MOST.min(most * 2);
+            most = MAX_LANE.min(most * 2);
         }
         let seen = bytes.len() - rest.len();
         self.find_by_steps(rest).map(|at| seen + at)
@@ -54,7 +55,7 @@ impl WordSearch {
         let (a, b, c, d) = (lanes.next()?, lanes.next()?, lanes.next()?, lanes.next()?);
         let begun = |before: &[u8]| {
             let mut search = Self::START;
-            before.iter().rev().take(LONGEST).rev().for_each(|byte| search.step(*byte));
+            before.iter().rev().take(MAX_WORD_LEN).rev().for_each(|byte| search.step(*byte));
             search
         };
         let mut at = [self, begun(a), begun(b), begun(c)];
@@ -140,7 +141,7 @@ mod tests {
             for word in kind.spellings() {
                 let text = format!("x{word}");
                 assert_eq!(found(text.as_bytes()), expected(text.as_bytes()), "{word}");
-                assert!(word.len() <= LONGEST);
+                assert!(word.len() <= MAX_WORD_LEN);
             }
         }
     }
@@ -150,7 +151,9 @@ mod tests {
     fn a_word_is_found_wherever_it_stands_in_a_long_text() {
         let word =
             Table::get().kinds.iter().flat_map(crate::SecretKind::spellings).max_by_key(String::len).unwrap();
-        for len in [FEWEST * LANES + CLOSE - 1, FEWEST * LANES + CLOSE, 1500, 2 * LANES * MOST + CLOSE + 7] {
+        for len in
+            [MIN_LANE * LANES + CLOSE - 1, MIN_LANE * LANES + CLOSE, 1500, 2 * LANES * MAX_LANE + CLOSE + 7]
+        {
             for at in 0..len - word.len() {
                 let mut text = vec![b' '; len];
                 text[at..at + word.len()].copy_from_slice(word.as_bytes());

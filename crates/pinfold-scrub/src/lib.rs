@@ -33,7 +33,7 @@
 //! 2. Scrubbing what was scrubbed changes nothing.
 //! 3. What is no secret stays as it is, byte for byte, whether it is UTF-8 or not; so do line breaks inside secrets:
 //!    lines stay where they are.
-//! 4. Time is linear in the text. A stream holds back at most [`MOST_HELD_BACK`] bytes, and only those of which it is not
+//! 4. Time is linear in the text. A stream holds back at most [`MAX_HELD_BACK`] bytes, and only those of which it is not
 //!    known yet whether they belong to a secret.
 //!
 //! # What this does not stop
@@ -63,7 +63,7 @@ mod tests;
 pub use counts::Counts;
 pub use kind::SecretKind;
 pub use marker::{Marker, markers};
-pub use run::MOST_HELD_BACK;
+pub use run::MAX_HELD_BACK;
 pub use scrubber::{Hit, Scrubbed, Scrubber};
 pub use stream::Stream;
 

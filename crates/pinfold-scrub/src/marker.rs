@@ -7,10 +7,10 @@ use std::ops::Range;
 const OPEN: &[u8] = b"[REDACTED:";
 
 /// The longest name of a kind that is read as one.
-const LONGEST_KIND: usize = 32;
+const MAX_KIND_LEN: usize = 32;
 
 /// The longest marker.
-pub(crate) const LONGEST: usize = OPEN.len() + LONGEST_KIND + 1;
+pub(crate) const MAX_LEN: usize = OPEN.len() + MAX_KIND_LEN + 1;
 
 /// A marker in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,8 +53,8 @@ pub(crate) fn detect(rest: &[u8], last: bool) -> Here {
         return if OPEN.starts_with(rest) { unknown } else { Here::No };
     }
     let Some(name) = rest.strip_prefix(OPEN) else { return Here::No };
-    let len = name.iter().take(LONGEST_KIND + 1).take_while(|byte| is_of_a_kind(**byte)).count();
-    if len > LONGEST_KIND {
+    let len = name.iter().take(MAX_KIND_LEN + 1).take_while(|byte| is_of_a_kind(**byte)).count();
+    if len > MAX_KIND_LEN {
         return Here::No;
     }
     match name.get(len) {
@@ -67,14 +67,14 @@ pub(crate) fn detect(rest: &[u8], last: bool) -> Here {
 /// Returns `true` if the text up to here ends with a marker.
 pub(crate) fn ends(before: &[u8]) -> bool {
     let Some(before) = before.strip_suffix(b"]") else { return false };
-    let len = before.iter().rev().take(LONGEST_KIND + 1).take_while(|byte| is_of_a_kind(**byte)).count();
+    let len = before.iter().rev().take(MAX_KIND_LEN + 1).take_while(|byte| is_of_a_kind(**byte)).count();
     let before = before.get(..before.len() - len).unwrap_or_default();
-    (1..=LONGEST_KIND).contains(&len) && before.ends_with(OPEN)
+    (1..=MAX_KIND_LEN).contains(&len) && before.ends_with(OPEN)
 }
 
 /// Returns `true` if the text up to here ends in the middle of a marker, or of a possible one.
 pub(crate) fn is_inside(before: &[u8]) -> bool {
-    let len = before.iter().rev().take(LONGEST_KIND).take_while(|byte| is_of_a_kind(**byte)).count();
+    let len = before.iter().rev().take(MAX_KIND_LEN).take_while(|byte| is_of_a_kind(**byte)).count();
     before.get(..before.len() - len).unwrap_or_default().ends_with(OPEN)
 }
 
@@ -110,7 +110,7 @@ mod tests {
         assert!(ends(marker) && !ends(b"REDACTED:jwt]") && !ends(b"[REDACTED:]"));
         assert!(is_inside(b"x[REDACTED:") && is_inside(b"[REDACTED:npm-"));
         assert!(!is_inside(b"[REDACTED:npm-token]") && !is_inside(b"[REDACTED:A") && !is_inside(b""));
-        let long = format!("[REDACTED:{}", "a".repeat(LONGEST_KIND + 1));
+        let long = format!("[REDACTED:{}", "a".repeat(MAX_KIND_LEN + 1));
         assert_eq!(detect(long.as_bytes(), false), Here::No);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) const REACH: usize = 1024;
 const LONG: usize = 256;
 
 /// The most bytes that a [`crate::Stream`] holds back.
-pub const MOST_HELD_BACK: usize = 2 * REACH + marker::LONGEST;
+pub const MAX_HELD_BACK: usize = 2 * REACH + marker::MAX_LEN;
 
 /// A text, or the part of it that is at hand.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::edge::BEHIND;
-use crate::keywords::{LONGEST, WordSearch};
+use crate::keywords::{MAX_WORD_LEN, WordSearch};
 use crate::kind::{Form, SecretKind};
 use crate::marker;
 use crate::run::{MatchStep, Run, ScannedText};
@@ -82,7 +82,7 @@ impl Scan {
 
     /// Returns the position of the first byte that is needed when the text goes on.
     pub(crate) fn needs_from(&self, text: &ScannedText<'_>) -> usize {
-        let behind = text.end().saturating_sub(LONGEST + BEHIND);
+        let behind = text.end().saturating_sub(MAX_WORD_LEN + BEHIND);
         self.runs.iter().map(|(_, run)| run.needs_from()).fold(behind, usize::min)
     }
 

@@ -8,7 +8,7 @@ use crate::scan::Scan;
 /// Scrubs a text chunk by chunk, and gives exactly what [`crate::Scrubber::scrub`] gives for the whole.
 ///
 /// Held back are only bytes that may belong to a secret: what begins like a token, and what stands behind `password=`
-/// until its end has come. That is never more than [`crate::MOST_HELD_BACK`] bytes. Bytes that are no text go through
+/// until its end has come. That is never more than [`crate::MAX_HELD_BACK`] bytes. Bytes that are no text go through
 /// untouched.
 #[derive(Debug)]
 pub struct Stream {

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::conditions::When;
 use crate::edge::Edge;
-use crate::keywords::LONGEST;
+use crate::keywords::MAX_WORD_LEN;
 use crate::kind::{Form, SecretKind};
 
 /// The data: [`SecretKind`]s in the order in which they are preferred where two begin at the same place.
@@ -82,7 +82,7 @@ impl Table {
     /// Returns how many bytes at the end of a text may be the beginning of a word that is a part of a secret.
     pub(crate) fn begun(&self, text: &[u8]) -> usize {
         let words = self.beginnings.get_or_init(|| self.beginnings());
-        let longest = text.len().min(LONGEST.saturating_sub(1));
+        let longest = text.len().min(MAX_WORD_LEN.saturating_sub(1));
         let is_begun = |len: &usize| {
             let end = text.get(text.len() - len..).unwrap_or_default();
             let next = words.partition_point(|word| word.as_bytes() < end);

@@ -14,16 +14,16 @@ pub(crate) struct KeyedValue<'a> {
 const LOOKED_AT: usize = 128;
 
 /// As few different bytes as this are a pattern, not a secret: `xxxxxxxx`, `12121212`, `********`.
-const FEW: usize = 4;
+const MAX_PATTERN_BYTES: usize = 4;
 
 /// More consonants than this stand together in no word.
-const MOST_CONSONANTS: usize = 5;
+const MAX_CONSONANTS: usize = 5;
 
 /// Words of such a length tell a name from a password, when most of it are such.
 const LONG_WORD: usize = 4;
 
 /// Longer than this is no word.
-const LONGEST_WORD: usize = 16;
+const MAX_WORD_LEN: usize = 16;
 
 impl<'a> KeyedValue<'a> {
     pub(crate) fn new(bytes: &'a [u8], next: Option<u8>) -> Self {
@@ -55,7 +55,7 @@ impl<'a> KeyedValue<'a> {
                 *seen = true;
             }
         }
-        seen.iter().filter(|seen| **seen).count() <= FEW || self.counts()
+        seen.iter().filter(|seen| **seen).count() <= MAX_PATTERN_BYTES || self.counts()
     }
 
     /// `12345678`, `abcdefgh`, `0123456789abcdef`: most bytes follow the one before.
@@ -166,20 +166,20 @@ fn is_name(piece: &[u8]) -> bool {
 /// Letters that could be said, then a small number if any; or a small number.
 fn is_word(piece: &[u8]) -> bool {
     /// `2024`, `sha256`, `utf8`.
-    const MOST_DIGITS: usize = 4;
+    const MAX_DIGITS: usize = 4;
     let letters = piece.iter().take_while(|byte| !byte.is_ascii_digit()).count();
     let (letters, digits) = piece.split_at(letters);
-    digits.len() <= MOST_DIGITS
+    digits.len() <= MAX_DIGITS
         && digits.iter().all(u8::is_ascii_digit)
-        && letters.len() <= LONGEST_WORD
-        && consonants(letters) <= MOST_CONSONANTS
+        && letters.len() <= MAX_WORD_LEN
+        && consonants(letters) <= MAX_CONSONANTS
 }
 
 /// Letters that are surely a word: of some length, with vowels, and not too many consonants together.
 fn is_said(run: &[u8]) -> bool {
     const FEW_CONSONANTS: usize = 4;
     let rest = run.get(1..).unwrap_or_default();
-    (LONG_WORD..=LONGEST_WORD).contains(&run.len())
+    (LONG_WORD..=MAX_WORD_LEN).contains(&run.len())
         && (rest.iter().all(u8::is_ascii_lowercase) || run.iter().all(u8::is_ascii_uppercase))
         && run.iter().any(|byte| is_vowel(*byte))
         && consonants(run) <= FEW_CONSONANTS

@@ -10,7 +10,7 @@ use crate::output_scanner::OutputPiece;
 use crate::surface::TerminalSize;
 
 /// A window of more cells than this is drawn again by the command itself, not from memory: 32 bytes a cell, two screens.
-const MOST_CELLS: usize = 200_000;
+const MAX_CELLS: usize = 200_000;
 
 /// Characters look as they do on a terminal that was told nothing.
 const PLAIN_PEN: &str = "\x1b[m";
@@ -57,7 +57,7 @@ impl AltScreen {
     /// An empty one.
     pub(crate) fn new(size: TerminalSize) -> Self {
         let cells = usize::from(size.rows) * usize::from(size.columns);
-        let kept = (2..=MOST_CELLS).contains(&cells) && size.rows > 1 && size.columns > 1;
+        let kept = (2..=MAX_CELLS).contains(&cells) && size.rows > 1 && size.columns > 1;
         let (rows, columns) = sides(size);
         let parser = kept.then(|| Parser::new_with_callbacks(rows, columns, 0, Unknown::default()));
         Self { incomplete: parser.is_none(), parser }

@@ -11,7 +11,7 @@ use vte::{Params, Parser, Perform};
 use crate::surface::{Key, KeyCode};
 
 /// Longest pasted text that is kept; a longer one is not meant for a dialog.
-const LONGEST_PASTE: usize = 64 << 10;
+const MAX_PASTE_LEN: usize = 64 << 10;
 
 /// The meaning of input bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,7 +110,7 @@ impl DecoderOutput {
 
     fn character(&mut self, c: char) {
         if let Some(paste) = &mut self.paste {
-            if paste.len() < LONGEST_PASTE {
+            if paste.len() < MAX_PASTE_LEN {
                 paste.push(c);
             }
         } else if let Some(key) = control(c) {
@@ -371,7 +371,7 @@ mod tests {
         assert_eq!(all(bytes.as_bytes()), expected);
         let endless = [b"\x1b[200~".as_slice(), &vec![b'y'; 1 << 20], b"\x1b[201~"].concat();
         let [Decoded::Paste(text)] = &all(&endless)[..] else { panic!("one event") };
-        assert_eq!(text.len(), LONGEST_PASTE);
+        assert_eq!(text.len(), MAX_PASTE_LEN);
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::screen::{CANCEL, ENTER, LEAVE, MARK_PASTE, PLAIN, SHOW_CURSOR, UNMARK
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
 /// Time limit for the terminal to accept output.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A dialog surface on the terminal of this process, for programs that have it to themselves. Keys typed before the
 /// dialog could be read are dropped: no other program waits for them.
@@ -67,13 +67,13 @@ impl ExclusiveTty {
         let stage = Self { own: OwnTty { person, ends }, ears, picture: Vec::new() };
         stage.own.person.make_raw()?;
         stage.own.person.set_aside(true);
-        stage.own.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), PATIENCE)?;
+        stage.own.person.write(format!("{CANCEL}{ENTER}{PLAIN}{MARK_PASTE}").as_bytes(), OUTPUT_TIMEOUT)?;
         Ok(stage)
     }
 
     fn put_back(&mut self) {
         let back = format!("{CANCEL}{UNMARK_PASTE}{LEAVE}{SHOW_CURSOR}");
-        let _ = self.own.person.write(back.as_bytes(), PATIENCE);
+        let _ = self.own.person.write(back.as_bytes(), OUTPUT_TIMEOUT);
         self.own.person.set_aside(false);
         self.own.person.restore();
     }
@@ -92,7 +92,7 @@ impl Write for ExclusiveTty {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.own.person.write(&std::mem::take(&mut self.picture), PATIENCE)?;
+        self.own.person.write(&std::mem::take(&mut self.picture), OUTPUT_TIMEOUT)?;
         self.ears.painted(&self.own);
         Ok(())
     }

@@ -19,7 +19,7 @@ use crate::screen::{CANCEL, LEAVE, SHOW_CURSOR, UNMARK_PASTE};
 use crate::surface::TerminalSize;
 
 /// Longest wait of a panicking thread for a terminal.
-const LAST_PATIENCE: Duration = Duration::from_millis(100);
+const LAST_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The terminal that controls this process, as it was found.
 #[derive(Debug)]
@@ -130,9 +130,9 @@ impl HostTty {
         }
     }
 
-    /// Writes all, for as long as that takes but no longer than `patience`.
-    pub(crate) fn write(&self, mut bytes: &[u8], patience: Duration) -> io::Result<()> {
-        let end = Instant::now() + patience;
+    /// Writes all, for as long as that takes but no longer than `timeout`.
+    pub(crate) fn write(&self, mut bytes: &[u8], timeout: Duration) -> io::Result<()> {
+        let end = Instant::now() + timeout;
         while !bytes.is_empty() {
             let count = self.write_some(bytes)?;
             bytes = bytes.get(count..).unwrap_or_default();
@@ -159,7 +159,7 @@ impl HostTty {
     fn rescue(&self) {
         if self.is_aside.swap(false, Ordering::Relaxed) {
             let back = format!("{CANCEL}{UNMARK_PASTE}{LEAVE}{SHOW_CURSOR}");
-            let _ = self.write(back.as_bytes(), LAST_PATIENCE);
+            let _ = self.write(back.as_bytes(), LAST_TIMEOUT);
         }
         self.restore();
     }

@@ -150,7 +150,7 @@ impl KeyInput {
                 return Ok(Some(event));
             }
             let now = source.now();
-            let wait = self.patience(now).min(end.saturating_duration_since(now));
+            let wait = self.timeout(now).min(end.saturating_duration_since(now));
             if source.wait(wait)? {
                 match self.read(source)? {
                     Some(0) => return Ok(Some(SurfaceEvent::Gone)),
@@ -246,7 +246,7 @@ impl KeyInput {
     }
 
     /// Returns the time to wait.
-    fn patience(&self, now: Instant) -> Duration {
+    fn timeout(&self, now: Instant) -> Duration {
         let left = |since: Instant, wait: Duration| wait.saturating_sub(now.saturating_duration_since(since));
         let quiet = match self.counting {
             KeyCounting::Quiet { since, .. } => left(since, QUIET),

@@ -325,7 +325,7 @@ fn private(mode: u16, on: bool) -> String {
 /// A control sequence, taken apart.
 pub(crate) struct Control {
     prefix: Option<u8>,
-    numbers: [u16; Self::MOST],
+    numbers: [u16; Self::MAX_MODES],
     count: usize,
     middle: Option<u8>,
     last: u8,
@@ -333,10 +333,10 @@ pub(crate) struct Control {
 
 impl Control {
     /// Programs set a few modes at once, never many.
-    const MOST: usize = 16;
+    const MAX_MODES: usize = 16;
 
     fn parse(text: &[u8]) -> Self {
-        let mut found = Self { prefix: None, numbers: [0; Self::MOST], count: 0, middle: None, last: 0 };
+        let mut found = Self { prefix: None, numbers: [0; Self::MAX_MODES], count: 0, middle: None, last: 0 };
         for byte in text.iter().skip(2) {
             match byte {
                 b'<'..=b'?' => found.prefix = Some(*byte),
@@ -348,7 +348,7 @@ impl Control {
                 }
                 b';' => found.count = found.count.max(1) + 1,
                 // What is behind a colon is a detail of a number that has none here.
-                b':' => found.count = Self::MOST + 1,
+                b':' => found.count = Self::MAX_MODES + 1,
                 b' '..=b'/' => found.middle = Some(*byte),
                 0x40..=0x7e => found.last = *byte,
                 _ => {}

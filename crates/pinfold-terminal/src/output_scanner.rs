@@ -7,7 +7,7 @@ use memchr::memchr;
 
 /// A sequence is kept whole up to this length: longer ones are pictures and texts for the clipboard. What is shown of a
 /// longer one is its beginning.
-const LONGEST: usize = 16 << 10;
+const MAX_SEQUENCE_LEN: usize = 16 << 10;
 
 /// A part of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,7 +113,7 @@ impl Scanner {
             return self.begin();
         }
         self.length += 1;
-        if self.begun.len() < LONGEST {
+        if self.begun.len() < MAX_SEQUENCE_LEN {
             self.begun.push(byte);
         }
         match self.state {
@@ -250,7 +250,7 @@ mod tests {
         for _ in 0..100 {
             scanner.scan(&[b'A'; 10_000], &mut |_| {});
         }
-        assert!(scanner.begun.capacity() <= 2 * LONGEST);
+        assert!(scanner.begun.capacity() <= 2 * MAX_SEQUENCE_LEN);
         assert_eq!((scanner.unfinished(), scanner.begun()), (1_000_007, None));
         let mut shown = 0;
         scanner.scan(b"\x07", &mut |piece| shown += usize::from(matches!(piece, OutputPiece::String(_))));

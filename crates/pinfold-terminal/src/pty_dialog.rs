@@ -11,7 +11,7 @@ use crate::screen::PLAIN;
 use crate::surface::{DialogSurface, SurfaceEvent, TerminalSize};
 
 /// Time limit for a terminal to accept output, before a question cannot be asked there.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The person's terminal while a command that runs there waits, made by [`PtyHandle::pause`](crate::PtyHandle::pause).
 ///
@@ -36,7 +36,7 @@ impl PtyDialog {
             RelayPhase::Running | RelayPhase::Parked => state.in_background || state.finishing,
         };
         let why_not = {
-            let state = shared.wait(PATIENCE, settled);
+            let state = shared.wait(OUTPUT_TIMEOUT, settled);
             match state.standing {
                 RelayPhase::Held => None,
                 RelayPhase::Ended => Some(ended()),
@@ -51,7 +51,7 @@ impl PtyDialog {
             return Err(why_not);
         }
         // Another dialog may have had it a moment ago.
-        paused.shared.show(PLAIN.as_bytes(), PATIENCE)?;
+        paused.shared.show(PLAIN.as_bytes(), OUTPUT_TIMEOUT)?;
         Ok(paused)
     }
 }
@@ -145,7 +145,8 @@ impl Drop for PtyDialog {
         });
         // The next output goes to the screen of the command.
         drop(
-            self.shared.wait(PATIENCE, |state| state.standing != RelayPhase::Held || state.turn != self.turn),
+            self.shared
+                .wait(OUTPUT_TIMEOUT, |state| state.standing != RelayPhase::Held || state.turn != self.turn),
         );
     }
 }
@@ -158,7 +159,7 @@ impl Write for PtyDialog {
 
     fn flush(&mut self) -> io::Result<()> {
         let picture = std::mem::take(&mut self.picture);
-        self.shared.show(&picture, PATIENCE)?;
+        self.shared.show(&picture, OUTPUT_TIMEOUT)?;
         self.ears.painted(self.shared.as_ref());
         Ok(())
     }

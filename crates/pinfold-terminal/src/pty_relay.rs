@@ -13,22 +13,22 @@ use crate::relay_state::{RelayPhase, RelayShared};
 use crate::vt_state::VtState;
 
 /// Output waits for the person's terminal up to this length; then the command waits.
-const MOST_OUTPUT: usize = 64 << 10;
+const MAX_OUTPUT: usize = 64 << 10;
 
 /// So much output is taken at once: more would let keys wait.
 const CHUNK: usize = 16 << 10;
 
 /// Most output of the command that is taken while a dialog is open; then the command waits.
-const MOST_HELD: usize = 256 << 10;
+const MAX_HELD: usize = 256 << 10;
 
 /// Most typed input that waits for the command; then the host terminal keeps it.
-const MOST_INPUT: usize = 64 << 10;
+const MAX_INPUT: usize = 64 << 10;
 
 /// Time a dialog waits for the end of an unfinished sequence. Programs write a sequence at once.
 const REST: Duration = Duration::from_millis(50);
 
 /// Time limit for the terminal to accept the last output, or the bytes between two pictures.
-const PATIENCE: Duration = Duration::from_secs(5);
+const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the last output of a command that has ended, when another process still holds its terminal.
 const LAST_WORDS: Duration = Duration::from_secs(2);
@@ -180,7 +180,7 @@ impl PtyRelay {
                 return Ok(if finishing { Next::End } else { Next::Wait });
             }
             RelayPhase::Held if stopping => {
-                self.shared.show(&self.track.come_back(), PATIENCE)?;
+                self.shared.show(&self.track.come_back(), OUTPUT_TIMEOUT)?;
                 self.shared.let_others_in();
                 self.park()?;
             }
@@ -223,9 +223,9 @@ impl PtyRelay {
         }
         let ready = self.output.len().saturating_sub(unfinished);
         self.output.truncate(ready);
-        self.flush(PATIENCE)?;
+        self.flush(OUTPUT_TIMEOUT)?;
         self.shared.person.set_aside(true);
-        self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
+        self.shared.show(self.track.give_way().as_bytes(), OUTPUT_TIMEOUT)?;
         self.asked = None;
         self.stand(RelayPhase::Held);
         Ok(Next::Follow)
@@ -238,7 +238,7 @@ impl PtyRelay {
             self.resize();
         }
         self.dropping = self.track.is_too_long();
-        self.shared.show(&self.track.come_back(), PATIENCE)?;
+        self.shared.show(&self.track.come_back(), OUTPUT_TIMEOUT)?;
         self.nudge();
         self.stand(RelayPhase::Running);
         let held = std::mem::take(&mut self.held);
@@ -249,8 +249,7 @@ impl PtyRelay {
     /// Puts the terminal back for this process to stop.
     fn park(&mut self) -> Result<(), Gone> {
         // What a program says when it is stopped, it has said by now.
-        while self.standing == RelayPhase::Running && self.output.len() < MOST_OUTPUT && self.read_output()? {
-        }
+        while self.standing == RelayPhase::Running && self.output.len() < MAX_OUTPUT && self.read_output()? {}
         let _ = self.flush(LAST_WORDS);
         self.leave_front();
         self.stand(RelayPhase::Parked);
@@ -268,12 +267,12 @@ impl PtyRelay {
             if self.shared.keep_others_out().is_err() {
                 self.shared.update(|state| state.spoilt = true);
             }
-            self.shared.show(self.track.give_way().as_bytes(), PATIENCE)?;
+            self.shared.show(self.track.give_way().as_bytes(), OUTPUT_TIMEOUT)?;
             self.stand(RelayPhase::Held);
             return Ok(());
         }
         if self.in_front {
-            self.shared.person.write(&self.track.redraw(), PATIENCE)?;
+            self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
         }
         self.stand(RelayPhase::Running);
         Ok(())
@@ -331,8 +330,8 @@ impl PtyRelay {
     /// Waits until there is something to do, and moves bytes.
     fn wait(&mut self) -> Result<(), Gone> {
         let running = self.standing == RelayPhase::Running;
-        let room = if running { self.output.len() < MOST_OUTPUT } else { self.held.len() < MOST_HELD };
-        let listens = running && self.in_front && self.input.len() < MOST_INPUT;
+        let room = if running { self.output.len() < MAX_OUTPUT } else { self.held.len() < MAX_HELD };
+        let listens = running && self.in_front && self.input.len() < MAX_INPUT;
         let flag = |on: bool, flag: PollFlags| if on { flag } else { PollFlags::empty() };
         let person = flag(listens, PollFlags::IN) | flag(running && !self.output.is_empty(), PollFlags::OUT);
         let parked = self.standing == RelayPhase::Parked;
@@ -395,7 +394,7 @@ impl PtyRelay {
         if !self.in_front && self.standing == RelayPhase::Running {
             self.look_in_front()?;
             if self.in_front {
-                self.shared.person.write(&self.track.redraw(), PATIENCE)?;
+                self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
             }
         }
         Ok(())
@@ -467,8 +466,8 @@ impl PtyRelay {
     }
 
     /// Writes all that waits, for as long as that takes.
-    fn flush(&mut self, patience: Duration) -> io::Result<()> {
-        let end = Instant::now() + patience;
+    fn flush(&mut self, timeout: Duration) -> io::Result<()> {
+        let end = Instant::now() + timeout;
         while !self.output.is_empty() {
             self.write_output()?;
             if !self.output.is_empty() && !self.shared.person.await_room(end)? {
@@ -483,7 +482,7 @@ impl PtyRelay {
         self.programs = None;
         let end = Instant::now() + LAST_WORDS;
         while Instant::now() < end {
-            self.flush(PATIENCE)?;
+            self.flush(OUTPUT_TIMEOUT)?;
             match self.read_output() {
                 Ok(true) => {}
                 // The other side is closed, and nothing is left.
@@ -499,7 +498,7 @@ impl PtyRelay {
         }
         let tidy = self.track.tidy();
         self.output.extend_from_slice(tidy.as_bytes());
-        self.flush(PATIENCE)?;
+        self.flush(OUTPUT_TIMEOUT)?;
         Ok(())
     }
 }

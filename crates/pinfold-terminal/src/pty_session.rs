@@ -18,7 +18,7 @@ use crate::relay_state::{PtyRelayState, RelayPhase, RelayShared};
 use crate::tty_reach::TtyReach;
 
 /// Time a stop waits for the terminal to be put back.
-const STOP_PATIENCE: Duration = Duration::from_secs(2);
+const STOP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A pseudo-terminal for a command, and the relay between it and the host terminal.
 ///
@@ -157,7 +157,7 @@ impl PtyHandle {
     pub fn stopping(&self) {
         self.shared.change(|state| state.stopping = true);
         let parked = |state: &PtyRelayState| matches!(state.standing, RelayPhase::Parked | RelayPhase::Ended);
-        drop(self.shared.wait(STOP_PATIENCE, parked));
+        drop(self.shared.wait(STOP_TIMEOUT, parked));
     }
 
     /// This process goes on. Returns when the person's terminal is raw again, if it has the foreground.
@@ -172,6 +172,6 @@ impl PtyHandle {
             RelayPhase::Parked => false,
             RelayPhase::Ended => true,
         };
-        drop(self.shared.wait(STOP_PATIENCE, going));
+        drop(self.shared.wait(STOP_TIMEOUT, going));
     }
 }

@@ -11,7 +11,7 @@ use crate::host_tty::HostTty;
 use crate::tty_reach::{Device, TtyReach, who_has_open};
 
 /// Keys for the command wait here up to this length: a person, or a paste, that is far ahead of it.
-pub(crate) const MOST_EARLY: usize = 4 << 20;
+pub(crate) const MAX_EARLY: usize = 4 << 20;
 
 #[derive(Debug)]
 pub(crate) struct RelayShared {
@@ -111,13 +111,13 @@ impl RelayShared {
         let _ = write(&self.wake, &1u64.to_ne_bytes());
     }
 
-    /// Waits until something is so, or `patience` is over.
+    /// Waits until something is so, or `timeout` is over.
     pub(crate) fn wait(
         &self,
-        patience: Duration,
+        timeout: Duration,
         so: impl Fn(&PtyRelayState) -> bool,
     ) -> MutexGuard<'_, PtyRelayState> {
-        let waiting = self.changed.wait_timeout_while(self.state(), patience, |state| !so(state));
+        let waiting = self.changed.wait_timeout_while(self.state(), timeout, |state| !so(state));
         waiting.unwrap_or_else(PoisonError::into_inner).0
     }
 
@@ -136,7 +136,7 @@ impl RelayShared {
     pub(crate) fn give_early(&self, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.change(|state| {
-                let room = MOST_EARLY.saturating_sub(state.early.len());
+                let room = MAX_EARLY.saturating_sub(state.early.len());
                 state.early.extend(bytes.iter().take(room));
             });
         }
@@ -151,8 +151,8 @@ impl RelayShared {
     }
 
     /// Writes to the person's terminal while a dialog has it.
-    pub(crate) fn show(&self, bytes: &[u8], patience: Duration) -> io::Result<()> {
+    pub(crate) fn show(&self, bytes: &[u8], timeout: Duration) -> io::Result<()> {
         let _ink = self.ink.lock().unwrap_or_else(PoisonError::into_inner);
-        self.person.write(bytes, patience)
+        self.person.write(bytes, timeout)
     }
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The longest wait before a test gives up. A passing test never waits so long.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A number of seconds for `sleep` that no other process on the machine sleeps: marks a process of this test.
 pub fn unique_sleep() -> String {
@@ -112,7 +112,7 @@ pub fn until(what: &str, mut so: impl FnMut() -> bool) {
 /// # Panics
 /// When it is not in the end.
 pub fn until_some<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let end = Instant::now() + PATIENCE;
+    let end = Instant::now() + TEST_TIMEOUT;
     loop {
         if let Some(found) = look() {
             return found;

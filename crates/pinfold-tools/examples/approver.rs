@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let place = std::path::absolute(args.next().ok_or("name a place outside of it")?)?;
     let plan = Plan::for_folder(&folder).with_interaction(Interaction::Interactive).with_asking(Asking {
         approver: Arc::new(Lines),
-        patience: Duration::from_mins(1),
+        timeout: Duration::from_mins(1),
         locations: None,
     });
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;

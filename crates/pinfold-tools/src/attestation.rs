@@ -30,7 +30,7 @@ pub(crate) const PREFIX: &str = "pinfold-attestation-";
 const NONCE: usize = 16;
 
 /// The longest description that is read.
-const LONGEST: u64 = 4096;
+const MAX_BYTES: u64 = 4096;
 
 /// The seals of a description that is handed over: its content stays as it is.
 pub(crate) const SEALS: SealFlags =
@@ -84,7 +84,7 @@ impl Attestation {
         let nonce = nonce()?;
         let said = File::from(asked(&nonce)?);
         let mut text = String::new();
-        said.take(LONGEST).read_to_string(&mut text).ok()?;
+        said.take(MAX_BYTES).read_to_string(&mut text).ok()?;
         let attestation: Self = serde_json::from_str(&text).ok()?;
         (attestation.v == VERSION && attestation.nonce == nonce).then_some(attestation)
     }

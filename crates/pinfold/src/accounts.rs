@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 const ACCOUNTS: &str = "/etc/passwd";
 
 /// The most bytes of the list that are read.
-const LONGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 
 /// A path of a command in which `~name` is the home directory of that account. `None`: it does not start so, or no such
 /// account is known.
 pub(crate) fn expanded(path: &Path) -> Option<PathBuf> {
     let (name, rest) = split(path.as_os_str().as_bytes())?;
     let mut list = Vec::new();
-    std::fs::File::open(ACCOUNTS).ok()?.take(LONGEST).read_to_end(&mut list).ok()?;
+    std::fs::File::open(ACCOUNTS).ok()?.take(MAX_BYTES).read_to_end(&mut list).ok()?;
     let home = home_in(&list, name)?;
     Some(home.join(Path::new(std::ffi::OsStr::from_bytes(rest))))
 }

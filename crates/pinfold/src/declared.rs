@@ -93,7 +93,7 @@ fn follow(line: &WritableRoots, path: &Path) -> Resolution {
 }
 
 /// More names than one pattern of an honest line fills in.
-const MOST_NAMES: usize = 4096;
+const MAX_NAMES: usize = 4096;
 
 /// The paths that a shell would make of a pattern now. A link among them may lead elsewhere than its folder. What
 /// is not looked at, since there is too much of it, stands at the end as a path that leads nowhere known.
@@ -109,8 +109,8 @@ fn filled_in(line: &WritableRoots, folder: &Path, pattern: &str) -> Vec<PathBuf>
             } else {
                 next.push(folder.join(part));
             }
-            if next.len() > MOST_NAMES {
-                next.truncate(MOST_NAMES);
+            if next.len() > MAX_NAMES {
+                next.truncate(MAX_NAMES);
                 next.push(PathBuf::from("/proc/self/root"));
                 return next;
             }

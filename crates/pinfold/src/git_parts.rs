@@ -21,14 +21,14 @@ use crate::session::Shared;
 use crate::survey::place;
 
 /// Length up to which a file `HEAD` is read. git reads 256 bytes of it; what is longer may be one.
-const LONGEST_HEAD: u64 = 64 * 1024;
+const MAX_HEAD_LEN: u64 = 64 * 1024;
 
 /// More pairs of a folder and a name than an honest call has.
-const MOST_PAIRS: usize = 16_384;
+const MAX_PAIRS: usize = 16_384;
 
 /// The most entries of folders of a call that have one of the same name in another one, before they count as guarded: some hundredths
 /// of a second's worth.
-const MOST_MERGED: usize = 20_000;
+const MAX_MERGED: usize = 20_000;
 
 /// Returns whether a write changes a part of a git directory, or is a step to one.
 pub(crate) fn is_of_git_dir(shared: &Shared, real: &Path, along: &CallChanges, folds_case: bool) -> bool {
@@ -52,9 +52,9 @@ fn read_other_head(path: &Path) -> Option<String> {
     // A pipe put there while we look must not make us wait.
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
     let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
-    let is_short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= LONGEST_HEAD);
+    let is_short = file.metadata().is_ok_and(|found| found.is_file() && found.len() <= MAX_HEAD_LEN);
     let mut text = String::new();
-    file.take(LONGEST_HEAD).read_to_string(&mut text).ok().filter(|_| is_short)?;
+    file.take(MAX_HEAD_LEN).read_to_string(&mut text).ok().filter(|_| is_short)?;
     (!git_dir::is_head(&text)).then_some(text)
 }
 
@@ -105,8 +105,8 @@ pub(crate) fn find_together(
     let parts: Vec<&Named<'_>> = named.iter().filter(|named| named.has_name_of_part()).collect();
     let trees: Vec<&Named<'_>> = named.iter().filter(|named| named.is_folder()).collect();
     let too_many = sources_and_targets(claims).1
-        || parts.len().saturating_mul(named.len()) > MOST_PAIRS
-        || trees.len().saturating_mul(trees.len()) > MOST_PAIRS;
+        || parts.len().saturating_mul(named.len()) > MAX_PAIRS
+        || trees.len().saturating_mul(trees.len()) > MAX_PAIRS;
     if too_many {
         return Some((written.index, git_dir_hit()));
     }
@@ -134,7 +134,7 @@ fn sources_and_targets(claims: &Claims) -> (Vec<usize>, bool) {
     let comes = |operation| matches!(operation, Operation::MoveFrom | Operation::CopyFrom);
     let sources: Vec<usize> =
         of_server().filter(|(_, claim)| comes(claim.operation)).map(|(at, _)| at).collect();
-    let too_many = sources.len().saturating_mul(targets) > MOST_PAIRS;
+    let too_many = sources.len().saturating_mul(targets) > MAX_PAIRS;
     (sources, too_many)
 }
 
@@ -242,7 +242,7 @@ fn merges(shared: &Shared, from: &Path, to: &Path, looked: &Cell<usize>) -> bool
             looked.set(looked.get() + 1);
             let Ok(name) = entry.map(|entry| entry.file_name()) else { return true };
             let (own, there) = (from.join(&name), to.join(&name));
-            if looked.get() > MOST_MERGED || is_of_git_dir(shared, &there, &CallChanges::default(), true) {
+            if looked.get() > MAX_MERGED || is_of_git_dir(shared, &there, &CallChanges::default(), true) {
                 return true;
             }
             if own.is_dir() {

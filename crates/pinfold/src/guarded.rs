@@ -19,7 +19,7 @@ use crate::session::Shared;
 const MARKED: u64 = 256 * 1024;
 
 /// The most entries of a tree that are looked at before it counts as guarded: about a second's worth.
-const MOST_ENTRIES: usize = 1_000_000;
+const MAX_ENTRIES: usize = 1_000_000;
 
 /// The changes of one call, as far as they are known when one of its places is looked at.
 #[derive(Default)]
@@ -149,21 +149,21 @@ fn find_in_tree(
     place: &Place,
     guard: impl Fn(&Path, &Directory, &OsStr) -> Option<GuardHit>,
 ) -> Option<GuardHit> {
-    match look_through(place, MOST_ENTRIES, false, |below, folder, name, _| guard(below, folder, name)) {
+    match look_through(place, MAX_ENTRIES, false, |below, folder, name, _| guard(below, folder, name)) {
         TreeSearch::Found(hit) => Some(hit),
         TreeSearch::Nothing => None,
         TreeSearch::TooMuch => Some(GuardHit {
             pattern: "**".to_owned(),
-            why: format!("more than {MOST_ENTRIES} entries, too many to look at each"),
+            why: format!("more than {MAX_ENTRIES} entries, too many to look at each"),
             sensitive: false,
         }),
     }
 }
 
 /// The most entries below a folder that are looked at for those that rules deny: some hundredths of a second's worth.
-const MOST_SEARCHED: usize = 20_000;
+const MAX_SEARCHED: usize = 20_000;
 /// The most links among them that are followed.
-const MOST_LINKS: usize = 256;
+const MAX_LINKS: usize = 256;
 
 /// Returns true if something that a rule denies reading lies below a folder that a command searches. `None`: it is too
 /// much to look at, or a link leads to another folder. `visible`: names that start with a dot are passed over.
@@ -180,13 +180,13 @@ pub(crate) fn denied_below(shared: &Shared, policy: &Policy, place: &Place, visi
         links.set(links.get() + 1);
         let claim = pinfold_paths::PathClaim::new(real);
         match shared.bounds.line.resolve(Path::new("/"), &claim, LastLink::Follow) {
-            _ if links.get() > MOST_LINKS => Some(false),
+            _ if links.get() > MAX_LINKS => Some(false),
             Resolution::Contained(place) => leads_away(policy, &place),
             Resolution::Outside(place) => leads_away(policy, &place),
             Resolution::Unresolved(_) => None,
         }
     };
-    match look_through(place, MOST_SEARCHED, visible, found) {
+    match look_through(place, MAX_SEARCHED, visible, found) {
         TreeSearch::Found(true) => Some(true),
         TreeSearch::Found(false) | TreeSearch::TooMuch => None,
         TreeSearch::Nothing => Some(false),

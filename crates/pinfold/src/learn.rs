@@ -81,7 +81,7 @@ pub struct Left {
 }
 
 /// The most different calls that are looked at: the newest, where there are more.
-pub const MOST_CALLS: usize = 2000;
+pub const MAX_CALLS: usize = 2000;
 
 /// Learns from the past. A call is judged as each of `sessions` would, the most lenient first, and the first that asks
 /// about it counts; sessions that are opened for this alone should hold shells. A rule needs `least` questions that
@@ -170,7 +170,7 @@ impl CallGroup {
         groups.sort_by_key(|(last, _)| std::cmp::Reverse(*last));
         // A no is never forgotten.
         let (refused, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(_, group)| group.no);
-        others.truncate(MOST_CALLS);
+        others.truncate(MAX_CALLS);
         refused.into_iter().chain(others).map(|(_, group)| group).collect()
     }
 }

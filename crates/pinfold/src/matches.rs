@@ -14,13 +14,13 @@ use crate::guarded::{self, CallChanges};
 use crate::session::Shared;
 
 /// The most names that are looked at before it is not known what matches.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 
 /// The most matching links that are followed before it is not known where they lead.
-const MOST_LINKS: usize = 256;
+const MAX_LINKS: usize = 256;
 
 /// The deepest folder that a pattern is followed into.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 /// The matches of a pattern.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(crate) fn split(path: &Path) -> (PathBuf, Vec<String>) {
 /// Looks for what matches `names` below a folder.
 pub(crate) fn find(shared: &Shared, folder: &Place, names: &[String], operation: Operation) -> Matches {
     let mut search = Search { shared, operation, found: Matches::default(), looked: 0, links: 0 };
-    if names.len() > MOST_LEVELS {
+    if names.len() > MAX_LEVELS {
         search.found.unknown = true;
     } else if folder.kind() == Kind::Directory {
         match folder.open_dir() {
@@ -85,7 +85,7 @@ impl Search<'_> {
         };
         for entry in entries {
             self.looked += 1;
-            if self.looked > MOST_NAMES {
+            if self.looked > MAX_NAMES {
                 self.found.unknown = true;
             }
             let Ok(entry) = entry else { continue };
@@ -119,7 +119,7 @@ impl Search<'_> {
 
     fn link(&mut self, path: &Path, rest: &[String]) {
         self.links += 1;
-        if self.links > MOST_LINKS {
+        if self.links > MAX_LINKS {
             self.found.unknown = true;
             return;
         }

@@ -242,7 +242,7 @@ impl<'a> Pipeline<'a> {
 
     /// Asks until there is an answer, and reports a refusal to hooks.
     pub(crate) fn finish(mut self, mut ruling: Ruling) -> Decided {
-        for _ in 0..MOST_QUESTIONS {
+        for _ in 0..MAX_QUESTIONS {
             ruling = match ruling {
                 Ruling::Question(question) => self.settle(*question),
                 decided @ (Ruling::Permit(_) | Ruling::Refusal(_)) => {
@@ -380,7 +380,7 @@ impl Session {
 // --- Ask ---------------------------------------------------------------------------------------------------------------
 
 /// A call that keeps changing while an approver is asked about it is given up after so many questions.
-const MOST_QUESTIONS: usize = 8;
+const MAX_QUESTIONS: usize = 8;
 
 /// The reason by which an answer that was not offered is a no.
 const NOT_OFFERED: &str = "the answer was not offered, so the call is denied";

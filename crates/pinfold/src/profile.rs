@@ -85,7 +85,7 @@ impl Profile {
     /// Understands the text of a profile. JSON is YAML too.
     fn parse(name: &str, shown: &str, bytes: &[u8]) -> Result<Self, ProfileError> {
         let bad = |what: String, mend: &str| ProfileError::new(shown, what, mend);
-        if bytes.len() > pinfold_policy::settings::LONGEST {
+        if bytes.len() > pinfold_policy::settings::MAX_BYTES {
             return Err(bad("it is longer than any profile".to_owned(), "keep only `tools` in it"));
         }
         let text = std::str::from_utf8(bytes).map_err(|e| bad(e.to_string(), "write it in UTF-8"))?;

@@ -8,7 +8,7 @@ use pinfold_policy::Scope;
 use crate::audit::kept_text;
 
 /// The most added folders that a record lists.
-const MOST: usize = 256;
+const MAX_FOLDERS: usize = 256;
 
 /// The folders of a session, as its lines say them.
 #[derive(Debug, Clone)]
@@ -25,7 +25,7 @@ impl RecordedFolders {
         Self {
             folder: shown(line.display_path()),
             root: (scope.root != scope.display_root).then(|| shown(&scope.root)),
-            added: line.roots().skip(1).take(MOST).map(|root| shown(&root)).collect(),
+            added: line.roots().skip(1).take(MAX_FOLDERS).map(|root| shown(&root)).collect(),
         }
     }
 }

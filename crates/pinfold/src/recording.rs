@@ -29,7 +29,7 @@ use crate::refusal::{Refusal, RefusalCode};
 use crate::session::{Session, Shared};
 
 /// The most paths, hosts, parts or commands of one call that are recorded one by one.
-const MOST: usize = 256;
+const MAX_LISTED: usize = 256;
 
 /// A record about a call of this session, now.
 fn record(shared: &Shared, id: u64, tool: &str, event: AuditEvent) -> Record {
@@ -255,7 +255,7 @@ impl DecisionWriter<'_> {
             .collect();
         let (hosts, shell) = (&self.judged.claims.hosts, self.judged.claims.shell.is_some());
         let more = [self.judged.survey.facts.paths.len(), hosts.len(), parts.len()]
-            .map(|count| count.saturating_sub(MOST));
+            .map(|count| count.saturating_sub(MAX_LISTED));
         DecisionEvent {
             decision: Some(self.judged.verdict.decision.as_str().into()),
             step: Some(self.judged.verdict.step.into()),
@@ -279,12 +279,12 @@ impl DecisionWriter<'_> {
                 .facts
                 .paths
                 .iter()
-                .take(MOST)
+                .take(MAX_LISTED)
                 .map(|fact| self.path(fact, secrets))
                 .collect(),
             hosts: hosts
                 .iter()
-                .take(MOST)
+                .take(MAX_LISTED)
                 .map(|claim| claim.host.as_deref().map(|host| secrets.kept(host)))
                 .collect(),
             opaque: self.opaque(secrets),
@@ -345,7 +345,7 @@ impl DecisionWriter<'_> {
     }
 
     fn opaque(&self, secrets: &Secrets) -> Vec<String> {
-        self.judged.claims.bars.iter().take(MOST).map(|bar| secrets.kept(&bar.why)).collect()
+        self.judged.claims.bars.iter().take(MAX_LISTED).map(|bar| secrets.kept(&bar.why)).collect()
     }
 
     /// The parts that ask or deny, the one that decides first.
@@ -368,7 +368,7 @@ impl DecisionWriter<'_> {
         let decides = |entry: &&&TrailEntry| deciding.is_some_and(|one| std::ptr::eq(one, **entry));
         let first = parts.iter().filter(decides);
         let rest = parts.iter().filter(|entry| !decides(entry));
-        first.chain(rest).take(MOST).map(|entry| event(entry)).collect()
+        first.chain(rest).take(MAX_LISTED).map(|entry| event(entry)).collect()
     }
 }
 

@@ -171,7 +171,7 @@ impl LeftOut {
 }
 
 /// The longest ignore file that is read: far longer than anyone writes.
-const LONGEST_RULES: u64 = 1024 * 1024;
+const MAX_RULES_LEN: u64 = 1024 * 1024;
 
 impl ReadTarget {
     fn place(&self) -> &Place {
@@ -225,7 +225,7 @@ impl ReadTarget {
         let place = self.resolve_other(path)?;
         let mut text = String::new();
         let file = place.open_file().ok()?;
-        file.take(LONGEST_RULES).read_to_string(&mut text).ok()?;
+        file.take(MAX_RULES_LEN).read_to_string(&mut text).ok()?;
         Some(text)
     }
 

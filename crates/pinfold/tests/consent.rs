@@ -160,7 +160,7 @@ fn whoever_can_be_asked_is_asked_once_for_each_call() {
 #[test]
 fn an_answer_after_the_deadline_is_silence() {
     let (_bed, inside, outside) = folders();
-    let asking = Asking { patience: Duration::ZERO, ..TestApprover::with_answer(Choice::Yes).asking() };
+    let asking = Asking { timeout: Duration::ZERO, ..TestApprover::with_answer(Choice::Yes).asking() };
     let session = open(Plan::for_folder(&inside).with_asking(asking));
     let refusal = session.decide(&write(outside.join("a"))).outcome.err().unwrap();
     assert!(refusal.message.contains("no answer in time"));

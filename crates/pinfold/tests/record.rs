@@ -122,7 +122,7 @@ impl Bed {
         };
         let mut policy = Policy::default().with_rules(rules.iter().filter_map(sourced), &bases);
         policy.mode = Mode::Default;
-        let asking = Asking { patience: Duration::from_mins(10), ..approver(words).asking() };
+        let asking = Asking { timeout: Duration::from_mins(10), ..approver(words).asking() };
         let plan = Plan::for_folder(&inside)
             .with_policy(policy)
             .with_bases(bases)

@@ -15,10 +15,10 @@ use crate::git_bed::{Section, sections};
 const SEQUENCES: &str = include_str!("../../hostile/sequences.txt");
 
 /// Sequences of one program, at most.
-const MOST_SEQUENCES: usize = 14;
+const MAX_SEQUENCES: usize = 14;
 
 /// Runs one after the other, at most.
-const MOST_STAGES: usize = 3;
+const MAX_STAGES: usize = 3;
 
 /// Modes that hide something, open it, or give rights.
 const MODES: [&str; 11] = ["000", "000", "111", "300", "400", "500", "700", "755", "755", "4755", "1755"];
@@ -54,9 +54,9 @@ pub(super) fn world_of(seed: u64) -> WorldName {
 pub(super) fn program_of(seed: u64, tier: Option<Tier>, vocabulary: &Vocabulary) -> Program {
     let mut random = Random::new(seed ^ 0x5bd1_e995);
     let races = tier != Some(Tier::LandlockOnly);
-    let stages = random.between(1, MOST_STAGES);
+    let stages = random.between(1, MAX_STAGES);
     let mut program = Program { world: world_of(seed), stages: vec![vec![Run::default()]; stages] };
-    for _ in 0..random.between(1, MOST_SEQUENCES) {
+    for _ in 0..random.between(1, MAX_SEQUENCES) {
         let Some((section, _)) = random.weighed(all(), |(_, weight)| *weight) else { continue };
         if let Some(parts) = Draw::new(vocabulary, &mut random).parts(section) {
             place(&mut program, &parts, races, &mut random);

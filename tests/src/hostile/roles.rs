@@ -67,7 +67,7 @@ pub(super) struct Roles {
 }
 
 /// Places whose roles are remembered, at most: programs make more and more names.
-const MOST_KNOWN: usize = 50_000;
+const MAX_KNOWN: usize = 50_000;
 
 impl Roles {
     /// Finds out the roles from what stands in a world before anything ran.
@@ -98,7 +98,7 @@ impl Roles {
         if let Some(role) = known.get(path) {
             return role.clone();
         }
-        if known.len() >= MOST_KNOWN {
+        if known.len() >= MAX_KNOWN {
             known.clear();
         }
         let role = self.find(path);

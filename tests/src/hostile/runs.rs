@@ -30,7 +30,7 @@ pub enum Held {
 pub struct ActorProgram<'a>(pub &'a Path);
 
 /// How long one run may take. None needs more than a second.
-const PATIENCE: Duration = Duration::from_secs(40);
+const RUN_TIMEOUT: Duration = Duration::from_secs(40);
 
 /// How long processes may go on after their supervisor was killed: on the Landlock tier they end by themselves.
 const AFTER_KILL: Duration = Duration::from_secs(15);
@@ -146,7 +146,7 @@ fn drive(mut command: Command, run: &Run) -> Ran {
     });
     let mut ran = Ran::default();
     // The other end of the pipe is gone when every process of the run is.
-    let mut until = began + PATIENCE;
+    let mut until = began + RUN_TIMEOUT;
     let ended = loop {
         match next(&lines, &ran, run.killed, began, until) {
             Next::Line(line) => ran.calls.extend(Logged::read(&line)),

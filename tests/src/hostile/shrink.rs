@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use super::program::{Call, Program, Stage, Way};
 
 /// How long one failure may be made smaller.
-const PATIENCE: Duration = Duration::from_secs(90);
+const SHRINK_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// Makes a program smaller for as long as `still` says that it violates the same.
 pub(super) fn shrink(program: Program, mut still: impl FnMut(&Program) -> bool) -> Program {
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + SHRINK_TIMEOUT;
     let mut still = |smaller: &Program| Instant::now() < until && still(smaller);
     let mut smallest = program;
     loop {

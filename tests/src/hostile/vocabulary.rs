@@ -49,7 +49,7 @@ pub(super) struct Vocabulary {
 }
 
 /// Directories of the folder that names are made in, at most.
-const MOST_DIRS: usize = 24;
+const MAX_DIRS: usize = 24;
 
 impl Vocabulary {
     /// What is of interest in a world.
@@ -65,7 +65,7 @@ impl Vocabulary {
                 Role::Held(what) if !what.contains("git ") => found.held.push(at.clone()),
                 Role::Outside if entry.is_dir() => found.out_dirs.push(at.clone()),
                 Role::Outside => found.out.push(at.clone()),
-                Role::Content if entry.is_dir() && found.dirs.len() < MOST_DIRS => {
+                Role::Content if entry.is_dir() && found.dirs.len() < MAX_DIRS => {
                     found.dirs.push(at.clone());
                 }
                 Role::Content | Role::Reported if !entry.is_dir() => found.files.push(at.clone()),

@@ -21,13 +21,13 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 /// The longest answer that is asked for.
-const MOST_TOKENS: u64 = 16_000;
+const MAX_TOKENS: u64 = 16_000;
 
 fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
     let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     json!({
         "model": model,
-        "max_tokens": little(asked).unwrap_or(MOST_TOKENS),
+        "max_tokens": little(asked).unwrap_or(MAX_TOKENS),
         "stream": true,
         "system": asked.system,
         "messages": messages(asked.messages),

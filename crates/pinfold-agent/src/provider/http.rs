@@ -42,7 +42,7 @@ const TRIES: u32 = 5;
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
 /// The longest that is waited because a provider wants it.
-const LONGEST_WAIT: Duration = Duration::from_mins(1);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 
 /// Interval of looks, between tries, whether the answer is still awaited.
 const LOOK: Duration = Duration::from_millis(100);
@@ -57,13 +57,13 @@ const SILENCE: Duration = Duration::from_mins(5);
 pub(crate) const REPORT_SILENCE_AFTER: Duration = Duration::from_secs(15);
 
 /// The longest answer that is read where something went wrong.
-const LONGEST_ERROR: u64 = 64 << 10;
+const MAX_ERROR_LEN: u64 = 64 << 10;
 
 /// The longest event of a stream, in bytes.
-const LONGEST_EVENT: usize = 16 << 20;
+const MAX_EVENT_LEN: usize = 16 << 20;
 
 /// The longest answer: more than any model says at one time.
-const MOST_ANSWER: u64 = 32 << 20;
+const MAX_ANSWER: u64 = 32 << 20;
 
 /// Reason why a try came to nothing.
 enum AttemptError {
@@ -91,7 +91,7 @@ impl Post {
                 Err(AttemptError::ForGood(error)) => return Err(error),
                 Err(AttemptError::Again(why, at_least)) => {
                     if attempt < TRIES {
-                        let time = at_least.unwrap_or(wait).min(LONGEST_WAIT);
+                        let time = at_least.unwrap_or(wait).min(MAX_WAIT);
                         let (wait_ms, why) = (millis(time), why.clone());
                         on_delay(ModelDelay::Retry { why, wait_ms, next_try: attempt + 1, tries: TRIES });
                         rest(time, is_awaited)?;
@@ -147,14 +147,14 @@ impl Post {
         if status != 200 {
             let after = response.header("retry-after");
             let after = after.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
-            let body = self.without_key(response.read_lossy(LONGEST_ERROR));
+            let body = self.without_key(response.read_lossy(MAX_ERROR_LEN));
             return Err(self.refused(status, &body, after));
         }
         if is_page(response.header("content-type")) {
             return Err(self.page());
         }
-        let stream = BufReader::new(response.into_reader()).take(MOST_ANSWER);
-        let mut events = EventReader::new(stream, LONGEST_EVENT);
+        let stream = BufReader::new(response.into_reader()).take(MAX_ANSWER);
+        let mut events = EventReader::new(stream, MAX_EVENT_LEN);
         loop {
             let broke_off =
                 |e: std::io::Error| AttemptError::Again(format!("the answer broke off: {e}"), None);
@@ -174,7 +174,7 @@ impl Post {
             reading.event(&value, heard).map_err(|why| AttemptError::Again(shown(&why), None))?;
         }
         if events.into_inner().limit() == 0 {
-            let what = format!("the answer has more than {} MiB", MOST_ANSWER >> 20);
+            let what = format!("the answer has more than {} MiB", MAX_ANSWER >> 20);
             return Err(AttemptError::ForGood(ModelError::new(what, "look at the provider")));
         }
         reading
@@ -281,9 +281,9 @@ fn error_message(body: &str) -> String {
 }
 
 fn shown(text: &str) -> String {
-    const LONGEST: usize = 400;
+    const MAX_SHOWN: usize = 400;
     let clean = Scrubber::default().scrub(text);
-    clean.text.chars().take(LONGEST).map(|c| if c.is_control() { ' ' } else { c }).collect()
+    clean.text.chars().take(MAX_SHOWN).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 impl Wire {

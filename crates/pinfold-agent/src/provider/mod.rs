@@ -195,8 +195,8 @@ pub(crate) fn text<'v>(value: &'v Value, path: &str) -> Option<&'v str> {
 
 /// Returns the most tokens of an answer, where few are left. Never more than every model can answer with.
 pub(crate) fn little(asked: &ModelRequest<'_>) -> Option<u64> {
-    const LITTLE: u64 = 4_096;
+    const MAX_SHORT_ANSWER: u64 = 4_096;
     // What providers take at least.
-    const LEAST: u64 = 16;
-    asked.most_tokens.filter(|most| *most <= LITTLE).map(|most| most.max(LEAST))
+    const MIN_TOKENS: u64 = 16;
+    asked.max_tokens.filter(|most| *most <= MAX_SHORT_ANSWER).map(|most| most.max(MIN_TOKENS))
 }

@@ -203,9 +203,9 @@ fn not_waited(team: &Team, budget: &Budget) -> Ending {
 
 /// Names are shown to people and models; a model made this one up.
 fn plain(name: &str) -> Result<(), Failure> {
-    const LONGEST: usize = 64;
+    const MAX_NAME_LEN: usize = 64;
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    if name.len() <= LONGEST
+    if name.len() <= MAX_NAME_LEN
         && name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(fits)
     {

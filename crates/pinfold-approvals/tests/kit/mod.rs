@@ -6,8 +6,8 @@ use pinfold::consent::{Answer, By, Choice, Request, Via};
 use pinfold_gate_testkit::request::about_command;
 
 /// A request that waits so long, with a digest made of its name.
-pub(crate) fn request(id: &str, patience: Duration) -> Request {
-    about_command(id, "npm publish", patience)
+pub(crate) fn request(id: &str, timeout: Duration) -> Request {
+    about_command(id, "npm publish", timeout)
 }
 
 pub(crate) fn answer(request: &Request, choice: Choice) -> Answer {

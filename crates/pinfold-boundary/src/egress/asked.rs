@@ -69,13 +69,13 @@ fn programs<'a>(holders: impl IntoIterator<Item = &'a Caller>) -> BTreeSet<&'a O
 }
 
 /// Connections that wait for answers at one time; more are refused.
-const MOST_WAITING: usize = 128;
+const MAX_WAITING: usize = 128;
 
 /// Hosts that are asked about at one time; more are refused.
-const MOST_HOSTS: usize = 16;
+const MAX_HOSTS: usize = 16;
 
 /// Most answers that are remembered before all are forgotten.
-const MOST_ANSWERED: usize = 1000;
+const MAX_ANSWERED: usize = 1000;
 
 /// A process: its number, and when it started, since numbers are given again.
 type Process = (i32, u64);
@@ -140,14 +140,14 @@ impl PendingHosts {
             let waiting: usize = state.waiting.values().map(Vec::len).sum();
             let hosts = state.waiting.len();
             match state.waiting.get_mut(&key) {
-                _ if waiting >= MOST_WAITING => {
+                _ if waiting >= MAX_WAITING => {
                     return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
                 }
                 Some(there) => {
                     there.push(Waiter { answer, from: ask.source_port });
                     return pending;
                 }
-                None if hosts >= MOST_HOSTS => {
+                None if hosts >= MAX_HOSTS => {
                     return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
                 }
                 None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.source_port }]),
@@ -240,7 +240,7 @@ impl PendingHosts {
             return (decision, true);
         }
         let mut state = self.state();
-        if state.answered.len() >= MOST_ANSWERED {
+        if state.answered.len() >= MAX_ANSWERED {
             state.answered.clear();
         }
         for process in processes.into_iter().flatten() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::outcome::Refused;
 
 /// Different ones that are kept; others are counted.
-const MOST: usize = 256;
+const MAX_DISTINCT: usize = 256;
 
 /// Outcome of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -62,7 +62,7 @@ pub struct HostContacts {
 impl HostContacts {
     fn add(&mut self, outcome: HostOutcome, host: &Host, port: Option<u16>, times: u64) {
         let key = (outcome, host.to_string(), port);
-        if self.found.len() >= MOST && !self.found.contains_key(&key) {
+        if self.found.len() >= MAX_DISTINCT && !self.found.contains_key(&key) {
             self.more += 1;
             return;
         }
@@ -188,11 +188,11 @@ mod tests {
     #[test]
     fn their_number_is_bounded() {
         let contacts = Contacts::default();
-        for n in 0..MOST + 7 {
+        for n in 0..MAX_DISTINCT + 7 {
             contacts.connected(&host(&format!("h{n}.test")), 443, true);
         }
         contacts.connected(&host("h0.test"), 443, true);
         let contacts = contacts.take();
-        assert_eq!((contacts.all().count(), contacts.more()), (MOST, 7));
+        assert_eq!((contacts.all().count(), contacts.more()), (MAX_DISTINCT, 7));
     }
 }

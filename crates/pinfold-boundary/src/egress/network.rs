@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use pinfold_policy::hosts::{Hosts, MOST_PORTS};
+use pinfold_policy::hosts::{Hosts, MAX_PORTS};
 use pinfold_sandbox::{Entrances, Network};
 
 /// Ports for the proxy, of which the first is taken that no rule names. No process inside may listen below 1024, so that
@@ -12,7 +12,7 @@ const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
 /// Returns the listeners inside for these hosts, and for questions about others.
 pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
     let mut ports = hosts.reachable_ports();
-    let room = MOST_PORTS.saturating_sub(ports.len());
+    let room = MAX_PORTS.saturating_sub(ports.len());
     let further: Vec<u16> =
         hosts.usual_ports().filter(|port| asks && !ports.contains(port)).take(room).collect();
     ports.extend(further);

@@ -53,7 +53,7 @@ pub(super) enum Unheld {
 }
 
 /// Most holders of one connection that are shown.
-const MOST_HOLDERS: usize = 8;
+const MAX_HOLDERS: usize = 8;
 
 /// Returns every process inside that holds the connection from this port. `init` is the first process inside. Reads every
 /// process of the run, so it must not run on a thread that others wait for.
@@ -67,10 +67,10 @@ pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Caller>, Unheld> {
             return Err(Unheld::Closed);
         }
         let holders: Vec<Caller> =
-            processes_with(init, &sockets).filter_map(Caller::from_pid).take(MOST_HOLDERS + 1).collect();
+            processes_with(init, &sockets).filter_map(Caller::from_pid).take(MAX_HOLDERS + 1).collect();
         match holders.len() {
             0 => {}
-            1..=MOST_HOLDERS => return Ok(holders),
+            1..=MAX_HOLDERS => return Ok(holders),
             _ => return Err(Unheld::TooMany),
         }
     }

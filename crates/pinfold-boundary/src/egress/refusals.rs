@@ -11,7 +11,7 @@ use pinfold_policy::source::Located;
 use pinfold_sandbox::UNSEEN_PROGRAM;
 
 use super::program::Who;
-use crate::outcome::{MOST_REMEMBERED, Refused};
+use crate::outcome::{MAX_REMEMBERED, Refused};
 
 /// Advice to the process inside.
 const INSTEAD: &str = "do without it, and tell the user which host is needed and for what";
@@ -66,7 +66,7 @@ impl Refusals {
     /// Returns whether no further one is remembered; then it is counted.
     fn is_full(&self) -> bool {
         let mut log = self.lock();
-        let is_full = log.refused.len() >= MOST_REMEMBERED;
+        let is_full = log.refused.len() >= MAX_REMEMBERED;
         log.more += u64::from(is_full);
         is_full
     }

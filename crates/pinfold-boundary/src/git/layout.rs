@@ -202,12 +202,12 @@ pub(crate) fn worktrees(common: &Path) -> impl Iterator<Item = PathBuf> + use<> 
 }
 
 /// Most worktrees that are read while a process waits for the answer.
-const MOST_ASKED: usize = 256;
+const MAX_ASKED: usize = 256;
 
 /// Returns whether a repository registered a worktree with this `.git` file. git does so before it creates the file; so can
 /// any process that may write in the repository: the content of the file is checked apart.
 pub(crate) fn expects_worktree(common: &Path, dot_git: &Path) -> bool {
-    let linked: Vec<PathBuf> = worktrees(common).take(MOST_ASKED).collect();
+    let linked: Vec<PathBuf> = worktrees(common).take(MAX_ASKED).collect();
     is_expected_by(&linked, dot_git)
 }
 

@@ -9,7 +9,7 @@ use super::layout;
 use crate::snapshot::Snapshot;
 
 /// Files of one operation that are looked at.
-const MOST: usize = 4_096;
+const MAX_FILES: usize = 4_096;
 
 /// Files by which git remembers unfinished operations.
 #[derive(Debug, Default)]
@@ -51,5 +51,5 @@ impl Operations {
 }
 
 fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
-    fs::read_dir(directory).into_iter().flatten().flatten().take(MOST).map(|entry| entry.path())
+    fs::read_dir(directory).into_iter().flatten().flatten().take(MAX_FILES).map(|entry| entry.path())
 }

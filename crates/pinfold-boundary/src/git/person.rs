@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::config::{Config, ConfigEntry};
 
 /// Most included files.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Files of the person's configuration, each with its directory.
 #[derive(Debug, Default)]
@@ -25,7 +25,7 @@ impl Person {
         while let Some(file) = files.pop_front() {
             let directory = file.parent().unwrap_or(&file).to_owned();
             let Ok(config) = Config::read_roughly(&file) else { continue };
-            if read.len() == MOST_FILES {
+            if read.len() == MAX_FILES {
                 break;
             }
             let included = config.entries().iter().filter_map(included);

@@ -273,14 +273,14 @@ fn names(entry: &ConfigEntry, at: &Path, top: &Path, home: Option<&Path>) -> Vec
 }
 
 /// More words than a command line in a configuration has.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// The files that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`), in any directory
 /// that it goes to (`!cd tools && ./x`) or that a command in it prints (`$(git rev-parse --show-toplevel)/x`).
 fn programs<'a>(value: &'a str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
     const BETWEEN: &str = "!;|&()<>{}\"'`$=,";
     let between = |c: char| c.is_whitespace() || BETWEEN.contains(c);
-    let words = value.split(between).filter(|word| !word.is_empty()).take(MOST_WORDS);
+    let words = value.split(between).filter(|word| !word.is_empty()).take(MAX_WORDS);
     // `$DIRECTORY/x`: any directory.
     let behind = |word: &'a str| word.split_once('/').filter(|_| value.contains('$')).map(|(_, rest)| rest);
     let words: Vec<&str> = words.flat_map(|word| [Some(word), behind(word)]).flatten().collect();

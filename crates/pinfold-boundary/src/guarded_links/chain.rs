@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::lookup::{Lookup, is_closed_by_user, is_missing};
 
 /// Number of links that the kernel follows.
-const MOST: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The way that a name leads.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub(crate) struct Chain {
 pub(crate) fn follow(name: &Path) -> Chain {
     let mut ahead = reversed(name);
     let mut at = PathBuf::from("/");
-    let (mut links, mut left, mut is_closed): (Vec<PathBuf>, usize, bool) = (Vec::new(), MOST, false);
+    let (mut links, mut left, mut is_closed): (Vec<PathBuf>, usize, bool) = (Vec::new(), MAX_LINKS, false);
     while let Some(name) = ahead.pop() {
         if name == OsStr::new("..") {
             at.pop();

@@ -18,7 +18,7 @@ use crate::within::{is_same_text, split};
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// Answers that are kept; then all are dropped.
-const MOST: usize = 256;
+const MAX_CACHED: usize = 256;
 
 /// Answers by directory.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ impl Layouts {
         if !found.0 && layout::may_serve_as_git_dir(directory) {
             return found;
         }
-        if known.len() >= MOST {
+        if known.len() >= MAX_CACHED {
             known.clear();
         }
         known.insert(directory.to_owned(), found);

@@ -13,7 +13,7 @@ use crate::scan::Bounds;
 use crate::within::{is_same_text, is_within};
 
 /// Directories that are remembered before all are looked at anew.
-const MOST: usize = 100_000;
+const MAX_DIRECTORIES: usize = 100_000;
 
 /// Directories that were looked at, and what guarded names in them lead to.
 #[derive(Debug, Default)]
@@ -46,7 +46,7 @@ impl Links {
             if self.known.contains(directory) {
                 continue;
             }
-            if self.known.len() >= MOST {
+            if self.known.len() >= MAX_DIRECTORIES {
                 self.known.clear();
                 self.last = PathBuf::new();
             }

@@ -18,10 +18,10 @@ use pinfold_sandbox::FileIdentity;
 use super::locks::{is_name, remove};
 
 /// Entries that are written before the file begins anew with the locks that there are.
-const MOST: usize = 1_024;
+const MAX_ENTRIES: usize = 1_024;
 
 /// A longer file is none of ours: entries and the longest paths.
-const LONGEST: u64 = (MOST as u64) * 8_192;
+const MAX_FILE_BYTES: u64 = (MAX_ENTRIES as u64) * 8_192;
 
 /// The record of this run.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl LockRecord {
         lock: (&Path, &FileIdentity),
         all: impl Iterator<Item = (&'a PathBuf, &'a FileIdentity)>,
     ) -> io::Result<()> {
-        if self.entries < MOST {
+        if self.entries < MAX_ENTRIES {
             self.entries += 1;
             return self.file.write_all(&entry(lock.0, lock.1));
         }
-        let kept: Vec<Vec<u8>> = all.take(MOST).map(|(place, file)| entry(place, file)).collect();
+        let kept: Vec<Vec<u8>> = all.take(MAX_ENTRIES).map(|(place, file)| entry(place, file)).collect();
         self.file.set_len(0)?;
         self.file.rewind()?;
         self.entries = kept.len();
@@ -106,7 +106,7 @@ fn read_dead(record: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
     let file = File::open(record).ok()?;
     file.try_lock().ok()?;
-    file.take(LONGEST).read_to_end(&mut text).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_end(&mut text).ok()?;
     Some(text)
 }
 
@@ -172,11 +172,11 @@ mod tests {
         let bed = tempfile::tempdir().unwrap();
         let (place, file) = locked(bed.path(), "index.lock");
         let mut record = LockRecord::new(bed.path()).unwrap();
-        for _ in 0..3 * MOST {
+        for _ in 0..3 * MAX_ENTRIES {
             record.add((&place, &file), [(&place, &file)].into_iter()).unwrap();
         }
         let length = fs::metadata(&record.place).unwrap().len();
-        assert!(length <= entry(&place, &file).len() as u64 * MOST as u64, "{length}");
+        assert!(length <= entry(&place, &file).len() as u64 * MAX_ENTRIES as u64, "{length}");
         leave(record);
         remove_left(bed.path());
         assert!(!place.exists());

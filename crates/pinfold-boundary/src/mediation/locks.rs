@@ -23,7 +23,7 @@ use crate::within::split;
 const THEIRS: &str = "a git outside this run is about to put this file in place; if none is running, ask the user to remove it";
 
 /// Locks that are remembered. Further ones count as those of others.
-const MOST: usize = 4_096;
+const MAX_LOCKS: usize = 4_096;
 
 /// The locks that this run made.
 #[derive(Debug, Default)]
@@ -67,7 +67,7 @@ impl Locks {
         }
         let made = matches!(done.attempt.intent, Intent::Create | Intent::MoveTo);
         match FileIdentity::read(place).filter(|_| made || self.ours.contains_key(place)) {
-            Some(file) if self.ours.len() < MOST => {
+            Some(file) if self.ours.len() < MAX_LOCKS => {
                 self.ours.insert(place.to_owned(), file);
                 self.write_down(place, &file);
             }

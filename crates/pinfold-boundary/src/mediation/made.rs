@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pinfold_sandbox::FileIdentity;
 
 /// Directories that are remembered. Further ones count as if they had been there before.
-const MOST: usize = 1 << 21;
+const MAX_DIRECTORIES: usize = 1 << 21;
 
 /// Directories and files that this run made.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Made {
 
     /// A directory was made.
     pub(crate) fn add(&mut self, place: &Path, made: FileIdentity) {
-        if self.directories.len() >= MOST {
+        if self.directories.len() >= MAX_DIRECTORIES {
             return;
         }
         self.directories.insert(made);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Entries that are looked at, dependencies included: a second or two. A larger directory is not moved as a whole.
-const MOST: usize = 1 << 20;
+const MAX_ENTRIES: usize = 1 << 20;
 
 /// Decision about an entry of a walk.
 pub(crate) enum Visit {
@@ -38,7 +38,7 @@ pub(crate) fn walk(directory: &Path, mut visit: impl FnMut(&Path, fs::FileType) 
             else {
                 return Walked::InPart;
             };
-            if seen > MOST {
+            if seen > MAX_ENTRIES {
                 return Walked::InPart;
             }
             match visit(&entry, kind) {

@@ -24,7 +24,7 @@ pub(crate) struct Swap {
 }
 
 /// Configurations that are remembered. Further ones count as another's.
-const MOST: usize = 10_000;
+const MAX_CONFIGS: usize = 10_000;
 
 #[derive(Debug)]
 struct LookedAt {
@@ -83,7 +83,7 @@ impl Swap {
             matches!(attempt.detail, Detail::From(_)) && self.handed_out.as_deref() == Some(place);
         match attempt.intent {
             Intent::Read | Intent::Access | Intent::Lock => {}
-            _ if is_written && place.ends_with("config") && self.written.len() < MOST => {
+            _ if is_written && place.ends_with("config") && self.written.len() < MAX_CONFIGS => {
                 self.written.insert(place.to_owned());
             }
             // What is moved takes along what is in it.

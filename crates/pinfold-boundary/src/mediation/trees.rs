@@ -38,7 +38,7 @@ pub(crate) struct Trees {
 }
 
 /// Most directories that are remembered before all are read anew.
-const MOST: usize = 100_000;
+const MAX_DIRECTORIES: usize = 100_000;
 
 const UNREADABLE: &str =
     "the configuration of its repository cannot be read, so it is unknown what git runs there";
@@ -76,7 +76,7 @@ impl Trees {
         if found.as_ref().is_some_and(|tree| !tree.is_settled) {
             return found;
         }
-        if self.known.len() >= MOST {
+        if self.known.len() >= MAX_DIRECTORIES {
             self.known.clear();
             self.last = None;
         }

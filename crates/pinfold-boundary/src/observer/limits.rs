@@ -8,7 +8,7 @@ use pinfold_sandbox::Limit;
 use crate::outcome::{LimitMet, shown_program};
 
 /// Most different ones that are remembered.
-const MOST: usize = 100;
+const MAX_DISTINCT: usize = 100;
 
 /// The limits that were met so far.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct LimitsMet(BTreeMap<(Limit, String), u64>);
 impl LimitsMet {
     pub(super) fn add(&mut self, limit: Limit, program: &OsStr) {
         let key = (limit, shown_program(program));
-        if self.0.len() < MOST || self.0.contains_key(&key) {
+        if self.0.len() < MAX_DISTINCT || self.0.contains_key(&key) {
             *self.0.entry(key).or_default() += 1;
         }
     }

@@ -29,7 +29,7 @@ use crate::egress::{HostApprover, is_listened_on};
 use crate::git::layout;
 use crate::lookup::Lookup;
 use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_kind};
-use crate::outcome::{EscalationOutcome, LimitMet, MOST_REMEMBERED, Refused};
+use crate::outcome::{EscalationOutcome, LimitMet, MAX_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
 use crate::within::is_within;
 use limits::LimitsMet;
@@ -128,7 +128,7 @@ impl<'a> DenialObserver<'a> {
         let key = (attempt.intent, attempt.place.clone(), program.clone());
         if let Some(known) = self.refused.get_mut(&key) {
             known.times += 1;
-        } else if self.refused.len() >= MOST_REMEMBERED {
+        } else if self.refused.len() >= MAX_REMEMBERED {
             self.more += 1;
         } else {
             let refused = Refused {

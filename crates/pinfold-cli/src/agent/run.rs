@@ -186,7 +186,7 @@ impl RunSessions {
             }
             let parked = parking.clone().map(|approver| Asking {
                 approver,
-                patience: DEFAULT_TIMEOUT,
+                timeout: DEFAULT_TIMEOUT,
                 locations: rules_to,
             });
             Ok(asker.as_ref().map(Asker::asking).or(parked))

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::process::ExitCode;
 
-use pinfold::check::{CheckService, LONGEST_LINE};
+use pinfold::check::{CheckService, MAX_LINE_LEN};
 use serde_json::json;
 
 use crate::exit::{DONE, FAILED, Failure};
@@ -62,7 +62,7 @@ pub(crate) fn stream(
 
 /// Reads the next line; of one that is too long only so much that it is seen to be. `false` at the end.
 pub(crate) fn next_line(input: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
-    let most = LONGEST_LINE as u64 + 2;
+    let most = MAX_LINE_LEN as u64 + 2;
     let read = input.by_ref().take(most).read_until(b'\n', line)?;
     if read as u64 == most && line.last() != Some(&b'\n') {
         skip_line(input)?;
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_line_without_end_takes_no_memory_without_end() {
-        let mut input = vec![b'x'; LONGEST_LINE * 2];
+        let mut input = vec![b'x'; MAX_LINE_LEN * 2];
         input.extend(b"\n{\"tool\":\"Read\",\"input\":{\"file_path\":\"a\"}}\n");
         let (failed, answers) = answers(&input);
         assert!(failed && answers[0]["error"].as_str().unwrap().contains("longer than"));

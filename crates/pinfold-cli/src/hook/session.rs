@@ -98,7 +98,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
     let plan = Plan::for_folder(&folder).with_id(name);
     let asking = if watched && !asks { remote_approver(wanted, &plan.id, &resolved)? } else { None };
     let judge = session::judge_of(&resolved, &plan);
-    let judge = judge.map(|(judge, _)| Arc::new(judge.with_timeout(most_patience(wanted))) as _);
+    let judge = judge.map(|(judge, _)| Arc::new(judge.with_timeout(max_timeout(wanted))) as _);
     let asking = session::with_judge(merged, judge, asking);
     let way = if run.is_some() { WayIn::HookInRun } else { WayIn::Hook };
     let inside = run.is_some();
@@ -157,12 +157,12 @@ fn remote_approver(
 ) -> Result<Option<Asking>, Failure> {
     let reach = ApproverOptions { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
     let asking = approvers::remote_approvers(reach)?;
-    let most = most_patience(wanted);
-    Ok(asking.map(|asking| Asking { patience: asking.patience.min(most), ..asking }))
+    let most = max_timeout(wanted);
+    Ok(asking.map(|asking| Asking { timeout: asking.timeout.min(most), ..asking }))
 }
 
 /// Returns the longest time that an answer can be waited for.
-fn most_patience(wanted: &Hook) -> Duration {
+fn max_timeout(wanted: &Hook) -> Duration {
     wanted.timeout.saturating_sub(BEFORE_THE_END)
 }
 
@@ -249,10 +249,10 @@ fn resolved(
 
 /// The agent's name for its session, so that all its calls stand together in the record.
 fn name(dialect: &dyn Dialect, event: &Event) -> Result<String, Failure> {
-    const LONGEST: usize = 80;
+    const MAX_NAME_LEN: usize = 80;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     match &event.session {
-        Some(session) if session.len() <= LONGEST && session.chars().all(plain) => {
+        Some(session) if session.len() <= MAX_NAME_LEN && session.chars().all(plain) => {
             Ok(format!("{}-{session}", dialect.name()))
         }
         _ => record::session(dialect.name()),

@@ -8,7 +8,7 @@ use pinfold::audit::{AuditEvent, DecisionEvent, RecordedHost};
 use crate::output::visible;
 
 /// The longest piece of a call that is shown on its line.
-const LONGEST: usize = 120;
+const MAX_SHOWN: usize = 120;
 
 /// A line for a person: when, who, what, how it was decided and why; with `verbose` its parts and its input.
 pub(super) fn format_line(line: &AuditLine, verbose: bool) -> String {
@@ -120,8 +120,8 @@ pub(crate) fn call_subject(decision: &DecisionEvent) -> String {
     let said = command.or_else(|| decision.shell.clone());
     let said = said.or_else(|| decision.places().next().map(str::to_owned));
     let said = said.or_else(|| decision.hosts.iter().flatten().next().cloned()).unwrap_or_default();
-    let mut short: String = said.chars().take(LONGEST).collect::<String>().replace('\n', "\\n");
-    if said.chars().nth(LONGEST).is_some() {
+    let mut short: String = said.chars().take(MAX_SHOWN).collect::<String>().replace('\n', "\\n");
+    if said.chars().nth(MAX_SHOWN).is_some() {
         short.push('…');
     }
     short

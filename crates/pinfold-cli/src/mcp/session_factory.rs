@@ -20,7 +20,7 @@ pub(super) struct SessionFactory {
     /// Name of their sessions in the audit log.
     program: String,
     no_ask: bool,
-    patience: Option<Duration>,
+    timeout: Option<Duration>,
 }
 
 impl SessionFactory {
@@ -50,7 +50,7 @@ impl SessionFactory {
         said: &[PathBuf],
         flags: &SessionFlags,
         no_ask: bool,
-        patience: Option<Duration>,
+        timeout: Option<Duration>,
     ) -> Result<Self, Failure> {
         let here = env::current_dir()?;
         let said_here = said.iter().map(|folder| (here.join(folder), Some(folder.clone())));
@@ -71,7 +71,7 @@ impl SessionFactory {
             headless_alone: false,
         };
         let wishes = all.into_iter().map(|(_, folder)| wish(folder)).collect();
-        Ok(Self { folders, wishes, program, no_ask, patience })
+        Ok(Self { folders, wishes, program, no_ask, timeout })
     }
 }
 
@@ -101,7 +101,7 @@ impl SessionOpener for SessionFactory {
         let wished = session::SessionOptions { within: wish.narrowed.clone(), ..wished.clone() };
         let mut asker = None;
         let session = session::open_for_an_agent(&wished, &self.program, |reach| {
-            let (known, asking) = for_a_client(reach, wish.asks && !self.no_ask, self.no_ask, self.patience)?;
+            let (known, asking) = for_a_client(reach, wish.asks && !self.no_ask, self.no_ask, self.timeout)?;
             asker = known;
             Ok(asking)
         });

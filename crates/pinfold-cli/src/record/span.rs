@@ -13,7 +13,7 @@ use crate::exit::{FAILED, Failure};
 use crate::output::warn;
 
 /// The longest reason that is kept of those that agents give.
-const LONGEST: usize = 80;
+const MAX_REASON_LEN: usize = 80;
 
 /// A session that was recorded to have begun. That it ends is recorded when this is dropped; when the process is killed
 /// that is not in the record.
@@ -71,7 +71,7 @@ pub(crate) fn ends(
     reason: Option<&str>,
     took: Option<Duration>,
 ) -> io::Result<()> {
-    let reason = reason.map(|reason| kept_text(&reason.chars().take(LONGEST).collect::<String>()));
+    let reason = reason.map(|reason| kept_text(&reason.chars().take(MAX_REASON_LEN).collect::<String>()));
     let ms = took.map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
     let told = EndEvent { end: "closed".into(), reason, ms, ..EndEvent::default() };
     append(journal, session, AuditEvent::End(Box::new(told)))

@@ -10,7 +10,7 @@ use crate::args::Listen;
 use crate::exit::{Failure, USAGE};
 
 /// Most ports that one run can publish.
-const MOST: usize = 16;
+const MAX_PORTS: usize = 16;
 
 /// Listens on this machine, at both of its own addresses and at no other.
 pub(super) fn listen(all: &[Listen], network: &Network) -> Result<Vec<PortForward>, Failure> {
@@ -23,8 +23,8 @@ pub(super) fn listen(all: &[Listen], network: &Network) -> Result<Vec<PortForwar
             Failure::new(USAGE, message).mend("leave --listen out: a server inside can be reached as it is")
         );
     }
-    if all.len() > MOST {
-        return Err(Failure::new(USAGE, format!("at most {MOST} ports can be published (--listen)")));
+    if all.len() > MAX_PORTS {
+        return Err(Failure::new(USAGE, format!("at most {MAX_PORTS} ports can be published (--listen)")));
     }
     all.iter().map(|wish| Ok(PortForward { listeners: bound(*wish)?, port: wish.inside })).collect()
 }

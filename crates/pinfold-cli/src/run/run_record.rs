@@ -175,9 +175,9 @@ fn digest(request: &SandboxRequest) -> Option<String> {
 
 /// Returns the leftovers that the user should look at.
 fn left(report: &RunReport) -> Vec<String> {
-    const MOST: usize = 256;
+    const MAX_LISTED: usize = 256;
     let paths = report.new_repositories.iter().chain(&report.changed_autorun).chain(&report.unfinished);
-    paths.take(MOST).map(|path| kept_text(&path.to_string_lossy())).collect()
+    paths.take(MAX_LISTED).map(|path| kept_text(&path.to_string_lossy())).collect()
 }
 
 /// Returns whether a command holds nothing that could be a secret. Looking for secrets costs more than a start should; what

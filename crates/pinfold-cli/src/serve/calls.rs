@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use pinfold::check::LONGEST_LINE;
+use pinfold::check::MAX_LINE_LEN;
 use pinfold::consent::{Approver, Caller};
 use pinfold::{CallRequest, RawCall, Session};
 use pinfold_approvals::socket::{JsonLines, Peer};
@@ -66,7 +66,7 @@ impl ServeState {
     fn session(&self, asks: bool) -> Result<(HookedSession, impl Fn(&Session), SessionSpan), Failure> {
         let mut asker = None;
         let (opened, span) = session::open_for_an_agent(&self.wish, "serve", |reach| {
-            let (known, asking) = for_a_client(reach, asks, self.no_ask, self.patience)?;
+            let (known, asking) = for_a_client(reach, asks, self.no_ask, self.timeout)?;
             asker = known;
             Ok(asking)
         })?;
@@ -80,8 +80,8 @@ impl ServeState {
 }
 
 fn understood(line: &[u8]) -> Result<CallLine, String> {
-    if line.len() > LONGEST_LINE {
-        return Err(format!("the line is longer than {} MiB", LONGEST_LINE >> 20));
+    if line.len() > MAX_LINE_LEN {
+        return Err(format!("the line is longer than {} MiB", MAX_LINE_LEN >> 20));
     }
     serde_json::from_slice(line).map_err(|e| format!("the line is not a call: {e}"))
 }

@@ -18,7 +18,7 @@ use crate::check::lines::{is_next_there, next_line};
 /// Interval between looks whether a question still has to be asked.
 const LOOK: Duration = Duration::from_secs(1);
 /// Most calls that may be sent while a question waits. They come after the call that is asked about.
-const MOST_AHEAD: usize = 16;
+const MAX_AHEAD: usize = 16;
 
 /// Both directions of a connection.
 pub(super) struct Wire {
@@ -71,7 +71,7 @@ impl Wire {
         if let Ok(order) = serde_json::from_slice(&line) {
             return Ok(Some(order));
         }
-        if self.ahead.len() >= MOST_AHEAD {
+        if self.ahead.len() >= MAX_AHEAD {
             return Err("the client says too much else");
         }
         self.ahead.push_back(line);

@@ -10,7 +10,7 @@ use super::failure;
 use crate::exit::Failure;
 
 /// More than any settings file has.
-const LONGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 
 /// Its text; `None` where there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
@@ -18,7 +18,7 @@ pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(failure(path, e)),
         Ok(there) if !there.is_file() => return Err(failure(path, "it is no file")),
-        Ok(there) if there.len() > LONGEST => return Err(failure(path, "it is longer than settings are")),
+        Ok(there) if there.len() > MAX_BYTES => return Err(failure(path, "it is longer than settings are")),
         Ok(_) => {}
     }
     fs::read_to_string(path).map(Some).map_err(|e| failure(path, e))

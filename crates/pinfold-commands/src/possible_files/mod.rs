@@ -20,7 +20,7 @@ use super::{CommandClaim, PathText, program_kind};
 use crate::words;
 
 /// Rounds in which lines within words are read, each within those of the round before.
-const MOST_ROUNDS: usize = 4;
+const MAX_ROUNDS: usize = 4;
 
 /// Names of files that a line says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,7 +99,7 @@ pub fn possible_files(text: &str, script: &Script, commands: &[CommandClaim]) ->
     let evaluates = commands.iter().any(feeds_shell);
     let mut limits = TextLimits::default();
     let (mut values, mut told) = (Values::default(), Vec::new());
-    for _ in 0..MOST_ROUNDS {
+    for _ in 0..MAX_ROUNDS {
         let inner = groups.iter().flat_map(CommandTexts::scripts);
         let scripts: Vec<(&Script, bool)> = std::iter::once((script, true)).chain(inner).collect();
         values = Values::new(&scripts, &told, &mut limits);

@@ -6,21 +6,21 @@ use super::super::pieces::Spelled;
 use super::values::{Values, is_positional};
 
 /// Most texts that one word may become.
-const MOST_OF_WORD: usize = 2_048;
+const MAX_WORD_SHOWN: usize = 2_048;
 
 /// Most texts that are made of one word that is a sentence, a list or a line: its parts count one by one as well.
-const MOST_OF_SENTENCE: usize = 8;
+const MAX_SENTENCE_SHOWN: usize = 8;
 
 /// Most texts, and bytes of them, that are looked at for one line.
-const MOST_TEXTS: usize = 40_000;
-const MOST_BYTES: usize = 4 << 20;
+const MAX_TEXTS: usize = 40_000;
+const MAX_BYTES: usize = 4 << 20;
 
 /// Most texts, and bytes of them, that are read as if they were a line. The longest line has 64 KiB.
-const MOST_LINES: usize = 4_096;
-const MOST_LINE_BYTES: usize = 1 << 19;
+const MAX_LINES: usize = 4_096;
+const MAX_LINE_BYTES: usize = 1 << 19;
 
 /// Most names that are gathered of one command.
-const MOST_NAMES: usize = 20_000;
+const MAX_NAMES: usize = 20_000;
 
 /// Any number, as a pattern.
 const NUMBER: &str = "[0-9]*";
@@ -43,7 +43,7 @@ impl TextLimits {
     fn takes(&mut self, text: &str) -> bool {
         self.texts += 1;
         self.bytes += text.len();
-        self.exceeded |= self.texts > MOST_TEXTS || self.bytes > MOST_BYTES;
+        self.exceeded |= self.texts > MAX_TEXTS || self.bytes > MAX_BYTES;
         !self.exceeded
     }
 
@@ -51,13 +51,13 @@ impl TextLimits {
     pub(super) fn takes_line(&mut self, text: &str) -> bool {
         self.lines += 1;
         self.line_bytes += text.len();
-        self.exceeded |= self.lines > MOST_LINES || self.line_bytes > MOST_LINE_BYTES;
+        self.exceeded |= self.lines > MAX_LINES || self.line_bytes > MAX_LINE_BYTES;
         !self.exceeded
     }
 
     /// Returns whether so many names of one command are looked at.
     pub(super) fn has_room_for(&mut self, names: usize) -> bool {
-        self.exceeded |= names > MOST_NAMES;
+        self.exceeded |= names > MAX_NAMES;
         !self.exceeded
     }
 }
@@ -81,12 +81,12 @@ impl Texts<'_> {
         }
         let mut parts = split(word);
         if parts.len() < 2 {
-            return self.whole(word, MOST_OF_WORD);
+            return self.whole(word, MAX_WORD_SHOWN);
         }
         parts.retain(|part| part.as_static().is_none());
-        let mut texts = self.whole(word, MOST_OF_SENTENCE);
+        let mut texts = self.whole(word, MAX_SENTENCE_SHOWN);
         for part in &parts {
-            texts.extend(self.whole(part, MOST_OF_WORD));
+            texts.extend(self.whole(part, MAX_WORD_SHOWN));
         }
         texts
     }
@@ -96,13 +96,13 @@ impl Texts<'_> {
         let blank = Part::Literal(" ".to_owned());
         let parts =
             words.iter().skip(1).flat_map(|word| word.parts.iter().chain([&blank])).cloned().collect();
-        self.whole(&Word { parts, ..Word::default() }, MOST_OF_SENTENCE)
+        self.whole(&Word { parts, ..Word::default() }, MAX_SENTENCE_SHOWN)
     }
 
     fn whole(&mut self, word: &Word, most: usize) -> Vec<Spelled> {
         let found = self.with_values(word, true, most).or_else(|| self.with_values(word, false, most));
         let found = found.unwrap_or_else(|| {
-            self.limits.exceeded |= self.sure && most == MOST_OF_WORD;
+            self.limits.exceeded |= self.sure && most == MAX_WORD_SHOWN;
             self.with_values(word, false, usize::MAX).unwrap_or_default()
         });
         let says_nothing = |text: &Spelled| text.open == Some(0) && text.text.replace(NUMBER, "").is_empty();
@@ -122,7 +122,7 @@ impl Texts<'_> {
                 return None;
             }
             if most == usize::MAX {
-                choices.truncate((MOST_OF_SENTENCE / texts.len()).max(1));
+                choices.truncate((MAX_SENTENCE_SHOWN / texts.len()).max(1));
             }
             // What stands behind the name of a folder begins there: `/$PWD/x`.
             let begins =
@@ -167,7 +167,7 @@ impl Texts<'_> {
             Part::Brace(words) if words.is_empty() => vec![Spelled::default().with_open("*")],
             Part::Brace(words) => words
                 .iter()
-                .flat_map(|word| self.with_values(word, may_be_unset, MOST_OF_WORD).unwrap_or_default())
+                .flat_map(|word| self.with_values(word, may_be_unset, MAX_WORD_SHOWN).unwrap_or_default())
                 .collect(),
         }
     }

@@ -11,7 +11,7 @@ use super::CommandTexts;
 use super::texts::{TextLimits, Texts, of_format, tokens};
 
 /// Most values that one variable may have.
-const MOST_VALUES: usize = 1_024;
+const MAX_VALUES: usize = 1_024;
 
 /// Rounds in which the changes of a line are gone through: a value may come from one further on, by a loop or a function.
 const ROUNDS: usize = 2;
@@ -54,7 +54,7 @@ impl Values {
                 values.read(script, *sure, asks, limits);
             }
         }
-        limits.exceeded |= values.by_name.values().any(|values| values.len() > MOST_VALUES);
+        limits.exceeded |= values.by_name.values().any(|values| values.len() > MAX_VALUES);
         values
     }
 

@@ -187,7 +187,7 @@ fn comes_in_unseen(line: &Line<'_>, at: usize, language: Language) -> bool {
 fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
     let mut next = Some(last);
     let mut downstream = true;
-    for _ in 0..LONGEST_PIPE {
+    for _ in 0..MAX_PIPE_LEN {
         let Some(at) = next else { return false };
         let Some((command, claim)) = line.script.commands.get(at).zip(line.commands.get(at)) else {
             return true;
@@ -206,7 +206,7 @@ fn flows_unseen(line: &Line<'_>, last: usize, language: Language) -> bool {
 }
 
 /// A longer pipe counts as one that is not seen through.
-const LONGEST_PIPE: usize = 64;
+const MAX_PIPE_LEN: usize = 64;
 
 /// Returns whether the text that comes out can be looked at: `cat FILE` stands for the file, `echo TEXT` for its words.
 fn is_seen(readings: &[Invocation]) -> bool {

@@ -31,7 +31,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use crate::serve::{AT_ONCE, Server};
-use crate::stdio::LONGEST;
+use crate::stdio::MAX_MESSAGE_BYTES;
 use auth::Rejection;
 pub use auth::{Authenticator, PATH};
 use calls::CallsInFlight;
@@ -69,11 +69,9 @@ pub fn serve_http(
     ended: UnixStream,
 ) -> io::Result<()> {
     // Each session has its own calls; those of the newest revision are in none.
-    let most_calls = (sessions::MOST + 1) * AT_ONCE;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .max_blocking_threads(most_calls)
-        .build()?;
+    let max_calls = (sessions::MAX_SESSIONS + 1) * AT_ONCE;
+    let runtime =
+        tokio::runtime::Builder::new_current_thread().enable_all().max_blocking_threads(max_calls).build()?;
     let done = runtime.block_on(serve_until_end(server, listeners, authenticator, ended));
     server.close();
     // Waits for running calls: they end, and are recorded.
@@ -89,7 +87,7 @@ async fn serve_until_end(
 ) -> io::Result<()> {
     let sessions = Arc::new(HttpSessions::default());
     let config = StreamableHttpServerConfig::default()
-        .with_max_request_body_bytes(LONGEST)
+        .with_max_request_body_bytes(MAX_MESSAGE_BYTES)
         // The authenticator has checked them.
         .disable_allowed_hosts()
         // Older clients parse an event without data as a message.
@@ -140,14 +138,14 @@ async fn whole(underway: &Semaphore, body: Incoming) -> Result<Bytes, (StatusCod
         (StatusCode::PAYLOAD_TOO_LARGE, "a message of more than 64 MiB is not taken");
     const TOO_SLOW: (StatusCode, &str) = (StatusCode::REQUEST_TIMEOUT, "that took too long");
     let hint = body.size_hint();
-    let size = usize::try_from(hint.upper().unwrap_or(LONGEST as u64)).unwrap_or(usize::MAX);
-    if size > LONGEST {
+    let size = usize::try_from(hint.upper().unwrap_or(MAX_MESSAGE_BYTES as u64)).unwrap_or(usize::MAX);
+    if size > MAX_MESSAGE_BYTES {
         return Err(TOO_LONG);
     }
     let read = async {
         // At most 64 MiB, so the conversion cannot fail.
         let _place = underway.acquire_many(u32::try_from(size >> 10).unwrap_or(UNDERWAY)).await;
-        Limited::new(body, LONGEST).collect().await
+        Limited::new(body, MAX_MESSAGE_BYTES).collect().await
     };
     match timeout(SAID, read).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),

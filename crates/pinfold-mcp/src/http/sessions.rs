@@ -18,7 +18,7 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{ServerSseMessage, SessionId, SessionManager};
 
 /// The most sessions at a time. A further one replaces the session that was idle longest.
-pub(super) const MOST: usize = 32;
+pub(super) const MAX_SESSIONS: usize = 32;
 /// The time in which a client without open streams has to reconnect for its calls: clients retry after a few seconds.
 const BACK: Duration = Duration::from_secs(10);
 /// The idle time after which a session without an open stream ends.
@@ -35,7 +35,7 @@ pub(super) struct HttpSessions {
 /// Reason why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HttpSessionError {
-    #[error("there are {MOST} sessions, and all of them are in use")]
+    #[error("there are {MAX_SESSIONS} sessions, and all of them are in use")]
     TooMany,
     #[error(transparent)]
     Local(#[from] LocalSessionManagerError),
@@ -168,7 +168,7 @@ impl SessionManager for HttpSessions {
     type Transport = <LocalSessionManager as SessionManager>::Transport;
 
     async fn create_session(&self) -> Result<(SessionId, Self::Transport), HttpSessionError> {
-        if self.guests.all().len() >= MOST {
+        if self.guests.all().len() >= MAX_SESSIONS {
             let silent = self.guests.longest_idle().ok_or(HttpSessionError::TooMany)?;
             self.close_session(&silent).await?;
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The most buffered bytes.
-const MOST: usize = 160 << 20;
+const MAX_BUFFERED_BYTES: usize = 160 << 20;
 
 /// The buffered bytes of all requests.
 #[derive(Debug, Clone, Default)]
@@ -32,7 +32,7 @@ impl BufferShare {
         let all = &self.all.0;
         if bytes >= self.mine {
             let more = bytes - self.mine;
-            if all.fetch_add(more, Ordering::Relaxed) + more > MOST {
+            if all.fetch_add(more, Ordering::Relaxed) + more > MAX_BUFFERED_BYTES {
                 all.fetch_sub(more, Ordering::Relaxed);
                 return Err("the server says more at once than fits");
             }
@@ -58,7 +58,7 @@ mod tests {
     fn all_together_hold_so_much_and_no_more() {
         let held = BufferLimit::default();
         let (mut one, mut other) = (held.share(), held.share());
-        assert!(one.resize(MOST - 10).is_ok());
+        assert!(one.resize(MAX_BUFFERED_BYTES - 10).is_ok());
         assert!(other.resize(11).is_err() && other.resize(10).is_ok());
         assert!(one.resize(5).is_ok() && other.resize(100).is_ok());
         drop((one, other));

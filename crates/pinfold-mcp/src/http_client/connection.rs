@@ -25,7 +25,7 @@ use super::errors::{SHOWN, report, send_error, unexpected_response};
 use super::headers::{LAST_EVENT, RequestHeaders, SESSION, newest_revision};
 use super::{failed, too_long};
 use crate::proxy::request_id;
-use crate::wire::frame::{self, Id, LONGEST, Message, ResponseOutcome};
+use crate::wire::frame::{self, Id, MAX_FRAME_BYTES, Message, ResponseOutcome};
 
 /// The time limit for accepting a message that needs no response.
 const HEARD: Duration = Duration::from_secs(30);
@@ -35,7 +35,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 const TIMES: u32 = 5;
 
 /// The most redirects within the same host.
-const MOST_MOVES: usize = 3;
+const MAX_MOVES: usize = 3;
 
 pub(super) struct ServerConnection {
     exchange: OriginClient,
@@ -260,7 +260,7 @@ impl ServerConnection {
             let said = body(answer, SHOWN, &mut share).await.unwrap_or_default();
             return Err(self.unexpected_response(status, hint, &heads, &said));
         }
-        let line = to_single_line(body(answer, LONGEST, &mut share).await?);
+        let line = to_single_line(body(answer, MAX_FRAME_BYTES, &mut share).await?);
         match frame::parse(&line) {
             Ok(Message::Answer { id: about, .. }) if about == *id => self.passes(line, learns).await,
             _ => return Err(self.unexpected_response(status, hint, &heads, &line)),
@@ -302,7 +302,8 @@ impl ServerConnection {
             while let Some(Ok(frame)) = answer.body_mut().frame().await {
                 let Some(data) = frame.data_ref() else { continue };
                 share.resize(events.buffered() + data.len())?;
-                let whole = events.feed(data, LONGEST).map_err(|_| "the server says more than fits")?;
+                let whole =
+                    events.feed(data, MAX_FRAME_BYTES).map_err(|_| "the server says more than fits")?;
                 left = if whole.is_empty() { left } else { TIMES };
                 for line in whole {
                     let line = to_single_line(line);
@@ -397,7 +398,7 @@ impl ServerConnection {
         heads: &HeaderMap,
         body: &Bytes,
     ) -> Result<Response<Incoming>, String> {
-        for _ in 0..=MOST_MOVES {
+        for _ in 0..=MAX_MOVES {
             let target = locked(&self.target).clone();
             let sent = self.exchange.send(method, &target, heads, body).await;
             let answer = sent.map_err(|why| send_error(&why))?;
@@ -440,7 +441,7 @@ async fn body(answer: Response<Incoming>, most: usize, share: &mut BufferShare) 
         let frame = frame.map_err(|e| format!("the answer broke off: {e}"))?;
         let Some(data) = frame.data_ref() else { continue };
         if all.len() + data.len() > most {
-            return if most == LONGEST {
+            return if most == MAX_FRAME_BYTES {
                 Err(format!("the answer has more than {} MiB", most >> 20))
             } else {
                 Ok(all)

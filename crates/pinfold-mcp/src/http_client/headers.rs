@@ -22,7 +22,7 @@ const REPEATED: &str = "x-mcp-header";
 /// The encoding of values that are not valid in a header.
 const PACKED: (&str, &str) = ("=?base64?", "?=");
 /// The most tools of a server.
-const MOST_TOOLS: usize = 10_000;
+const MAX_TOOLS: usize = 10_000;
 
 /// Headers that only this client sets.
 pub(super) const OURS: [HeaderName; 5] = [SESSION, VERSION, LAST_EVENT, METHOD, NAME];
@@ -109,7 +109,7 @@ impl RequestHeaders {
             let said = collect_repeated(tool.pointer("/inputSchema/properties"), &mut Vec::new(), &mut found);
             let found = said.map(|()| found);
             self.repeated.remove(name);
-            if found != Ok(Vec::new()) && self.repeated.len() < MOST_TOOLS {
+            if found != Ok(Vec::new()) && self.repeated.len() < MAX_TOOLS {
                 self.repeated.insert(name.to_owned(), found);
             }
         }

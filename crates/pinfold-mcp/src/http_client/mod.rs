@@ -18,7 +18,7 @@ use pinfold_egress::OriginClient;
 use pinfold_login::RefreshableLogin;
 use tokio::sync::mpsc::{self, Sender};
 
-use crate::wire::frame::{Id, LONGEST, LineReader, WireLine};
+use crate::wire::frame::{Id, LineReader, MAX_FRAME_BYTES, WireLine};
 use connection::ServerConnection;
 
 /// Lines that may queue while one is sent.
@@ -93,7 +93,7 @@ fn listen(to: &Sender<WireLine>) {
 
 /// The error for a message that is longer than a line may be.
 fn too_long(id: &Id) -> Vec<u8> {
-    failed(id, &format!("a message of more than {} MiB is not sent", LONGEST >> 20))
+    failed(id, &format!("a message of more than {} MiB is not sent", MAX_FRAME_BYTES >> 20))
 }
 
 /// An error response of this client.

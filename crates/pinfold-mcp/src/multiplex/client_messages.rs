@@ -19,10 +19,10 @@ const NO_REQUEST: i32 = -32600;
 const BAD_PARAMS: i32 = -32602;
 
 /// The most client requests in flight.
-const MOST: usize = 1024;
+const MAX_IN_FLIGHT: usize = 1024;
 
 /// The most pages of a list.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 /// Reads client messages to the end.
 pub(super) fn listen(shared: &Arc<MultiplexState>, input: impl Read) {
@@ -92,7 +92,7 @@ fn request(shared: &Arc<MultiplexState>, id: &Id, method: String, params: String
         }
         asked.client.len() + asked.ours.len()
     };
-    if waits >= MOST {
+    if waits >= MAX_IN_FLIGHT {
         return shared.refuse(Some(id), OURS, "too many requests wait at once: wait for some of them");
     }
     if method == "ping" {
@@ -244,7 +244,7 @@ fn items_of(items: Value) -> Option<Vec<Value>> {
 fn pages(shared: &MultiplexState, at: usize, method: &str, field: &str, params: &Value) -> JsonOutcome {
     let mut params = params.clone();
     let mut all: Option<Value> = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = shared.ask(at, method, &params)?;
         let cursor = page.get("nextCursor").filter(|cursor| !cursor.is_null()).cloned();
         match &mut all {

@@ -27,7 +27,7 @@ use crate::wire::writer::LineWriter;
 use names::NameTable;
 
 /// The time limit for servers whose results are merged: some are downloaded before they start.
-const PATIENCE: Duration = Duration::from_mins(1);
+const MERGE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// The time limit for writing what is buffered at the end.
 const FLUSH: Duration = Duration::from_secs(5);
@@ -214,7 +214,7 @@ impl MultiplexState {
         if !self.to_server(at, line.into_bytes()) {
             return Err(ended());
         }
-        said.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+        said.recv_timeout(MERGE_TIMEOUT).unwrap_or_else(|_| {
             self.pending().ours.remove(&id);
             Err(json!({"code": OURS, "message": "pinfold: the server did not answer in time"}))
         })

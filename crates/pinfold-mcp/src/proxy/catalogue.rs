@@ -12,10 +12,10 @@ use super::pins::{PinComparison, Pins};
 use crate::wire::strict::is_plain;
 
 /// The longest name of a tool.
-const LONGEST_NAME: usize = 128;
+const MAX_NAME_LEN: usize = 128;
 
 /// The most tools of a server.
-const MOST: usize = 10_000;
+const MAX_TOOLS: usize = 10_000;
 
 /// The fields of a definition that readers look up by name.
 const FIELDS: [&str; 5] = ["name", "title", "description", "inputSchema", "annotations"];
@@ -189,7 +189,7 @@ impl Catalogue {
 impl CatalogueState {
     /// Compares a definition with the pinned one. `None`: there are too many.
     fn take_in(&mut self, name: &str, tool: &Value) -> Option<PinComparison> {
-        if self.listed.len() >= MOST && !self.listed.contains_key(name) {
+        if self.listed.len() >= MAX_TOOLS && !self.listed.contains_key(name) {
             return None;
         }
         let definition = Definition::new(tool);
@@ -224,7 +224,7 @@ fn describe_difference(known: PinComparison) -> Option<&'static str> {
 fn name(tool: &Value) -> Option<String> {
     let tool = tool.as_object().filter(|tool| is_plain(tool, &FIELDS))?;
     let name = tool.get("name")?.as_str()?;
-    let plain = !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(|c| c.is_ascii_graphic());
+    let plain = !name.is_empty() && name.len() <= MAX_NAME_LEN && name.chars().all(|c| c.is_ascii_graphic());
     plain.then(|| name.to_owned())
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::calls::ProxiedCall;
 use super::requests::{JudgedCall, PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState};
-use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine};
+use crate::wire::frame::{self, Id, LineReader, MAX_FRAME_BYTES, Message, ResponseOutcome, WireLine};
 use crate::wire::strict::fold_key;
 
 /// Error codes of [JSON-RPC](https://www.jsonrpc.org/specification#error_object).
@@ -76,7 +76,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, mut said: ClientLines) {
                 }
             }
             Ok(Some(WireLine::TooLong(id))) => {
-                let why = format!("a message of more than {} MiB is not taken", LONGEST >> 20);
+                let why = format!("a message of more than {} MiB is not taken", MAX_FRAME_BYTES >> 20);
                 shared.refuse(id.as_ref(), NO_REQUEST, &why);
             }
             Ok(None) => break,

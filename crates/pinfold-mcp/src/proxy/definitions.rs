@@ -7,7 +7,7 @@ use pinfold::audit::Hash;
 use serde_json::{Map, Value};
 
 /// The longest stored text, in bytes; a longer definition is stored as its hash.
-const LONGEST: usize = 64 << 10;
+const MAX_STORED_BYTES: usize = 64 << 10;
 
 /// A tool definition, or the texts of a handshake.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +26,11 @@ impl Definition {
         let text = sorted.to_string();
         let hash = Hash::digest(text.as_bytes()).to_string();
         let length = text.len();
-        if length > LONGEST { Self::from_hash(&hash) } else { Self { hash, text: Some(sorted), length } }
+        if length > MAX_STORED_BYTES {
+            Self::from_hash(&hash)
+        } else {
+            Self { hash, text: Some(sorted), length }
+        }
     }
 
     /// A definition that is known by its hash alone.
@@ -84,7 +88,7 @@ pub(crate) struct Definitions {
 }
 
 /// The most text that is stored for one server: about a hundred times what large servers have.
-const MOST_TEXT: usize = 8 << 20;
+const MAX_TEXT: usize = 8 << 20;
 
 impl Definitions {
     pub(crate) fn get(&self, name: &str) -> Option<&Definition> {
@@ -99,7 +103,7 @@ impl Definitions {
     pub(crate) fn insert(&mut self, name: &str, definition: &Definition) {
         self.remove(name);
         let length = definition.length();
-        let fits = self.bytes.saturating_add(length) <= MOST_TEXT;
+        let fits = self.bytes.saturating_add(length) <= MAX_TEXT;
         self.bytes += if fits { length } else { 0 };
         let kept = if fits { definition.clone() } else { Definition::from_hash(&definition.hash) };
         self.by_name.insert(name.to_owned(), kept);
@@ -207,7 +211,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_kept_by_its_hash() {
-        let long = Definition::new(&json!("a".repeat(LONGEST)));
+        let long = Definition::new(&json!("a".repeat(MAX_STORED_BYTES)));
         assert!(long.to_stored().is_string() && long.lines().starts_with("known by its hash alone"));
         assert!(Definition::from_stored(&long.to_stored()).unwrap().is(&long));
         for other in [json!(1), json!({}), json!({"says": 1, "b": 2}), json!([]), Value::Null] {

@@ -28,7 +28,7 @@ const SERVER_BESIDE: &str = "io.modelcontextprotocol/serverInfo";
 const RELEASE: &str = "version";
 
 /// The longest name of a revision: `DRAFT-2026-v1`.
-const MOST_REVISION: usize = 16;
+const MAX_REVISION: usize = 16;
 
 /// A field of an object of the result: the keys that lead to the object, and its own.
 type FieldPath<'a> = (&'a [&'a str], &'a str);
@@ -63,7 +63,7 @@ pub(crate) fn without_words(error: &RawValue, server: &str) -> Value {
         format!("the server `{}` reports the error {code}; its words are not passed on", visible(server));
     let mut plain = json!({"code": code, "message": message});
     let is_revision = |text: &&str| {
-        text.len() <= MOST_REVISION
+        text.len() <= MAX_REVISION
             && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.'))
     };
     let revisions = error.pointer("/data/supported").and_then(Value::as_array).into_iter().flatten();

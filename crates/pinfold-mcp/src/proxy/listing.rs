@@ -15,10 +15,10 @@ use crate::wire::frame::{Id, splice};
 use crate::wire::strict;
 
 /// The time limit for a page.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PAGE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The most pages of a list.
-const MOST_PAGES: usize = 1000;
+const MAX_PAGES: usize = 1000;
 
 /// The protocol's own fields in requests of the newest revision.
 const OF_PROTOCOL: &str = "io.modelcontextprotocol/";
@@ -48,7 +48,7 @@ pub(crate) fn refresh(shared: &ProxyState, call: &Value) -> Result<(), String> {
     }
     let _turn = shared.listing.lock().unwrap_or_else(PoisonError::into_inner);
     let mut cursor = Value::Null;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         if shared.catalogue.is_current() {
             return Ok(());
         }
@@ -82,7 +82,7 @@ fn request_page(shared: &ProxyState, params: &Value) -> Result<Value, String> {
     if shared.to_server.send(line.into_bytes()).is_err() {
         return Err("the server has ended".to_owned());
     }
-    said.recv_timeout(PATIENCE).unwrap_or_else(|_| {
+    said.recv_timeout(PAGE_TIMEOUT).unwrap_or_else(|_| {
         shared.requests.is_over(&id);
         Err("the server did not list its tools in time".to_owned())
     })

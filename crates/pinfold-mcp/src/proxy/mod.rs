@@ -65,7 +65,7 @@ const FLUSH: Duration = Duration::from_secs(5);
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// The most warnings that are reported.
-const MOST_TOLD: u32 = 20;
+const MAX_TOLD: u32 = 20;
 
 /// The server behind a proxy.
 pub struct ProxiedServer {
@@ -331,9 +331,9 @@ impl ProxyState {
     /// Reports a warning, up to a limit.
     fn warn(&self, what: &str) {
         let before = self.told.fetch_add(1, Ordering::Relaxed);
-        if before < MOST_TOLD {
+        if before < MAX_TOLD {
             (self.tell)(what);
-        } else if before == MOST_TOLD {
+        } else if before == MAX_TOLD {
             (self.tell)("further warnings are not shown");
         }
     }

@@ -12,7 +12,7 @@ use super::calls::ForwardedCall;
 use crate::wire::frame::Id;
 
 /// The most pending requests in each direction. More are rejected.
-const MOST: usize = 1024;
+const MAX_PENDING: usize = 1024;
 
 /// All pending requests.
 #[derive(Default)]
@@ -82,7 +82,7 @@ impl Requests {
         if inner.of_client.contains_key(id) {
             return Err(RequestRejected::Twice);
         }
-        if inner.of_client.len() >= MOST {
+        if inner.of_client.len() >= MAX_PENDING {
             return Err(RequestRejected::TooMany);
         }
         inner.of_client.insert(id.clone(), waiting);
@@ -135,7 +135,7 @@ impl Requests {
         if inner.ours.contains_key(id) || inner.of_server.contains(id) {
             return Err(RequestRejected::Twice);
         }
-        if inner.of_server.len() >= MOST {
+        if inner.of_server.len() >= MAX_PENDING {
             return Err(RequestRejected::TooMany);
         }
         inner.of_server.insert(id.clone());

@@ -13,7 +13,7 @@ use super::labelled_forms::{FORM, mark};
 use super::redact::clean;
 use super::requests::{PendingKind, RequestRejected};
 use super::{ProxyEvent, ProxyState, handshake, listing};
-use crate::wire::frame::{self, Id, LONGEST, LineReader, Message, ResponseOutcome, WireLine, splice};
+use crate::wire::frame::{self, Id, LineReader, MAX_FRAME_BYTES, Message, ResponseOutcome, WireLine, splice};
 use crate::wire::strict::{self, fold_key};
 
 /// The notification that cancels a request.
@@ -26,7 +26,7 @@ pub(super) fn listen(shared: &Arc<ProxyState>, output: impl Read) {
         match lines.next() {
             Ok(Some(WireLine::Whole(line))) => handle_message(shared, line),
             Ok(Some(WireLine::TooLong(id))) => {
-                let why = format!("the answer has more than {} MiB", LONGEST >> 20);
+                let why = format!("the answer has more than {} MiB", MAX_FRAME_BYTES >> 20);
                 shared.warn(&format!("a message of the server was not passed on: {why}"));
                 if let Some(id) = id {
                     broken(shared, &id, &why);

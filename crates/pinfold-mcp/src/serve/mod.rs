@@ -31,7 +31,7 @@ pub(crate) use sessions::{OpenSession, Sessions};
 pub(crate) const AT_ONCE: usize = 32;
 
 /// Calls that wait for a slot or an answer. More are rejected.
-const MOST_CALLS: usize = 1024;
+const MAX_CALLS: usize = 1024;
 
 /// Opens the sessions in which tools act. The embedder knows folders, settings and the audit log.
 pub trait SessionOpener: Send + Sync + 'static {
@@ -122,7 +122,7 @@ impl Server {
             roots: Roots::default(),
             parked: PendingCalls::default(),
             turns: Arc::new(Semaphore::new(AT_ONCE)),
-            places: Arc::new(Semaphore::new(MOST_CALLS)),
+            places: Arc::new(Semaphore::new(MAX_CALLS)),
             closing: AtomicBool::new(false),
         }))
     }

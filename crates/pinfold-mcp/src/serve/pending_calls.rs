@@ -13,7 +13,7 @@ use rmcp::model::{RequestStateCodec, SealOptions};
 use serde_json::{Map, Value};
 
 /// The most parked calls. Further ones are not asked about here.
-const MOST: usize = 64;
+const MAX_PENDING: usize = 64;
 
 /// The validity of a state: longer than any approval request waits.
 const GOOD_FOR: Duration = Duration::from_hours(24);
@@ -54,7 +54,7 @@ impl<W: Parkable> PendingCalls<W> {
         let mut inner = self.lock();
         // Calls that no longer wait have ended by themselves.
         inner.waiting.retain(|_, waiting| !waiting.is_over());
-        if inner.waiting.len() >= MOST {
+        if inner.waiting.len() >= MAX_PENDING {
             return Err(Box::new(waiting));
         }
         inner.last += 1;

@@ -9,10 +9,10 @@ use rmcp::{RoleServer, model::ProtocolVersion};
 use url::Url;
 
 /// The time limit for `roots/list`.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The most roots.
-const MOST: usize = 64;
+const MAX_ROOTS: usize = 64;
 
 /// A client's roots, as far as they are known.
 #[derive(Default)]
@@ -59,10 +59,10 @@ impl Roots {
 /// Requests them. `None`: an error, or no response in time.
 #[expect(deprecated, reason = "older clients have them")]
 async fn list(context: &RequestContext<RoleServer>) -> Option<Vec<PathBuf>> {
-    let asked = tokio::time::timeout(PATIENCE, context.peer.list_roots()).await;
+    let asked = tokio::time::timeout(LIST_TIMEOUT, context.peer.list_roots()).await;
     let roots = asked.ok()?.ok()?.roots;
     let local = |uri: &str| Url::parse(uri).ok().filter(|url| url.scheme() == "file")?.to_file_path().ok();
-    Some(roots.iter().take(MOST).map(|root| local(&root.uri).unwrap_or_default()).collect())
+    Some(roots.iter().take(MAX_ROOTS).map(|root| local(&root.uri).unwrap_or_default()).collect())
 }
 
 /// Intersects a folder with roots: `None` for all of it, an empty list for nothing.

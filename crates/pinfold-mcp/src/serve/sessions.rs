@@ -10,7 +10,7 @@ use pinfold_tools::HookedSession;
 use super::{OpenedSession, SessionOpener, SessionRequest};
 
 /// The most sessions: each change of a client's roots opens another one.
-const MOST: usize = 32;
+const MAX_SESSIONS: usize = 32;
 
 /// An open session.
 pub(crate) struct OpenSession {
@@ -60,8 +60,8 @@ impl Sessions {
         if let Some(session) = open.get(&(folder, wish.clone())) {
             return Ok(Arc::clone(session));
         }
-        if open.len() >= MOST {
-            return Err(format!("there are {MOST} sessions already: start the server anew"));
+        if open.len() >= MAX_SESSIONS {
+            return Err(format!("there are {MAX_SESSIONS} sessions already: start the server anew"));
         }
         let OpenedSession { session, follow, span } = self.opener.open(folder, &wish)?;
         let session = Arc::new(OpenSession { attended: HookedSession::begin(session), follow, _span: span });

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use super::strict::fold_key;
 
 /// The longest line that is forwarded, in bytes: more than any tool takes or returns.
-pub(crate) const LONGEST: usize = 64 << 20;
+pub(crate) const MAX_FRAME_BYTES: usize = 64 << 20;
 
 /// The longest line that is skipped, in bytes. Beyond it the stream is not read any more.
 const ENDLESS: u64 = 256 << 20;
@@ -35,7 +35,7 @@ pub(crate) struct LineReader<R> {
 
 impl<R: BufRead> LineReader<R> {
     pub(crate) fn new(source: R) -> Self {
-        Self { source, longest: LONGEST, endless: ENDLESS }
+        Self { source, longest: MAX_FRAME_BYTES, endless: ENDLESS }
     }
 
     /// Reads the next line; `None` at the end.

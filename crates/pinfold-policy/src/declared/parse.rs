@@ -10,7 +10,7 @@ use crate::pattern::NamePattern;
 use crate::tool::nearest_name;
 
 /// More places in one list are a mistake, and each word of a command is compared with all of them.
-const MOST_ENTRIES: usize = 1000;
+const MAX_ENTRIES: usize = 1000;
 
 /// The tools of a section, with the keys that each takes. MCP tools are beside them, by name.
 const TOOLS: [(&str, Covers, &[&str]); 3] = [
@@ -66,7 +66,7 @@ fn key_schema(key: &str) -> Value {
         json!({
             "description": about,
             "type": "array",
-            "maxItems": MOST_ENTRIES,
+            "maxItems": MAX_ENTRIES,
             "items": {"type": "string", "minLength": 1, "pattern": "^[^*?]+$"},
         })
     };
@@ -161,8 +161,8 @@ fn boolean(at: &str, value: &Value) -> Result<bool, BadScope> {
 
 fn list(at: &str, kind: ListKind, value: &Value) -> Result<List, BadScope> {
     let items = value.as_array().ok_or_else(|| wrong(at, "a list of paths", value))?;
-    if items.len() > MOST_ENTRIES {
-        let problem = format!("a list of {} paths; {MOST_ENTRIES} are the most", items.len());
+    if items.len() > MAX_ENTRIES {
+        let problem = format!("a list of {} paths; {MAX_ENTRIES} are the most", items.len());
         return Err(BadScope::new(at, problem, "name the folders that they lie in"));
     }
     let entries = items.iter().enumerate().map(|(i, item)| entry(&format!("{at}[{i}]"), item));

@@ -30,9 +30,9 @@ pub struct BadMatcher {
 }
 
 /// The longest matcher that is read.
-const LONGEST: usize = 1000;
+const MAX_LEN: usize = 1000;
 /// Most memory of a compiled expression.
-const MOST_ROOM: usize = 64 << 10;
+const MAX_ROOM: usize = 64 << 10;
 /// Deepest nesting of brackets.
 const DEEPEST: u32 = 24;
 
@@ -94,12 +94,12 @@ fn names(text: &str) -> Vec<String> {
 
 fn pattern(text: &str) -> Result<Regex, BadMatcher> {
     let bad = |why: &str, mend: &str| BadMatcher { why: why.to_owned(), mend: mend.to_owned() };
-    if text.len() > LONGEST {
+    if text.len() > MAX_LEN {
         return Err(bad("it is longer than any that is read", "write several entries"));
     }
     let mut builder = RegexBuilder::new(text);
     // Names of tools are ASCII, and so are the classes of the other agents' expressions.
-    builder.unicode(false).size_limit(MOST_ROOM).dfa_size_limit(MOST_ROOM).nest_limit(DEEPEST);
+    builder.unicode(false).size_limit(MAX_ROOM).dfa_size_limit(MAX_ROOM).nest_limit(DEEPEST);
     builder.build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => bad("it takes too much room", "write a shorter one"),
         _ if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|looks| text.contains(looks)) => {

@@ -16,7 +16,7 @@ pub use edit::{ApplyPatchInput, CellMode, CellType, EditInput, EditStep, MultiEd
 pub use file::{CopyFileInput, DeleteInput, MakeDirInput, MoveFileInput, ReadInput, WriteInput};
 pub use search::{GlobInput, GrepInput, LsInput, OutputMode};
 pub use shell::{
-    CommandText, LONGEST_TIMEOUT_MS, ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs,
+    CommandText, MAX_TIMEOUT_MS, ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput, WaitMs,
 };
 pub use web::{WebFetchInput, WebMethod};
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::form::{BadField, Field, describe_value, input};
 
 /// The longest time that a command can ask for: an agent that needs more runs it in the background.
-pub const LONGEST_TIMEOUT_MS: u64 = 600_000;
+pub const MAX_TIMEOUT_MS: u64 = 600_000;
 
 /// A shell command, every byte as the caller wrote it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -47,17 +47,17 @@ impl WaitMs {
 impl Field for WaitMs {
     fn read(value: &Value) -> Result<Self, BadField> {
         match value.as_u64() {
-            Some(ms) if ms <= LONGEST_TIMEOUT_MS => Ok(Self(ms)),
+            Some(ms) if ms <= MAX_TIMEOUT_MS => Ok(Self(ms)),
             _ => Err(BadField::new(
                 "",
-                format!("a whole number of milliseconds up to {LONGEST_TIMEOUT_MS}"),
+                format!("a whole number of milliseconds up to {MAX_TIMEOUT_MS}"),
                 describe_value(value),
             )),
         }
     }
 
     fn schema() -> Value {
-        json!({"type": "integer", "minimum": 0, "maximum": LONGEST_TIMEOUT_MS})
+        json!({"type": "integer", "minimum": 0, "maximum": MAX_TIMEOUT_MS})
     }
 }
 

@@ -19,7 +19,7 @@ use super::shape::Shape;
 use crate::form::{BadField, describe_value};
 
 /// More texts than any call has that is not made to keep us busy: each of them is looked up.
-const MOST_TEXTS: usize = 50_000;
+const MAX_TEXTS: usize = 50_000;
 
 /// One text that is a path, or could be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,8 +91,8 @@ impl Arguments {
                 Value::Null => {}
                 Value::Bool(_) | Value::Number(_) => reader.no_text(&at, key, value)?,
             }
-            if reader.found.paths.len() + reader.others.len() > MOST_TEXTS {
-                let expected = format!("at most {MOST_TEXTS} texts that could be paths");
+            if reader.found.paths.len() + reader.others.len() > MAX_TEXTS {
+                let expected = format!("at most {MAX_TEXTS} texts that could be paths");
                 return Err(BadField::new("", expected, "more"));
             }
         }

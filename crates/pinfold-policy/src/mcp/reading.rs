@@ -7,8 +7,8 @@
 use pinfold_host::{percent_decoded, split_scheme};
 
 /// The longest path that any system call takes (`PATH_MAX`), and the longest name in it (`NAME_MAX`).
-const LONGEST_PATH: usize = 4096;
-const LONGEST_NAME: usize = 255;
+const MAX_PATH_LEN: usize = 4096;
+const MAX_NAME_LEN: usize = 255;
 
 /// Schemes of URLs that lead to other machines, where a host stands behind them.
 const REMOTE: &[&str] = &[
@@ -47,7 +47,7 @@ pub(super) fn begins_as_path(text: &str) -> bool {
 
 /// Returns `true` if a system call could take the text for a path at all.
 pub(super) fn can_be_path(text: &str) -> bool {
-    let fits = text.len() < LONGEST_PATH && text.split('/').all(|name| name.len() <= LONGEST_NAME);
+    let fits = text.len() < MAX_PATH_LEN && text.split('/').all(|name| name.len() <= MAX_NAME_LEN);
     fits && !text.is_empty() && !text.contains('\0')
 }
 
@@ -63,11 +63,11 @@ pub(super) fn is_remote_url(text: &str) -> bool {
 }
 
 /// More readings than any text has that was not made to have them.
-const MOST: usize = 64;
+const MAX_READINGS: usize = 64;
 
 /// The longest text, in bytes, that every reading is made of. Of a longer one, as it stands, only what is left of it after
 /// normalising counts: a thousand times `/.` behind a path.
-const LONGEST_READ: usize = 64 * 1024;
+const MAX_READ: usize = 64 * 1024;
 
 /// Returns every other path that a server could make of the text, each once and without the text itself: by one step or
 /// by several, such as a scheme that is cut off in front of a `~`.
@@ -78,7 +78,7 @@ pub(super) fn readings(text: &str) -> Vec<String> {
     let mut at = 0;
     while let Some(reading) = all.get(at).cloned() {
         for next in steps(&reading) {
-            if !next.is_empty() && !all.contains(&next) && all.len() <= MOST {
+            if !next.is_empty() && !all.contains(&next) && all.len() <= MAX_READINGS {
                 all.push(next);
             }
         }
@@ -106,7 +106,7 @@ fn steps(text: &str) -> Vec<String> {
     if !is_address {
         found.push(plain);
     }
-    if text.len() > LONGEST_READ {
+    if text.len() > MAX_READ {
         return found;
     }
     let trimmed = text.trim();

@@ -66,7 +66,7 @@ const SAYING: [&str; 10] = [
 ];
 
 /// The most parts of a schema that are looked at, which is more than any tool has.
-const MOST_PARTS: usize = 10_000;
+const MAX_PARTS: usize = 10_000;
 
 /// Deepest level to which a schema is followed, references counted.
 const DEEPEST: usize = 100;
@@ -100,7 +100,7 @@ impl Shape {
         let mut reader = SchemaReader { root: schema, parts: 0, depth: 0, followed: Vec::new() };
         let shape = reader.read(schema, None);
         // The rest of it is unknown.
-        if reader.parts > MOST_PARTS { Some(Self::field(ANY, Self::Kind(ArgumentKind::Path))) } else { shape }
+        if reader.parts > MAX_PARTS { Some(Self::field(ANY, Self::Kind(ArgumentKind::Path))) } else { shape }
     }
 
     /// One field.
@@ -197,8 +197,8 @@ struct SchemaReader<'a> {
 impl<'a> SchemaReader<'a> {
     /// `name`: of the argument that it is the schema of.
     fn read(&mut self, schema: &'a Value, name: Option<&str>) -> Option<Shape> {
-        self.parts += if self.depth < DEEPEST { 1 } else { MOST_PARTS };
-        let schema = schema.as_object().filter(|_| self.parts <= MOST_PARTS)?;
+        self.parts += if self.depth < DEEPEST { 1 } else { MAX_PARTS };
+        let schema = schema.as_object().filter(|_| self.parts <= MAX_PARTS)?;
         self.depth += 1;
         let own = says_path(schema, name).then_some(Shape::Kind(ArgumentKind::Path));
         let shapes = [own, self.fields(schema), self.same(schema, name), self.referred(schema, name)];
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn of_a_schema_that_is_too_large_every_argument_is_a_path() {
-        let wide = json!({"anyOf": vec![json!({}); MOST_PARTS + 1]});
+        let wide = json!({"anyOf": vec![json!({}); MAX_PARTS + 1]});
         assert_eq!(json!(Shape::of_schema(&wide)), json!({"*": "path"}));
         let chain: Map<String, Value> =
             (0..5000).map(|n| (n.to_string(), json!({"$ref": format!("#/$defs/{}", n + 1)}))).collect();

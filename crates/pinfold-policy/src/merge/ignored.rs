@@ -94,10 +94,10 @@ impl Ignored {
 
 /// Shortens a text for a message.
 fn short(text: &str) -> String {
-    const LONGEST: usize = 120;
-    if text.chars().nth(LONGEST).is_none() {
+    const MAX_SHOWN: usize = 120;
+    if text.chars().nth(MAX_SHOWN).is_none() {
         text.to_owned()
     } else {
-        text.chars().take(LONGEST).chain(['…']).collect()
+        text.chars().take(MAX_SHOWN).chain(['…']).collect()
     }
 }

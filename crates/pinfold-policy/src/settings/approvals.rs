@@ -11,12 +11,12 @@ use super::value::Setting;
 
 /// Time limit for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience(pub Duration);
+pub struct ApprovalTimeout(pub Duration);
 
 /// Longest wait: a longer task has to be confirmed once a day.
-const LONGEST: Duration = Duration::from_hours(24);
+const MAX_TIMEOUT: Duration = Duration::from_hours(24);
 
-impl Patience {
+impl ApprovalTimeout {
     /// Reads `90s`, `10m`, `2h`.
     ///
     /// # Errors
@@ -34,19 +34,19 @@ impl Patience {
         }
         let seconds = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(unit));
         match seconds.map(Duration::from_secs) {
-            Some(time) if !time.is_zero() && time <= LONGEST => Ok(Self(time)),
+            Some(time) if !time.is_zero() && time <= MAX_TIMEOUT => Ok(Self(time)),
             Some(_) | None => Err("write a time between one second and 24 hours"),
         }
     }
 }
 
-impl Serialize for Patience {
+impl Serialize for ApprovalTimeout {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!("{}s", self.0.as_secs()))
     }
 }
 
-impl Setting for Patience {
+impl Setting for ApprovalTimeout {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let text = String::read(value, reader)?;
         Self::parse(&text)
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn times_are_whole_numbers_with_a_unit() {
-        assert_eq!(Patience::parse("90s"), Ok(Patience(Duration::from_secs(90))));
-        assert_eq!(Patience::parse("10m"), Ok(Patience(Duration::from_mins(10))));
-        assert_eq!(Patience::parse("24h"), Ok(Patience(LONGEST)));
+        assert_eq!(ApprovalTimeout::parse("90s"), Ok(ApprovalTimeout(Duration::from_secs(90))));
+        assert_eq!(ApprovalTimeout::parse("10m"), Ok(ApprovalTimeout(Duration::from_mins(10))));
+        assert_eq!(ApprovalTimeout::parse("24h"), Ok(ApprovalTimeout(MAX_TIMEOUT)));
         for wrong in
             ["", "m", "10", "10 m", "-1m", "+1m", "1.5h", "0s", "25h", "99999999999999999999h", "1d", "١m"]
         {
-            assert!(Patience::parse(wrong).is_err(), "{wrong}");
+            assert!(ApprovalTimeout::parse(wrong).is_err(), "{wrong}");
         }
     }
 

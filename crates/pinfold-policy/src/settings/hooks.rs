@@ -11,7 +11,7 @@ use super::reader::{SettingsReader, quoted, span};
 use super::section::section;
 use super::value::Setting;
 use crate::hook::{
-    About, Hook, HookEvent, HookGroup, HookKind, HookShell, LONGEST_PATIENCE, Matcher, PATIENCE,
+    About, DEFAULT_TIMEOUT, Hook, HookEvent, HookGroup, HookKind, HookShell, MAX_TIMEOUT, Matcher,
 };
 use crate::mode::choices;
 use crate::rule::Rule;
@@ -361,7 +361,7 @@ pub struct Seconds(pub Duration);
 
 impl Default for Seconds {
     fn default() -> Self {
-        Self(PATIENCE)
+        Self(DEFAULT_TIMEOUT)
     }
 }
 
@@ -370,7 +370,7 @@ impl Setting for Seconds {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a number of seconds") };
         let seconds = number.value.parse::<f64>().ok().filter(|seconds| *seconds > 0.0);
         let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let time = time.filter(|time| *time <= LONGEST_PATIENCE);
+        let time = time.filter(|time| *time <= MAX_TIMEOUT);
         if time.is_none() {
             let what = format!("{} is no time that a hook can have", quoted(number.value));
             reader.report(span(value), what, "write seconds, at most 3600");
@@ -379,7 +379,7 @@ impl Setting for Seconds {
     }
 
     fn schema() -> serde_json::Value {
-        json!({"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_PATIENCE.as_secs(), "default": PATIENCE.as_secs()})
+        json!({"type": "number", "exclusiveMinimum": 0, "maximum": MAX_TIMEOUT.as_secs(), "default": DEFAULT_TIMEOUT.as_secs()})
     }
 }
 

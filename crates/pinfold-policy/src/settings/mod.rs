@@ -31,7 +31,7 @@ use std::sync::Arc;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 use serde_json::json;
 
-pub use approvals::{Patience, WebhookUrl};
+pub use approvals::{ApprovalTimeout, WebhookUrl};
 pub use bad::{BadSetting, BadSettings};
 pub use edit::{List, SettingsChange, Word, edited};
 pub use fetch::{FetchBudget, FetchSize, Fetches};
@@ -53,7 +53,7 @@ use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
 
 /// The longest text that is read: more than ten thousand rules take.
-pub const LONGEST: usize = 4 << 20;
+pub const MAX_BYTES: usize = 4 << 20;
 
 /// Address at which the schema of these files is published, for the key `$schema`.
 pub const SCHEMA_URL: &str =
@@ -149,7 +149,7 @@ section! {
     /// The channels to approvers.
     ApprovalSettings {
         /// The time limit for an answer: `90s`, `10m`, `2h`. Silence is a no.
-        timeout = "timeout": Option<Located<Patience>>,
+        timeout = "timeout": Option<Located<ApprovalTimeout>>,
         /// Questions at the terminal of the session, on or off.
         terminal = "terminal": Option<Located<bool>>,
         /// `true`: other terminals and the page of this machine are waited for although none watches yet. `false`: they cannot answer at all.
@@ -302,7 +302,7 @@ impl Settings {
 
 /// The text of a file, without the mark that some editors put in front.
 fn text(bytes: &[u8]) -> Result<&str, (&'static str, &'static str)> {
-    if bytes.len() > LONGEST {
+    if bytes.len() > MAX_BYTES {
         return Err(("the file is longer than 4 MiB", "that is no settings file"));
     }
     if bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF]) {

@@ -12,7 +12,7 @@ use crate::source::{Layer, Source};
 use crate::tool::nearest_name;
 
 /// Most errors that are reported of one file: the rest shows when these are mended.
-const MOST_TOLD: usize = 100;
+const MAX_TOLD: usize = 100;
 
 /// Reads one file.
 pub(super) struct SettingsReader<'t> {
@@ -60,7 +60,7 @@ impl<'t> SettingsReader<'t> {
     }
 
     pub(super) fn report(&mut self, span: Range<usize>, what: impl Into<String>, mend: impl Into<String>) {
-        if self.bad.len() < MOST_TOLD {
+        if self.bad.len() < MAX_TOLD {
             let source = self.source(span.start);
             self.bad.push(BadSetting { source, span, what: what.into(), mend: mend.into() });
         }
@@ -68,7 +68,7 @@ impl<'t> SettingsReader<'t> {
 
     /// Reports a mistake like [`SettingsReader::tell`], where it can only fail to grant something.
     pub(super) fn tell_without_effect(&mut self, bad: BadSetting) {
-        if self.without_effect.len() < MOST_TOLD {
+        if self.without_effect.len() < MAX_TOLD {
             self.without_effect.push(bad);
         }
     }
@@ -142,12 +142,12 @@ fn nearest(key: &str, keys: &[&'static str]) -> &'static str {
 /// A key or word of the file for a message: what does not show is written out, and the tail of a long one left out.
 pub(super) fn quoted(word: &str) -> String {
     /// More than any name; a message is one line.
-    const LONGEST: usize = 80;
+    const MAX_SHOWN: usize = 80;
     let mut shown = String::from("`");
-    for c in word.chars().take(LONGEST) {
+    for c in word.chars().take(MAX_SHOWN) {
         if matches!(c, '"' | '\'') { shown.push(c) } else { shown.extend(c.escape_debug()) }
     }
-    shown.push_str(if word.chars().nth(LONGEST).is_some() { "…`" } else { "`" });
+    shown.push_str(if word.chars().nth(MAX_SHOWN).is_some() { "…`" } else { "`" });
     shown
 }
 

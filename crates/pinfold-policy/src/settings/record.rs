@@ -24,8 +24,8 @@ section! {
 pub struct Size(pub u64);
 
 impl Size {
-    const LEAST: Self = Self(64 << 10);
-    const MOST: Self = Self(1 << 40);
+    const MIN: Self = Self(64 << 10);
+    const MAX: Self = Self(1 << 40);
 
     /// A number with a unit: `16M`.
     pub fn parse(text: &str) -> Option<Self> {
@@ -38,7 +38,7 @@ impl Size {
         };
         let number: u64 = digits.parse().ok()?;
         let bytes = number.checked_mul(1 << shift)?;
-        (Self::LEAST.0..=Self::MOST.0).contains(&bytes).then_some(Self(bytes))
+        (Self::MIN.0..=Self::MAX.0).contains(&bytes).then_some(Self(bytes))
     }
 }
 
@@ -63,13 +63,13 @@ impl Setting for Size {
 pub struct Count(pub u32);
 
 impl Count {
-    const MOST: u32 = 10_000;
+    const MAX: u32 = 10_000;
 }
 
 impl Setting for Count {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let Value::NumberLit(number) = value else { return reader.wrong_type(value, "a whole number") };
-        let count = number.value.parse().ok().filter(|count| (1..=Self::MOST).contains(count)).map(Self);
+        let count = number.value.parse().ok().filter(|count| (1..=Self::MAX).contains(count)).map(Self);
         if count.is_none() {
             let what = format!("{} is no number of files that can be kept", quoted(number.value));
             reader.report(span(value), what, "write a whole number from 1 to 10000");
@@ -78,6 +78,6 @@ impl Setting for Count {
     }
 
     fn schema() -> serde_json::Value {
-        json!({"type": "integer", "minimum": 1, "maximum": Self::MOST})
+        json!({"type": "integer", "minimum": 1, "maximum": Self::MAX})
     }
 }

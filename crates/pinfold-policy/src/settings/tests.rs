@@ -78,7 +78,7 @@ fn of_an_organisation_s_file_nothing_is_left_out() {
 
 #[test]
 fn what_is_no_text_of_ours_is_told() {
-    let long = vec![b' '; LONGEST + 1];
+    let long = vec![b' '; MAX_BYTES + 1];
     for (bytes, what) in [
         (&b"\xff\xfe{\0}\0"[..], "UTF-16"),
         (b"{\"a\": \"\xff\"}", "UTF-8"),

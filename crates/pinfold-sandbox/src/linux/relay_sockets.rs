@@ -7,7 +7,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use crate::profile::{Entrances, MOST_CALLERS, MOST_PORTS};
+use crate::profile::{Entrances, MAX_CALLERS, MAX_PORTS};
 use crate::sys;
 
 /// The sockets inside, handed out.
@@ -95,7 +95,7 @@ impl RelayPlan {
         ports.sort_unstable();
         ports.dedup();
         let taken = |port: &u16| [0, NAMES].contains(port) || entrances.proxy == Some(*port);
-        let too_many = ports.len() > MOST_PORTS || entrances.callers > MOST_CALLERS;
+        let too_many = ports.len() > MAX_PORTS || entrances.callers > MAX_CALLERS;
         if too_many
             || ports.iter().any(taken)
             || entrances.proxy.is_some_and(|port| [0, NAMES].contains(&port))
@@ -174,15 +174,15 @@ mod tests {
             2 * 3,
             "names alone are heard"
         );
-        let many: Vec<u16> = (1000..).take(MOST_PORTS + 1).collect();
+        let many: Vec<u16> = (1000..).take(MAX_PORTS + 1).collect();
         assert!(new(&many, 808).is_err());
         let all = Entrances {
-            ports: many.into_iter().take(MOST_PORTS).collect(),
+            ports: many.into_iter().take(MAX_PORTS).collect(),
             proxy: Some(808),
-            callers: MOST_CALLERS,
+            callers: MAX_CALLERS,
         };
         // Each is told by a number of one byte.
         assert!(RelayPlan::new(&all).unwrap().sockets.len() < usize::from(u8::MAX));
-        assert!(RelayPlan::new(&Entrances { callers: MOST_CALLERS + 1, ..all }).is_err());
+        assert!(RelayPlan::new(&Entrances { callers: MAX_CALLERS + 1, ..all }).is_err());
     }
 }

@@ -13,10 +13,10 @@ use super::file_call::BaseDirectory;
 use crate::sys::{self, Pid};
 
 /// Threads that are remembered. When there are more, all are forgotten and met anew.
-const MOST: usize = 512;
+const MAX_THREADS: usize = 512;
 
 /// Bytes of the state of a thread that are read.
-const MOST_STATUS: u64 = 64 * 1024;
+const MAX_STATUS: u64 = 64 * 1024;
 
 /// Threads that made calls before, each held by its directory in `/proc`: another thread with the same number is told apart
 /// by that, since nothing is found below the directory of one that has ended.
@@ -46,7 +46,7 @@ impl Callers {
     /// `ENOENT` when it is gone.
     pub(super) fn get(&mut self, pid: Pid) -> io::Result<&mut CallerThread> {
         if !self.known.contains_key(&pid) {
-            if self.known.len() >= MOST {
+            if self.known.len() >= MAX_THREADS {
                 self.known.clear();
             }
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
@@ -85,7 +85,7 @@ impl CallerThread {
             return Ok(number);
         }
         let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let text = io::read_to_string(std::fs::File::from(file).take(MOST_STATUS))?;
+        let text = io::read_to_string(std::fs::File::from(file).take(MAX_STATUS))?;
         let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:"));
         let innermost = numbers.and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
         let number = innermost.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;

@@ -20,7 +20,7 @@ use super::file_call::int;
 use crate::sys::{self, NotifyResponse, Pid};
 
 /// The longest address that the kernel takes (`struct sockaddr_un`).
-const LONGEST: u64 = 110;
+const MAX_ADDRESS_BYTES: u64 = 110;
 
 /// Returns whether a call wants a socket that can be handed out. Its arguments are in registers. Datagrams go to any address that
 /// they name, and some kernels let go of the lost end of a pair for packets, which connects anew then: neither is handed out.
@@ -70,7 +70,7 @@ pub(super) fn refuse(
 
 /// The socket that an address of `AF_UNIX` names: an absolute path, or `@` and an abstract name.
 fn socket_path(pid: Pid, at: u64, len: u64) -> Option<PathBuf> {
-    let mut address = vec![0; usize::try_from(len.min(LONGEST)).ok()?];
+    let mut address = vec![0; usize::try_from(len.min(MAX_ADDRESS_BYTES)).ok()?];
     let read = sys::read_memory(pid, at, &mut address).ok()?;
     address.truncate(read);
     let (family, name) = address.split_first_chunk::<2>()?;

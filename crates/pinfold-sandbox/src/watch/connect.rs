@@ -27,11 +27,11 @@ use super::rights::without_capabilities;
 use crate::sys::{self, NotifyResponse, Pid};
 
 /// The longest address that the kernel takes (`struct sockaddr_storage`).
-const LONGEST: u64 = 128;
+const MAX_ADDRESS_BYTES: u64 = 128;
 
 /// Connections that wait for their other side at one time. Each is a thread here, and one of a caller that does nothing
 /// else.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// After how long a thread that waits looks whether its caller still does.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
@@ -128,7 +128,7 @@ impl Local {
             return call.carry_out();
         }
         // One is held here.
-        if Arc::strong_count(&self.waiting) > MOST_WAITING {
+        if Arc::strong_count(&self.waiting) > MAX_WAITING {
             return answer(NotifyResponse::Fail(libc::EAGAIN));
         }
         let place = Arc::clone(&self.waiting);
@@ -151,7 +151,7 @@ impl Local {
         (at, len): (u64, u64),
     ) -> Result<Destination, Miss> {
         let family = sys::family(socket.as_fd())?;
-        let len = usize::try_from(len.min(LONGEST)).unwrap_or_default();
+        let len = usize::try_from(len.min(MAX_ADDRESS_BYTES)).unwrap_or_default();
         let mut address = vec![0; len];
         if sys::read_memory(pid, at, &mut address)? != len {
             return Err(Miss::Error(libc::EFAULT));

@@ -16,7 +16,7 @@ use super::view::PathView;
 const MOMENT: Duration = Duration::from_millis(20);
 
 /// Entries that are kept; then all are dropped.
-const MOST: usize = 64;
+const MAX_CACHED: usize = 64;
 
 /// A directory that is held, with its path.
 #[derive(Clone, Debug)]
@@ -49,7 +49,7 @@ impl ReadBases {
         {
             return *looks;
         }
-        if self.known.len() >= MOST {
+        if self.known.len() >= MAX_CACHED {
             self.known.clear();
         }
         let looks = look();
@@ -90,7 +90,7 @@ impl Directories {
         }
         let (found, plain) = walk()?;
         if plain {
-            if self.known.len() >= MOST {
+            if self.known.len() >= MAX_CACHED {
                 self.known.clear();
             }
             let since = Instant::now();

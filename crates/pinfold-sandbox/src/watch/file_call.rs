@@ -466,9 +466,9 @@ impl CallArguments<'_> {
     }
 
     fn attribute(&self, name: u64, value: u64, (size, flags): (u64, u64)) -> io::Result<RequestedChange> {
-        /// `XATTR_SIZE_MAX`.
-        const LONGEST: usize = 64 * 1024;
-        let size = usize::try_from(size).ok().filter(|size| *size <= LONGEST);
+        /// As in `linux/limits.h`.
+        const XATTR_SIZE_MAX: usize = 64 * 1024;
+        let size = usize::try_from(size).ok().filter(|size| *size <= XATTR_SIZE_MAX);
         let size = size.ok_or_else(|| io::Error::from_raw_os_error(libc::E2BIG))?;
         let name = self.name_of_attribute(name)?;
         Ok(RequestedChange::SetAttribute {
@@ -479,10 +479,10 @@ impl CallArguments<'_> {
     }
 
     fn name_of_attribute(&self, address: u64) -> io::Result<OsString> {
-        /// `XATTR_NAME_MAX` and its NUL.
-        const LONGEST: usize = 256;
+        /// As in `linux/limits.h`, and its NUL.
+        const XATTR_NAME_MAX: usize = 256;
         let range = |_| io::Error::from_raw_os_error(libc::ERANGE);
-        let name = memory::text(self.pid, address, LONGEST);
+        let name = memory::text(self.pid, address, XATTR_NAME_MAX);
         match name {
             Err(error) if error.raw_os_error() == Some(libc::ENAMETOOLONG) => Err(range(error)),
             Ok(name) if name.is_empty() => Err(io::Error::from_raw_os_error(libc::ERANGE)),

@@ -15,7 +15,7 @@ use crate::program::{UNSEEN_PROGRAM, program_of};
 use crate::sys::{self, ChildExit, Pid};
 
 /// Processes of which a descriptor is open at one time. Further ones are not followed until some of these have ended.
-const MOST: usize = 256;
+const MAX_WATCHED: usize = 256;
 
 /// Time between two looks through all processes. The least limit of processor time is a second.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -97,10 +97,10 @@ impl KilledProcesses {
     }
 
     fn descriptor(&mut self, pid: Pid) -> Option<OwnedFd> {
-        if self.met.len() >= MOST {
+        if self.met.len() >= MAX_WATCHED {
             self.sweep();
         }
-        if self.met.len() >= MOST {
+        if self.met.len() >= MAX_WATCHED {
             return None;
         }
         sys::pidfd(pid, 0).ok()

@@ -19,7 +19,7 @@ use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
-const MOST: usize = 256;
+const MAX_PENDING: usize = 256;
 
 /// The longest command line that is shown.
 const COMMAND_LINE: u64 = 16 * 1024;
@@ -42,7 +42,7 @@ struct PendingSlot(Arc<AtomicUsize>);
 
 impl PendingSlot {
     fn take(waiting: &Arc<AtomicUsize>) -> Option<Self> {
-        let free = |n: usize| (n < MOST).then_some(n + 1);
+        let free = |n: usize| (n < MAX_PENDING).then_some(n + 1);
         waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, free).ok()?;
         Some(Self(Arc::clone(waiting)))
     }

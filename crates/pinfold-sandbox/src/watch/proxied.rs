@@ -22,10 +22,10 @@ use crate::sys::{self, NotifyResponse};
 pub type Taker = Box<dyn FnMut(TcpStream) -> bool + Send>;
 
 /// Time that a connection to ourselves may take.
-const PATIENCE: Duration = Duration::from_millis(200);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Most foreign connections to our own listener before it is given up.
-const MOST_OTHERS: usize = 16;
+const MAX_OTHERS: usize = 16;
 
 /// The one way out.
 pub(crate) struct Proxied {
@@ -107,11 +107,11 @@ fn pair(of_version_6: bool) -> io::Result<(TcpStream, TcpStream)> {
     if of_version_6 {
         to.set_ip(Ipv4Addr::LOCALHOST.to_ipv6_mapped().into());
     }
-    let theirs = TcpStream::connect_timeout(&to, PATIENCE)?;
+    let theirs = TcpStream::connect_timeout(&to, CONNECT_TIMEOUT)?;
     let own = theirs.local_addr()?;
     let own = SocketAddr::new(own.ip().to_canonical(), own.port());
-    let wait = i32::try_from(PATIENCE.as_millis()).unwrap_or_default();
-    for _ in 0..MOST_OTHERS {
+    let wait = i32::try_from(CONNECT_TIMEOUT.as_millis()).unwrap_or_default();
+    for _ in 0..MAX_OTHERS {
         if sys::poll([listener.as_raw_fd()], Some(wait))? == [0] {
             break;
         }

@@ -19,7 +19,7 @@ use super::rights::Rights;
 use crate::sys::{self, NotifyResponse, Pid};
 
 /// Calls that wait at one time. Each is a process or thread that does nothing else.
-const MOST: usize = 256;
+const MAX_WAITING: usize = 256;
 
 /// Shortest and longest pause before a call is retried.
 const SOONEST: Duration = Duration::from_millis(1);
@@ -53,7 +53,7 @@ impl WaitingCalls {
         mut found: FileQuestion,
         attempts: Vec<Attempt>,
     ) -> Result<(), i32> {
-        if self.calls.len() >= MOST {
+        if self.calls.len() >= MAX_WAITING {
             return Err(libc::ENFILE);
         }
         if let FileCall::Open(open) = &mut found.call {

@@ -29,7 +29,7 @@ use super::view::{PathView, has_path, view_of};
 use crate::identity::FileIdentity;
 
 /// Most links that the kernel follows.
-const MOST_LINKS: usize = 40;
+const MAX_LINKS: usize = 40;
 
 /// The inode of the root directory of each procfs.
 const PROC_ROOT: u64 = 1;
@@ -361,7 +361,7 @@ impl Walk<'_> {
                 continue;
             }
             *links += 1;
-            if *links > MOST_LINKS {
+            if *links > MAX_LINKS {
                 return Err(error(libc::ELOOP));
             }
             may_follow(at.as_fd(), next.as_fd())?;
@@ -434,7 +434,7 @@ impl Walk<'_> {
                 other => other?.into_bytes(),
             };
             links += 1;
-            if closed.links || links > MOST_LINKS {
+            if closed.links || links > MAX_LINKS {
                 return Err(error(libc::ELOOP));
             }
             let link = openat(&at.parent, &at.name, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;

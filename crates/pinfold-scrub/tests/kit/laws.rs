@@ -1,6 +1,6 @@
 //! The laws of scrubbing, for one text. Also run by the fuzzer.
 
-use pinfold_scrub::{MOST_HELD_BACK, Scrubber};
+use pinfold_scrub::{MAX_HELD_BACK, Scrubber};
 
 /// Scrubbing twice is scrubbing once; lines stay; text stays text; what is no secret stays.
 pub(crate) fn holds(bytes: &[u8]) {
@@ -35,7 +35,7 @@ pub(crate) fn holds_cut(bytes: &[u8], cuts: &[usize]) {
     let (mut stream, mut said, mut from) = (scrubber.stream(), Vec::new(), 0);
     for cut in cuts {
         said.extend(stream.push(&bytes[from..cut]));
-        assert!(stream.held_back() <= MOST_HELD_BACK, "{} bytes held back", stream.held_back());
+        assert!(stream.held_back() <= MAX_HELD_BACK, "{} bytes held back", stream.held_back());
         from = cut;
     }
     said.extend(stream.finish());

@@ -26,7 +26,7 @@ pub const SEEN: Duration = Duration::from_millis(450);
 pub const PAUSE: Duration = Duration::from_millis(300);
 
 /// More than this is not kept for the program: a paste of another size was meant for something else.
-const MOST_TEXT: usize = 1 << 20;
+const MAX_TEXT: usize = 1 << 20;
 
 /// The way in which a key has to be typed to be the dialog's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,7 +162,7 @@ impl Rhythm {
     }
 
     fn keep(&mut self, bytes: &[u8]) {
-        let room = MOST_TEXT.saturating_sub(self.text.len());
+        let room = MAX_TEXT.saturating_sub(self.text.len());
         self.is_cut |= bytes.len() > room;
         self.text.extend(bytes.iter().take(room));
     }

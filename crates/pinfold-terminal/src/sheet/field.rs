@@ -7,7 +7,7 @@ use ratatui_core::style::{Modifier, Style};
 use crate::surface::{Key, KeyCode};
 
 /// The longest text, in characters.
-const LONGEST: usize = 2000;
+const MAX_CHARS: usize = 2000;
 
 /// A text that is typed, with a cursor.
 #[derive(Clone, Debug, Default)]
@@ -46,7 +46,7 @@ impl Field {
 
     fn insert(&mut self, c: char) {
         let c = if c.is_control() { ' ' } else { c };
-        if self.before.len() + self.behind.len() < LONGEST {
+        if self.before.len() + self.behind.len() < MAX_CHARS {
             self.before.push(c);
         }
     }

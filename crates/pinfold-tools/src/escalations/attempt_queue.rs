@@ -38,7 +38,7 @@ pub(super) struct EscalationState {
 }
 
 /// Most refusals that are remembered before all are forgotten. Those of a person are kept elsewhere.
-const MOST_REFUSED: usize = 1000;
+const MAX_REFUSED: usize = 1000;
 
 impl EscalationState {
     /// Why a call is refused at once, if it is.
@@ -53,7 +53,7 @@ impl EscalationState {
     }
 
     pub(super) fn remember_refused(&mut self, call: &Syscall) {
-        if self.refused.len() >= MOST_REFUSED {
+        if self.refused.len() >= MAX_REFUSED {
             self.refused.clear();
         }
         self.refused.insert((call.caller.process, spelled(call)));

@@ -14,7 +14,7 @@ use super::removal::{Identity, Removal};
 use super::temporary;
 
 /// Most answers that are kept; the oldest is forgotten first, and asked for again.
-const MOST: usize = 1000;
+const MAX_ANSWERS: usize = 1000;
 
 /// The answers of a run that cover more than one call.
 #[derive(Debug, Default)]
@@ -105,7 +105,7 @@ impl Covered {
 }
 
 fn make_room<T>(list: &mut Vec<T>) {
-    if list.len() >= MOST {
+    if list.len() >= MAX_ANSWERS {
         list.remove(0);
     }
 }
@@ -191,7 +191,7 @@ impl Writing {
     }
 
     fn makes(&mut self, place: &Path) {
-        if self.made.len() < MOST && temporary::is_of(place, &self.file) {
+        if self.made.len() < MAX_ANSWERS && temporary::is_of(place, &self.file) {
             self.made.insert(place.to_owned());
         }
     }

@@ -45,7 +45,7 @@ pub(super) fn aim(call: &Syscall) -> Aim {
 }
 
 /// Most answers that are remembered. No person gives so many; when it is reached nothing more is asked.
-const MOST: usize = 10_000;
+const MAX_ANSWERS: usize = 10_000;
 
 /// Every no of a person in one run.
 #[derive(Debug, Default)]
@@ -59,7 +59,7 @@ pub(super) struct Denied {
 impl Denied {
     /// Why a call is refused without a question, if it is.
     pub(super) fn refuses(&self, aim: &Aim) -> Option<&'static str> {
-        if self.aims.len() + self.trees.len() >= MOST {
+        if self.aims.len() + self.trees.len() >= MAX_ANSWERS {
             return Some("too much was denied in this run to ask again");
         }
         let (place, effect) = aim;

@@ -10,7 +10,7 @@ use pinfold_sandbox::Syscall;
 use super::process_call;
 
 /// Most different ones that are remembered; more are only counted.
-const MOST: usize = 1000;
+const MAX_DISTINCT: usize = 1000;
 
 pub(super) type Key = (&'static str, PathBuf, String);
 
@@ -66,7 +66,7 @@ pub(super) fn key(call: &Syscall) -> Key {
 }
 
 fn count<K: Ord>(list: &mut BTreeMap<K, u64>, key: K, more: &mut u64) {
-    if list.len() >= MOST && !list.contains_key(&key) {
+    if list.len() >= MAX_DISTINCT && !list.contains_key(&key) {
         *more += 1;
     } else {
         *list.entry(key).or_default() += 1;

@@ -11,14 +11,14 @@ pub(super) struct ProcessId {
 }
 
 /// Most parents that are looked up; no shell is started from so many others.
-const MOST_PARENTS: usize = 256;
+const MAX_PARENTS: usize = 256;
 
 impl ProcessId {
     /// The process of that number, and its parents, the nearest first. Empty when it is gone.
     pub(super) fn lineage(pid: i32) -> Vec<Self> {
         let mut lineage = Vec::new();
         let mut next = pid;
-        while let Some((process, parent)) = Self::look(next).filter(|_| lineage.len() < MOST_PARENTS) {
+        while let Some((process, parent)) = Self::look(next).filter(|_| lineage.len() < MAX_PARENTS) {
             lineage.push(process);
             next = parent;
         }

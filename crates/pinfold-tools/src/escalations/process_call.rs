@@ -84,13 +84,13 @@ fn new_process_call(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
 }
 
 /// Longest text that is shown: a longer one would not be read to its end.
-const LONGEST_TEXT: usize = 1 << 20;
+const MAX_TEXT_LEN: usize = 1 << 20;
 
 /// The content of a file, to be shown.
 fn preview(copied: &Copied) -> Preview {
     let bytes = copied.bytes();
     match std::str::from_utf8(bytes) {
-        Ok(text) if text.len() <= LONGEST_TEXT && !text.contains('\0') => Preview::Text(text.to_owned()),
+        Ok(text) if text.len() <= MAX_TEXT_LEN && !text.contains('\0') => Preview::Text(text.to_owned()),
         Ok(_) | Err(_) => Preview::Bytes {
             length: u64::try_from(bytes.len()).unwrap_or(u64::MAX),
             sha256: Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {

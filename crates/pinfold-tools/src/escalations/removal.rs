@@ -17,7 +17,7 @@ use super::process_call;
 const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"];
 
 /// A tree of more files and folders is not asked about: no person could look at it.
-const MOST: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// Most names that a question shows.
 pub(super) const SHOWN: usize = 200;
@@ -61,7 +61,7 @@ impl Removal {
         if places.iter().all(|place| place == first) {
             return Ok(None);
         }
-        let mut left = MOST;
+        let mut left = MAX_ENTRIES;
         let roots = places.into_iter().filter_map(|place| Root::look(place, &mut left)).collect();
         let removal = Self { roots };
         if left == 0 {

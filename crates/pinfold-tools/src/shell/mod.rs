@@ -34,7 +34,7 @@ use running::{Order, Running};
 use scratch::{RunScratch, Scratch};
 
 /// Background shells at one time, with those that have ended and were not read to the end.
-const MOST_BACKGROUND: usize = 32;
+const MAX_BACKGROUND: usize = 32;
 
 /// Variables through which bash would run, or behave by, something else than the command.
 const BASH_STARTS: [&str; 5] = ["BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD"];
@@ -156,8 +156,8 @@ impl Shells {
     ) -> Result<String, Failure> {
         let order = self.order(command, limit, true, session)?;
         let mut background = self.background();
-        if background.shells.len() >= MOST_BACKGROUND {
-            let message = format!("{MOST_BACKGROUND} background shells are there already");
+        if background.shells.len() >= MAX_BACKGROUND {
+            let message = format!("{MAX_BACKGROUND} background shells are there already");
             let names = background.names();
             let hint = format!("end one with KillBash, or read one that has ended: {names}");
             return Err(Failure::plain(RefusalCode::TooLarge, message, hint));

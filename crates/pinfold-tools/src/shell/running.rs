@@ -27,7 +27,7 @@ use crate::secrets::Scrubbing;
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Time that input waits for a shell that does not read.
-const SEND_PATIENCE: Duration = Duration::from_secs(2);
+const SEND_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Interval between looks whether a caller still waits for a shell.
 const CALLER_LOOK: Duration = Duration::from_millis(100);
@@ -433,9 +433,9 @@ fn ready(output: &PipeReader, done: &PipeReader) -> io::Result<(bool, bool)> {
 }
 
 fn writable(input: &File) -> io::Result<bool> {
-    let patience = Timespec::try_from(SEND_PATIENCE).map_err(io::Error::other)?;
+    let timeout = Timespec::try_from(SEND_TIMEOUT).map_err(io::Error::other)?;
     let mut fds = [PollFd::from_borrowed_fd(input.as_fd(), PollFlags::OUT)];
-    match poll(&mut fds, Some(&patience)) {
+    match poll(&mut fds, Some(&timeout)) {
         Err(rustix::io::Errno::INTR) => Ok(true),
         other => Ok(other? > 0),
     }

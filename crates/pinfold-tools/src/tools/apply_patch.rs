@@ -31,11 +31,11 @@ pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing
 }
 
 /// Bytes of all diffs together that are shown.
-const MOST_DIFF: usize = 32 * 1024;
+const MAX_DIFF: usize = 32 * 1024;
 
 fn bounded(mut diffs: String) -> String {
-    if diffs.len() > MOST_DIFF {
-        diffs.truncate(diffs.floor_char_boundary(MOST_DIFF));
+    if diffs.len() > MAX_DIFF {
+        diffs.truncate(diffs.floor_char_boundary(MAX_DIFF));
         diffs.push_str("\n[the rest of the diffs is not shown]\n");
     }
     diffs

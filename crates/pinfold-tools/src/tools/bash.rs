@@ -18,7 +18,7 @@ pub(super) const IS_BUILT: bool = true;
 
 /// One argument that the kernel takes at most, with its final NUL: `MAX_ARG_STRLEN` of
 /// [execve(2)](https://man7.org/linux/man-pages/man2/execve.2.html).
-const LONGEST_COMMAND: usize = 128 * 1024 - 1;
+const MAX_COMMAND_LEN: usize = 128 * 1024 - 1;
 
 /// Time that a command runs when its caller does not say: longer than most builds and tests.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
@@ -50,7 +50,7 @@ fn runnable(command: &str) -> Result<&str, Failure> {
             "leave it out",
         ));
     }
-    if command.len() > LONGEST_COMMAND {
+    if command.len() > MAX_COMMAND_LEN {
         return Err(Failure::input("the command is longer than 128 KiB", "write a script and run that"));
     }
     Ok(command)

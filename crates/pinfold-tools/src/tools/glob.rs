@@ -13,9 +13,9 @@ use crate::reply::Done;
 use crate::walk::{Met, NameFilter, walk};
 
 /// Paths returned at most: more is no answer but a listing.
-const MOST_PATHS: usize = 1000;
+const MAX_PATHS: usize = 1000;
 /// Paths kept for sorting before the walk is cut short.
-const MOST_KEPT: usize = 200_000;
+const MAX_KEPT: usize = 200_000;
 
 pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<Done, Failure> {
     let target = targets.next_read()?;
@@ -30,24 +30,24 @@ pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<Done, 
             }
             let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
             found.push(met.path.to_owned());
-            found.len() < MOST_KEPT
+            found.len() < MAX_KEPT
         }
     });
     let mut found: Vec<PathBuf> = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_unstable();
     let total = found.len();
-    let paths: Vec<_> = found.iter().take(MOST_PATHS).map(|path| target.show(path)).collect();
+    let paths: Vec<_> = found.iter().take(MAX_PATHS).map(|path| target.show(path)).collect();
     let mut text = paths.join("\n");
     if total == 0 {
         text = format!("[no file below {shown} matches {}]", input.pattern);
-    } else if total > MOST_PATHS {
+    } else if total > MAX_PATHS {
         // Writing to a string cannot fail.
-        let _ = write!(text, "\n[{MOST_PATHS} of {total} files are shown; give a narrower pattern]");
+        let _ = write!(text, "\n[{MAX_PATHS} of {total} files are shown; give a narrower pattern]");
     }
     if tally.cut {
         text.push_str("\n[the tree is too large: not all of it was looked through]");
     }
-    let cut = tally.cut || total > MOST_PATHS;
+    let cut = tally.cut || total > MAX_PATHS;
     Ok(Done::text(text, json!({"path": shown, "files": paths, "total": total, "truncated": cut})))
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::reply::Done;
 
 /// Names shown at most; a folder with more is looked through with Glob.
-const MOST_NAMES: usize = 2000;
+const MAX_NAMES: usize = 2000;
 
 pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Failure> {
     let target = targets.next_read()?;
@@ -24,16 +24,16 @@ pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Fa
         entries.filter_map(Result::ok).filter(|e| !ignored.is_match(&e.name)).collect();
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     let total = entries.len();
-    entries.truncate(MOST_NAMES);
+    entries.truncate(MAX_NAMES);
     let (lines, data): (Vec<String>, Vec<Value>) =
         entries.iter().map(|entry| line(&target, &folder, entry)).unzip();
     let mut text = lines.join("\n");
     if total == 0 {
         text = format!("[{shown} is empty]");
-    } else if total > MOST_NAMES {
+    } else if total > MAX_NAMES {
         // Writing to a string cannot fail.
         let _ =
-            write!(text, "\n[{MOST_NAMES} of {total} names are shown; use Glob with a pattern for the rest]");
+            write!(text, "\n[{MAX_NAMES} of {total} names are shown; use Glob with a pattern for the rest]");
     }
     Ok(Done::text(text, json!({"path": shown, "entries": data, "total": total})))
 }

@@ -22,15 +22,15 @@ use crate::text::{self, Encoding, FileText, SNIFFED};
 /// Lines returned when the call does not say how many: enough for most files, little enough for a context.
 const USUAL_LINES: u64 = 2000;
 /// Characters of a line that are shown: longer lines are made by programs.
-const LONGEST_LINE: usize = 2000;
+const MAX_LINE_LEN: usize = 2000;
 /// Bytes returned at most, line numbers included.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 /// Files up to this size are read at once; larger ones line by line.
 const READ_WHOLE: u64 = 4 * 1024 * 1024;
 /// Size up to which reading a file takes less time than handing work to another thread.
 const BRIEF: u64 = 64 * 1024;
 /// Bytes looked through for the lines that are wanted before giving up.
-const MOST_SCANNED: u64 = 256 * 1024 * 1024;
+const MAX_SCANNED: u64 = 256 * 1024 * 1024;
 /// The largest picture that is returned: models take 5 MB, which base64 makes of three quarters of it.
 const LARGEST_IMAGE: u64 = 5_000_000 / 4 * 3;
 /// The pictures that models can look at.
@@ -128,7 +128,7 @@ struct LinePage {
     crlf: bool,
     /// The page ended because it is full, not because enough lines were there.
     full: bool,
-    /// [`MOST_SCANNED`] was reached before the requested lines.
+    /// [`MAX_SCANNED`] was reached before the requested lines.
     gave_up: bool,
     /// Secrets of the file that were taken out, here or before.
     found: Counts,
@@ -156,15 +156,15 @@ impl LinePage {
         if self.lines == wanted.count {
             return false;
         }
-        if self.text.len() >= MOST_BYTES {
+        if self.text.len() >= MAX_BYTES {
             self.full = true;
             return false;
         }
         let line = line.strip_suffix('\r').unwrap_or(line);
-        let (kept, over) = if line.len() <= LONGEST_LINE {
+        let (kept, over) = if line.len() <= MAX_LINE_LEN {
             (line, "")
         } else {
-            line.split_at(line.char_indices().nth(LONGEST_LINE).map_or(line.len(), |(at, _)| at))
+            line.split_at(line.char_indices().nth(MAX_LINE_LEN).map_or(line.len(), |(at, _)| at))
         };
         push_number(&mut self.text, number);
         self.text.push_str(kept);
@@ -219,7 +219,7 @@ impl LinePage {
             notes.push("[lines end in CRLF]".to_owned());
         }
         if self.gave_up {
-            notes.push(format!("[only the first {MOST_SCANNED} of {bytes} bytes were looked at]"));
+            notes.push(format!("[only the first {MAX_SCANNED} of {bytes} bytes were looked at]"));
         } else if !complete && bytes > 0 {
             let all = self.total.map_or_else(|| format!("{bytes} bytes"), |total| format!("{total} lines"));
             let why = if self.full { "the page is full" } else { "there is more" };
@@ -262,7 +262,7 @@ fn page_of(
     let (content, found) = scrubbing.text(text.content);
     page.found = found;
     // The usual line is longer than its number, so twice the content is room enough without growing.
-    page.text.reserve((2 * content.len()).min(MOST_BYTES));
+    page.text.reserve((2 * content.len()).min(MAX_BYTES));
     let body = content.strip_suffix('\n').unwrap_or(&content);
     let mut total = 0;
     if !content.is_empty() {
@@ -308,13 +308,13 @@ fn page_of_large(
         return page_of(shown, bytes, wanted, scrubbing);
     }
     let mark = if encoding == (Encoding::Utf8 { mark: true }) { 3 } else { 0 };
-    let source = Scrubbed::new(file.take(MOST_SCANNED), scrubbing);
+    let source = Scrubbed::new(file.take(MAX_SCANNED), scrubbing);
     let mut lines = FileLines { reader: BufReader::with_capacity(64 * 1024, source) };
     let mut page = LinePage::new(encoding, head.windows(2).any(|pair| pair == b"\r\n"));
     let mut number = 0;
     loop {
         let Some((line, dropped)) = lines.next().map_err(io)? else {
-            page.gave_up = lines.reader.get_ref().taken() >= MOST_SCANNED;
+            page.gave_up = lines.reader.get_ref().taken() >= MAX_SCANNED;
             page.total = (!page.gave_up).then_some(number);
             page.found = lines.reader.get_mut().take_found();
             return Ok(page);
@@ -346,7 +346,7 @@ impl<R: BufRead> FileLines<R> {
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let piece = buffer.get(..end.unwrap_or(buffer.len())).unwrap_or_default();
             // A character has at most four bytes.
-            let keep = piece.len().min((4 * LONGEST_LINE).saturating_sub(line.len()));
+            let keep = piece.len().min((4 * MAX_LINE_LEN).saturating_sub(line.len()));
             line.extend_from_slice(piece.get(..keep).unwrap_or_default());
             dropped += (piece.len() - keep) as u64;
             let used = piece.len() + usize::from(end.is_some());

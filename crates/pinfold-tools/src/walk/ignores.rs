@@ -14,7 +14,7 @@ use pinfold::ReadTarget;
 use pinfold::paths::{Directory, DirectoryEntry};
 
 /// The longest ignore file that is read.
-const LONGEST: u64 = 1024 * 1024;
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// The ignore files, the strongest first.
 const NAMES: [&str; 3] = [".rgignore", ".ignore", GIT];
 /// The one that counts in a repository only.
@@ -99,7 +99,7 @@ fn opinion(rules: &Gitignore, path: &Path, is_folder: bool) -> Option<bool> {
 fn read(folder: &Directory, name: &str) -> Option<String> {
     let (file, _) = folder.open_file(OsStr::new(name)).ok()?;
     let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text).ok()?;
+    file.take(MAX_FILE_BYTES).read_to_string(&mut text).ok()?;
     Some(text)
 }
 

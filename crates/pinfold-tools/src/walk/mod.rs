@@ -22,9 +22,9 @@ use pinfold::{LeftOut, ReadTarget};
 use ignores::Ignores;
 
 /// Entries looked at before a walk is cut short: the largest repositories have a fifth of it.
-const MOST_ENTRIES: usize = 5_000_000;
+const MAX_ENTRIES: usize = 5_000_000;
 /// Threads at most; beyond, the disk is the limit.
-const MOST_THREADS: usize = 8;
+const MAX_THREADS: usize = 8;
 /// Folders below folders: each level may hold a descriptor open.
 const DEEPEST: usize = 400;
 
@@ -71,7 +71,7 @@ where
         changed: Condvar::new(),
     };
     let left_out = target.left_out();
-    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MOST_THREADS);
+    let threads = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_THREADS);
     thread::scope(|scope| {
         for _ in 1..threads {
             scope.spawn(|| work(&queue, filter, &left_out, visitor()));
@@ -145,7 +145,7 @@ impl Queue {
         state.jobs.extend(seen.folders);
         state.tally.entries += seen.entries;
         state.tally.unreadable += usize::from(seen.unreadable);
-        state.tally.cut |= seen.enough || state.tally.entries > MOST_ENTRIES;
+        state.tally.cut |= seen.enough || state.tally.entries > MAX_ENTRIES;
         drop(state);
         self.changed.notify_all();
     }

@@ -11,10 +11,10 @@ use pinfold_host::WebUrl;
 const FRESH: Duration = Duration::from_mins(15);
 
 /// Number of pages that are kept.
-const MOST: usize = 64;
+const MAX_PAGES: usize = 64;
 
 /// Bytes of them that are kept.
-const MOST_BYTES: usize = 32 * 1024 * 1024;
+const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// Pages, the latest last.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl Cache {
         let control = answer.headers.get_all("cache-control");
         let stored =
             !control.iter().any(|value| value.to_str().is_ok_and(|value| value.contains("no-store")));
-        if !lasting || !stored || method != FetchMethod::Get || answer.body.len() > MOST_BYTES {
+        if !lasting || !stored || method != FetchMethod::Get || answer.body.len() > MAX_BYTES {
             return;
         }
         self.pages.retain(|page| page.url != *url && page.came.elapsed() < FRESH);
@@ -51,7 +51,7 @@ impl Cache {
             came: Instant::now(),
             answer: Arc::clone(answer),
         });
-        while self.pages.len() > MOST || self.bytes() > MOST_BYTES {
+        while self.pages.len() > MAX_PAGES || self.bytes() > MAX_BYTES {
             self.pages.pop_front();
         }
     }
@@ -85,7 +85,7 @@ mod tests {
         for i in 0..10 {
             cache.put(&url(i), FetchMethod::Get, &answer(8 << 20, &[]));
         }
-        assert!(cache.bytes() <= MOST_BYTES && cache.get(&url(9), FetchMethod::Get).is_some());
+        assert!(cache.bytes() <= MAX_BYTES && cache.get(&url(9), FetchMethod::Get).is_some());
         cache.put(&url(500), FetchMethod::Get, &answer(1, &[("cache-control", "private, no-store")]));
         assert!(cache.get(&url(500), FetchMethod::Get).is_none());
     }

@@ -59,9 +59,9 @@ impl Web {
             return Ok(answer);
         }
         let most = self.kept(policy).spent.take(policy.fetches, LARGEST_PAGE)?;
-        let patience = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let timeout = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let fetched =
-            self.client.fetch(url, method, &*policy.hosts as &dyn AddressPolicy, most, patience, waits);
+            self.client.fetch(url, method, &*policy.hosts as &dyn AddressPolicy, most, timeout, waits);
         let mut kept = self.kept(policy);
         // What was too much has come all the same.
         let came = match &fetched {

@@ -101,7 +101,7 @@ impl RunBed {
         let approver =
             if self.waits { TestApprover::without_answer() } else { TestApprover::with_choice(person) };
         let approver = Arc::new(approver);
-        let asking = Asking { patience: Duration::from_mins(5), ..approver.asking() };
+        let asking = Asking { timeout: Duration::from_mins(5), ..approver.asking() };
         let plan = plan.with_asking(asking);
         let mut request = SandboxRequest::new(self.folder.clone());
         request.home.clone_from(&plan.home);

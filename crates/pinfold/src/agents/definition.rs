@@ -127,10 +127,10 @@ impl DefinitionReader<'_> {
 
     /// Names are words on command lines, in rules and in messages.
     fn name(&mut self, field: &Field) -> String {
-        const LONGEST_NAME: usize = 64;
+        const MAX_NAME_LEN: usize = 64;
         let name = self.text("name", field);
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let fits = name.len() <= LONGEST_NAME
+        let fits = name.len() <= MAX_NAME_LEN
             && name.starts_with(|c: char| c.is_ascii_alphanumeric())
             && name.chars().all(plain);
         if !fits && field.value.is_string() {

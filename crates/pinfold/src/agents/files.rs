@@ -11,7 +11,7 @@ use crate::settings::{Locations, SettingsFile};
 const OWN_FOLDER: &str = "AGENT.md";
 
 /// The most definitions in one folder: more than are ever written, and few enough to be read at each start.
-const MOST: usize = 256;
+const MAX_DEFINITIONS: usize = 256;
 
 /// The folder of a project's definitions.
 pub(super) const BELOW_PROJECT: &str = ".pinfold/agents";
@@ -37,7 +37,7 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, FileTrouble> {
         Err(e) => return Err(FileTrouble { what: format!("it cannot be listed: {e}"), mend: MEND }),
     };
     let mut names = Vec::new();
-    for entry in entries.take(MOST + 1) {
+    for entry in entries.take(MAX_DEFINITIONS + 1) {
         let entry = entry.map_err(|e| FileTrouble { what: e.to_string(), mend: MEND })?;
         let Ok(name) = entry.file_name().into_string() else { continue };
         let own = format!("{name}/{OWN_FOLDER}");
@@ -47,8 +47,11 @@ pub(super) fn names(folder: &Path) -> Result<Vec<String>, FileTrouble> {
             names.push(own);
         }
     }
-    if names.len() > MOST {
-        return Err(FileTrouble { what: format!("it holds more than {MOST} definitions"), mend: MEND });
+    if names.len() > MAX_DEFINITIONS {
+        return Err(FileTrouble {
+            what: format!("it holds more than {MAX_DEFINITIONS} definitions"),
+            mend: MEND,
+        });
     }
     names.sort();
     Ok(names)

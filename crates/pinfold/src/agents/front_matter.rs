@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use pinfold_policy::settings::LONGEST;
+use pinfold_policy::settings::MAX_BYTES;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Source};
 
 use crate::yaml::{self, Field, YamlError};
@@ -29,7 +29,7 @@ const BEGIN: &str = "begin the file with a line `---`, then `name:` and the rest
 impl<'a> FrontMatter<'a> {
     pub(super) fn parse(bytes: &'a [u8], layer: Layer, shown: &'a Arc<str>) -> Result<Self, BadSettings> {
         let file = File { layer, shown, text: "" };
-        if bytes.len() > LONGEST {
+        if bytes.len() > MAX_BYTES {
             return Err(file.whole("it is longer than any definition", "keep the instructions short"));
         }
         let text = std::str::from_utf8(bytes)

@@ -68,8 +68,8 @@ impl AgentLimits {
 
 /// An amount of money in millionths.
 fn millionths(value: &Value) -> Option<u64> {
-    const MOST: f64 = 1e9;
-    let amount = value.as_f64().filter(|amount| *amount > 0.0 && *amount <= MOST)?;
+    const MAX_MONEY: f64 = 1e9;
+    let amount = value.as_f64().filter(|amount| *amount > 0.0 && *amount <= MAX_MONEY)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

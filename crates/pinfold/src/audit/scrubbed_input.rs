@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 use super::event::Cut;
 
 /// The most bytes of one text that are kept: any command that a person would read.
-const LONGEST_TEXT: usize = 4 << 10;
+const MAX_TEXT_LEN: usize = 4 << 10;
 /// The most bytes of one input that are kept.
-const LONGEST_INPUT: usize = 48 << 10;
+const MAX_INPUT_LEN: usize = 48 << 10;
 
 /// The most bytes of a long text that are searched for secrets: one that begins in the kept part ends in here.
-const LOOKED_THROUGH: usize = 4 * LONGEST_TEXT;
+const LOOKED_THROUGH: usize = 4 * MAX_TEXT_LEN;
 /// The deepest nesting of an input: as deep as JSON is read.
 const DEEPEST: usize = 128;
 
@@ -30,7 +30,7 @@ pub(crate) struct ScrubbedInput {
 impl ScrubbedInput {
     pub(crate) fn new(input: &Value) -> Self {
         let mut keep =
-            InputScrubber { left: LONGEST_INPUT, at: String::new(), cuts: Vec::new(), found: false };
+            InputScrubber { left: MAX_INPUT_LEN, at: String::new(), cuts: Vec::new(), found: false };
         let Some(mut kept) = keep.value(input, DEEPEST) else {
             let cut = vec![cut(String::new(), input.to_string().as_bytes())];
             return Self { input: None, cut, secrets: Secrets::find(input) };
@@ -45,12 +45,12 @@ impl ScrubbedInput {
 
 /// Prepares a foreign text for the record: without secrets, and cut where it is long.
 pub fn kept_text(text: &str) -> String {
-    kept(text, LONGEST_TEXT).0.into_owned()
+    kept(text, MAX_TEXT_LEN).0.into_owned()
 }
 
 /// The kept part of a text, and whether there was a secret in it.
 fn kept(text: &str, longest: usize) -> (Cow<'_, str>, bool) {
-    if text.len() <= LONGEST_TEXT.min(longest) {
+    if text.len() <= MAX_TEXT_LEN.min(longest) {
         return scrubbed(text);
     }
     let (text, found) = scrubbed(looked_through(text));
@@ -118,12 +118,12 @@ impl InputScrubber {
 
     fn text(&mut self, text: &str) -> Option<String> {
         // An eighth of the room at most, so that many long texts leave some for each.
-        if text.len() > LONGEST_TEXT.min(self.left / 8) {
+        if text.len() > MAX_TEXT_LEN.min(self.left / 8) {
             // A note about a cut takes room too.
             self.takes(128 + self.at.len())?;
             self.cuts.push(cut(self.at.clone(), text.as_bytes()));
         }
-        let (kept, found) = kept(text, LONGEST_TEXT.min(self.left / 8));
+        let (kept, found) = kept(text, MAX_TEXT_LEN.min(self.left / 8));
         self.found |= found;
         self.takes(kept.len())?;
         Some(kept.into_owned())
@@ -250,12 +250,12 @@ mod tests {
 
     #[test]
     fn a_long_text_is_cut_at_a_character_and_told_whole() {
-        let text = "ä".repeat(LONGEST_TEXT);
+        let text = "ä".repeat(MAX_TEXT_LEN);
         let input = json!({"edits": [{"x": 1}, {"new/string": text}]});
         let ScrubbedInput { input: kept, cut: cuts, .. } = ScrubbedInput::new(&input);
         let kept = kept.unwrap();
         let kept = kept["edits"][1]["new/string"].as_str().unwrap();
-        assert!(kept.len() <= LONGEST_TEXT && kept.len() > LONGEST_TEXT - 8 && kept.ends_with("ä…"));
+        assert!(kept.len() <= MAX_TEXT_LEN && kept.len() > MAX_TEXT_LEN - 8 && kept.ends_with("ä…"));
         assert_eq!(cuts, [cut("/edits/1/new~1string".to_owned(), text.as_bytes())]);
         assert_eq!(input.pointer(&cuts[0].at).unwrap().as_str().unwrap().len() as u64, cuts[0].bytes);
     }
@@ -265,17 +265,17 @@ mod tests {
         let many = |value: Value| json!({"list": vec![value; 100_000]});
         for (input, is_kept) in [
             (json!({"a": "x".repeat(1 << 20), "b": "y".repeat(1 << 20)}), true),
-            (json!({"list": vec!["z".repeat(LONGEST_TEXT + 1); 20]}), true),
+            (json!({"list": vec!["z".repeat(MAX_TEXT_LEN + 1); 20]}), true),
             (many(json!(1)), false),
             (many(json!("")), false),
             (many(json!({})), false),
             (many(json!([])), false),
-            (json!({"k".repeat(LONGEST_INPUT): 1}), false),
+            (json!({"k".repeat(MAX_INPUT_LEN): 1}), false),
         ] {
             let ScrubbedInput { input: kept, cut: cuts, .. } = ScrubbedInput::new(&input);
             assert_eq!(kept.is_some(), is_kept);
             let size = kept.map_or(0, |kept| kept.to_string().len());
-            assert!(size <= LONGEST_INPUT + 1024 && !cuts.is_empty(), "{size}");
+            assert!(size <= MAX_INPUT_LEN + 1024 && !cuts.is_empty(), "{size}");
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
     fn a_secret_is_not_kept_wherever_it_stands() {
         let secret = secret(0);
         let before_the_cut = |n: usize| {
-            format!("{}{secret} {}", "x ".repeat((LONGEST_TEXT - n) / 2), "y ".repeat(LONGEST_TEXT))
+            format!("{}{secret} {}", "x ".repeat((MAX_TEXT_LEN - n) / 2), "y ".repeat(MAX_TEXT_LEN))
         };
         for input in [
             json!({"command": format!("curl -H 'Authorization: Bearer {secret}' x")}),

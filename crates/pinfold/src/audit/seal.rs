@@ -103,12 +103,12 @@ pub(crate) fn read_machine(line: &[u8]) -> Option<&str> {
 fn split_seal(line: &[u8]) -> Option<(&[u8], u64, Hash)> {
     const BETWEEN: &[u8] = b",\"prev\":\"";
     const BEFORE: &[u8] = b",\"seq\":";
-    const MOST_DIGITS: usize = 20;
+    const MAX_DIGITS: usize = 20;
     let rest = line.strip_suffix(b"\"}\n")?;
     let (rest, hash) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
     let hash = Hash::parse(std::str::from_utf8(hash).ok()?)?;
     let rest = rest.strip_suffix(BETWEEN)?;
-    let digits = rest.iter().rev().take(MOST_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = rest.iter().rev().take(MAX_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     let (rest, number) = rest.split_at_checked(rest.len().checked_sub(digits)?)?;
     let rest = rest.strip_suffix(BEFORE)?;
     Some((rest, std::str::from_utf8(number).ok()?.parse().ok()?, hash))

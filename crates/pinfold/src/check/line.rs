@@ -11,7 +11,7 @@ use super::bad_line::BadLine;
 use super::fields::no_such;
 
 /// The longest line that is read: more than any tool takes for a verdict.
-pub const LONGEST_LINE: usize = 4 << 20;
+pub const MAX_LINE_LEN: usize = 4 << 20;
 
 /// The fields of the call itself.
 const ID: usize = 0;
@@ -56,8 +56,8 @@ pub(super) struct CheckLine<'a> {
 
 impl<'a> CheckLine<'a> {
     pub(super) fn read(line: &'a [u8]) -> Result<Self, BadLine> {
-        if line.len() > LONGEST_LINE {
-            return Err(BadLine(format!("the line is longer than {} MiB", LONGEST_LINE >> 20)));
+        if line.len() > MAX_LINE_LEN {
+            return Err(BadLine(format!("the line is longer than {} MiB", MAX_LINE_LEN >> 20)));
         }
         let mut json = serde_json::Deserializer::from_slice(line);
         let fields = Fields.deserialize(&mut json).and_then(|fields| json.end().map(|()| fields));

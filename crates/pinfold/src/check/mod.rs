@@ -29,7 +29,7 @@ mod setup;
 
 pub use answer::{CheckAnswer, PartTold, PartTrace};
 pub use bad_line::BadLine;
-pub use line::LONGEST_LINE;
+pub use line::MAX_LINE_LEN;
 pub use opened::MakeHooks;
 pub use service::{Backing, CheckService, Consulted};
 

@@ -50,9 +50,9 @@ pub struct CheckService {
 }
 
 /// The most setups that are kept open: each holds a few folders.
-const MOST_KEPT: usize = 32;
+const MAX_KEPT: usize = 32;
 /// The most bytes of their setups together: each is kept as text and compiled.
-const MOST_KEPT_BYTES: usize = 8 << 20;
+const MAX_KEPT_BYTES: usize = 8 << 20;
 
 impl CheckService {
     /// A service for lines that are all there is. A line that names no folder means `folder`.
@@ -227,7 +227,7 @@ impl CheckService {
     }
 
     fn keep(&mut self, opened: OpenedSetup) {
-        if self.kept.len() >= MOST_KEPT || self.kept_bytes + self.key.len() > MOST_KEPT_BYTES {
+        if self.kept.len() >= MAX_KEPT || self.kept_bytes + self.key.len() > MAX_KEPT_BYTES {
             self.kept.clear();
             self.kept_bytes = 0;
         }

@@ -56,7 +56,7 @@ pub struct Asking {
     /// The approver.
     pub approver: Arc<dyn Approver>,
     /// The longest wait for an answer.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// The settings files that lasting rules are written to; without them none are offered.
     pub locations: Option<Locations>,
 }

@@ -37,9 +37,9 @@ pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offe
 pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, offer: &Offer) -> Request {
     let said = Explainer { call: judged.call(), claims: &judged.claims, facts: &judged.survey.facts };
     let now = Timestamp::now();
-    let patience =
-        shared.consent.asking.as_ref().map_or(super::approver::DEFAULT_TIMEOUT, |asking| asking.patience);
-    let deadline = now.checked_add(patience).unwrap_or(Timestamp::MAX);
+    let timeout =
+        shared.consent.asking.as_ref().map_or(super::approver::DEFAULT_TIMEOUT, |asking| asking.timeout);
+    let deadline = now.checked_add(timeout).unwrap_or(Timestamp::MAX);
     let request = Request {
         v: VERSION,
         id: format!("{}:{}", shared.identity.id, judged.submission.id),

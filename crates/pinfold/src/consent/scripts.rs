@@ -20,13 +20,13 @@ use crate::session::Shared;
 use crate::survey::{self, place};
 
 /// The most names that are looked up as files for one call: some hundredths of a second.
-const MOST_LOOKUPS: usize = 10_000;
+const MAX_LOOKUPS: usize = 10_000;
 
 /// The most entries of folders that are compared with patterns for one call: about as much.
-const MOST_ENTRIES: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 
 /// The most patterns of one command that lead on, each in the folders that the one before leads to.
-const MOST_PATTERNS_OF_COMMAND: usize = 3;
+const MAX_PATTERNS_OF_COMMAND: usize = 3;
 
 /// Files that a line names, by name: where each really is, and in which state.
 pub(super) type NamedFiles = BTreeMap<PathBuf, (PathBuf, Option<Version>)>;
@@ -49,8 +49,8 @@ pub(super) fn find(shared: &Shared, judged: &Judgement<'_>) -> Option<NamedFiles
         files: NamedFiles::new(),
         folders: VecDeque::new(),
         seen: BTreeMap::new(),
-        left: MOST_LOOKUPS,
-        entries_left: MOST_ENTRIES,
+        left: MAX_LOOKUPS,
+        entries_left: MAX_ENTRIES,
     };
     search.look_up_known()?;
     let renaming = renaming(&claims.paths);
@@ -88,7 +88,7 @@ fn home() -> Spelled {
 
 /// Returns how many patterns of a command may lead on, one behind the other.
 fn count_patterns(group: &NamedFrom) -> usize {
-    group.names.iter().filter(|name| name.open.is_some()).count().min(MOST_PATTERNS_OF_COMMAND)
+    group.names.iter().filter(|name| name.open.is_some()).count().min(MAX_PATTERNS_OF_COMMAND)
 }
 
 /// The destination of a name.

@@ -80,7 +80,7 @@ fn session(folder: &std::path::Path, rewrites: bool) -> (Session, Arc<Patient>) 
     let plan = Plan {
         asking: Some(Asking {
             approver: Arc::clone(&approver) as Arc<dyn Approver>,
-            patience: std::time::Duration::from_mins(1),
+            timeout: std::time::Duration::from_mins(1),
             locations: None,
         }),
         hooks: Some(Arc::new(Conditional { rules, rewrites })),

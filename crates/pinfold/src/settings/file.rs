@@ -14,7 +14,7 @@ use pinfold_paths::{
     Ambient, Contained, Expect, Kind, LastLink, OperationError, PathClaim, Resolution, Workspace,
     WritableRoots,
 };
-use pinfold_policy::settings::LONGEST;
+use pinfold_policy::settings::MAX_BYTES;
 use rustix::fs::{Mode, OFlags};
 
 /// The file at a place.
@@ -113,7 +113,7 @@ fn content(file: File, plainly_named: bool) -> Result<LayerFile, FileTrouble> {
     }
     let mut bytes = Vec::new();
     // One more than is taken, so that what is too long is told as that.
-    file.take(LONGEST as u64 + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
     let (owner, group, links) = (metadata.uid(), metadata.gid(), metadata.nlink());
     Ok(LayerFile { bytes, owner, group, links, mode: metadata.mode() & 0o7777, plainly_named })
 }
@@ -175,7 +175,7 @@ impl ReplacedFile {
     ) -> Result<bool, E> {
         let place = || place_within(ambient, &self.folder, &self.folder.join(&self.below));
         let _lock = self.lock()?;
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let place = place()?;
             let (before, version, is_protected) = if matches!(place.kind(), Kind::Missing { .. }) {
                 (None, None, false)
@@ -213,7 +213,7 @@ impl ReplacedFile {
     /// folder below keeps a lock on that.
     fn lock(&self) -> Result<File, FileTrouble> {
         let folder = File::open(&self.folder).map_err(|e| unreadable(&e))?;
-        let until = Instant::now() + LONGEST_WAIT;
+        let until = Instant::now() + MAX_WAIT;
         loop {
             match folder.try_lock() {
                 // Where there are no locks, another writer is still noticed.
@@ -226,9 +226,9 @@ impl ReplacedFile {
 }
 
 /// The number of times that a change is made anew because another process wrote meanwhile.
-const MOST_TRIES: usize = 64;
+const MAX_TRIES: usize = 64;
 /// The longest wait for another writer: far longer than any takes.
-const LONGEST_WAIT: Duration = Duration::from_secs(10);
+const MAX_WAIT: Duration = Duration::from_secs(10);
 const BETWEEN_TRIES: Duration = Duration::from_millis(2);
 
 fn busy() -> FileTrouble {

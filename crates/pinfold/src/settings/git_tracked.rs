@@ -67,7 +67,7 @@ fn git_directory(top: &Path) -> Option<PathBuf> {
         return Some(git);
     }
     let mut pointer = String::new();
-    regular(&git)?.take(LONGEST_NAME as u64).read_to_string(&mut pointer).ok()?;
+    regular(&git)?.take(MAX_NAME_LEN as u64).read_to_string(&mut pointer).ok()?;
     Some(top.join(pointer.strip_prefix("gitdir: ")?.trim_end_matches('\n')))
 }
 
@@ -99,7 +99,7 @@ const SHA256: usize = 32;
 /// Bytes of an entry before its hash: times, device, inode, mode, owner, length.
 const STAT: usize = 40;
 /// Longer than any path that the kernel takes.
-const LONGEST_NAME: usize = 1 << 16;
+const MAX_NAME_LEN: usize = 1 << 16;
 
 /// Reads entries until `wanted` was found or passed, as they are sorted. Of a folder that stands in the index as
 /// one entry (a sparse one), everything below is tracked.
@@ -161,7 +161,7 @@ fn skip(from: &mut impl Read, bytes: usize) -> Option<()> {
 
 /// Appends up to the next NUL, which is taken too, and says how many bytes there were.
 fn read_name(from: &mut impl BufRead, name: &mut Vec<u8>) -> Option<usize> {
-    let read = from.take(LONGEST_NAME as u64).read_until(0, name).ok()?;
+    let read = from.take(MAX_NAME_LEN as u64).read_until(0, name).ok()?;
     (name.pop()? == 0).then_some(read - 1)
 }
 

@@ -81,8 +81,8 @@ impl WriteTarget {
             // nobody was told.
             return Err(OperationError::Mount);
         }
-        let most_names = if across { ONE_NAME } else { None };
-        self.place.rename_in_place(&to.place, overwrite, most_names)?;
+        let max_names = if across { ONE_NAME } else { None };
+        self.place.rename_in_place(&to.place, overwrite, max_names)?;
         self.shared.seen.forget(self.place.real());
         self.shared.seen.forget(to.place.real());
         Ok(())
@@ -99,8 +99,8 @@ impl WriteTarget {
         copied: &Copied,
         overwrite: bool,
     ) -> Result<(), OperationError> {
-        let most_names = if self.inside == to.inside { None } else { ONE_NAME };
-        self.place.rename_copied(&to.place, copied, overwrite, most_names)?;
+        let max_names = if self.inside == to.inside { None } else { ONE_NAME };
+        self.place.rename_copied(&to.place, copied, overwrite, max_names)?;
         self.shared.seen.forget(self.place.real());
         self.shared.seen.forget(to.place.real());
         Ok(())

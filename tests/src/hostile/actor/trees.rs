@@ -8,11 +8,11 @@ use crate::hostile::program::{Call, Flags, Target, Way};
 use crate::hostile::world_path::WorldPath;
 
 /// Entries that one copy makes at most: a tree that is copied into itself has no end.
-const MOST: usize = 400;
+const MAX_ENTRIES: usize = 400;
 
 impl Hands<'_> {
     pub(super) fn copy(&mut self, from: &WorldPath, to: &WorldPath, way: Way) {
-        let mut left = MOST;
+        let mut left = MAX_ENTRIES;
         self.copy_entry(from, to, way, &mut left);
     }
 
@@ -46,7 +46,7 @@ impl Hands<'_> {
         if !fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
             return self.one(&Call::Unlink(at.clone()), way);
         }
-        names(&path).iter().take(MOST).for_each(|name| self.remove_tree(&at.join(name), way));
+        names(&path).iter().take(MAX_ENTRIES).for_each(|name| self.remove_tree(&at.join(name), way));
         self.one(&Call::RemoveDir(at.clone()), way);
     }
 }

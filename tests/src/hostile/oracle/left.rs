@@ -13,7 +13,7 @@ use crate::hostile::world::World;
 use crate::processes::find_mentioning;
 
 /// How long processes may take to end after their run.
-const PATIENCE: Duration = Duration::from_secs(10);
+const END_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Placeholders after a run that ended by itself. At a name that is not guarded none is made: what looks like one there was made,
 /// and given that mode, by the program.
@@ -35,7 +35,7 @@ pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
 /// After the last run nothing of any run is left.
 pub(in crate::hostile) fn after_the_last(world: &World, mark: &Path) -> Vec<Violation> {
     let mark = mark.to_string_lossy().into_owned();
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + END_TIMEOUT;
     let mut processes = find_mentioning(&mark);
     while !processes.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(5));

@@ -21,7 +21,7 @@ const GIT: &str = "git checkout -q -f -- .; git status; git checkout -q -b of-th
 const MORE: &str = "; git gc -q; git submodule -q update --init; git fetch -q; git stash list";
 
 /// Seconds after which all of it is ended. No command takes longer than a moment.
-const PATIENCE: &str = "30";
+const TIMEOUT_SECONDS: &str = "30";
 
 /// The person goes on. `long`: with commands that are not given every day.
 pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool) -> Vec<Violation> {
@@ -29,7 +29,7 @@ pub(in crate::hostile) fn goes_on(look: &Look<'_>, long: bool) -> Vec<Violation>
     drop(fs::remove_file(&world.marks));
     for repository in repositories(look).iter().filter(|at| concerns(look, at)) {
         let script = if long { format!("{GIT}{MORE}") } else { GIT.to_owned() };
-        run(world, repository, "timeout", &["-s", "KILL", PATIENCE, "sh", "-c", &script]);
+        run(world, repository, "timeout", &["-s", "KILL", TIMEOUT_SECONDS, "sh", "-c", &script]);
     }
     if has_changed_home(look) {
         run(world, &world.roots.home, "bash", &["-ic", "true"]);

@@ -17,7 +17,7 @@ const UNFINISHED: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
 const ACTOR: &str = "hostile";
 
 /// Refusals that are listed; more are only counted.
-const MOST_REFUSED: usize = 1000;
+const MAX_REFUSED: usize = 1000;
 
 pub(super) fn check(look: &Look<'_>, all: &mut Vec<Violation>) {
     let reports: Vec<&Report> = look.ran.iter().filter_map(|ran| ran.report.as_ref()).collect();
@@ -167,7 +167,7 @@ fn refusals_are_true(look: &Look<'_>, report: &Report, calls: &[Logged], all: &m
 }
 
 fn refusals_are_listed(look: &Look<'_>, report: &Report, calls: &[Logged], all: &mut Vec<Violation>) {
-    if !report.watched || report.more > 0 || report.refused.len() >= MOST_REFUSED {
+    if !report.watched || report.more > 0 || report.refused.len() >= MAX_REFUSED {
         return;
     }
     let is_told = |call: &&Logged| call.is_refused() && !["read", "unnamed"].contains(&call.call.as_str());

@@ -5,7 +5,7 @@ use super::reader::ByteReader;
 
 /// Bytes of all paths of one index. Version 4 stores what differs from the path before: a small file could unfold to more
 /// than there is memory.
-const MOST_NAMES: usize = 1 << 28;
+const MAX_NAMES: usize = 1 << 28;
 
 /// Kind of file that an entry is checked out as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Entries {
         let start = self.names.len();
         self.names.extend_from_slice(same);
         self.names.extend_from_slice(text);
-        (self.names.len() <= MOST_NAMES).then_some(start..self.names.len())
+        (self.names.len() <= MAX_NAMES).then_some(start..self.names.len())
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = IndexEntry<'_>> {

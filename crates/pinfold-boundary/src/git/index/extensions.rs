@@ -6,7 +6,7 @@ use super::entries::Entries;
 use super::reader::ByteReader;
 
 /// More entries than any index has.
-const MOST_ENTRIES: usize = 1 << 26;
+const MAX_ENTRIES: usize = 1 << 26;
 
 /// The other part of a split index.
 pub(super) struct Link {
@@ -68,8 +68,8 @@ fn link(data: &[u8], hash: Hash) -> Option<Option<Link>> {
     if reader.is_at_end() {
         return Some(Some(Link { base, deleted: Vec::new(), replaced: Vec::new() }));
     }
-    let deleted = bitmap::read(&mut reader, MOST_ENTRIES)?;
-    let replaced = bitmap::read(&mut reader, MOST_ENTRIES)?;
+    let deleted = bitmap::read(&mut reader, MAX_ENTRIES)?;
+    let replaced = bitmap::read(&mut reader, MAX_ENTRIES)?;
     reader.is_at_end().then_some(Some(Link { base, deleted, replaced }))
 }
 

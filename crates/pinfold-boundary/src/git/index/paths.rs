@@ -4,7 +4,7 @@
 use super::entries::Mode;
 
 /// More than the kernel takes for a path.
-const LONGEST: usize = 4_096;
+const PATH_MAX: usize = 4_096;
 
 /// Returns whether a path of an index leads to a place in the working tree, and to no git directory.
 pub(super) fn is_safe(path: &[u8], mode: Mode) -> bool {
@@ -13,7 +13,7 @@ pub(super) fn is_safe(path: &[u8], mode: Mode) -> bool {
         (Mode::Directory, None) => return false,
         _ => path,
     };
-    path.len() <= LONGEST && path.split(|byte| *byte == b'/').all(|name| is_safe_name(name, mode))
+    path.len() <= PATH_MAX && path.split(|byte| *byte == b'/').all(|name| is_safe_name(name, mode))
 }
 
 fn is_safe_name(name: &[u8], mode: Mode) -> bool {
@@ -108,6 +108,6 @@ mod tests {
         assert!(!is_safe(b".gitmodules", Mode::Link), "git would read another file");
         assert!(is_safe(b"a/", Mode::Directory) && !is_safe(b"a", Mode::Directory));
         assert!(!is_safe(b"../", Mode::Directory) && !is_safe(b"a//", Mode::Directory));
-        assert!(!is_safe(&[b'a'; LONGEST + 1], Mode::File));
+        assert!(!is_safe(&[b'a'; PATH_MAX + 1], Mode::File));
     }
 }

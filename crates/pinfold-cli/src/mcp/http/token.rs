@@ -12,9 +12,9 @@ use crate::exit::{FAILED, Failure, USAGE};
 use crate::{env, output, record};
 
 /// The fewest letters of a token that cannot be guessed.
-const FEWEST: usize = 32;
+const MIN_LETTERS: usize = 32;
 /// The most that a line of a head may well have.
-const MOST: usize = 512;
+const MAX_LETTERS: usize = 512;
 
 /// A token, and where it comes from.
 pub(super) struct Token {
@@ -120,7 +120,7 @@ fn kept(file: File) -> Result<String, String> {
     }
     let mut text = String::new();
     // A little more than fits, so that what is too long is noticed.
-    file.take(MOST as u64 + 3).read_to_string(&mut text).map_err(|e| e.to_string())?;
+    file.take(MAX_LETTERS as u64 + 3).read_to_string(&mut text).map_err(|e| e.to_string())?;
     let text = text.trim();
     is_token(text).then(|| text.to_owned()).ok_or_else(|| FORM.to_owned())
 }
@@ -128,7 +128,7 @@ fn kept(file: File) -> Result<String, String> {
 /// Returns whether a text is a token of [RFC 6750](https://www.rfc-editor.org/rfc/rfc6750#section-2.1) that is long enough.
 fn is_token(text: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
-    (FEWEST..=MOST).contains(&text.len()) && text.bytes().all(plain)
+    (MIN_LETTERS..=MAX_LETTERS).contains(&text.len()) && text.bytes().all(plain)
 }
 
 fn unusable(file: &Path, why: &str) -> Failure {

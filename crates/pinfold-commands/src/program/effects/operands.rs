@@ -13,7 +13,7 @@ use crate::words::{known_start, literal};
 use crate::{NotAllowlistable, Operation, environment};
 
 /// Number of words behind the line of a shell that are looked at as if each were the line.
-const MOST_LINES_OF_SHELL: usize = 32;
+const MAX_LINES_OF_SHELL: usize = 32;
 
 impl<'a> InvocationEffects<'a> {
     pub(super) fn read_operands(
@@ -146,7 +146,7 @@ impl<'a> InvocationEffects<'a> {
         };
         if reading.first_is_line {
             // Options may stand between `-c` and its line: what looks like an argument of it may be it.
-            let others = words.iter().skip(1).take(MOST_LINES_OF_SHELL);
+            let others = words.iter().skip(1).take(MAX_LINES_OF_SHELL);
             self.run_values.extend(others.map(|word| Cow::Borrowed(*word)));
             self.told_code |= kind(self.name) == Some(ProgramKind::ForeignShell);
             return self.start_line(Cow::Borrowed(*script));

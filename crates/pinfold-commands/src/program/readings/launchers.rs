@@ -214,13 +214,13 @@ pub(super) fn some_program(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]
     let is_option = |word: &Word| word.as_static().is_some_and(|text| text.starts_with('-'));
     // Values of options in front of it may be taken for it.
     let starts = words.iter().enumerate().filter(|(_, word)| !is_option(word)).map(|(at, _)| at);
-    for at in starts.take(MOST_STARTS) {
+    for at in starts.take(MAX_STARTS) {
         effects.start(words.get(at..).unwrap_or_default());
     }
 }
 
 /// Number of words of a terminal that goes on by itself that may be the program.
-const MOST_STARTS: usize = 4;
+const MAX_STARTS: usize = 4;
 
 /// `sh -s arguments…`: the commands come from its input all the same.
 pub(super) fn from_input(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {

@@ -9,7 +9,7 @@ use super::variables::Variables;
 use crate::declared::expand::tidy;
 
 /// More folders than an honest line goes through.
-const MOST_FOLDERS: usize = 32;
+const MAX_FOLDERS: usize = 32;
 
 /// The folders of one script, absolute.
 pub(super) struct Folders {
@@ -65,8 +65,8 @@ impl Folders {
             add(&mut known, paths.unwrap_or_default());
         }
         add(&mut self.all, known.clone());
-        if self.all.len() > MOST_FOLDERS {
-            self.all.truncate(MOST_FOLDERS);
+        if self.all.len() > MAX_FOLDERS {
+            self.all.truncate(MAX_FOLDERS);
             others = true;
         }
         if others {

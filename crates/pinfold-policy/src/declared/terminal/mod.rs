@@ -122,11 +122,11 @@ impl Unauditable {
 }
 
 /// More claims than any honest line has; each is looked up.
-const MOST_CLAIMS: usize = 4000;
+const MAX_CLAIMS: usize = 4000;
 /// Folders that one command names for its other words.
-const MOST_FOLDERS: usize = 8;
+const MAX_FOLDERS: usize = 8;
 /// Lines within lines that are read: `sh -c "sh -c …"`.
-const MOST_LINES: usize = 16;
+const MAX_LINES: usize = 16;
 
 /// Reads off what `script` names. `commands`: what the analysis of the same line says of each command. `cwd` is the folder
 /// that it starts in, absolute.
@@ -193,7 +193,7 @@ impl<'a> Auditor<'a> {
 
 impl Auditor<'_> {
     fn blind(&mut self, what: Blind, span: Span) {
-        if self.audit.unauditable.len() < MOST_CLAIMS {
+        if self.audit.unauditable.len() < MAX_CLAIMS {
             self.audit.unauditable.push(Unauditable { what, span });
         }
     }
@@ -240,7 +240,7 @@ impl Auditor<'_> {
     ) {
         for line in lines.iter().rev() {
             self.lines += 1;
-            if self.lines > MOST_LINES {
+            if self.lines > MAX_LINES {
                 let span = start.within.unwrap_or_default();
                 return self.blind(Blind::TooMuch, span);
             }
@@ -268,7 +268,7 @@ impl Auditor<'_> {
             if !self.seen.insert(key) {
                 continue;
             }
-            if self.audit.claims.len() >= MOST_CLAIMS {
+            if self.audit.claims.len() >= MAX_CLAIMS {
                 return self.too_much();
             }
             self.audit.claims.push(WordClaim {
@@ -347,10 +347,10 @@ impl ScriptReader<'_, '_> {
             self.blind(Blind::Program, &command.span);
         }
         let more = programs::starts_from(&known);
-        if more.len() > MOST_FOLDERS {
+        if more.len() > MAX_FOLDERS {
             self.blind(Blind::TooMuch, &command.span);
         }
-        let more = more.iter().take(MOST_FOLDERS);
+        let more = more.iter().take(MAX_FOLDERS);
         let more: Vec<String> = more.flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
         self.folders.extend(more);
         let own = claim.map(started);

@@ -16,7 +16,7 @@ pub(super) enum Tail {
 }
 
 /// More texts than that one word hardly has; beyond, it is not followed.
-const MOST_TEXTS: usize = 256;
+const MAX_TEXTS: usize = 256;
 
 /// Every text that `word` can become, and what of it cannot be told.
 pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, Vec<Blind>) {
@@ -24,7 +24,7 @@ pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, V
     let mut all = vec![Spelled::default()];
     for part in &word.parts {
         let next = alternatives(part, variables, &mut blinds);
-        if all.len().saturating_mul(next.len()) > MOST_TEXTS {
+        if all.len().saturating_mul(next.len()) > MAX_TEXTS {
             blinds.push(Blind::TooMuch);
             return (Vec::new(), blinds);
         }

@@ -57,7 +57,7 @@ pub(super) enum VariableValue {
 }
 
 /// Words of one script that set variables; beyond, none is followed.
-const MOST_VALUES: usize = 512;
+const MAX_VALUES: usize = 512;
 
 impl<'a> Variables<'a> {
     /// `outer`: what a command around the text may have set.
@@ -69,7 +69,7 @@ impl<'a> Variables<'a> {
         let table = VariableTable::from_script(script);
         let changes = table.names().flat_map(|name| table.changes(name));
         let values: usize = changes.map(|change| words_of(change.value).len()).sum();
-        let any = table.any().is_some() || table.any_by_program() || values > MOST_VALUES;
+        let any = table.any().is_some() || table.any_by_program() || values > MAX_VALUES;
         Self {
             around,
             table,
@@ -142,8 +142,8 @@ impl<'a> Variables<'a> {
             }
             for word in words_of(change.value) {
                 let (texts, blinds) = expand(word, &outer);
-                lost |= !blinds.is_empty() || values.len() > MOST_VALUES;
-                if values.len() <= MOST_VALUES && blinds.is_empty() {
+                lost |= !blinds.is_empty() || values.len() > MAX_VALUES;
+                if values.len() <= MAX_VALUES && blinds.is_empty() {
                     values.extend(texts);
                 }
             }

@@ -7,9 +7,9 @@ use grep_searcher::{Searcher, Sink, SinkContext, SinkMatch};
 use pinfold::policy::input::{GrepInput, OutputMode};
 
 /// Bytes of a line that are shown: longer lines are made by programs.
-const LONGEST_LINE: usize = 1000;
+const MAX_LINE_LEN: usize = 1000;
 /// Bytes of lines kept of one file.
-const MOST_OF_A_FILE: usize = 1024 * 1024;
+const MAX_OF_A_FILE: usize = 1024 * 1024;
 
 /// Characters without a gap that could be a line of a private key.
 const LINE_OF_A_KEY: usize = 32;
@@ -150,16 +150,16 @@ impl FileHits {
     fn keep(&mut self, line: HitLine, len: usize) -> bool {
         self.bytes += len;
         self.lines.push(line);
-        self.bytes < MOST_OF_A_FILE
+        self.bytes < MAX_OF_A_FILE
     }
 }
 
 fn text(bytes: &[u8]) -> String {
     let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
-    match bytes.get(..LONGEST_LINE) {
-        Some(start) if bytes.len() > LONGEST_LINE => {
-            format!("{}… [{} more bytes]", String::from_utf8_lossy(start), bytes.len() - LONGEST_LINE)
+    match bytes.get(..MAX_LINE_LEN) {
+        Some(start) if bytes.len() > MAX_LINE_LEN => {
+            format!("{}… [{} more bytes]", String::from_utf8_lossy(start), bytes.len() - MAX_LINE_LEN)
         }
         _ => String::from_utf8_lossy(bytes).into_owned(),
     }

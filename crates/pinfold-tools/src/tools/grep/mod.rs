@@ -29,11 +29,11 @@ const LARGEST: u64 = 1024 * 1024 * 1024;
 /// The largest file that is searched across lines: it is held in memory.
 const LARGEST_MULTILINE: usize = 64 * 1024 * 1024;
 /// Bytes of results kept for sorting before the search is cut short.
-const MOST_KEPT: usize = 16 * 1024 * 1024;
+const MAX_KEPT: usize = 16 * 1024 * 1024;
 /// Bytes of text returned at most.
-const MOST_BYTES: usize = 256 * 1024;
+const MAX_BYTES: usize = 256 * 1024;
 /// Files that were left out are named up to this number.
-const MOST_NAMED: usize = 10;
+const MAX_NAMED: usize = 10;
 
 pub(super) fn perform(
     input: &GrepInput,
@@ -175,7 +175,7 @@ impl GrepSearch<'_> {
             }
             let Some((file, version)) = open() else { return true };
             self.one(&mut searcher, met.path, &file, version);
-            self.kept.load(Ordering::Relaxed) < MOST_KEPT
+            self.kept.load(Ordering::Relaxed) < MAX_KEPT
         }
     }
 
@@ -247,8 +247,8 @@ impl GrepSearch<'_> {
         }
         let guarded: Vec<_> = found.guarded.iter().map(|path| self.target.show(path)).collect();
         if !guarded.is_empty() {
-            let named = guarded.iter().take(MOST_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-            let more = if guarded.len() > MOST_NAMED { ", …" } else { "" };
+            let named = guarded.iter().take(MAX_NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+            let more = if guarded.len() > MAX_NAMED { ", …" } else { "" };
             note(format!("[{} files that may hold credentials were left out: {named}{more}]", guarded.len()));
         }
         if found.too_large > 0 {
@@ -273,7 +273,7 @@ impl GrepSearch<'_> {
 fn joined(lines: &[String]) -> (String, usize) {
     let mut text = String::new();
     for (index, line) in lines.iter().enumerate() {
-        if text.len() + line.len() > MOST_BYTES {
+        if text.len() + line.len() > MAX_BYTES {
             return (text, index);
         }
         if index > 0 {

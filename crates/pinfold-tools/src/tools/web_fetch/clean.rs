@@ -16,7 +16,7 @@ use html5ever::tokenizer::{
 const DEEPEST: usize = 48;
 
 /// The most that is kept of a page.
-const MOST: usize = 2 * 1024 * 1024;
+const MAX_PAGE_BYTES: usize = 2 * 1024 * 1024;
 
 /// Bytes that are read between two looks at the clock.
 const PIECE: usize = 16 * 1024;
@@ -132,7 +132,7 @@ impl CleanerState {
             }
             return;
         }
-        if self.skipped.is_some() || self.out.len() > MOST {
+        if self.skipped.is_some() || self.out.len() > MAX_PAGE_BYTES {
             return;
         }
         for c in text.chars() {
@@ -188,7 +188,7 @@ impl CleanerState {
 
     fn open(&mut self, written: &'static str, name: &str, tag: &Tag, link: &impl Fn(&str) -> Option<String>) {
         self.close_implied(written);
-        if self.open.len() >= DEEPEST || self.out.len() > MOST {
+        if self.open.len() >= DEEPEST || self.out.len() > MAX_PAGE_BYTES {
             return;
         }
         match written {

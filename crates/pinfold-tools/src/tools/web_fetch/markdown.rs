@@ -11,13 +11,13 @@ use pinfold_host::WebUrl;
 use super::clean::{Cleaned, clean};
 
 /// Time that reading one page may take, however much of the call's time is left.
-const PATIENCE: Duration = Duration::from_secs(5);
+const CONVERSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Lines are broken here; a paragraph has fewer letters.
 const WIDTH: usize = 5000;
 
 /// The longest address that a link keeps.
-const LONGEST_LINK: usize = 1000;
+const MAX_LINK_LEN: usize = 1000;
 
 /// A page as Markdown.
 pub(super) struct MarkdownPage {
@@ -30,7 +30,7 @@ pub(super) struct MarkdownPage {
 /// # Errors
 /// When it takes too long.
 pub(super) fn parse_html(html: &str, base: &WebUrl, until: Instant) -> Result<MarkdownPage, Failure> {
-    let until = until.min(Instant::now() + PATIENCE);
+    let until = until.min(Instant::now() + CONVERSION_TIMEOUT);
     let too_much = || {
         let message = format!("{base} is HTML that takes too long to read");
         Failure::plain(RefusalCode::TooLarge, message, "find a simpler page")
@@ -39,7 +39,7 @@ pub(super) fn parse_html(html: &str, base: &WebUrl, until: Instant) -> Result<Ma
     let link = |text: &str| {
         let url = base_url.as_ref()?.join(text.trim()).ok()?;
         let known = matches!(url.scheme(), "http" | "https" | "mailto");
-        let fits = url.as_str().len() <= LONGEST_LINK;
+        let fits = url.as_str().len() <= MAX_LINK_LEN;
         (known && fits).then(|| url.as_str().replace(['(', ')', '"', '<', '>'], ""))
     };
     let Cleaned { html, title } = clean(html, link, until).ok_or_else(too_much)?;
@@ -236,7 +236,7 @@ mod tests {
                 assert_eq!(failure.code, RefusalCode::TooLarge, "{name}");
             }
             // A busy machine is slow, and a debug build too; what is quadratic takes minutes.
-            assert!(start.elapsed() < 4 * PATIENCE, "{name}: {:?}", start.elapsed());
+            assert!(start.elapsed() < 4 * CONVERSION_TIMEOUT, "{name}: {:?}", start.elapsed());
         }
     }
 

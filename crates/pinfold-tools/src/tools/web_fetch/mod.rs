@@ -24,13 +24,13 @@ use crate::web::Web;
 pub(super) const IS_BUILT: bool = true;
 
 /// Most redirects of a page.
-const MOST_REDIRECTS: usize = 5;
+const MAX_REDIRECTS: usize = 5;
 
 /// Time that all of it may take.
-const PATIENCE: Duration = Duration::from_secs(45);
+const FETCH_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// The most characters of a page that are returned at once.
-const MOST_CHARS: usize = 60_000;
+const MAX_CHARS: usize = 60_000;
 
 pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
     let web: &Web = targets.web()?;
@@ -41,7 +41,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
         Some(WebMethod::Head) => FetchMethod::Head,
     };
     let waits = caller.waits.unwrap_or(&|| true);
-    let fetch = Fetch { web, session: &session, method, until: Instant::now() + PATIENCE, waits };
+    let fetch = Fetch { web, session: &session, method, until: Instant::now() + FETCH_TIMEOUT, waits };
     let (url, answer, way) = fetch.follow(&input.url)?;
     let mut data = Data::new();
     data.insert("url".to_owned(), url.to_string().into());
@@ -80,8 +80,8 @@ impl Fetch<'_> {
         let mut url = start.clone();
         let mut answer = self.get(&url)?;
         while let Some(location) = leads_on(&answer) {
-            if way.len() == MOST_REDIRECTS {
-                let message = format!("{start} leads on more than {MOST_REDIRECTS} times");
+            if way.len() == MAX_REDIRECTS {
+                let message = format!("{start} leads on more than {MAX_REDIRECTS} times");
                 return Err(Failure::plain(
                     RefusalCode::NotFetched,
                     message,
@@ -181,8 +181,8 @@ fn result_text(
 ) -> String {
     let from = usize::try_from(offset.unwrap_or(0)).unwrap_or(usize::MAX);
     let total = page.text.chars().count();
-    let shown: String = page.text.chars().skip(from).take(MOST_CHARS).collect();
-    let end = from.saturating_add(MOST_CHARS).min(total);
+    let shown: String = page.text.chars().skip(from).take(MAX_CHARS).collect();
+    let end = from.saturating_add(MAX_CHARS).min(total);
     data.insert("content_type".to_owned(), page.media.clone().into());
     data.insert("bytes".to_owned(), answer.body.len().into());
     data.insert("characters".to_owned(), total.into());

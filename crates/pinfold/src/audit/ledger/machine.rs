@@ -12,7 +12,7 @@ use super::record_directory::RecordDirectory;
 /// The file that holds it.
 pub const NAME: &str = "machine";
 /// More than a name takes.
-const LONGEST: u64 = 64;
+const MAX_NAME_BYTES: u64 = 64;
 
 /// The name of this machine. The first process that needs it makes it.
 pub(super) fn name(directory: &RecordDirectory) -> io::Result<String> {
@@ -36,7 +36,7 @@ fn known(directory: &RecordDirectory) -> io::Result<Option<String>> {
         opened => opened?.0,
     };
     let mut text = String::new();
-    file.take(LONGEST).read_to_string(&mut text)?;
+    file.take(MAX_NAME_BYTES).read_to_string(&mut text)?;
     let name = text.trim_end();
     let is_name = name.len() == 32 && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
     Ok(is_name.then(|| name.to_owned()))

@@ -68,13 +68,13 @@ impl From<&RecordSettings> for Limits {
 
 /// The longest wait for the lock. It is held for microseconds, and for some milliseconds at rotation: a process that
 /// holds it longer has been stopped in the middle.
-const PATIENCE: Duration = Duration::from_secs(10);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time for which a file that does not grow is taken for the one that is written.
 const SEEN_FOR: Duration = Duration::from_millis(50);
 
 /// The number of times that the file may turn out to be another one before something is wrong.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 /// The journal of a machine. May be shared by threads; processes share its files.
 #[derive(Debug)]
@@ -130,7 +130,7 @@ impl Ledger {
     fn put(&self, mut objects: Vec<Vec<u8>>) -> io::Result<()> {
         // The state is whole between any two steps of its users.
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        for _ in 0..MOST_TRIES {
+        for _ in 0..MAX_TRIES {
             let open = match state.as_mut() {
                 Some(open) => open,
                 None => state.insert(Open::new(&self.directory)?),
@@ -324,11 +324,11 @@ const SEAL: usize = 200;
 const NOTE: usize = 500;
 
 fn lock(file: &File) -> io::Result<Locked<'_>> {
-    lock_within(file, PATIENCE)
+    lock_within(file, LOCK_TIMEOUT)
 }
 
-fn lock_within(file: &File, patience: Duration) -> io::Result<Locked<'_>> {
-    const MOST_PAUSE: Duration = Duration::from_millis(5);
+fn lock_within(file: &File, timeout: Duration) -> io::Result<Locked<'_>> {
+    const MAX_PAUSE: Duration = Duration::from_millis(5);
     let mut pause = Duration::from_micros(20);
     let mut since = None;
     loop {
@@ -337,12 +337,12 @@ fn lock_within(file: &File, patience: Duration) -> io::Result<Locked<'_>> {
             Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(TryLockError::Error(error)) => return Err(error),
             Err(TryLockError::WouldBlock) => {
-                if since.get_or_insert_with(Instant::now).elapsed() > patience {
+                if since.get_or_insert_with(Instant::now).elapsed() > timeout {
                     let why = "another process holds the record and does not let go";
                     return Err(io::Error::new(io::ErrorKind::TimedOut, why));
                 }
                 std::thread::sleep(pause);
-                pause = (pause * 2).min(MOST_PAUSE);
+                pause = (pause * 2).min(MAX_PAUSE);
             }
         }
     }

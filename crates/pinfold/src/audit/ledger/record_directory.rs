@@ -18,7 +18,7 @@ const ASIDE: &str = "record-";
 const ENDING: &str = ".jsonl";
 
 /// Files in a row that may hold no whole line. Behind more of them the chain begins anew, which verification reports.
-const MOST_DAMAGED: u32 = 64;
+const MAX_DAMAGED: u32 = 64;
 
 /// Which file it is, whatever its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,7 +105,7 @@ impl RecordDirectory {
 
     /// The end of the chain in the files that were put aside.
     pub(super) fn previous_tail(&self) -> io::Result<ChainTail> {
-        self.chain_end(self.rotated_files()?, MOST_DAMAGED)
+        self.chain_end(self.rotated_files()?, MAX_DAMAGED)
     }
 
     /// The end of the chain in these files, the oldest first. At most so many without a whole line are passed.
@@ -211,9 +211,9 @@ fn open_plain(path: &Path) -> io::Result<File> {
 pub fn opened(directory: &Path) -> io::Result<Vec<(PathBuf, File)>> {
     use std::os::unix::fs::MetadataExt as _;
     /// Rotation takes milliseconds, and happens once in many thousand lines.
-    const MOST_TRIES: usize = 100;
+    const MAX_TRIES: usize = 100;
     let identity = |file: &File| file.metadata().map(|stat| (stat.dev(), stat.ino()));
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         let listed = files(directory)?;
         let opened = listed.into_iter().map(|path| open_plain(&path).map(|file| (path, file)));
         let opened = match opened.collect::<io::Result<Vec<_>>>() {

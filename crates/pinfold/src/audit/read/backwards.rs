@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt as _;
 const BLOCK: u64 = 64 << 10;
 
 /// The longest line that is read. A journal cuts what it writes to a small part of this.
-const LONGEST: u64 = 16 << 20;
+const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// A line and where it begins. `None` for one that is longer than any line of a record.
 pub(in crate::audit) type Found = (u64, Option<Vec<u8>>);
@@ -40,7 +40,7 @@ impl<'a> Backwards<'a> {
     pub(in crate::audit) fn previous(&mut self) -> io::Result<Option<Found>> {
         let Some(end) = self.end.checked_sub(1) else { return Ok(None) };
         let start = self.start_of_line(end)?;
-        let line = if end - start > LONGEST { None } else { Some(self.bytes(start, end)?) };
+        let line = if end - start > MAX_LINE_BYTES { None } else { Some(self.bytes(start, end)?) };
         self.end = start;
         Ok(Some((start, line)))
     }
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn a_line_without_an_end_is_not_held_in_memory() {
         let mut file = tempfile::tempfile().unwrap();
-        let size = LONGEST * 64;
+        let size = MAX_LINE_BYTES * 64;
         file.set_len(size).unwrap();
         std::io::Seek::seek(&mut file, std::io::SeekFrom::Start(size)).unwrap();
         file.write_all(b"\nlast\n").unwrap();

@@ -72,7 +72,7 @@ impl RecordedCall {
 
 /// Questions that are kept until they are settled. Behind so many newer ones that nothing has settled either, none is
 /// expected to be: a record of any length is read in bounded memory.
-const MOST_OPEN: usize = 4096;
+const MAX_OPEN: usize = 4096;
 
 /// Puts the lines about a call together, as they come.
 #[derive(Debug, Default)]
@@ -140,7 +140,7 @@ impl Calls {
     }
 
     fn oldest_of_too_many(&mut self) -> Option<RecordedCall> {
-        if self.open.len() <= MOST_OPEN {
+        if self.open.len() <= MAX_OPEN {
             return None;
         }
         let (_, name) = self.order.pop_first()?;
@@ -239,13 +239,13 @@ mod tests {
     #[test]
     fn questions_that_are_never_settled_are_kept_in_bounded_memory() {
         let mut calls = Calls::default();
-        let count = MOST_OPEN as u64 + 3;
+        let count = MAX_OPEN as u64 + 3;
         let settled: Vec<RecordedCall> =
             (0..count).filter_map(|id| calls.take(decision(id, "ask", "question", "r"))).collect();
         let names: Vec<&str> = settled.iter().map(|call| call.name.as_str()).collect();
         assert_eq!(names, ["s:0", "s:1", "s:2"], "the oldest ones, each once");
         assert!(calls.take(decision(9, "ask", "permit", "r")).is_some_and(|call| call.asked == 1));
-        assert_eq!(calls.open().count(), MOST_OPEN - 1);
+        assert_eq!(calls.open().count(), MAX_OPEN - 1);
     }
 
     #[test]

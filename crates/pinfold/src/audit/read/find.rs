@@ -98,7 +98,7 @@ pub enum NotFound {
 }
 
 /// The most names that are listed for one beginning.
-const MOST_NAMES: usize = 8;
+const MAX_NAMES: usize = 8;
 
 impl RecordName {
     /// Takes a name apart; `None` for a text that cannot be one.
@@ -206,8 +206,8 @@ fn one_of(text: &str, fits: BTreeSet<String>) -> Result<String, NotFound> {
         [] => Err(NotFound::Nothing(text.to_owned())),
         [one] => Ok(one.clone()),
         _ => {
-            let more = names.len() > MOST_NAMES;
-            names.truncate(MOST_NAMES);
+            let more = names.len() > MAX_NAMES;
+            names.truncate(MAX_NAMES);
             names.extend(more.then(|| "…".to_owned()));
             Err(NotFound::Several { text: text.to_owned(), names })
         }

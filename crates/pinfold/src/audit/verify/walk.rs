@@ -219,10 +219,10 @@ impl ChainWalk {
     /// Notes the name of the machine in a line.
     fn note_machine(&mut self, line: &[u8]) {
         /// More than a person reads.
-        const MOST: usize = 100;
+        const MAX_LISTED: usize = 100;
         let Some(name) = read_machine(line) else { return };
         let machines = &mut self.found.machines;
-        if machines.len() < MOST && machines.iter().all(|known| known != name) {
+        if machines.len() < MAX_LISTED && machines.iter().all(|known| known != name) {
             machines.push(name.to_owned());
         }
     }
@@ -335,11 +335,11 @@ impl ChainWalk {
 
     fn report(&mut self, found: ChainBreak) {
         /// More than a person reads.
-        const MOST: usize = 100;
+        const MAX_LISTED: usize = 100;
         // One that was not noted is never the one that is left out: it decides.
         let is_needed =
             found.noted_by.is_none() && self.found.breaks.iter().all(|found| found.noted_by.is_some());
-        if self.found.breaks.len() < MOST || is_needed {
+        if self.found.breaks.len() < MAX_LISTED || is_needed {
             self.found.breaks.push(found);
         } else {
             self.found.omitted_breaks = self.found.omitted_breaks.saturating_add(1);
