@@ -19,7 +19,10 @@ fn place(bed: &Bed) -> PathBuf {
 /// Every line, after the chain was found whole.
 fn lines(place: &Path) -> Vec<Value> {
     let files = ledger::opened(place).expect("the record can be opened");
-    verify(&files, None).expect("it can be read").into_result().unwrap_or_else(|misfit| panic!("{misfit}"));
+    verify(&files, None)
+        .expect("it can be read")
+        .into_result()
+        .unwrap_or_else(|mismatch| panic!("{mismatch}"));
     let text: String = files.iter().map(|(file, _)| fs::read_to_string(file).expect("a file")).collect();
     text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }

@@ -203,9 +203,9 @@ fn damage_that_the_journal_noted_is_told_from_later_damage() {
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!((code, &told["holds"]), (Some(1), &false.into()), "{told}");
     assert_eq!(told["found"]["breaks"].as_array().unwrap().len(), 2, "{told}");
-    assert_eq!(told["misfit"], {
+    assert_eq!(told["mismatch"], {
         let mut last = told["found"]["breaks"][1].clone();
-        last.as_object_mut().unwrap().retain(|key, _| !matches!(key.as_str(), "noted_by" | "goes_on"));
+        last.as_object_mut().unwrap().retain(|key, _| !matches!(key.as_str(), "noted_by" | "resumes_at"));
         last
     });
 }

@@ -76,7 +76,7 @@ fn verified(directory: &Path) -> Verified {
     verify(&opened(directory).unwrap(), None)
         .unwrap()
         .into_result()
-        .unwrap_or_else(|misfit| panic!("{misfit}"))
+        .unwrap_or_else(|mismatch| panic!("{mismatch}"))
 }
 
 fn texts(directory: &Path) -> Vec<String> {
@@ -252,7 +252,7 @@ impl Chain {
         fs::write(&self.files[file], lines.concat()).unwrap();
     }
 
-    fn holds(&self, known: Option<Hash>) -> Result<Verified, pinfold::audit::Misfit> {
+    fn holds(&self, known: Option<Hash>) -> Result<Verified, pinfold::audit::Mismatch> {
         verify(&opened(self.folder.path()).unwrap(), known).unwrap().into_result()
     }
 }
@@ -281,8 +281,8 @@ fn every_change_before_the_end_is_named_by_the_first_line_that_does_not_follow()
         let chain = Chain::new();
         chain.holds(None).unwrap();
         chain.change(file, change);
-        let misfit = chain.holds(None).unwrap_err();
-        assert_eq!((&misfit.file, misfit.line), (&chain.files[found_in], line), "{name}: {misfit}");
+        let mismatch = chain.holds(None).unwrap_err();
+        assert_eq!((&mismatch.file, mismatch.line), (&chain.files[found_in], line), "{name}: {mismatch}");
         assert!(chain.holds(Some(chain.head.1)).is_err(), "{name}");
     }
 }
@@ -291,8 +291,8 @@ fn every_change_before_the_end_is_named_by_the_first_line_that_does_not_follow()
 fn a_file_that_is_missing_between_others_is_missed() {
     let chain = Chain::new();
     fs::remove_file(&chain.files[1]).unwrap();
-    let misfit = chain.holds(None).unwrap_err();
-    assert!(misfit.why.contains("missing"), "{misfit}");
+    let mismatch = chain.holds(None).unwrap_err();
+    assert!(mismatch.why.contains("missing"), "{mismatch}");
 }
 
 #[test]

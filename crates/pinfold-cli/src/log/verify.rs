@@ -32,9 +32,12 @@ pub(super) fn verified(asked: &Verify) -> Result<ExitCode, Failure> {
     }
     let found = verify(&files, head.transpose()?).map_err(|e| record::unreadable(&e))?;
     if asked.json {
-        let misfit = found.first_misfit().map(|misfit| serde_json::json!(misfit));
+        let mismatch = found.first_mismatch().map(|mismatch| serde_json::json!(mismatch));
         let mut value = serde_json::json!({"holds": found.holds(), "found": found});
-        value.as_object_mut().zip(misfit).map(|(value, misfit)| value.insert("misfit".to_owned(), misfit));
+        value
+            .as_object_mut()
+            .zip(mismatch)
+            .map(|(value, mismatch)| value.insert("mismatch".to_owned(), mismatch));
         output::out(&output::json_line(&value))?;
     } else {
         output::out(&describe(&found, files.len()))?;
@@ -69,7 +72,7 @@ pub(super) fn acknowledged(asked: &Acknowledge) -> Result<ExitCode, Failure> {
     })?;
     let lines: String = breaks
         .iter()
-        .map(|found| format!("acknowledged: {}\n", output::lines(&found.misfit.to_string())))
+        .map(|found| format!("acknowledged: {}\n", output::lines(&found.mismatch.to_string())))
         .collect();
     output::out(&format!("{lines}`pinfold log verify` goes on listing it, and counts later breaks alone\n"))?;
     Ok(ExitCode::from(DONE))
@@ -138,8 +141,8 @@ fn breaks(found: &Verified, files: &str) -> String {
     let mut text = format!("{}\n", heading(found));
     for (index, at) in found.breaks.iter().enumerate() {
         let until = found.breaks.get(index + 1).map_or("to the end", |_| "to the next break");
-        let _ = writeln!(text, "  {}", output::lines(&at.misfit.to_string()));
-        let _ = match (at.noted_by, at.goes_on) {
+        let _ = writeln!(text, "  {}", output::lines(&at.mismatch.to_string()));
+        let _ = match (at.noted_by, at.resumes_at) {
             (Some(number), _) => writeln!(
                 text,
                 "    damage that the journal found at its end and noted in line {number}: lines before it and, from there {until}, behind it follow each other"

@@ -52,8 +52,8 @@ fn reader(named: Option<&Path>) -> Result<LogReader, Failure> {
         return record::named_reader(named);
     }
     let files = ledger::opened(&record::directory()?).map_err(|e| record::unreadable(&e))?;
-    if let Err(misfit) = verify(&files, None).map_err(|e| record::unreadable(&e))?.into_result() {
-        let what = output::lines(&misfit.to_string());
+    if let Err(mismatch) = verify(&files, None).map_err(|e| record::unreadable(&e))?.into_result() {
+        let what = output::lines(&mismatch.to_string());
         return Err(Failure::new(FAILED, format!("the record was changed: {what}"))
             .mend("nothing is learnt from it; see `pinfold log verify`"));
     }

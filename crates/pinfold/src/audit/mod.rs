@@ -25,7 +25,7 @@ pub use read::LogReader;
 pub use record::Record;
 pub use scrubbed_input::kept_text;
 pub use seal::Hash;
-pub use verify::{ChainBreak, Misfit, Verified, verify, verify_end};
+pub use verify::{ChainBreak, Mismatch, Verified, verify, verify_end};
 pub use word::Word;
 
 pub(crate) use scrubbed_input::{ScrubbedInput, Secrets};

@@ -59,26 +59,26 @@ impl Verified {
     /// Returns true if no break is left that a person has to look at. Each was acknowledged, or was noted by the journal, and
     /// the head that was kept elsewhere is of a line behind the note, which ties it and all around it down.
     pub fn holds(&self) -> bool {
-        self.first_misfit().is_none()
+        self.first_mismatch().is_none()
     }
 
     /// The first break that speaks against the chain.
-    pub fn first_misfit(&self) -> Option<&Misfit> {
+    pub fn first_mismatch(&self) -> Option<&Mismatch> {
         let is_known = |noted_by: u64| self.known.is_some_and(|known| known >= noted_by);
         let speaks =
             |found: &&ChainBreak| found.acknowledged_by.is_none() && !found.noted_by.is_some_and(is_known);
         // Of those that are not listed nothing is known.
         let omitted = || self.breaks.last().filter(|_| self.omitted_breaks > 0);
-        self.breaks.iter().find(speaks).or_else(omitted).map(|found| &found.misfit)
+        self.breaks.iter().find(speaks).or_else(omitted).map(|found| &found.mismatch)
     }
 
     /// The verified chain, or the first break that speaks against it.
     ///
     /// # Errors
     /// The first break.
-    pub fn into_result(self) -> Result<Self, Misfit> {
-        match self.first_misfit() {
-            Some(misfit) => Err(misfit.clone()),
+    pub fn into_result(self) -> Result<Self, Mismatch> {
+        match self.first_mismatch() {
+            Some(mismatch) => Err(mismatch.clone()),
             None => Ok(self),
         }
     }
@@ -89,7 +89,7 @@ impl Verified {
 pub struct ChainBreak {
     /// The first line that does not follow.
     #[serde(flatten)]
-    pub misfit: Misfit,
+    pub mismatch: Mismatch,
     /// The number of the line by which the journal noted what it found there, before it went on: its lines are tied to the
     /// part before the break, and to what was found. `None` for a break that the journal did not meet: someone else, or a
     /// disk, changed lines that had others behind them.
@@ -97,7 +97,7 @@ pub struct ChainBreak {
     pub noted_by: Option<u64>,
     /// The number of the first line behind the break from which on lines follow each other again, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub goes_on: Option<u64>,
+    pub resumes_at: Option<u64>,
     /// The number of the line by which a person acknowledged the break: it holds the hash of what stands there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged_by: Option<u64>,
@@ -119,7 +119,7 @@ pub(super) struct Evidence {
 
 /// A line that does not follow the one before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Misfit {
+pub struct Mismatch {
     /// Its file.
     pub file: PathBuf,
     /// Which line of it, from 1.
@@ -128,7 +128,7 @@ pub struct Misfit {
     pub why: String,
 }
 
-impl fmt::Display for Misfit {
+impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}: {}", self.file.display(), self.line, self.why)
     }

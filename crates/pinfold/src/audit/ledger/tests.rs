@@ -351,8 +351,8 @@ fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
         (3..5).for_each(|ms| bed.ledger(Limits::default()).append(&record(ms)).unwrap());
         let found = bed.looked_at(None);
         let [only] = found.breaks.as_slice() else { panic!("{name}: {found:?}") };
-        assert_eq!((&only.misfit.file, only.misfit.line), (&bed.current(), line), "{name}");
-        assert_eq!((only.noted_by, only.goes_on), (Some(line), Some(line)), "{name}");
+        assert_eq!((&only.mismatch.file, only.mismatch.line), (&bed.current(), line), "{name}");
+        assert_eq!((only.noted_by, only.resumes_at), (Some(line), Some(line)), "{name}");
         assert_eq!((found.first, found.last), (1, line + 2), "{name}: lines behind the note follow");
         // It stays told, but for who kept a head that was printed behind it.
         assert!(!found.holds(), "{name}");
@@ -365,7 +365,7 @@ fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
         bed.ledger(Limits::default()).append(&record(6)).unwrap();
         let later = bed.looked_at(Some(&head));
         assert_eq!(later.breaks.len(), 2, "{name}");
-        assert_eq!(later.first_misfit(), later.breaks.last().map(|found| &found.misfit), "{name}");
+        assert_eq!(later.first_mismatch(), later.breaks.last().map(|found| &found.mismatch), "{name}");
         // Nor is what was found put aside for something else.
         fs::write(bed.current(), bed.text().replace("later\n", "other\n")).unwrap();
         let head = later.head.unwrap();
@@ -432,7 +432,7 @@ fn damage_at_the_end_of_a_file_that_was_put_aside_is_noted_in_the_next() {
     bed.ledger(SMALL).append(&record(21)).unwrap();
     let found = bed.looked_at(None);
     assert_eq!(found.breaks.len(), 1, "{found:?}");
-    assert_eq!((&found.breaks[0].misfit.file, found.breaks[0].noted_by.is_some()), (&aside, true));
+    assert_eq!((&found.breaks[0].mismatch.file, found.breaks[0].noted_by.is_some()), (&aside, true));
 }
 
 #[test]
@@ -443,7 +443,7 @@ fn lines_behind_a_break_that_nobody_noted_are_told_to_follow_each_other() {
     fs::write(bed.current(), bed.text().replacen("\"ms\":3", "\"ms\":33", 1)).unwrap();
     let found = bed.looked_at(None);
     let [only] = found.breaks.as_slice() else { panic!("{found:?}") };
-    assert_eq!((only.misfit.line, only.noted_by, only.goes_on), (5, None, Some(5)));
+    assert_eq!((only.mismatch.line, only.noted_by, only.resumes_at), (5, None, Some(5)));
     assert_eq!(found.last, 9);
     // What was kept behind it proves nothing about what was before it.
     assert!(!bed.looked_at(found.head.as_deref()).holds());
@@ -472,7 +472,7 @@ fn an_acknowledged_break_stays_listed_and_counts_no_more() {
     assert_eq!(bed.acknowledge(), 1);
     let found = bed.looked_at(None);
     let [only] = found.breaks.as_slice() else { panic!("{found:?}") };
-    assert_eq!((only.misfit.line, only.acknowledged_by, only.goes_on), (5, Some(12), Some(5)));
+    assert_eq!((only.mismatch.line, only.acknowledged_by, only.resumes_at), (5, Some(12), Some(5)));
     assert!(found.holds() && found.clone().into_result().is_ok());
     let note = bed.text().lines().last().unwrap().to_owned();
     assert!(

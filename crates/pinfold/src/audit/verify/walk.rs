@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{ChainBreak, Evidence, Misfit, Verified};
+use super::{ChainBreak, Evidence, Mismatch, Verified};
 use crate::audit::event::ACKNOWLEDGED;
 use crate::audit::seal::{Hash, is_unsealed_version, read_machine, read_seal};
 
@@ -52,7 +52,7 @@ impl ChainState {
 /// Lines behind the last one that follows.
 struct Region {
     /// The first of them.
-    misfit: Misfit,
+    mismatch: Mismatch,
     lines: u64,
     /// All of them.
     hasher: Sha256,
@@ -66,10 +66,10 @@ struct Region {
 }
 
 impl Region {
-    fn new(misfit: Misfit, half: &[u8]) -> Self {
+    fn new(mismatch: Mismatch, half: &[u8]) -> Self {
         let evidence = Sha256::new_with_prefix(half);
         let bytes = length(half);
-        Self { misfit, lines: 0, hasher: Sha256::new(), evidence, bytes, last: Hash::NONE, base: None }
+        Self { mismatch, lines: 0, hasher: Sha256::new(), evidence, bytes, last: Hash::NONE, base: None }
     }
 
     fn add(&mut self, line: &[u8], hash: Hash, seal: Option<(u64, Hash)>) {
@@ -90,9 +90,9 @@ impl Region {
         let evidence =
             Evidence { after: after.hash(), found: Hash::from_hasher(self.evidence), bytes: self.bytes };
         ChainBreak {
-            misfit: self.misfit,
+            mismatch: self.mismatch,
             noted_by: None,
-            goes_on: None,
+            resumes_at: None,
             acknowledged_by: None,
             evidence: Some(evidence),
         }
@@ -194,16 +194,16 @@ impl ChainWalk {
             self.acknowledge(line, seal);
             return;
         }
-        let misfit = |why| Misfit { file: file.to_owned(), line: number, why };
+        let mismatch = |why| Mismatch { file: file.to_owned(), line: number, why };
         let mut region = match (self.region.take(), half) {
             (open, Some(half)) => {
                 // No note of the journal speaks of bytes between two files.
                 if let Some(region) = open {
                     self.report(region.into_break(self.now));
                 }
-                Region::new(misfit("the file before it ends in half a line".to_owned()), &half)
+                Region::new(mismatch("the file before it ends in half a line".to_owned()), &half)
             }
-            (None, None) => Region::new(misfit(self.describe_break(seal)), &[]),
+            (None, None) => Region::new(mismatch(self.describe_break(seal)), &[]),
             (Some(region), None) => {
                 let Some(region) = self.leave(region, line, hash, seal) else {
                     self.acknowledge(line, seal);
@@ -271,7 +271,7 @@ impl ChainWalk {
             }
             Some(("damaged", Some(found))) if found == region.digest().to_string() => {
                 let noted = region.into_break(self.now);
-                self.report(ChainBreak { noted_by: Some(seq), goes_on: Some(seq), ..noted });
+                self.report(ChainBreak { noted_by: Some(seq), resumes_at: Some(seq), ..noted });
                 self.count(seq);
                 self.follow(hash, seq);
                 return None;
@@ -281,7 +281,7 @@ impl ChainWalk {
         match region.base {
             Some(base) if base.is_followed_by((seq, prev)) => {
                 let last = region.last;
-                self.report(ChainBreak { goes_on: Some(base.seq), ..region.into_break(self.now) });
+                self.report(ChainBreak { resumes_at: Some(base.seq), ..region.into_break(self.now) });
                 self.count(base.seq);
                 self.follow(last, base.seq);
                 self.count(seq);
@@ -376,11 +376,11 @@ impl ChainWalk {
                     .to_owned();
             let file = files.last().map(|(path, _)| path.clone()).unwrap_or_default();
             let line = self.found.lines + self.found.old + self.found.torn;
-            let misfit = Misfit { file, line, why };
+            let mismatch = Mismatch { file, line, why };
             self.report(ChainBreak {
-                misfit,
+                mismatch,
                 noted_by: None,
-                goes_on: None,
+                resumes_at: None,
                 acknowledged_by: None,
                 evidence: None,
             });
