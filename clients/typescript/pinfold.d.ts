@@ -73,8 +73,8 @@ export interface Request {
 export type Choice =
   | { choice: "yes" }
   | { choice: "no"; message?: string; process?: boolean }
-  | { choice: "session"; width?: number; bound?: { for: number } | { times: number } }
-  | { choice: "always"; widths?: number[]; file?: "local" | "user" };
+  | { choice: "session"; scope?: number; bound?: { for: number } | { times: number } }
+  | { choice: "always"; scopes?: number[]; file?: "local" | "user" };
 
 export interface GateOptions extends Options {
   /** Asked about calls of this gate; needs a socket. What it throws ends the connection, and nothing is done. */

@@ -36,7 +36,7 @@ fn request(command: &str, changes: &Value) -> Value {
         "offer": {
             "session": [{"says": "every `make`", "also": ["make clean"], "still_asks": ["rm -rf target"]}],
             "always": [
-                {"part": "make", "usual": 0, "widths": [
+                {"part": "make", "usual": 0, "scopes": [
                     {"says": "Bash(make)", "also": [], "still_asks": ["make clean"]},
                     {"says": "Bash(make *)", "also": ["make clean"], "still_asks": ["rm -rf target"]},
                 ]},
@@ -115,10 +115,10 @@ fn each_key_gives_its_answer() {
         (&["4", "4"], r#"{"choice":"no"}"#),
         (&["Escape"], r#"{"choice":"no"}"#),
         (&["C-c"], r#"{"choice":"no"}"#),
-        (&["s", "Enter", "Enter"], r#"{"choice":"session","width":0}"#),
-        (&["Down", "Up", "Up", "Enter", "Enter"], r#"{"choice":"session","width":0}"#),
-        (always, r#"{"choice":"always","widths":[0],"file":"local"}"#),
-        (wider, r#"{"choice":"always","widths":[1],"file":"user"}"#),
+        (&["s", "Enter", "Enter"], r#"{"choice":"session","scope":0}"#),
+        (&["Down", "Up", "Up", "Enter", "Enter"], r#"{"choice":"session","scope":0}"#),
+        (always, r#"{"choice":"always","scopes":[0],"file":"local"}"#),
+        (wider, r#"{"choice":"always","scopes":[1],"file":"user"}"#),
         (&["Up", "Enter"], r#"{"choice":"no"}"#),
         (&["y", "n", "Enter"], r#"{"choice":"no"}"#),
         (&["m", "Enter", "t", "r", "y", "Space", "i", "t", "Enter"], r#"{"choice":"no","message":"try it"}"#),

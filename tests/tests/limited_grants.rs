@@ -86,7 +86,7 @@ impl Drop for Session {
     }
 }
 
-/// The second width of a write outside: the folder that the file is in.
+/// The second scope of a write outside: the folder that the file is in.
 const ITS_FOLDER: &str = "2";
 
 #[test]
@@ -94,7 +94,7 @@ fn a_yes_for_a_number_of_calls_covers_that_many_and_no_more() {
     let mut session = Session::start();
     session.write("one");
     let question = session.question();
-    session.pinfold(&["approve", &question, "--times", "2", "--width", ITS_FOLDER, "--yes"]);
+    session.pinfold(&["approve", &question, "--times", "2", "--scope", ITS_FOLDER, "--yes"]);
     assert_eq!(session.ended(), "done", "the call that was asked about");
     session.write("two");
     assert_eq!(session.ended(), "done", "the second of two");
@@ -106,7 +106,7 @@ fn a_yes_for_a_time_ends_with_it() {
     let mut session = Session::start();
     session.write("one");
     let question = session.question();
-    session.pinfold(&["approve", &question, "--for", "1h", "--width", ITS_FOLDER, "--yes"]);
+    session.pinfold(&["approve", &question, "--for", "1h", "--scope", ITS_FOLDER, "--yes"]);
     assert_eq!(session.ended(), "done");
     session.write("two");
     assert_eq!(session.ended(), "done", "within the hour");
@@ -114,7 +114,7 @@ fn a_yes_for_a_time_ends_with_it() {
     let mut session = Session::start();
     session.write("one");
     let question = session.question();
-    session.pinfold(&["approve", &question, "--for", "1s", "--width", ITS_FOLDER, "--yes"]);
+    session.pinfold(&["approve", &question, "--for", "1s", "--scope", ITS_FOLDER, "--yes"]);
     assert_eq!(session.ended(), "done");
     std::thread::sleep(Duration::from_millis(1100));
     session.refuses("two");

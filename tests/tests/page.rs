@@ -9,8 +9,8 @@ use std::{fs, thread};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, Hunk, OfferShown, PartShown, ProcessShown,
-    Request, RequestedOperation, Via, WhyAsked, WidthShown,
+    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, GrantOptionsShown, Hunk, PartShown,
+    ProcessShown, Request, RequestedOperation, ScopeShown, Via, WhyAsked,
 };
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_approvals::{Broker, OpenChannel};
@@ -81,7 +81,7 @@ fn choice(asking: JoinHandle<ApproverResponse>) -> Choice {
 /// A request that can be answered with wide grants, for several parts and files.
 fn command(id: &str, command: &str) -> Request {
     let mut request = about_command(id, command, Duration::from_mins(9));
-    request.offer = OfferShown {
+    request.offer = GrantOptionsShown {
         kept: Vec::new(),
         session: vec![width("npm publish", "npm publish"), width("npm *", "npm install left-pad")],
         always: vec![
@@ -93,19 +93,19 @@ fn command(id: &str, command: &str) -> Request {
     request
 }
 
-fn width(says: &str, also: &str) -> WidthShown {
-    WidthShown {
+fn width(says: &str, also: &str) -> ScopeShown {
+    ScopeShown {
         says: says.to_owned(),
         also: vec![format!("{also} --dry-run")],
         still_asks: vec!["npm unpublish".to_owned()],
     }
 }
 
-fn part(part: &str, widths: &[&str]) -> PartShown {
+fn part(part: &str, scopes: &[&str]) -> PartShown {
     PartShown {
         part: part.to_owned(),
         usual: 1,
-        widths: widths.iter().map(|rule| width(rule, part)).collect(),
+        scopes: scopes.iter().map(|rule| width(rule, part)).collect(),
     }
 }
 
@@ -164,11 +164,11 @@ fn nasty() -> Request {
             source: Some(text(n + 4)),
         })
         .collect();
-    let wide = |n| WidthShown { says: text(n), also: vec![text(n + 1)], still_asks: vec![text(n + 2)] };
-    request.offer = OfferShown {
+    let wide = |n| ScopeShown { says: text(n), also: vec![text(n + 1)], still_asks: vec![text(n + 2)] };
+    request.offer = GrantOptionsShown {
         kept: vec![text(0), text(4)],
         session: vec![wide(0), wide(2)],
-        always: vec![PartShown { part: text(1), widths: vec![wide(0), wide(1)], usual: 9 }],
+        always: vec![PartShown { part: text(1), scopes: vec![wide(0), wide(1)], usual: 9 }],
         files: vec![text(0), text(2)],
     };
     request
@@ -312,7 +312,7 @@ fn grants_say_how_wide_they_are_and_where_they_go() {
     assert_eq!(untyped, json!(true), "the word was not typed");
     browser.type_in("#typed", "always");
     browser.press_button("Yes, and write these 2 rules");
-    assert_eq!(choice(asking), Choice::Always { widths: vec![1, 2], file: RuleFile::User });
+    assert_eq!(choice(asking), Choice::Always { scopes: vec![1, 2], file: RuleFile::User });
 
     let asking = house.ask(&command("s:3", "npm publish"));
     browser.press_button("No, with a message");

@@ -120,13 +120,13 @@ pub(crate) fn is_offered(request: &Request, choice: &Choice) -> Result<(), &'sta
             Err("anything but yes and no: nothing standing can be granted")
         }
         Choice::Session { .. } if offer.session.is_empty() => Err("a yes for the session"),
-        Choice::Session { width, .. } if offer.session.get(*width).is_none() => Err("that width"),
+        Choice::Session { scope, .. } if offer.session.get(*scope).is_none() => Err("that scope"),
         Choice::Always { .. } if offer.always.is_empty() => Err("a rule for good"),
-        Choice::Always { widths, .. } => {
-            let fits = |(at, width): (usize, &usize)| {
-                offer.always.get(at).is_some_and(|part| part.widths.get(*width).is_some())
+        Choice::Always { scopes, .. } => {
+            let fits = |(at, scope): (usize, &usize)| {
+                offer.always.get(at).is_some_and(|part| part.scopes.get(*scope).is_some())
             };
-            if widths.iter().enumerate().all(fits) { Ok(()) } else { Err("that width") }
+            if scopes.iter().enumerate().all(fits) { Ok(()) } else { Err("that scope") }
         }
         Choice::Yes | Choice::No { .. } | Choice::Session { .. } => Ok(()),
     }

@@ -173,8 +173,8 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     assert!(matches!(unknown, Err(AnswerError::Unknown(_))), "{unknown:?}");
     for choice in [
         Choice::session(2),
-        Choice::Always { widths: vec![2], file: RuleFile::default() },
-        Choice::Always { widths: vec![0, 0], file: RuleFile::default() },
+        Choice::Always { scopes: vec![2], file: RuleFile::default() },
+        Choice::Always { scopes: vec![0, 0], file: RuleFile::default() },
     ] {
         let refused = give(&same, choice);
         assert!(matches!(refused, Err(AnswerError::NotOffered { .. })), "{refused:?}");
@@ -359,7 +359,7 @@ fn whoever_answered_hears_that_a_rule_was_not_written() {
             by()
         }
         fn show(&mut self, _: &PendingRequest<'_>) -> Option<Choice> {
-            Some(Choice::Always { widths: Vec::new(), file: RuleFile::default() })
+            Some(Choice::Always { scopes: Vec::new(), file: RuleFile::default() })
         }
         fn notify(&mut self, text: &str) {
             self.0.send(text.to_owned()).unwrap();

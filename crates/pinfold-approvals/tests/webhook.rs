@@ -269,11 +269,11 @@ fn whatever_goes_wrong_is_no_answer() {
         ),
         ("a refusal", Box::new(move |_, _, _| Reply("403 Forbidden", Vec::new(), String::new()))),
         (
-            "a width that was not offered",
+            "a scope that was not offered",
             Box::new(move |_, told, _| {
                 signed(
                     told,
-                    &json!({"v": 1, "digest": "digest of s:1", "answer": {"choice": "session", "width": 9}}),
+                    &json!({"v": 1, "digest": "digest of s:1", "answer": {"choice": "session", "scope": 9}}),
                 )
             }),
         ),
@@ -285,7 +285,7 @@ fn whatever_goes_wrong_is_no_answer() {
         let heard = ask(&desk, &request("s:1", Duration::from_secs(3)));
         let silent = matches!(&heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence);
         assert!(matches!(heard, ApproverResponse::NoApprover(_)) || silent, "{name}: {heard:?}");
-        if name != "a width that was not offered" {
+        if name != "a scope that was not offered" {
             let ApproverResponse::NoApprover(why) = &heard else { panic!("{name}: no other was waited for") };
             assert!(why.starts_with("the webhook did not answer"), "{name}: {why}");
             let notes = watch.next(LONG).notes;

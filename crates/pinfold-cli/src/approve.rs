@@ -66,28 +66,28 @@ fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
         let why = if request.immune { ": only yes and no are" } else { "" };
         Failure::new(USAGE, format!("{what} is not offered{why}"))
     };
-    let widths: Vec<usize> = wanted.width.iter().map(|width| usize::from(*width) - 1).collect();
+    let scopes: Vec<usize> = wanted.scope.iter().map(|scope| usize::from(*scope) - 1).collect();
     let bound = wanted.bound();
     if wanted.session || bound.is_some() {
-        let width = widths.first().copied().unwrap_or(0);
-        return match offer.session.get(width) {
-            Some(_) if widths.len() <= 1 => Ok(Choice::Session { width, bound }),
+        let scope = scopes.first().copied().unwrap_or(0);
+        return match offer.session.get(scope) {
+            Some(_) if scopes.len() <= 1 => Ok(Choice::Session { scope, bound }),
             Some(_) | None => Err(not_offered("that")),
         };
     }
     if wanted.always {
-        let fits = offer.always.len() >= widths.len()
-            && offer.always.iter().zip(&widths).all(|(part, width)| part.widths.len() > *width);
+        let fits = offer.always.len() >= scopes.len()
+            && offer.always.iter().zip(&scopes).all(|(part, scope)| part.scopes.len() > *scope);
         if offer.always.is_empty() || !fits {
             return Err(not_offered("that"));
         }
         let file = if wanted.user { RuleFile::User } else { RuleFile::Local };
-        return Ok(Choice::Always { widths, file });
+        return Ok(Choice::Always { scopes, file });
     }
-    if widths.is_empty() {
+    if scopes.is_empty() {
         Ok(Choice::Yes)
     } else {
-        Err(Failure::new(USAGE, "a width of what?").mend("say --session or --always too"))
+        Err(Failure::new(USAGE, "a scope of what?").mend("say --session or --always too"))
     }
 }
 

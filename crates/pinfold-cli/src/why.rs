@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use pinfold::RawCall;
 use pinfold::check::{CheckAnswer, PartTrace};
-use pinfold::policy::{Offer, Width};
+use pinfold::policy::{GrantOptions, GrantScope};
 use serde_json::{Value, json};
 
 use crate::args::{Judging, WhyArgs};
@@ -46,7 +46,10 @@ pub(crate) fn tried(judging: &Judging, text: &str) -> Result<Vec<(RawCall, Check
     Ok(judged.into_iter().map(|(call, answer, _)| (call, answer)).collect())
 }
 
-fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, CheckAnswer, Offer)>, Failure> {
+fn judged(
+    judging: &Judging,
+    calls: Vec<RawCall>,
+) -> Result<Vec<(RawCall, CheckAnswer, GrantOptions)>, Failure> {
     let mut service = check_service(judging)?;
     let judge = |call: RawCall| {
         let line = call_of(judging, json!({"tool": call.tool, "input": call.input}))?;
@@ -58,13 +61,13 @@ fn judged(judging: &Judging, calls: Vec<RawCall>) -> Result<Vec<(RawCall, CheckA
     calls.into_iter().map(judge).collect()
 }
 
-fn as_json(call: &RawCall, answer: &CheckAnswer, offer: &Offer) -> Value {
+fn as_json(call: &RawCall, answer: &CheckAnswer, offer: &GrantOptions) -> Value {
     json!({
         "call": {"tool": call.tool, "input": call.input},
         "answer": answer,
         "trace": answer.trace(),
         "change": answer.change(),
-        "could_be_added": widths_as_json(offer),
+        "could_be_added": scopes_as_json(offer),
     })
 }
 
@@ -74,7 +77,7 @@ fn shown(call: &RawCall) -> String {
 }
 
 /// Renders the current decision: part by part, and what would change it.
-fn describe(answer: &CheckAnswer, offer: &Offer) -> String {
+fn describe(answer: &CheckAnswer, offer: &GrantOptions) -> String {
     let mut text: String = answer.trace().iter().map(part_in_words).collect();
     let _ = writeln!(
         text,
@@ -84,7 +87,7 @@ fn describe(answer: &CheckAnswer, offer: &Offer) -> String {
         output::visible(&answer.reason)
     );
     let _ = writeln!(text, "  to change it: {}", output::visible(&answer.change()));
-    text.push_str(&widths_in_words(offer));
+    text.push_str(&scopes_in_words(offer));
     for warning in &answer.warnings {
         let _ = writeln!(text, "  note: {}", output::visible(warning));
     }
@@ -111,16 +114,16 @@ fn part_in_words(trace: &PartTrace) -> String {
 }
 
 /// The rules that would let the call through, for each part from the narrowest to the widest.
-fn widths(offer: &Offer) -> impl Iterator<Item = (&str, &Width, &str)> {
+fn scopes(offer: &GrantOptions) -> impl Iterator<Item = (&str, &GrantScope, &str)> {
     offer.always.iter().flat_map(|part| {
-        part.widths.iter().filter_map(|width| Some((part.part.as_str(), width, width.rule.as_ref()?.text())))
+        part.scopes.iter().filter_map(|scope| Some((part.part.as_str(), scope, scope.rule.as_ref()?.text())))
     })
 }
 
-fn widths_in_words(offer: &Offer) -> String {
+fn scopes_in_words(offer: &GrantOptions) -> String {
     let mut text = String::new();
     let mut last = None;
-    for (part, width, rule) in widths(offer) {
+    for (part, scope, rule) in scopes(offer) {
         if last != Some(part) {
             let _ =
                 writeln!(text, "  what could be added for {}, the narrowest first:", output::visible(part));
@@ -128,7 +131,7 @@ fn widths_in_words(offer: &Offer) -> String {
         }
         let command = format!("pinfold rules add allow {}", pinfold_tools::quoted(rule));
         let _ = writeln!(text, "    {}", output::visible(&command));
-        for (label, calls) in [("also allows", &width.also), ("still asks ", &width.still_asks)] {
+        for (label, calls) in [("also allows", &scope.also), ("still asks ", &scope.still_asks)] {
             for call in calls {
                 let _ = writeln!(text, "      {label}  {}", output::visible(call));
             }
@@ -137,7 +140,7 @@ fn widths_in_words(offer: &Offer) -> String {
     text
 }
 
-fn widths_as_json(offer: &Offer) -> Vec<Value> {
-    let width = |(part, width, rule): (&str, &Width, &str)| json!({"part": part, "rule": rule, "also": width.also, "still_asks": width.still_asks});
-    widths(offer).map(width).collect()
+fn scopes_as_json(offer: &GrantOptions) -> Vec<Value> {
+    let scope = |(part, scope, rule): (&str, &GrantScope, &str)| json!({"part": part, "rule": rule, "also": scope.also, "still_asks": scope.still_asks});
+    scopes(offer).map(scope).collect()
 }

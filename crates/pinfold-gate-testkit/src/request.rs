@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Asker, OfferShown, PartShown, Request, RequestedOperation, WhyAsked, WidthShown};
+use pinfold::consent::{
+    Asker, GrantOptionsShown, PartShown, Request, RequestedOperation, ScopeShown, WhyAsked,
+};
 
 /// A request about a command, with this name and a digest made of it, until `timeout` is over. The part of the name
 /// before a colon is that of the session.
@@ -41,12 +43,12 @@ pub fn about_command(id: &str, command: &str, timeout: Duration) -> Request {
         }],
         immune: false,
         destructive: false,
-        offer: OfferShown {
+        offer: GrantOptionsShown {
             kept: Vec::new(),
             session: vec![width("npm publish"), width("npm *")],
             always: vec![PartShown {
                 part: "npm publish".to_owned(),
-                widths: vec![width("Bash(npm publish)"), width("Bash(npm publish:*)")],
+                scopes: vec![width("Bash(npm publish)"), width("Bash(npm publish:*)")],
                 usual: 0,
             }],
             files: vec![".pinfold/settings.local.json".to_owned()],
@@ -54,6 +56,6 @@ pub fn about_command(id: &str, command: &str, timeout: Duration) -> Request {
     }
 }
 
-fn width(says: &str) -> WidthShown {
-    WidthShown { says: says.to_owned(), also: vec![format!("{says} -x")], still_asks: Vec::new() }
+fn width(says: &str) -> ScopeShown {
+    ScopeShown { says: says.to_owned(), also: vec![format!("{says} -x")], still_asks: Vec::new() }
 }

@@ -5,7 +5,7 @@
 //! not allow, does not write another input and grants nothing, and where the hook fails closed it has said no.
 
 use pinfold::consent::Update;
-use pinfold::policy::offer::is_narrow;
+use pinfold::policy::grant_options::is_narrow;
 use pinfold::policy::{Decision, Effect, HookEvent, Mode, Rule};
 use serde_json::{Map, Value};
 

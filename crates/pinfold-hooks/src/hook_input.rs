@@ -63,7 +63,7 @@ pub(crate) fn suggestions(request: &Request) -> Value {
             None => json!({"toolName": tool}),
         })
     };
-    let usual = request.offer.always.iter().filter_map(|part| rule(&part.widths.get(part.usual)?.says));
+    let usual = request.offer.always.iter().filter_map(|part| rule(&part.scopes.get(part.usual)?.says));
     let rules: Vec<Value> = usual.collect();
     if rules.is_empty() {
         return json!([]);

@@ -94,7 +94,7 @@ impl ElicitationForm {
         let choice = match chosen {
             Answerable::Yes => Choice::Yes,
             Answerable::Session => Choice::session(self.session),
-            Answerable::Always => Choice::Always { widths: Vec::new(), file: RuleFile::Local },
+            Answerable::Always => Choice::Always { scopes: Vec::new(), file: RuleFile::Local },
             Answerable::No => Choice::no(),
             Answerable::NoToProcess => Choice::No { message: None, process: true },
         };
@@ -109,12 +109,12 @@ fn describe_choice(choice: Answerable, request: &Request) -> String {
     match choice {
         Answerable::Yes => "Yes, this once".to_owned(),
         Answerable::Session => {
-            let width = offer.session.get(offer.first_beyond_yes()).map(|width| visible(&width.says));
-            format!("Yes, until the session ends: {}", width.unwrap_or_default())
+            let scope = offer.session.get(offer.first_beyond_yes()).map(|scope| visible(&scope.says));
+            format!("Yes, until the session ends: {}", scope.unwrap_or_default())
         }
         Answerable::Always => {
-            let usual = offer.always.iter().filter_map(|part| part.widths.get(part.usual));
-            let rules: Vec<_> = usual.map(|width| visible(&width.says)).collect();
+            let usual = offer.always.iter().filter_map(|part| part.scopes.get(part.usual));
+            let rules: Vec<_> = usual.map(|scope| visible(&scope.says)).collect();
             let file = offer.files.first().map(|file| visible(file)).unwrap_or_default();
             format!("Yes, from now on: {} (written to {file})", rules.join(", "))
         }

@@ -168,9 +168,9 @@ function confirmYes() {
   showPanel([heading, words, make("div", { className: "buttons" }, back(), confirm)], heading);
 }
 
-/** The widths of a grant, to be chosen from; each with what it lets through. */
-function choices(name, widths, usual, first = 0) {
-  return widths.slice(first).map(({ says, also, stillAsks }, index) => {
+/** The scopes of a grant, to be chosen from; each with what it lets through. */
+function choices(name, scopes, usual, first = 0) {
+  return scopes.slice(first).map(({ says, also, stillAsks }, index) => {
     const number = first + index;
     const near = (words, calls) => (calls.length === 0 ? [] :
       [make("p", { className: "near" }, words), ...calls.map((call) => inline("", call))]);
@@ -196,15 +196,15 @@ function grant(title, parts, words, answer) {
 }
 
 function grantSession() {
-  const parts = [group("allows", ...choices("width", open.item.session, open.item.first, open.item.first)), make("p", {}, "until the session ends")];
+  const parts = [group("allows", ...choices("scope", open.item.session, open.item.first, open.item.first)), make("p", {}, "until the session ends")];
   grant("Yes, in this session", parts, "Yes, and this until the session ends",
-    () => ({ choice: "session", width: chosen("width") }));
+    () => ({ choice: "session", scope: chosen("scope") }));
 }
 
 function grantAlways() {
   const { always, files } = open.item;
-  const parts = always.map(({ part, usual, widths }, number) =>
-    group("rule", inline("for", part), ...choices(`part-${number}`, widths, usual)));
+  const parts = always.map(({ part, usual, scopes }, number) =>
+    group("rule", inline("for", part), ...choices(`part-${number}`, scopes, usual)));
   const file = files.slice(0, FILES.length).map((path, number) => make("label", { className: "choice" },
     make("input", { type: "radio", name: "file", value: String(number), checked: number === 0 }),
     make("div", {}, inline("", path), make("p", { className: "near" }, WHOSE[number]))));
@@ -214,7 +214,7 @@ function grantAlways() {
   const typed = [make("label", { htmlFor: "typed" }, `To write it, type the word ${ALWAYS}:`), field];
   grant("Always allow", [...parts, group("into", ...file), ...typed], words, () => ({
     choice: "always",
-    widths: always.map((_, number) => chosen(`part-${number}`)),
+    scopes: always.map((_, number) => chosen(`part-${number}`)),
     file: FILES[chosen("file")],
   }));
 }

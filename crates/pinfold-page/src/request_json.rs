@@ -4,7 +4,7 @@
 //! "‹U+202E›"]`). The page creates text nodes only.
 
 use hyper::body::Bytes;
-use pinfold::consent::{PartShown, Request, WidthShown};
+use pinfold::consent::{PartShown, Request, ScopeShown};
 use pinfold_approvals::socket::RequestSummary;
 use pinfold_render::{Answerable, Block, Body, LineBreaks, Piece, Tone, default_answer, offered, title};
 use serde::Serialize;
@@ -95,7 +95,7 @@ struct ScopeJson {
 struct RuleJson {
     part: VisibleLine,
     usual: usize,
-    widths: Vec<ScopeJson>,
+    scopes: Vec<ScopeJson>,
 }
 
 type VisibleLine = Vec<TextRun>;
@@ -120,7 +120,7 @@ impl<'a> RequestJson<'a> {
         let answers = offered(request, body.is_whole);
         let is_offered = |answer| answers.contains(&answer);
         let offer = &request.offer;
-        let widths = |widths: &[WidthShown]| widths.iter().map(ScopeJson::from_width).collect();
+        let scopes = |scopes: &[ScopeShown]| scopes.iter().map(ScopeJson::from_shown).collect();
         Self {
             number,
             name,
@@ -135,7 +135,7 @@ impl<'a> RequestJson<'a> {
             at_rest: default_answer(request).map(Answerable::as_str),
             is_final: request.destructive || request.immune,
             keeps: !offer.kept.is_empty(),
-            session: if is_offered(Answerable::Session) { widths(&offer.session) } else { Vec::new() },
+            session: if is_offered(Answerable::Session) { scopes(&offer.session) } else { Vec::new() },
             first: offer.first_beyond_yes(),
             always: if is_offered(Answerable::Always) {
                 offer.always.iter().map(RuleJson::from_part).collect()
@@ -172,19 +172,19 @@ impl BlockJson {
 }
 
 impl ScopeJson {
-    fn from_width(width: &WidthShown) -> Self {
+    fn from_shown(scope: &ScopeShown) -> Self {
         let all = |texts: &[String]| texts.iter().map(|text| line(text)).collect();
-        Self { says: line(&width.says), also: all(&width.also), still_asks: all(&width.still_asks) }
+        Self { says: line(&scope.says), also: all(&scope.also), still_asks: all(&scope.still_asks) }
     }
 }
 
 impl RuleJson {
     fn from_part(part: &PartShown) -> Self {
-        let usual = part.usual.min(part.widths.len().saturating_sub(1));
+        let usual = part.usual.min(part.scopes.len().saturating_sub(1));
         Self {
             part: line(&part.part),
             usual,
-            widths: part.widths.iter().map(ScopeJson::from_width).collect(),
+            scopes: part.scopes.iter().map(ScopeJson::from_shown).collect(),
         }
     }
 }

@@ -195,15 +195,15 @@ fn one_answer_counts_and_only_what_was_offered() {
     assert_eq!(say("other", "s:1", &asked.digest, &yes), 404);
     assert_eq!(say("../test", "s:1", &asked.digest, &yes), 404);
     assert_eq!(say("test", "s:1", "another digest", &yes), 409);
-    assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "session", "width": 9})), 409);
-    assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "always", "widths": [7]})), 409);
+    assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "session", "scope": 9})), 409);
+    assert_eq!(say("test", "s:1", &asked.digest, &json!({"choice": "always", "scopes": [7]})), 409);
     for unclear in
         [json!({"choice": "maybe"}), json!({"choice": "yes", "by": "me"}), json!("yes"), json!(null)]
     {
         assert_eq!(say("test", "s:1", &asked.digest, &unclear), 400, "{unclear}");
     }
     assert!(!asking.is_finished());
-    let wide = json!({"choice": "session", "width": 1});
+    let wide = json!({"choice": "session", "scope": 1});
     let replies: Vec<Reply> = thread::scope(|scope| {
         let all: Vec<_> = (0..8).map(|_| scope.spawn(|| house.answer(&keys, &asked, &wide))).collect();
         all.into_iter().map(|one| one.join().unwrap()).collect()

@@ -108,7 +108,7 @@ impl ToolCall {
     }
 
     fn parse_needed(raw: &RawCall, needed: Needed) -> Result<Self, BadCall> {
-        let bad = |bad| BadCall { tool: raw.tool.clone(), what: What::Field(bad) };
+        let bad = |bad| BadCall { tool: raw.tool.clone(), fault: Fault::Field(bad) };
         if let Some(name) = ToolName::parse(&raw.tool) {
             return Self::parse_as(name, &raw.input, needed).map_err(bad);
         }
@@ -215,18 +215,18 @@ fn patch(input: &ApplyPatchInput) -> Result<Patch, BadField> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadCall {
     tool: String,
-    what: What,
+    fault: Fault,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum Fault {
     Tool { nearest: ToolName },
     Field(BadField),
 }
 
 impl BadCall {
     fn unknown_tool(name: &str) -> Self {
-        Self { tool: name.to_owned(), what: What::Tool { nearest: ToolName::nearest(name) } }
+        Self { tool: name.to_owned(), fault: Fault::Tool { nearest: ToolName::nearest(name) } }
     }
 
     /// The name of the tool, as said.
@@ -236,37 +236,37 @@ impl BadCall {
 
     /// The field that is wrong; `None` when the tool itself is not known.
     pub fn field(&self) -> Option<&BadField> {
-        match &self.what {
-            What::Field(bad) => Some(bad),
-            What::Tool { .. } => None,
+        match &self.fault {
+            Fault::Field(bad) => Some(bad),
+            Fault::Tool { .. } => None,
         }
     }
 
     /// Returns `true` if the tool may just have other fields than are known: one is missing, or one is not known. A field that is known
     /// and holds something else is no such form.
     pub fn is_another_form(&self) -> bool {
-        matches!(&self.what, What::Field(bad) if bad.is_extra() || bad.found == BadField::MISSING)
+        matches!(&self.fault, Fault::Field(bad) if bad.is_extra() || bad.found == BadField::MISSING)
     }
 
     /// Returns the forms that would have been understood.
     pub fn hint(&self) -> String {
-        match &self.what {
-            What::Tool { nearest } => format!("did you mean `{}`?", nearest.as_str()),
-            What::Field(bad) if bad.field.is_empty() => format!("give {} as the input", bad.expected),
-            What::Field(bad) if bad.is_extra() => format!("leave `{}` out", bad.field),
-            What::Field(bad) => format!("give {} as `{}`", bad.expected, bad.field),
+        match &self.fault {
+            Fault::Tool { nearest } => format!("did you mean `{}`?", nearest.as_str()),
+            Fault::Field(bad) if bad.field.is_empty() => format!("give {} as the input", bad.expected),
+            Fault::Field(bad) if bad.is_extra() => format!("leave `{}` out", bad.field),
+            Fault::Field(bad) => format!("give {} as `{}`", bad.expected, bad.field),
         }
     }
 }
 
 impl fmt::Display for BadCall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.what {
-            What::Tool { .. } => write!(f, "there is no tool `{}`", self.tool),
-            What::Field(bad) if bad.field.is_empty() => {
+        match &self.fault {
+            Fault::Tool { .. } => write!(f, "there is no tool `{}`", self.tool),
+            Fault::Field(bad) if bad.field.is_empty() => {
                 write!(f, "the input of {}: expected {}, found {}", self.tool, bad.expected, bad.found)
             }
-            What::Field(bad) => {
+            Fault::Field(bad) => {
                 write!(f, "`{}` of {}: expected {}, found {}", bad.field, self.tool, bad.expected, bad.found)
             }
         }

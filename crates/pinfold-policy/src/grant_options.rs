@@ -1,4 +1,4 @@
-//! Grants on offer beyond one call: for the session, and as permanent rules of several widths.
+//! Grants on offer beyond one call: for the session, and as permanent rules of several scopes.
 //!
 //! Offered is only what would let this very call through, which is tried with the judge itself, and only where
 //! a permanent rule may allow it: nothing for a call that a safeguard asks about, and nothing for launchers and
@@ -28,30 +28,30 @@ pub const MAX_RULES: usize = 5;
 
 /// The grants on offer for a call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct GrantOptions {
     /// Grants that a plain yes keeps for the session: the paths outside the boundary that it allows, so that one file is
     /// asked about once.
     pub kept: Vec<Grant>,
     /// Meanings of "all of this kind this session"; the first is the default. Empty: not offered.
-    pub session: Vec<Width>,
+    pub session: Vec<GrantScope>,
     /// The rules that "always" would write, one for each part that needs one. Empty: not offered.
-    pub always: Vec<PartOffer>,
+    pub always: Vec<PartOptions>,
 }
 
 /// The rule for one part.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PartOffer {
+pub struct PartOptions {
     /// The part, as it stands in the call.
     pub part: String,
     /// Possible rules, from the narrowest to the widest.
-    pub widths: Vec<Width>,
-    /// Index of the default width.
+    pub scopes: Vec<GrantScope>,
+    /// Index of the default scope.
     pub usual: usize,
 }
 
 /// One possible grant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Width {
+pub struct GrantScope {
     /// The grant in words, or the text of the rule.
     pub says: String,
     /// Grants for the session.
@@ -72,7 +72,7 @@ pub fn always_asks(verdict: &Verdict) -> bool {
         .any(|entry| matches!(entry.opinion.reason, Reason::Safeguard(_) | Reason::Sensitive(_)))
 }
 
-impl Offer {
+impl GrantOptions {
     /// Computes the offer for a call that is asked about. Patterns are relative to `bases`.
     pub fn compute(case: &Case<'_>, verdict: &Verdict, bases: &Bases) -> Self {
         if verdict.decision != Decision::Ask || always_asks(verdict) {
@@ -137,21 +137,21 @@ fn kept(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Grant> {
     kept
 }
 
-/// The widths for a session: the usual grant of every part, then narrower ones.
-fn session(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<Width> {
+/// The scopes for a session: the usual grant of every part, then narrower ones.
+fn session(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<GrantScope> {
     let most = asked.iter().map(|asked| asked.session.len()).max().unwrap_or(0);
-    let mut widths: Vec<Width> = Vec::new();
+    let mut scopes: Vec<GrantScope> = Vec::new();
     for at in 0..most {
         let Some(grants) = grants_at(asked, at) else { continue };
-        let new = widths.iter().all(|width| width.grants != grants);
+        let new = scopes.iter().all(|scope| scope.grants != grants);
         if new && trial.with_grants(&grants).allows_this() {
             let (also, still_asks) =
                 examples::collect_examples(trial, &trial.with_grants(&grants), &grants, None);
             let says = grants.iter().map(describe).collect::<Vec<_>>().join(", and ");
-            widths.push(Width { says, grants, rule: None, also, still_asks });
+            scopes.push(GrantScope { says, grants, rule: None, also, still_asks });
         }
     }
-    widths
+    scopes
 }
 
 /// One grant for each part: the one at that place, else its narrowest. `None` where a part has none, or there are more
@@ -190,8 +190,8 @@ fn describe(grant: &Grant) -> String {
 const MAX_PARTS: usize = 50;
 
 /// The rules for good: one for each part, or none at all, since the call would still be asked about. Parts that have the
-/// same usual rule share it, with the widths that cover both.
-fn always(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<PartOffer> {
+/// same usual rule share it, with the scopes that cover both.
+fn always(trial: &Trial<'_>, asked: &[AskedPart<'_>]) -> Vec<PartOptions> {
     if trial.case.policy.managed_rules_only || asked.len() > MAX_PARTS {
         return Vec::new();
     }
@@ -221,16 +221,22 @@ struct PlannedRules<'a> {
 }
 
 impl PlannedRules<'_> {
-    fn offer(self, trial: &Trial<'_>) -> PartOffer {
+    fn offer(self, trial: &Trial<'_>) -> PartOptions {
         let usual = self.rules.iter().position(|rule| Some(*rule) == self.usual).unwrap_or(0);
-        let widths = self.rules.into_iter().map(|rule| lasting(trial, rule)).collect();
-        PartOffer { part: self.part.to_owned(), widths, usual }
+        let scopes = self.rules.into_iter().map(|rule| lasting(trial, rule)).collect();
+        PartOptions { part: self.part.to_owned(), scopes, usual }
     }
 }
 
-fn lasting(trial: &Trial<'_>, rule: &Rule) -> Width {
+fn lasting(trial: &Trial<'_>, rule: &Rule) -> GrantScope {
     let (also, still_asks) = examples::collect_examples(trial, &trial.with_rule(rule), &[], Some(rule));
-    Width { says: rule.text().to_owned(), grants: Vec::new(), rule: Some(rule.clone()), also, still_asks }
+    GrantScope {
+        says: rule.text().to_owned(),
+        grants: Vec::new(),
+        rule: Some(rule.clone()),
+        also,
+        still_asks,
+    }
 }
 
 /// Returns whether a rule is narrow enough for an approver that is a program: no whole tool, no launcher, and nothing left

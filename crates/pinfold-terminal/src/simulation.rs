@@ -376,7 +376,7 @@ fn answers(request: &Request) -> Vec<(&'static [&'static [u8]], Choice)> {
         answers.push((&[b"\r", b"\r"], Choice::no()));
     }
     if !request.immune {
-        let always = Choice::Always { widths: vec![1], file: RuleFile::Local };
+        let always = Choice::Always { scopes: vec![1], file: RuleFile::Local };
         answers.push((&[b"s", b"\r", b"\r"], Choice::session(0)));
         answers.push((&[b"s", b"s", b"\x1b[C", b"\r"], Choice::session(1)));
         answers.push((&[b"a", b"\r", b"a", b"l", b"w", b"a", b"y", b"s", b"\r"], always));

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Act, Asker, Change, Choice, Hunk, OfferShown, PartShown, ProcessShown, Request, RequestedOperation,
-    WhyAsked, WidthShown,
+    Act, Asker, Change, Choice, GrantOptionsShown, Hunk, PartShown, ProcessShown, Request,
+    RequestedOperation, ScopeShown, WhyAsked,
 };
 use pinfold_render::visible;
 use pinfold_terminal::dialog::{Dialog, DialogContext, DialogOutcome, DialogStyle, ExternalState, show};
@@ -95,19 +95,19 @@ fn operation() -> impl Strategy<Value = RequestedOperation> {
     ]
 }
 
-fn width() -> impl Strategy<Value = WidthShown> {
+fn width() -> impl Strategy<Value = ScopeShown> {
     let calls = || prop::collection::vec(text(), 0..3);
-    (text(), calls(), calls()).prop_map(|(says, also, still_asks)| WidthShown { says, also, still_asks })
+    (text(), calls(), calls()).prop_map(|(says, also, still_asks)| ScopeShown { says, also, still_asks })
 }
 
-fn offer() -> impl Strategy<Value = OfferShown> {
-    let widths = || prop::collection::vec(width(), 1..4);
-    let part = (text(), widths(), 0..5usize);
-    let part = part.prop_map(|(part, widths, usual)| PartShown { part, widths, usual });
+fn offer() -> impl Strategy<Value = GrantOptionsShown> {
+    let scopes = || prop::collection::vec(width(), 1..4);
+    let part = (text(), scopes(), 0..5usize);
+    let part = part.prop_map(|(part, scopes, usual)| PartShown { part, scopes, usual });
     let always = prop::collection::vec(part, 0..5);
     let session = prop::collection::vec(width(), 0..3);
     let texts = || prop::collection::vec(text(), 0..3);
-    (texts(), session, always, texts()).prop_map(|(kept, session, always, files)| OfferShown {
+    (texts(), session, always, texts()).prop_map(|(kept, session, always, files)| GrantOptionsShown {
         kept,
         session,
         always,
@@ -139,7 +139,7 @@ prop_compose! {
             why: whys.into_iter().map(why).collect(),
             immune,
             destructive,
-            offer: OfferShown { kept: offer.kept.into_iter().map(|kept| kept + END).collect(), ..offer },
+            offer: GrantOptionsShown { kept: offer.kept.into_iter().map(|kept| kept + END).collect(), ..offer },
         }
     }
 }
@@ -260,13 +260,13 @@ fn check_text(lines: &[Vec<String>]) {
 fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
     match choice {
         Choice::Yes => assert!(end_was_seen),
-        Choice::Session { width, .. } => {
-            assert!(!request.immune && end_was_seen && *width < request.offer.session.len());
+        Choice::Session { scope, .. } => {
+            assert!(!request.immune && end_was_seen && *scope < request.offer.session.len());
         }
-        Choice::Always { widths, file } => {
+        Choice::Always { scopes, file } => {
             let parts = &request.offer.always;
-            assert!(!request.immune && end_was_seen && !parts.is_empty() && widths.len() == parts.len());
-            assert!(widths.iter().zip(parts).all(|(width, part)| *width < part.widths.len()));
+            assert!(!request.immune && end_was_seen && !parts.is_empty() && scopes.len() == parts.len());
+            assert!(scopes.iter().zip(parts).all(|(scope, part)| *scope < part.scopes.len()));
             assert!(*file == RuleFile::Local || request.offer.files.len() > 1);
         }
         Choice::No { .. } => {}

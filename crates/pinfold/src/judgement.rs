@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use pinfold_policy::{
-    BashMode, Case, Claims, Decision, Facts, Mode, Offer, Origin, PathClaim, ToolCall, Verdict, judge,
+    BashMode, Case, Claims, Decision, Facts, GrantOptions, Mode, Origin, PathClaim, ToolCall, Verdict, judge,
 };
 
 use crate::audit::Secrets;
@@ -105,10 +105,10 @@ impl Session {
 
     /// The grants that a person could choose from for a call, beside this one time: empty where it is not asked about,
     /// or has to be asked about each time.
-    pub fn offer(&self, considered: &Considered) -> Offer {
+    pub fn offer(&self, considered: &Considered) -> GrantOptions {
         let Considered { call, claims, facts, verdict, .. } = considered;
         let by = self.shared().judged_by();
-        Offer::compute(&self.case(&by, call, claims, facts), verdict, self.bases())
+        GrantOptions::compute(&self.case(&by, call, claims, facts), verdict, self.bases())
     }
 }
 

@@ -8,9 +8,9 @@ pub mod past;
 
 use std::collections::BTreeMap;
 
-use pinfold_policy::offer::{always_asks, may_be_learnt};
+use pinfold_policy::grant_options::{always_asks, may_be_learnt};
 use pinfold_policy::{
-    Case, Decision, Effect, Grants, Layer, Offer, Policy, RawCall, Rule, Source, SourcedRule, Verdict,
+    Case, Decision, Effect, GrantOptions, Grants, Layer, Policy, RawCall, Rule, Source, SourcedRule, Verdict,
 };
 
 use crate::judgement::Considered;
@@ -114,10 +114,10 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
 
 fn proposal(rule: &Rule, wanted: &[WantedRule<'_>]) -> Option<Proposal> {
     let for_it =
-        |wish: &&WantedRule<'_>| wish.parts.iter().any(|part| part.iter().any(|width| width.rule == *rule));
+        |wish: &&WantedRule<'_>| wish.parts.iter().any(|part| part.iter().any(|scope| scope.rule == *rule));
     let wishes: Vec<&WantedRule<'_>> = wanted.iter().filter(for_it).collect();
-    let mut widths = wishes.iter().flat_map(|wish| wish.parts.iter().flatten());
-    let width = widths.find(|width| width.rule == *rule)?;
+    let mut scopes = wishes.iter().flat_map(|wish| wish.parts.iter().flatten());
+    let scope = scopes.find(|scope| scope.rule == *rule)?;
     Some(Proposal {
         rule: rule.clone(),
         calls: wishes
@@ -125,8 +125,8 @@ fn proposal(rule: &Rule, wanted: &[WantedRule<'_>]) -> Option<Proposal> {
             .map(|wish| Justifies { call: describe(&wish.seen.call), names: wish.names.clone() })
             .collect(),
         saves: wishes.iter().map(|wish| wish.names.len()).sum(),
-        also: width.also.clone(),
-        still_asks: width.still_asks.clone(),
+        also: scope.also.clone(),
+        still_asks: scope.still_asks.clone(),
     })
 }
 
@@ -210,7 +210,7 @@ impl<'a> SeenCall<'a> {
         self.judged_by(policies).is_some_and(|verdict| verdict.decision == Decision::Allow)
     }
 
-    fn offer(&self) -> Offer {
+    fn offer(&self) -> GrantOptions {
         self.session.offer(&self.considered)
     }
 }
@@ -220,11 +220,11 @@ struct WantedRule<'a> {
     seen: SeenCall<'a>,
     names: Vec<String>,
     /// For each part that asks, the narrowest first.
-    parts: Vec<Vec<Width>>,
+    parts: Vec<Vec<GrantScope>>,
 }
 
 /// A rule for a part.
-struct Width {
+struct GrantScope {
     rule: Rule,
     also: Vec<String>,
     still_asks: Vec<String>,
@@ -251,14 +251,14 @@ impl<'a> WantedRule<'a> {
         if offer.always.is_empty() {
             return Err("no rule could let it through that covers nothing else of weight".to_owned());
         }
-        let width = |width: pinfold_policy::Width| {
-            let rule = width.rule.filter(may_be_learnt)?;
-            Some(Width { rule, also: width.also, still_asks: width.still_asks })
+        let scope = |scope: pinfold_policy::GrantScope| {
+            let rule = scope.rule.filter(may_be_learnt)?;
+            Some(GrantScope { rule, also: scope.also, still_asks: scope.still_asks })
         };
-        let parts: Vec<Vec<Width>> = offer
+        let parts: Vec<Vec<GrantScope>> = offer
             .always
             .into_iter()
-            .map(|part| part.widths.into_iter().filter_map(width).collect())
+            .map(|part| part.scopes.into_iter().filter_map(scope).collect())
             .collect();
         if parts.iter().any(Vec::is_empty) {
             return Err("it reaches other machines".to_owned());

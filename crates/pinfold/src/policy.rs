@@ -2,13 +2,13 @@
 
 pub use pinfold_policy::{
     Access, ArgumentKind, BadCall, BadSetting, BadSettings, Bases, BashMode, Case, Claims, Class, Connection,
-    Decision, DeniedPaths, Effect, ExpandContext, Facts, Flags, FolderChoice, Grant, Grants, GuardKind,
-    Guards, Hook, HookEvent, HookKind, HookWord, Interaction, KernelHold, Layer, Layered, Level, Located,
-    Matcher, Mode, NoProject, Offer, Operation, Opinion, PartId, PathClaim, PathFact, PathText, Policy,
-    Preview, Principal, ProcessCall, RawCall, Reason, Redefinition, Rule, RuleSet, Scope, Settings, Shape,
-    ShellHold, Source, SourcedRule, Standing, ToolCall, ToolName, ToolScopes, Touch, TrailEntry, Verdict,
-    WayIn, Width, WordOrigin, is_visible,
+    Decision, DeniedPaths, Effect, ExpandContext, Facts, Flags, FolderChoice, Grant, GrantOptions,
+    GrantScope, Grants, GuardKind, Guards, Hook, HookEvent, HookKind, HookWord, Interaction, KernelHold,
+    Layer, Layered, Level, Located, Matcher, Mode, NoProject, Operation, Opinion, PartId, PathClaim,
+    PathFact, PathText, Policy, Preview, Principal, ProcessCall, RawCall, Reason, Redefinition, Rule,
+    RuleSet, Scope, Settings, Shape, ShellHold, Source, SourcedRule, Standing, ToolCall, ToolName,
+    ToolScopes, Touch, TrailEntry, Verdict, WayIn, WordOrigin, is_visible,
 };
 pub use pinfold_policy::{
-    declared, foreign, hook, hosts, input, lint, merge, offer, patch, rule, settings, source,
+    declared, foreign, grant_options, hook, hosts, input, lint, merge, patch, rule, settings, source,
 };

@@ -1,7 +1,7 @@
 //! A call that waits for a person: all that is needed to show it. Data only; it holds no place open, since
 //! what is approved is looked at afresh when it is performed.
 
-use pinfold_policy::{Decision, Offer, PathText, ToolCall, Verdict};
+use pinfold_policy::{Decision, GrantOptions, PathText, ToolCall, Verdict};
 
 use crate::audit::Secrets;
 use crate::consent::request::Request;
@@ -20,7 +20,7 @@ pub struct Question {
     /// The same as data, for approvers.
     pub(crate) request: Request,
     /// The grants that can be chosen with a yes.
-    pub(crate) offer: Offer,
+    pub(crate) offer: GrantOptions,
     /// The secrets of the call.
     pub(crate) secrets: Secrets,
 }
@@ -53,7 +53,7 @@ impl Question {
     }
 
     /// The grants that can be chosen with a yes.
-    pub fn offer(&self) -> &Offer {
+    pub fn offer(&self) -> &GrantOptions {
         &self.offer
     }
 

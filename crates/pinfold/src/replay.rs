@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use pinfold_paths::show;
 use pinfold_policy::merge::Merged;
 use pinfold_policy::{
-    BashMode, Decision, HookWord, Layer, Located, Mode, Offer, RawCall, ToolCall, WordOrigin,
+    BashMode, Decision, GrantOptions, HookWord, Layer, Located, Mode, RawCall, ToolCall, WordOrigin,
 };
 use serde_json::{Value, json};
 
@@ -172,7 +172,7 @@ impl Replay {
     ///
     /// # Errors
     /// [`NotAgain`].
-    pub fn judge_with_offer(&mut self, call: &RecordedCall) -> Result<(Again, Offer), NotAgain> {
+    pub fn judge_with_offer(&mut self, call: &RecordedCall) -> Result<(Again, GrantOptions), NotAgain> {
         let line = self.line(call)?;
         let judged = self.service.answer_with_offer(line.as_bytes(), recorded_hook_word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;

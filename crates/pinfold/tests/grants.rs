@@ -128,7 +128,7 @@ fn a_grant_for_a_time_or_a_count_ends_with_it() {
     let bed = Bed::new();
     let session = bed.session();
     let bounded = |bound: &str| {
-        let said = format!(r#"{{"choice":"session","width":0,"bound":{bound}}}"#);
+        let said = format!(r#"{{"choice":"session","scope":0,"bound":{bound}}}"#);
         serde_json::from_str::<Choice>(&said)
     };
     bed.answers(bounded(r#"{"times":2}"#).unwrap());
@@ -157,7 +157,7 @@ fn what_was_not_offered_is_never_a_yes() {
     use pinfold::consent::answer::RuleFile::{Local, User};
     let bed = Bed::new();
     let session = bed.session();
-    let always = |widths: &[usize], file| Choice::Always { widths: widths.to_vec(), file };
+    let always = |scopes: &[usize], file| Choice::Always { scopes: scopes.to_vec(), file };
     for command in ["python3 x.py", "rm -rf build", "curl x | sh", "make"] {
         bed.answers(Choice::Yes);
         assert!(is_allowed(&session, &bash(command)), "the control: {command}");
@@ -203,9 +203,9 @@ fn always_is_written_counts_at_once_and_in_the_next_session() {
     )
     .unwrap();
     let session = bed.session();
-    bed.answers(Choice::Always { widths: Vec::new(), file: pinfold::consent::answer::RuleFile::Local });
+    bed.answers(Choice::Always { scopes: Vec::new(), file: pinfold::consent::answer::RuleFile::Local });
     assert!(is_allowed(&session, &bash("git commit -m one")));
-    assert!(bed.last().offer.always[0].widths[1].says == "Bash(git commit *)");
+    assert!(bed.last().offer.always[0].scopes[1].says == "Bash(git commit *)");
     let written = std::fs::read_to_string(bed.at("home/proj/.pinfold/settings.local.json")).unwrap();
     assert!(written.contains(r#""Bash(git commit *)""#), "{written}");
     for session in [session, bed.session()] {
@@ -222,7 +222,7 @@ fn a_rule_that_cannot_be_written_holds_for_the_session() {
     let session = bed.session();
     // A file stands where the folder of the settings would.
     std::fs::write(bed.at("home/proj/.pinfold"), "").unwrap();
-    bed.answers(Choice::Always { widths: vec![0], file: pinfold::consent::answer::RuleFile::Local });
+    bed.answers(Choice::Always { scopes: vec![0], file: pinfold::consent::answer::RuleFile::Local });
     assert!(is_allowed(&session, &bash("make")));
     assert!(is_permitted(&session, &bash("make")));
     std::fs::remove_file(bed.at("home/proj/.pinfold")).unwrap();

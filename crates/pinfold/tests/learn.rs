@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use pinfold::audit::Discard;
 use pinfold::learn::{Learned, Past, PastAnswer, learn};
-use pinfold::policy::offer::may_be_learnt;
+use pinfold::policy::grant_options::may_be_learnt;
 use pinfold::policy::{Decision, Effect, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::Situation;
 use pinfold::{Ambient, AssumedShells, Plan, RawCall, Session};

@@ -67,7 +67,7 @@ impl Came {
         let expected = case.detail.as_object()?;
         let offer = self.request.as_ref().map(|request| &request.offer);
         let usual = offer.into_iter().flat_map(|offer| &offer.always);
-        let usual: Vec<&str> = usual.map(|part| part.widths[part.usual].says.as_str()).collect();
+        let usual: Vec<&str> = usual.map(|part| part.scopes[part.usual].says.as_str()).collect();
         for (name, value) in expected {
             let wrong = match name.as_str() {
                 "rules" => {
@@ -187,7 +187,7 @@ impl Person {
             "yes" | "once" => Choice::Yes,
             "session" => Choice::session(0),
             "always" => {
-                Choice::Always { widths: Vec::new(), file: pinfold::consent::answer::RuleFile::Local }
+                Choice::Always { scopes: Vec::new(), file: pinfold::consent::answer::RuleFile::Local }
             }
             "no" | "esc" | "timeout" => no(),
             "interrupt" => {

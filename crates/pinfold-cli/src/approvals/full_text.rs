@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::io::stdout;
 
-use pinfold::consent::{OfferShown, Request, WidthShown};
+use pinfold::consent::{GrantOptionsShown, Request, ScopeShown};
 use pinfold_render::{Block, Body, LineBreaks, Piece, Tone, note, title};
 use rustix::termios::tcgetwinsize;
 
@@ -61,9 +61,9 @@ fn newline(out: &mut String) -> &mut String {
     out
 }
 
-/// Returns the grants on offer beyond the call, with the flags that choose them. The sign of a block is its width.
+/// Returns the grants on offer beyond the call, with the flags that choose them. The sign of a block is its scope.
 fn offered(request: &Request) -> Vec<Block<'_>> {
-    let OfferShown { session, always, files, .. } = &request.offer;
+    let GrantOptionsShown { session, always, files, .. } = &request.offer;
     let mut blocks = Vec::new();
     if request.destructive {
         blocks.push(note("it cannot be undone").tone(Tone::Strong));
@@ -73,17 +73,17 @@ fn offered(request: &Request) -> Vec<Block<'_>> {
         return blocks;
     }
     if !session.is_empty() {
-        blocks.push(note("with --session, in one of these widths, until the session ends:"));
-        blocks.extend(widths("session", session));
+        blocks.push(note("with --session, in one of these scopes, until the session ends:"));
+        blocks.extend(scopes("session", session));
     }
     if !always.is_empty() {
-        blocks.push(note("with --always, as rules, each in one of these widths:"));
+        blocks.push(note("with --always, as rules, each in one of these scopes:"));
     }
     for (number, part) in (1..).zip(always) {
         if always.len() > 1 {
             blocks.push(Block::prose("rule", format!("{number} of {}", always.len())));
         }
-        blocks.extend(widths("always", &part.widths));
+        blocks.extend(scopes("always", &part.scopes));
     }
     if !always.is_empty() && !files.is_empty() {
         blocks.push(Block::inline("into", files.join(", or with --user ")));
@@ -91,15 +91,15 @@ fn offered(request: &Request) -> Vec<Block<'_>> {
     blocks
 }
 
-fn widths<'a>(label: &'static str, widths: &'a [WidthShown]) -> Vec<Block<'a>> {
+fn scopes<'a>(label: &'static str, scopes: &'a [ScopeShown]) -> Vec<Block<'a>> {
     let sign = |number: u32| char::from_digit(number, 10).unwrap_or('+');
-    let one = |(number, width): (u32, &'a WidthShown)| {
-        let also = width.also.iter().map(|call| Block::inline("allows", call));
-        let asks = width.still_asks.iter().map(|call| Block::inline("asks", call));
-        let says = Block::inline(label, &width.says).sign(sign(number));
+    let one = |(number, scope): (u32, &'a ScopeShown)| {
+        let also = scope.also.iter().map(|call| Block::inline("allows", call));
+        let asks = scope.still_asks.iter().map(|call| Block::inline("asks", call));
+        let says = Block::inline(label, &scope.says).sign(sign(number));
         [says].into_iter().chain(also).chain(asks).collect::<Vec<_>>()
     };
-    (1..).zip(widths).flat_map(one).collect()
+    (1..).zip(scopes).flat_map(one).collect()
 }
 
 #[cfg(test)]

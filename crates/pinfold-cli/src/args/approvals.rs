@@ -66,7 +66,7 @@ pub(crate) struct Approve {
 
     /// Number of the offered scope, counted from 1; once for each rule [default: the usual one]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) width: Vec<u16>,
+    pub(crate) scope: Vec<u16>,
 
     /// Write the rules to your own settings for all projects
     #[arg(long, requires = "always")]

@@ -151,8 +151,8 @@ fn no_in_words(denial: &Denial) -> String {
         other => other,
     };
     let _ = writeln!(text, "    the model was told: {}; {retry}", visible(&denial.instead));
-    for width in &denial.to_allow {
-        let _ = writeln!(text, "    to allow it: {}", visible(width));
+    for scope in &denial.to_allow {
+        let _ = writeln!(text, "    to allow it: {}", visible(scope));
     }
     text
 }

@@ -8,14 +8,14 @@ use pinfold::audit::Ruled;
 use pinfold::audit::read::{
     CallHistory, NamedRecord, NotFound, RecordName, RecordedCall, RunHistory, last_no,
 };
-use pinfold::policy::{Mode, Offer};
+use pinfold::policy::{GrantOptions, Mode};
 use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
 use pinfold::{Ambient, RawCall};
 use serde_json::{Value, json};
 
 use super::history;
 use super::kernel_denial::{self, Now};
-use super::{describe, widths_as_json};
+use super::{describe, scopes_as_json};
 use crate::args::{Judging, WhyArgs};
 use crate::check::code;
 use crate::check::service::check_service;
@@ -119,7 +119,7 @@ fn explain_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Fa
                 "answer": again.answer,
                 "trace": again.answer.trace(),
                 "change": again.answer.change(),
-                "could_be_added": widths_as_json(offer),
+                "could_be_added": scopes_as_json(offer),
                 "same": again.compared != Compared::Differs,
                 "moved": again.moved,
             })
@@ -144,7 +144,7 @@ fn compared(again: &Again) -> String {
 }
 
 /// Returns the exit code of the current decision; where that is unknown, of the recorded one.
-fn ended(call: &RecordedCall, again: &Result<(Again, Offer), NotAgain>) -> u8 {
+fn ended(call: &RecordedCall, again: &Result<(Again, GrantOptions), NotAgain>) -> u8 {
     match (again, call.ruling) {
         (Ok((again, _)), _) => code(again.answer.decision),
         (Err(_), Ruled::Permit) => DONE,

@@ -85,8 +85,8 @@ impl World {
         }
     }
 
-    fn offer(&self) -> Offer {
-        Offer::compute(&self.case(), &judge(&self.case()), &bases())
+    fn offer(&self) -> GrantOptions {
+        GrantOptions::compute(&self.case(), &judge(&self.case()), &bases())
     }
 
     /// Decides with more granted.
@@ -111,21 +111,21 @@ fn grant(grant: &Grant) -> String {
 }
 
 /// An offer as it stands in the file.
-fn offer_lines(offer: &Offer) -> Vec<String> {
-    let part = |part: &PartOffer| {
-        let width = |(at, width): (usize, &Width)| {
+fn offer_lines(offer: &GrantOptions) -> Vec<String> {
+    let part = |part: &PartOptions| {
+        let scope = |(at, scope): (usize, &GrantScope)| {
             let mark = if at == part.usual { "+ " } else { "" };
-            format!("{mark}{}", width.says)
+            format!("{mark}{}", scope.says)
         };
-        part.widths.iter().enumerate().map(width).collect::<Vec<_>>().join(" | ")
+        part.scopes.iter().enumerate().map(scope).collect::<Vec<_>>().join(" | ")
     };
     let mut lines: Vec<String> = offer.always.iter().map(part).collect();
     if lines.is_empty() {
         lines.push("-".to_owned());
     }
-    let width = |width: &Width| width.grants.iter().map(grant).collect::<Vec<_>>().join(" & ");
+    let scope = |scope: &GrantScope| scope.grants.iter().map(grant).collect::<Vec<_>>().join(" & ");
     if !offer.session.is_empty() {
-        lines.push(offer.session.iter().map(width).collect::<Vec<_>>().join(", "));
+        lines.push(offer.session.iter().map(scope).collect::<Vec<_>>().join(", "));
     }
     lines
 }
@@ -214,20 +214,20 @@ fn what_is_offered_lets_the_very_call_through() {
     let mut tried = 0;
     for world in worlds() {
         let offer = world.offer();
-        for width in &offer.session {
+        for scope in &offer.session {
             tried += 1;
             assert_eq!(
-                world.decide_with(&width.grants, &[]),
+                world.decide_with(&scope.grants, &[]),
                 Decision::Allow,
                 "{:?} by {}",
                 world.call,
-                width.says
+                scope.says
             );
         }
         for widest in [false, true] {
-            let chosen = |part: &PartOffer| {
-                let width = if widest { part.widths.last() } else { part.widths.first() };
-                width.and_then(|width| width.rule.clone())
+            let chosen = |part: &PartOptions| {
+                let scope = if widest { part.scopes.last() } else { part.scopes.first() };
+                scope.and_then(|scope| scope.rule.clone())
             };
             let rules: Vec<Rule> = offer.always.iter().filter_map(chosen).collect();
             if !rules.is_empty() {
@@ -239,7 +239,7 @@ fn what_is_offered_lets_the_very_call_through() {
     assert!(tried > 200, "{tried} offers are too few to say something");
 }
 
-/// The first width of a call that has nothing but plain commands is all of them; nothing else is let through by it.
+/// The first scope of a call that has nothing but plain commands is all of them; nothing else is let through by it.
 #[test]
 fn plain_commands_are_those_that_are_offered_as_such() {
     for (command, expected) in cases() {
@@ -254,9 +254,9 @@ fn examples_come_out_as_they_are_told() {
     let mut told = 0;
     for world in worlds() {
         let offer = world.offer();
-        let lasting = offer.always.iter().flat_map(|part| &part.widths);
-        for width in offer.session.iter().chain(lasting) {
-            let rules: Vec<Rule> = width.rule.iter().cloned().collect();
+        let lasting = offer.always.iter().flat_map(|part| &part.scopes);
+        for scope in offer.session.iter().chain(lasting) {
+            let rules: Vec<Rule> = scope.rule.iter().cloned().collect();
             let decides = |example: &String| {
                 let raw = match world.call {
                     ToolCall::Bash(_) => RawCall::new("Bash", json!({"command": example})),
@@ -264,15 +264,15 @@ fn examples_come_out_as_they_are_told() {
                 };
                 let mut other = World::new(&raw.tool, raw.input, world.policy.clone());
                 other.grants = world.grants.clone();
-                other.decide_with(&width.grants, &rules)
+                other.decide_with(&scope.grants, &rules)
             };
-            told += width.also.len() + width.still_asks.len();
-            assert!(width.also.len() <= 3 && width.still_asks.len() <= 3);
-            for example in &width.also {
-                assert_eq!(decides(example), Decision::Allow, "{example} by {}", width.says);
+            told += scope.also.len() + scope.still_asks.len();
+            assert!(scope.also.len() <= 3 && scope.still_asks.len() <= 3);
+            for example in &scope.also {
+                assert_eq!(decides(example), Decision::Allow, "{example} by {}", scope.says);
             }
-            for example in &width.still_asks {
-                assert_eq!(decides(example), Decision::Ask, "{example} by {}", width.says);
+            for example in &scope.still_asks {
+                assert_eq!(decides(example), Decision::Ask, "{example} by {}", scope.says);
             }
         }
     }

@@ -242,7 +242,7 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
         && fact.is_none_or(|fact| fact.bars.is_empty())
         && case.grants.plain_commands()
         && case.claims.bars.is_empty()
-        && crate::offer::is_plain(command.claim)
+        && crate::grant_options::is_plain(command.claim)
     {
         return Some(allow(Reason::Grant(Arc::new(Grant::PlainCommands))));
     }

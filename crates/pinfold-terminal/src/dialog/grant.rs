@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use pinfold::consent::answer::RuleFile;
-use pinfold::consent::{Choice, OfferShown, PartShown, WidthShown};
+use pinfold::consent::{Choice, GrantOptionsShown, PartShown, ScopeShown};
 use pinfold_render::{Block, Tone, note};
 
 use crate::sheet::{Scroll, Sheet};
@@ -12,7 +12,7 @@ use crate::surface::{Key, KeyCode};
 /// A grant that is being looked at.
 #[derive(Debug)]
 pub(crate) struct GrantPage<'a> {
-    offer: &'a OfferShown,
+    offer: &'a GrantOptionsShown,
     kind: GrantKind,
     pub(crate) scroll: Scroll<'a>,
     /// As much of [`WORD`] as was typed.
@@ -24,12 +24,12 @@ const WORD: &str = "always";
 
 #[derive(Clone, Debug)]
 enum GrantKind {
-    /// For the session: which width.
+    /// For the session: which scope.
     Session(usize),
     /// For good.
     Always {
-        /// Index of the chosen width, for each part.
-        widths: Vec<usize>,
+        /// Index of the chosen scope, for each part.
+        scopes: Vec<usize>,
         /// The part that keys are about.
         part: usize,
         file: RuleFile,
@@ -37,17 +37,17 @@ enum GrantKind {
 }
 
 impl<'a> GrantPage<'a> {
-    pub(crate) fn session(offer: &'a OfferShown) -> Self {
+    pub(crate) fn session(offer: &'a GrantOptionsShown) -> Self {
         Self::new(offer, GrantKind::Session(offer.first_beyond_yes()))
     }
 
-    pub(crate) fn always(offer: &'a OfferShown) -> Self {
-        let usual = |part: &PartShown| part.usual.min(part.widths.len().saturating_sub(1));
-        let widths = offer.always.iter().map(usual).collect();
-        Self::new(offer, GrantKind::Always { widths, part: 0, file: RuleFile::Local })
+    pub(crate) fn always(offer: &'a GrantOptionsShown) -> Self {
+        let usual = |part: &PartShown| part.usual.min(part.scopes.len().saturating_sub(1));
+        let scopes = offer.always.iter().map(usual).collect();
+        Self::new(offer, GrantKind::Always { scopes, part: 0, file: RuleFile::Local })
     }
 
-    fn new(offer: &'a OfferShown, kind: GrantKind) -> Self {
+    fn new(offer: &'a GrantOptionsShown, kind: GrantKind) -> Self {
         let mut grant = Self { offer, kind, scroll: Scroll::new(Sheet::default(), 0), word: String::new() };
         let (blocks, _) = grant.blocks();
         let needed = blocks.len();
@@ -58,8 +58,8 @@ impl<'a> GrantPage<'a> {
     /// The answer as it stands.
     pub(crate) fn choice(&self) -> Choice {
         match &self.kind {
-            GrantKind::Session(width) => Choice::session(*width),
-            GrantKind::Always { widths, file, .. } => Choice::Always { widths: widths.clone(), file: *file },
+            GrantKind::Session(scope) => Choice::session(*scope),
+            GrantKind::Always { scopes, file, .. } => Choice::Always { scopes: scopes.clone(), file: *file },
         }
     }
 
@@ -73,17 +73,17 @@ impl<'a> GrantPage<'a> {
 
     /// Returns the line for the confirming key, and its meaning.
     pub(crate) fn deed(&self) -> String {
-        let rules = |widths: &[usize]| match widths.len() {
+        let rules = |scopes: &[usize]| match scopes.len() {
             1 => "this rule".to_owned(),
             count => format!("these {count} rules"),
         };
         match &self.kind {
             GrantKind::Session(_) => "enter  Yes, and this until the session ends".to_owned(),
-            GrantKind::Always { widths, .. } if self.is_confirmable() => {
-                format!("enter  Yes, and write {}", rules(widths))
+            GrantKind::Always { scopes, .. } if self.is_confirmable() => {
+                format!("enter  Yes, and write {}", rules(scopes))
             }
-            GrantKind::Always { widths, .. } => {
-                format!("to write {} type {WORD}: {}_", rules(widths), self.word)
+            GrantKind::Always { scopes, .. } => {
+                format!("to write {} type {WORD}: {}_", rules(scopes), self.word)
             }
         }
     }
@@ -115,17 +115,17 @@ impl<'a> GrantPage<'a> {
 
     /// The keys that change it, as far as there is something to change.
     pub(crate) fn keys(&self) -> Vec<&'static str> {
-        let (parts, widths, files) = match &self.kind {
+        let (parts, scopes, files) = match &self.kind {
             GrantKind::Session(_) => {
                 (1, self.offer.session.len().saturating_sub(self.offer.first_beyond_yes()), 1)
             }
             GrantKind::Always { part, .. } => {
-                let widths = self.offer.always.get(*part).map_or(0, |part| part.widths.len());
-                (self.offer.always.len(), widths, self.offer.files.len())
+                let scopes = self.offer.always.get(*part).map_or(0, |part| part.scopes.len());
+                (self.offer.always.len(), scopes, self.offer.files.len())
             }
         };
         let all =
-            [("esc back", true), ("←→ width", widths > 1), ("↑↓ rule", parts > 1), ("tab file", files > 1)];
+            [("esc back", true), ("←→ scope", scopes > 1), ("↑↓ rule", parts > 1), ("tab file", files > 1)];
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(key, _)| key).collect()
     }
 
@@ -159,9 +159,9 @@ impl<'a> GrantPage<'a> {
                     RuleFile::User => RuleFile::Local,
                 };
             }
-            (GrantKind::Always { widths, part, .. }, code) => {
-                let count = offer.always.get(*part).map_or(0, |part| part.widths.len());
-                let Some(at) = widths.get_mut(*part) else { return };
+            (GrantKind::Always { scopes, part, .. }, code) => {
+                let count = offer.always.get(*part).map_or(0, |part| part.scopes.len());
+                let Some(at) = scopes.get_mut(*part) else { return };
                 let Some(to) = moved(*at, code, count) else { return };
                 *at = to;
             }
@@ -185,36 +185,36 @@ impl<'a> GrantPage<'a> {
                 let all = 0..blocks.len();
                 (blocks, all)
             }
-            GrantKind::Always { widths, part, file } => self.always_blocks(widths, *part, *file),
+            GrantKind::Always { scopes, part, file } => self.always_blocks(scopes, *part, *file),
         }
     }
 
     fn session_blocks(&self, at: usize) -> Vec<Block<'a>> {
-        let Some(width) = self.offer.session.get(at) else { return Vec::new() };
-        let mut blocks = vec![Block::inline("allows", &width.says).tone(Tone::Strong)];
+        let Some(scope) = self.offer.session.get(at) else { return Vec::new() };
+        let mut blocks = vec![Block::inline("allows", &scope.says).tone(Tone::Strong)];
         let first = self.offer.first_beyond_yes();
         let count = self.offer.session.len().saturating_sub(first);
-        blocks.extend(examples(width, at.saturating_sub(first), count));
+        blocks.extend(examples(scope, at.saturating_sub(first), count));
         blocks.push(Block::prose("until", "the session ends"));
         blocks
     }
 
     fn always_blocks(
         &self,
-        widths: &[usize],
+        scopes: &[usize],
         chosen: usize,
         file: RuleFile,
     ) -> (Vec<Block<'a>>, Range<usize>) {
         let (mut blocks, mut range) = (Vec::new(), 0..0);
-        for (i, (part, at)) in self.offer.always.iter().zip(widths).enumerate() {
-            let Some(width) = part.widths.get(*at) else { continue };
+        for (i, (part, at)) in self.offer.always.iter().zip(scopes).enumerate() {
+            let Some(scope) = part.scopes.get(*at) else { continue };
             let begins = blocks.len();
             let is_chosen = i == chosen && self.offer.always.len() > 1;
             let sign = if is_chosen { '>' } else { ' ' };
             blocks.push(Block::inline("for", &part.part).sign(sign));
-            blocks.push(Block::inline("rule", &width.says).tone(Tone::Strong));
+            blocks.push(Block::inline("rule", &scope.says).tone(Tone::Strong));
             if i == chosen {
-                blocks.extend(examples(width, *at, part.widths.len()));
+                blocks.extend(examples(scope, *at, part.scopes.len()));
                 range = begins..blocks.len();
             }
         }
@@ -228,13 +228,13 @@ impl<'a> GrantPage<'a> {
     }
 }
 
-/// Returns the blocks for a width, with examples of calls that it lets through.
-fn examples(width: &WidthShown, at: usize, of: usize) -> Vec<Block<'_>> {
+/// Returns the blocks for a scope, with examples of calls that it lets through.
+fn examples(scope: &ScopeShown, at: usize, of: usize) -> Vec<Block<'_>> {
     let mut blocks = Vec::new();
     if of > 1 {
-        blocks.push(Block::prose("width", format!("{} of {of}", at + 1)).tone(Tone::Faint));
+        blocks.push(Block::prose("scope", format!("{} of {of}", at + 1)).tone(Tone::Faint));
     }
-    for (words, calls) in [("also allows", &width.also), ("still asks", &width.still_asks)] {
+    for (words, calls) in [("also allows", &scope.also), ("still asks", &scope.still_asks)] {
         if !calls.is_empty() {
             blocks.push(note(words));
             blocks.extend(calls.iter().map(|call| Block::inline("", call)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
-use pinfold_policy::{Decision, HookWord, Offer, is_visible};
+use pinfold_policy::{Decision, GrantOptions, HookWord, is_visible};
 
 use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
@@ -176,7 +176,7 @@ impl CheckService {
         &mut self,
         line: &[u8],
         word: Option<HookWord>,
-    ) -> Result<(CheckAnswer, Offer), BadLine> {
+    ) -> Result<(CheckAnswer, GrantOptions), BadLine> {
         self.burst += 1;
         let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;

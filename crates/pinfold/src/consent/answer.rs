@@ -31,16 +31,16 @@ pub enum Choice {
     Yes,
     /// All of this kind, until the session ends.
     Session {
-        /// Which of the offered widths.
-        width: usize,
+        /// Which of the offered scopes.
+        scope: usize,
         /// The duration, where it is less.
         #[serde(skip_serializing_if = "Option::is_none")]
         bound: Option<Bound>,
     },
     /// From now on: a rule for each part.
     Always {
-        /// Which of the offered widths, for each part in its order; the usual one where none is given.
-        widths: Vec<usize>,
+        /// Which of the offered scopes, for each part in its order; the usual one where none is given.
+        scopes: Vec<usize>,
         /// The settings file that the rules are written to.
         file: RuleFile,
     },
@@ -62,13 +62,13 @@ enum AnswerChoice {
     Yes {},
     Session {
         #[serde(default)]
-        width: usize,
+        scope: usize,
         #[serde(default)]
         bound: Option<Bound>,
     },
     Always {
         #[serde(default)]
-        widths: Vec<usize>,
+        scopes: Vec<usize>,
         #[serde(default)]
         file: RuleFile,
     },
@@ -84,8 +84,8 @@ impl From<AnswerChoice> for Choice {
     fn from(said: AnswerChoice) -> Self {
         match said {
             AnswerChoice::Yes {} => Self::Yes,
-            AnswerChoice::Session { width, bound } => Self::Session { width, bound },
-            AnswerChoice::Always { widths, file } => Self::Always { widths, file },
+            AnswerChoice::Session { scope, bound } => Self::Session { scope, bound },
+            AnswerChoice::Always { scopes, file } => Self::Always { scopes, file },
             AnswerChoice::No { message, process } => Self::No { message, process },
         }
     }
@@ -102,9 +102,9 @@ pub enum Bound {
 }
 
 impl Choice {
-    /// All of this kind until the session ends, in one of the offered widths.
-    pub fn session(width: usize) -> Self {
-        Self::Session { width, bound: None }
+    /// All of this kind until the session ends, in one of the offered scopes.
+    pub fn session(scope: usize) -> Self {
+        Self::Session { scope, bound: None }
     }
 
     /// No to this call, without a message.
@@ -223,13 +223,13 @@ mod tests {
     #[test]
     fn a_choice_is_understood_in_full_or_not_at_all() {
         let read = |text: &str| serde_json::from_str::<Choice>(text).ok();
-        let always = Choice::Always { widths: vec![1], file: RuleFile::User };
+        let always = Choice::Always { scopes: vec![1], file: RuleFile::User };
         let good = [
             (r#"{"choice":"yes"}"#, Choice::Yes),
             (r#"{"choice":"session"}"#, Choice::session(0)),
-            (r#"{"choice":"session","width":2}"#, Choice::session(2)),
-            (r#"{"choice":"always","widths":[1],"file":"user"}"#, always),
-            (r#"{"choice":"always"}"#, Choice::Always { widths: Vec::new(), file: RuleFile::Local }),
+            (r#"{"choice":"session","scope":2}"#, Choice::session(2)),
+            (r#"{"choice":"always","scopes":[1],"file":"user"}"#, always),
+            (r#"{"choice":"always"}"#, Choice::Always { scopes: Vec::new(), file: RuleFile::Local }),
             (r#"{"choice":"no"}"#, Choice::no()),
             (r#"{"choice":"no","process":true}"#, Choice::No { message: None, process: true }),
         ];
@@ -239,10 +239,10 @@ mod tests {
             assert_eq!(read(&written), Some(choice), "{written}");
         }
         let bad = [
-            r#"{"choice":"yes","width":1}"#,
+            r#"{"choice":"yes","scope":1}"#,
             r#"{"choice":"yes","digest":"another"}"#,
-            r#"{"choice":"session","widths":[1]}"#,
-            r#"{"choice":"session","width":-1}"#,
+            r#"{"choice":"session","scopes":[1]}"#,
+            r#"{"choice":"session","scope":-1}"#,
             r#"{"choice":"always","file":"project"}"#,
             r#"{"choice":"no","yes":true}"#,
             r#"{"choice":"Yes"}"#,

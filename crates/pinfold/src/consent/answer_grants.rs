@@ -1,6 +1,6 @@
 //! The grants and rules that an answer gives beyond the call.
 
-use pinfold_policy::{Grant, Offer, Rule};
+use pinfold_policy::{Grant, GrantOptions, Rule};
 
 use super::answer::Choice;
 
@@ -13,21 +13,21 @@ pub(crate) struct AnswerGrants {
 
 impl AnswerGrants {
     /// The grants of a choice; `None` when it was not offered.
-    pub(crate) fn from_choice(offer: &Offer, choice: &Choice) -> Option<Self> {
+    pub(crate) fn from_choice(offer: &GrantOptions, choice: &Choice) -> Option<Self> {
         let mut given = Self::default();
         match choice {
             Choice::No { .. } => {}
             Choice::Yes => given.grants.clone_from(&offer.kept),
-            Choice::Session { width, .. } => given.grants.clone_from(&offer.session.get(*width)?.grants),
-            Choice::Always { widths, .. } => {
-                if offer.always.is_empty() || widths.len() > offer.always.len() {
+            Choice::Session { scope, .. } => given.grants.clone_from(&offer.session.get(*scope)?.grants),
+            Choice::Always { scopes, .. } => {
+                if offer.always.is_empty() || scopes.len() > offer.always.len() {
                     return None;
                 }
                 for (i, part) in offer.always.iter().enumerate() {
-                    let chosen = widths.get(i).copied().unwrap_or(part.usual);
-                    let width = part.widths.get(chosen)?;
-                    given.grants.extend(width.grants.iter().cloned());
-                    given.rules.extend(width.rule.clone());
+                    let chosen = scopes.get(i).copied().unwrap_or(part.usual);
+                    let scope = part.scopes.get(chosen)?;
+                    given.grants.extend(scope.grants.iter().cloned());
+                    given.rules.extend(scope.rule.clone());
                 }
             }
         }

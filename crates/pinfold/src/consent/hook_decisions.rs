@@ -7,8 +7,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
+use pinfold_policy::grant_options::is_narrow;
 use pinfold_policy::judge::touches;
-use pinfold_policy::offer::is_narrow;
 use pinfold_policy::{
     Claims, Decision, Effect, Facts, Grant, HookEvent, HookWord, Interaction, Layer, Principal, RawCall,
     Rule, RuleSet, Source, SourcedRule, WordOrigin,

@@ -24,8 +24,8 @@ pub use external::{AskedBy, ExternalDecision};
 pub use grant_lifetime::GrantLifetime;
 pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, PermittedCall, Update};
 pub use request::{
-    Act, Asker, Change, Hunk, OfferShown, PartShown, ProcessShown, Request, RequestedOperation, WhyAsked,
-    WidthShown,
+    Act, Asker, Change, GrantOptionsShown, Hunk, PartShown, ProcessShown, Request, RequestedOperation,
+    ScopeShown, WhyAsked,
 };
 pub use session_grants::SessionGrant;
 

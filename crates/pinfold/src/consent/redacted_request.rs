@@ -7,7 +7,7 @@ use pinfold_scrub::Scrubber;
 
 use crate::audit::Secrets;
 
-use super::request::{Asker, Change, Hunk, OfferShown, Request, RequestedOperation, WidthShown};
+use super::request::{Asker, Change, GrantOptionsShown, Hunk, Request, RequestedOperation, ScopeShown};
 
 /// The same request with `[REDACTED:kind]` in place of each secret: of those that a text shows by itself, and of those
 /// that the call is known to hold.
@@ -60,12 +60,12 @@ fn texts(request: &mut Request, scrub: &dyn Fn(&mut String)) {
     for why in why {
         scrub(&mut why.part);
     }
-    let OfferShown { session, always, .. } = offer;
-    let widths = session.iter_mut().chain(always.iter_mut().flat_map(|part| {
+    let GrantOptionsShown { session, always, .. } = offer;
+    let scopes = session.iter_mut().chain(always.iter_mut().flat_map(|part| {
         scrub(&mut part.part);
-        &mut part.widths
+        &mut part.scopes
     }));
-    widths.for_each(|WidthShown { says, also, still_asks }| {
+    scopes.for_each(|ScopeShown { says, also, still_asks }| {
         scrub(says);
         also.iter_mut().chain(still_asks).for_each(scrub);
     });

@@ -40,7 +40,7 @@ pub struct Request {
     /// The operation cannot be undone, so that no is the default choice.
     pub destructive: bool,
     /// The grants beyond this call that can be chosen.
-    pub offer: OfferShown,
+    pub offer: GrantOptionsShown,
 }
 
 impl Request {
@@ -195,24 +195,24 @@ pub struct WhyAsked {
 
 /// The grants beyond the call that can be chosen.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfferShown {
+pub struct GrantOptionsShown {
     /// The grants of a plain yes until the session ends, in words: places outside the folder, each asked about once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<String>,
     /// The meanings of "all of this kind this session"; the first is the default. Empty: not offered.
-    pub session: Vec<WidthShown>,
+    pub session: Vec<ScopeShown>,
     /// The rules that "always" would write, one for each part. Empty: not offered.
     pub always: Vec<PartShown>,
     /// The files that rules can go to: the one for this project, then the person's own.
     pub files: Vec<String>,
 }
 
-impl OfferShown {
-    /// The number of the first width for the session that is more than what a plain yes keeps anyway. As many as there
+impl GrantOptionsShown {
+    /// The number of the first scope for the session that is more than what a plain yes keeps anyway. As many as there
     /// are when none is.
     pub fn first_beyond_yes(&self) -> usize {
         let kept = self.kept.join(", and ");
-        self.session.iter().position(|width| width.says != kept).unwrap_or(self.session.len())
+        self.session.iter().position(|scope| scope.says != kept).unwrap_or(self.session.len())
     }
 }
 
@@ -222,14 +222,14 @@ pub struct PartShown {
     /// The part, as it stands in the call.
     pub part: String,
     /// The possible rules, from the narrowest to the widest.
-    pub widths: Vec<WidthShown>,
+    pub scopes: Vec<ScopeShown>,
     /// The default among them.
     pub usual: usize,
 }
 
 /// One possible grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct WidthShown {
+pub struct ScopeShown {
     /// The grant in words, or the text of the rule.
     pub says: String,
     /// Calls that it would let through too.

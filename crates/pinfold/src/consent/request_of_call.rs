@@ -3,17 +3,17 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use pinfold_policy::offer::always_asks;
+use pinfold_policy::grant_options::always_asks;
 use pinfold_policy::{
-    Case, Connection, Decision, HookWord, Offer, Operation, Origin, PathClaim, PathFact, PathKind, Preview,
-    ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict, Width,
+    Case, Connection, Decision, GrantOptions, GrantScope, HookWord, Operation, Origin, PathClaim, PathFact,
+    PathKind, Preview, ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict,
 };
 use serde_json::Value;
 
 use super::redacted_request::scrubbed;
 use super::request::{
-    Act, Asker, Change, Hunk, OfferShown, PartShown, Request, RequestedOperation, VERSION, WhyAsked,
-    WidthShown,
+    Act, Asker, Change, GrantOptionsShown, Hunk, PartShown, Request, RequestedOperation, ScopeShown, VERSION,
+    WhyAsked,
 };
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
@@ -21,8 +21,8 @@ use crate::plan::ExecutedBy;
 use crate::session::Shared;
 
 /// Returns the grants that can be chosen, typed; the request shows the same as text.
-pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offer {
-    let mut offer = Offer::compute(case, verdict, shared.rules.grants.bases());
+pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> GrantOptions {
+    let mut offer = GrantOptions::compute(case, verdict, shared.rules.grants.bases());
     if shared.consent.asking.as_ref().is_none_or(|asking| asking.locations.is_none()) {
         offer.always.clear();
     }
@@ -34,7 +34,12 @@ pub(crate) fn offer(shared: &Shared, case: &Case<'_>, verdict: &Verdict) -> Offe
 }
 
 /// The request that a judged call becomes.
-pub(crate) fn request(shared: &Shared, judged: &Judgement<'_>, digest: &str, offer: &Offer) -> Request {
+pub(crate) fn request(
+    shared: &Shared,
+    judged: &Judgement<'_>,
+    digest: &str,
+    offer: &GrantOptions,
+) -> Request {
     let said = Explainer { call: judged.call(), claims: &judged.claims, facts: &judged.survey.facts };
     let now = Timestamp::now();
     let timeout =
@@ -116,15 +121,15 @@ fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
     named && is_outside && is_lost && fact.kind != PathKind::Missing
 }
 
-fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
-    let width = |width: &Width| WidthShown {
-        says: width.says.clone(),
-        also: width.also.clone(),
-        still_asks: width.still_asks.clone(),
+fn shown(shared: &Shared, offer: &GrantOptions) -> GrantOptionsShown {
+    let scope = |scope: &GrantScope| ScopeShown {
+        says: scope.says.clone(),
+        also: scope.also.clone(),
+        still_asks: scope.still_asks.clone(),
     };
-    let part = |part: &pinfold_policy::PartOffer| PartShown {
+    let part = |part: &pinfold_policy::PartOptions| PartShown {
         part: part.part.clone(),
-        widths: part.widths.iter().map(width).collect(),
+        scopes: part.scopes.iter().map(scope).collect(),
         usual: part.usual,
     };
     let file = |layer| {
@@ -132,9 +137,9 @@ fn shown(shared: &Shared, offer: &Offer) -> OfferShown {
         Some(locations.file(layer)?.shown.to_string())
     };
     let files = [pinfold_policy::Layer::Local, pinfold_policy::Layer::User].into_iter().filter_map(file);
-    OfferShown {
+    GrantOptionsShown {
         kept: offer.kept.iter().map(ToString::to_string).collect(),
-        session: offer.session.iter().map(width).collect(),
+        session: offer.session.iter().map(scope).collect(),
         always: offer.always.iter().map(part).collect(),
         files: if offer.always.is_empty() { Vec::new() } else { files.collect() },
     }

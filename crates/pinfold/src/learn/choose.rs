@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinfold_policy::{Decision, Policy, Reason, Rule};
 
-use super::{Left, SeenCall, WantedRule, Width, describe, policies};
+use super::{GrantScope, Left, SeenCall, WantedRule, describe, policies};
 use crate::session::Session;
 
 /// The rules that are proposed. What was wanted often enough and gets none is told.
@@ -17,11 +17,11 @@ pub(super) fn chosen(
     left: &mut Vec<Left>,
 ) -> Vec<Rule> {
     let asked = support(wanted.iter());
-    let enough = |width: &&Width| asked.get(width.rule.text()).is_some_and(|times| *times >= least);
+    let enough = |scope: &&GrantScope| asked.get(scope.rule.text()).is_some_and(|times| *times >= least);
     // A call is saved when each of its parts is; the narrowest rule that was wanted often enough is taken.
     let saving = |wish: &WantedRule<'_>| -> Option<Rules> {
-        let rule = |part: &Vec<Width>| {
-            part.iter().find(enough).map(|width| (width.rule.text().to_owned(), width.rule.clone()))
+        let rule = |part: &Vec<GrantScope>| {
+            part.iter().find(enough).map(|scope| (scope.rule.text().to_owned(), scope.rule.clone()))
         };
         wish.parts.iter().map(rule).collect()
     };
@@ -76,7 +76,7 @@ fn all(plans: &[Planned<'_>]) -> Rules {
 fn support<'a>(wanted: impl Iterator<Item = &'a WantedRule<'a>>) -> BTreeMap<&'a str, usize> {
     let mut support: BTreeMap<&str, usize> = BTreeMap::new();
     for wish in wanted {
-        let texts: BTreeSet<&str> = wish.parts.iter().flatten().map(|width| width.rule.text()).collect();
+        let texts: BTreeSet<&str> = wish.parts.iter().flatten().map(|scope| scope.rule.text()).collect();
         for text in texts {
             *support.entry(text).or_default() += wish.names.len();
         }
