@@ -74,7 +74,7 @@ impl Pinfold {
 /// Prints what the parser has to say, help or an error, and ends. An error repeats words of the command line, so that it is
 /// about these words as they can be shown.
 fn explain(error: &clap::Error) -> ! {
-    let shown = std::env::args_os().map(|word| output::printable(&word.to_string_lossy()));
+    let shown = std::env::args_os().map(|word| output::visible(&word.to_string_lossy()));
     match Pinfold::try_parse_from(shown) {
         Err(shown) if shown.kind() == error.kind() => shown.exit(),
         Err(_) | Ok(_) => {

@@ -94,7 +94,7 @@ fn export_report(wanted: &args::Export) -> Result<ExportReport, Failure> {
         let path = path.canonicalize().unwrap_or(path);
         let before = file::read(&path)?;
         let failed = |why: String| {
-            let file = output::visible(&path.display().to_string());
+            let file = output::path(&path);
             Failure::new(USAGE, format!("{file}: {}", output::visible(&why)))
                 .mend("mend it first; nothing was written")
         };

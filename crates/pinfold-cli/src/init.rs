@@ -22,8 +22,8 @@ pub(crate) fn init(wanted: &Init) -> Result<ExitCode, Failure> {
             .mend("set XDG_CONFIG_HOME to a directory that you can write"));
     };
     create(&file.path, &TEMPLATE.replace("SCHEMA", SCHEMA_URL))
-        .map_err(|e| Failure::new(FAILED, format!("{}: {e}", file.path.display())))?;
-    let mut told = format!("wrote {}\n", file.path.display());
+        .map_err(|e| Failure::new(FAILED, format!("{}: {e}", output::path(&file.path))))?;
+    let mut told = format!("wrote {}\n", output::path(&file.path));
     if let (Layer::Project, Some(project)) = (layer, &locations.project) {
         told += "look at it, then `pinfold trust` lets its allow rules count\n";
         if !ignores_local(project) {

@@ -2,6 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufRead as _, IsTerminal as _, Read, Write};
+use std::path::Path;
 
 use crate::exit::{FAILED, Failure, USAGE};
 
@@ -36,9 +37,17 @@ pub(crate) fn message(text: &str) -> io::Result<()> {
     io::stderr().write_all(printable(text).as_bytes())
 }
 
-/// Writes a line to standard error, prefixed with `pinfold:`. A failure cannot be reported.
+/// Writes a message to standard error, prefixed with `pinfold:`. Only a message of ours begins at the left edge: further
+/// lines are indented, since a name in the text may have a line feed in it. A failure cannot be reported.
 pub(crate) fn warn(text: impl Display) {
-    let _ = message(&format!("pinfold: {text}\n"));
+    let _ = message(&format!("pinfold: {}\n", indented(&text.to_string())));
+}
+
+fn indented(text: &str) -> String {
+    let indent = |line: &str| if line.is_empty() || line.starts_with(' ') { "" } else { "  " };
+    let mut lines = text.split('\n');
+    let first = lines.next().unwrap_or_default().to_owned();
+    lines.fold(first, |all, line| all + "\n" + indent(line) + line)
 }
 
 /// A value as one line of JSON. Characters that some readers take for the end of a line are written as escapes.
@@ -70,6 +79,11 @@ pub(crate) fn printable_json(json: &str) -> String {
 }
 
 pub(crate) use pinfold_render::{printable, visible};
+
+/// A path in a text of ours: in one line, whatever its names are.
+pub(crate) fn path(path: impl AsRef<Path>) -> String {
+    visible(&path.as_ref().to_string_lossy())
+}
 
 /// Words of ours on several lines, in which there may be some of others: each line as [`visible`] has it.
 pub(crate) fn lines(text: &str) -> String {

@@ -184,7 +184,7 @@ fn changed(locations: &Locations, one: &OneRule, what: &SettingsChange) -> Resul
         "{} {} {word} {}\n",
         one.effect_word(),
         output::visible(&one.rule),
-        done.file.path.display()
+        output::path(&done.file.path)
     ))?;
     // A rule that was just written and does not count should not surprise later.
     if let Err(other) = settings::loaded(locations, &Flags::default()) {

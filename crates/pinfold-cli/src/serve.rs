@@ -73,7 +73,7 @@ pub(crate) fn run(wanted: &Serve) -> Result<ExitCode, Failure> {
     let state = Arc::new(state(wanted)?);
     // Settings that cannot be used are told now and not to the first who comes.
     session::view(&state.wish)?;
-    let path = output::visible(&wanted.socket.display().to_string());
+    let path = output::path(&wanted.socket);
     let (_named, listener) = NamedSocket::listen(&wanted.socket).map_err(|why| {
         let code = if matches!(why, NamedSocketError::Io(_)) { FAILED } else { USAGE };
         Failure::new(code, format!("{path}: {why}"))
@@ -98,7 +98,7 @@ fn state(wanted: &Serve) -> Result<ServeState, Failure> {
     let here = env::current_dir()?;
     let named = wanted.folder.as_ref().map_or_else(|| here.clone(), |folder| here.join(folder));
     let folder = named.canonicalize().ok().filter(|folder| folder.is_dir()).ok_or_else(|| {
-        let shown = output::visible(&named.display().to_string());
+        let shown = output::path(&named);
         Failure::new(USAGE, format!("not a directory: `{shown}`")).mend("name an existing folder")
     })?;
     let flags = &wanted.session;

@@ -85,7 +85,7 @@ fn remove_entries(agent: &Agent, before: Option<&str>) -> Result<Option<String>,
 }
 
 fn unchanged(agent: &Agent, why: &str) -> Failure {
-    let file = output::visible(&agent.file.display().to_string());
+    let file = output::path(&agent.file);
     Failure::new(USAGE, format!("{file} was not changed: {}", output::visible(why)))
         .mend("mend the file, or put the hook in by hand as docs/agents.md shows")
 }
@@ -102,5 +102,5 @@ pub(crate) fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> S
 
 /// A failure about a file of an agent.
 fn failure(path: &Path, what: impl std::fmt::Display) -> Failure {
-    Failure::new(FAILED, format!("{}: {what}", output::visible(&path.display().to_string())))
+    Failure::new(FAILED, format!("{}: {what}", output::path(&path)))
 }

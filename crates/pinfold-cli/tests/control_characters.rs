@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use crate::kit::Bed;
 
-/// Sets the title, rings, goes back to the start of the line, and turns what follows around.
-const EVIL: &str = "x\u{1b}]0;evil\u{7}\r\u{202e}\u{9b}2J";
+/// Sets the title, rings, goes back to the start of the line, turns what follows around, and looks like a message of ours.
+const EVIL: &str = "x\u{1b}]0;evil\u{7}\r\u{202e}\u{9b}2J\npinfold: forged";
 
 /// The longest that a command goes on: those that serve do not end by themselves.
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(2);
@@ -106,7 +106,9 @@ fn no_value_of_an_option_acts_on_the_terminal() {
             printed.contains("ESC›") || printed.contains("\\u{1b}") || printed.contains("\\u001b"),
         );
         let acts = |c: char| (c.is_control() && !matches!(c, '\n' | '\t')) || c == '\u{202e}';
-        if let Some(line) = printed.lines().find(|line| line.contains(acts)) {
+        if let Some(line) =
+            printed.lines().find(|line| line.contains(acts) || line.starts_with("pinfold: forged"))
+        {
             raw.push(format!("{words:?}: {line:?}"));
         }
     }

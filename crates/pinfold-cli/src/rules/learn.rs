@@ -142,7 +142,7 @@ fn apply(locations: &Locations, wanted: &Learn, learned: &Learned) -> Result<Exi
 fn add(locations: &Locations, wanted: &Learn, rule: &Rule) -> Result<(), Failure> {
     let what = SettingsChange::Add(Effect::Allow, rule.clone());
     let done = change(&Ambient::claim(), locations, wanted.file.layer(), &what).map_err(|e| failed(&e))?;
-    output::out(&format!("added to {}\n", output::visible(&done.file.path.display().to_string())))
+    output::out(&format!("added to {}\n", output::path(&done.file.path)))
 }
 
 /// Asks at the terminal. Anything but a plain yes is no.

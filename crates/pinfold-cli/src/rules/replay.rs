@@ -67,9 +67,8 @@ fn replay(project: &Path, wanted: &args::Replay) -> Result<Replay, Failure> {
 fn named(wanted: &args::Replay) -> Result<Option<PathBuf>, Failure> {
     let Some(file) = &wanted.settings else { return Ok(None) };
     let file = env::current_dir()?.join(file);
-    std::fs::File::open(&file).map_err(|e| {
-        Failure::new(USAGE, format!("`{}` cannot be read: {e}", output::visible(&file.display().to_string())))
-    })?;
+    std::fs::File::open(&file)
+        .map_err(|e| Failure::new(USAGE, format!("`{}` cannot be read: {e}", output::path(&file))))?;
     Ok(Some(file))
 }
 
