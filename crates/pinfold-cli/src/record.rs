@@ -19,11 +19,14 @@ use crate::{env, output};
 /// Advice where it cannot be written.
 pub(crate) const MEND: &str = "set XDG_STATE_HOME to a directory that you can write, or say --no-record";
 
+/// Name of the directory of the audit log.
+const AUDIT_LOG: &str = "record";
+
 /// Returns the directory of the audit log: one of its own, so that all of it can be hidden from confined processes.
 pub(crate) fn directory() -> Result<PathBuf, Failure> {
     let home =
         env::state_home().ok_or_else(|| Failure::new(USAGE, "there is no home for the record").mend(MEND))?;
-    Ok(home.join("record"))
+    Ok(home.join(AUDIT_LOG))
 }
 
 /// Returns the resolved directory of the audit log, if it is there.
@@ -65,8 +68,20 @@ pub(crate) const RUNS: &str = "agents";
 
 /// Guards them wherever they are: neither tools nor processes read or write what says what they did.
 pub(crate) fn guarded(guards: Guards) -> Guards {
+    create_sibling_dirs();
+    guarded_where_kept(guards)
+}
+
+/// Guards the same places, whether they are there already or not, and creates none.
+pub(crate) fn guarded_where_kept(guards: Guards) -> Guards {
     const WHY: &str = "it is pinfold's own record";
-    places().iter().fold(guards, |guards, place| guards.with_own(place, WHY))
+    let Some(home) = env::state_home() else { return guards };
+    let home = home.canonicalize().unwrap_or(home);
+    let resolved = |name| {
+        let place = home.join(name);
+        place.canonicalize().unwrap_or(place)
+    };
+    [AUDIT_LOG, RUNS, PINS].map(resolved).iter().fold(guards, |guards, place| guards.with_own(place, WHY))
 }
 
 /// The record, open. No record, no deed: what is wrong with it is told before anything else happens.

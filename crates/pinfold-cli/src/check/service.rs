@@ -4,12 +4,13 @@ use std::path::{Path, PathBuf};
 
 use pinfold::Ambient;
 use pinfold::check::CheckService;
+use pinfold::policy::Guards;
 use pinfold::settings::{Locations, load};
 use serde_json::{Value, json};
 
 use crate::args::Judging;
 use crate::exit::Failure;
-use crate::{env, settings};
+use crate::{env, record, settings};
 
 /// Opens the service with the settings of the flags. Settings are read for the project that a line names.
 pub(crate) fn check_service(wanted: &Judging) -> Result<CheckService, Failure> {
@@ -41,6 +42,8 @@ pub(crate) fn check_service_with(
         .with_home(home)
         .with_variables(env::variables())
         .with_guard_search(settings::guard_search())
+        .with_guards(record::guarded_where_kept(Guards::default()))
+        .with_closed(&env::socket_homes().paths())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
     let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;
     // Nothing behind the lines costs nothing for each of them.

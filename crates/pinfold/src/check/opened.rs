@@ -8,7 +8,7 @@ use pinfold_paths::{Ambient, Imagined, WritableRoots};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    Access, BadCall, Bases, Effect, Grant, HookWord, Interaction, Layer, Located, PathText, Policy,
+    Access, BadCall, Bases, Effect, Grant, Guards, HookWord, Interaction, Layer, Located, PathText, Policy,
     Principal, RawCall, Rule, Scope, Shape, Source, SourcedRule, ToolCall,
 };
 
@@ -41,6 +41,10 @@ pub(super) struct CheckEnvironment {
     pub(super) variables: BTreeMap<String, String>,
     pub(super) profile: Option<Profile>,
     pub(super) guard_search: Option<Arc<dyn GuardSearch>>,
+    /// Guards beside those of settings.
+    pub(super) guards: Guards,
+    /// Rules that close directories to every tool.
+    pub(super) closed: Vec<SourcedRule>,
 }
 
 /// A setup, opened.
@@ -68,7 +72,8 @@ impl OpenedSetup {
         let places = SetupFolders::open(ambient, setup, around)?;
         let mut unread = Vec::new();
         let line_layers = layers_of(setup, &mut unread)?;
-        let merged = merge(&[layers.as_slice(), &line_layers].concat());
+        let mut merged = merge(&[layers.as_slice(), &line_layers].concat());
+        merged.rules.extend(around.closed.iter().cloned());
         let ignored = merged.ignored.iter().map(ToString::to_string);
         let mut warnings: Vec<String> =
             ignored.chain(merged.renamed.iter().map(ToString::to_string)).collect();
@@ -252,6 +257,7 @@ impl SessionParts<'_> {
             interaction: if unwatched { Interaction::Headless } else { Interaction::Interactive },
             shells: Some(Arc::new(shells)),
             guard_search: around.guard_search.clone(),
+            guards: around.guards.clone(),
             ..Plan::for_folder(places.display_root.path())
         };
         let situation = Situation {

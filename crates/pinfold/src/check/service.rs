@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
-use pinfold_policy::{Decision, GrantOptions, HookWord, is_visible};
+use pinfold_policy::{Decision, GrantOptions, Guards, HookWord, is_visible};
 
 use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
@@ -17,6 +17,7 @@ use crate::guard_search::GuardSearch;
 use crate::pipeline::Decided;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
+use crate::settings::closing_rules;
 
 /// The settings behind the lines of a project: asked for each line, so that a file that changes counts at once. The
 /// error is what is wrong in them; no line is then answered.
@@ -63,6 +64,8 @@ impl CheckService {
             variables: BTreeMap::new(),
             profile: None,
             guard_search: None,
+            guards: Guards::default(),
+            closed: Vec::new(),
         };
         Self {
             ambient,
@@ -101,6 +104,22 @@ impl CheckService {
     #[must_use]
     pub fn with_guard_search(mut self, search: Arc<dyn GuardSearch>) -> Self {
         self.surroundings.guard_search = Some(search);
+        self
+    }
+
+    /// With guards beside those of settings, as a plan has them.
+    #[must_use]
+    pub fn with_guards(mut self, guards: Guards) -> Self {
+        self.surroundings.guards = guards;
+        self
+    }
+
+    /// With directories in which approval requests are answered, closed as [`SessionSetup::closed`] closes them.
+    ///
+    /// [`SessionSetup::closed`]: crate::settings::SessionSetup::closed
+    #[must_use]
+    pub fn with_closed(mut self, places: &[PathBuf]) -> Self {
+        self.surroundings.closed = closing_rules(places);
         self
     }
 

@@ -24,6 +24,7 @@ pub use layers::{Loaded, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};
 pub use plan::{NotApplied, Situation};
 pub use reload::Watched;
+pub(crate) use setup::closing_rules;
 pub use setup::{ResolvedSettings, SessionSetup};
 pub use trust::{Trust, TrustError, TrustedFolder, Widening, look_at};
 pub use user_files::{is_persons_own, will_be_own};

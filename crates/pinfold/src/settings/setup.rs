@@ -55,7 +55,7 @@ impl SessionSetup {
         let Self { locations, situation, closed, .. } = self;
         ResolvedSettings {
             merged,
-            closed: closed.iter().flat_map(|place| closing_rules(place)).collect(),
+            closed: closing_rules(closed),
             situation: situation.clone(),
             locations: locations.clone(),
         }
@@ -118,9 +118,13 @@ impl ResolvedSettings {
     }
 }
 
-/// Returns the rules that close a directory to every tool, whether it is there already or not. Of one that no rule can name
+/// Returns the rules that close directories to every tool, whether they are there already or not. Of one that no rule can name
 /// (it is not UTF-8) the nearest directory above is closed.
-fn closing_rules(place: &Path) -> Vec<SourcedRule> {
+pub(crate) fn closing_rules(places: &[PathBuf]) -> Vec<SourcedRule> {
+    places.iter().flat_map(|place| rules_that_close(place)).collect()
+}
+
+fn rules_that_close(place: &Path) -> Vec<SourcedRule> {
     let place = place.canonicalize().unwrap_or_else(|_| place.to_owned());
     let rule = |tool: &str, at: &Path| {
         let text = at.to_str()?.trim_end_matches('/');
