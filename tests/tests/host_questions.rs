@@ -20,7 +20,7 @@ fn with_world(who: Who, attempt: impl Fn(&World)) {
         settings["network"]["ports"] = json!([world.port("http"), world.port("https")]);
         settings["network"]["hosts"]["inward.test"] = json!(["127.0.0.2"]);
         settings["network"]["hosts"]["asked.test"] = json!(["127.0.0.1"]);
-        settings["permissions"]["ask"] = json!(["WebFetch(domain:asked.test)"]);
+        settings["permissions"]["ask"] = json!(["WebFetch(domain:asked.test)", "WebFetch(domain:127.0.0.9)"]);
     };
     with_world_on(who, Tier::Full, change, |world| {
         fs::copy(data("ask.py"), world.bed.folder().join("ask.py")).expect("a copy");
@@ -230,27 +230,113 @@ fn who_gave_up_and_tries_again_is_asked_about_again(who: Who) {
     });
 }
 
+/// Gives a name an address of this machine while a question about it waits, as its own name server could.
+fn move_inward(world: &World, name: &str) {
+    let at = world.bed.home().join(".config/pinfold/settings.json");
+    let mut settings: Value = serde_json::from_slice(&fs::read(&at).expect("settings")).expect("JSON");
+    settings["network"]["hosts"][name] = json!(["127.0.0.2"]);
+    let new = at.with_extension("new");
+    fs::write(&new, settings.to_string()).expect("a file");
+    world.bed.give();
+    fs::rename(&new, &at).expect("a new file");
+    // The relay looks for changes once in a second.
+    std::thread::sleep(Duration::from_secs(3));
+}
+
+/// Why a host was refused, what would allow it, and how often it was.
+fn why_refused(report: &Value, place: &str) -> (String, String, u64) {
+    let text = |value: &Value| value.as_str().expect("words").to_owned();
+    let all = refused(report);
+    let mut these = all.iter().filter(|one| text(&one["place"]).starts_with(place));
+    let one = these.next().unwrap_or_else(|| panic!("{place}: {report:#}"));
+    assert!(these.next().is_none(), "{place} is told once: {report:#}");
+    (text(&one["why"]), text(&one["to_allow"]), one["times"].as_u64().expect("a number"))
+}
+
 #[each(user)]
-fn a_yes_to_a_name_opens_no_address_nearby_and_a_deny_rule_asks_nobody(who: Who) {
+fn what_a_yes_cannot_open_is_refused_without_a_question(who: Who) {
     with_world(who, |world| {
-        let child =
-            asking(world, &["inward.test", "denied.wide.test", "127.0.0.2", "10.1.2.3", "169.254.169.254"]);
-        answer(world, &["approve", &waits(world, "inward.test"), "--session", "--yes"]);
+        let hosts =
+            ["inward.test", "denied.wide.test", "127.0.0.2", "10.1.2.3", "169.254.169.254", "127.0.0.9"];
+        // The control is asked about: a name of which only a name server knows where it leads.
+        let child = asking(world, &[&hosts[..], &["unknown.test"]].concat());
+        let id = waits(world, "unknown.test");
+        assert_eq!(listed(world).len(), 1, "nothing else is asked about");
+        answer(world, &["deny", &id]);
         let (text, report) = said(child);
-        assert!(!text.contains("200 OK"), "{text}");
-        assert!(!world.hits().contains("asked-for"), "{}", world.hits());
-        let refused = refused(&report);
-        let why = |place: &str| {
-            let one =
-                refused.iter().find(|one| one["place"].as_str().is_some_and(|at| at.starts_with(place)));
-            one.unwrap_or_else(|| panic!("{place}: {report:#}"))["why"].as_str().expect("words").to_owned()
-        };
-        assert!(why("inward.test").contains("it leads to 127.0.0.2"), "{report:#}");
-        assert_eq!(why("denied.wide.test"), "a rule denies it");
-        for address in ["10.1.2.3", "169.254.169.254"] {
-            assert_eq!(why(address), "no rule allows this host", "{report:#}");
+        assert!(!text.contains("200 OK") && !world.hits().contains("asked-for"), "{text}");
+        let name = http(world, "inward.test");
+        for (place, why, to_allow) in [
+            (
+                "inward.test",
+                "it leads to 127.0.0.2, and it is an address of this machine",
+                "start with --allow-host inward.test --allow-host 127.0.0.2".to_owned(),
+            ),
+            ("denied.wide.test", "a rule denies it", "take that rule away".to_owned()),
+            ("127.0.0.2", "it is an address of this machine", "--allow-host 127.0.0.2".to_owned()),
+            ("10.1.2.3", "it is an address of a private network", "--allow-host 10.1.2.3".to_owned()),
+            ("169.254.169.254", "it is a link-local address", "--allow-host 169.254.169.254".to_owned()),
+            (
+                "127.0.0.9",
+                "it is an address of this machine",
+                "take that rule away, and name the address".to_owned(),
+            ),
+        ] {
+            let (said, advice, _) = why_refused(&report, place);
+            assert!(said.contains(why) && advice.contains(&to_allow), "{place}: {said}: {advice}");
         }
-        assert_eq!(listed(world), Vec::<Value>::new());
+        let body = format!(
+            "{name} is not reached: it leads to 127.0.0.2, and it is an address of this machine: only a rule"
+        );
+        assert!(
+            text.contains("inward.test: 1 x HTTP/1.1 403 Forbidden pinfold: ") && text.contains(&body),
+            "{text}"
+        );
+        assert_eq!(report["approved_outside"], json!([]), "{report:#}");
+    });
+}
+
+#[each(user)]
+fn a_yes_that_opened_nothing_is_told_once_and_not_asked_for_again(who: Who) {
+    with_world(who, |world| {
+        // Another program waits beside the first, and one comes later.
+        let script = "python3 ask.py one moved.test & cp ask.py other.py; python3 other.py two moved.test; wait; \
+                      python3 ask.py three moved.test; python3 ask.py four other.test";
+        let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
+        let id = waits(world, "moved.test");
+        move_inward(world, "moved.test");
+        let shown = pinfold_there(world, &["approve", &id, "--yes"]);
+        let limit = "a yes opens no private or reserved address";
+        assert!(describe(&shown).contains(limit), "the question says so: {}", describe(&shown));
+        let control = waits(world, "other.test");
+        assert_eq!(listed(world).len(), 1, "what came to nothing is not asked about again");
+        answer(world, &["approve", &control, "--yes"]);
+        let (text, report) = said(child);
+        assert_eq!(text.matches("moved.test: 1 x HTTP/1.1 403 Forbidden").count(), 3, "{text}");
+        let place = http(world, "moved.test");
+        let body =
+            format!("{place} is not reached: it leads to 127.0.0.2, and it is an address of this machine");
+        assert_eq!(text.matches(&body).count(), 3, "{text}");
+        let (why, to_allow, times) = why_refused(&report, "moved.test");
+        assert!(why.starts_with("it leads to 127.0.0.2") && times == 3, "{report:#}");
+        assert_eq!(to_allow, "start with --allow-host moved.test --allow-host 127.0.0.2");
+        let approved = report["approved_outside"].as_array().expect("a list");
+        let places: Vec<&Value> = approved.iter().map(|one| &one["place"]).collect();
+        assert_eq!(places, [&json!(http(world, "other.test"))], "the control alone: {report:#}");
+
+        let words = |args: &[&str]| String::from_utf8(pinfold_there(world, args).stdout).expect("text");
+        let log = words(&["log"]);
+        let told: Vec<&str> =
+            log.lines().filter(|line| line.contains("Process") && line.contains("moved.test")).collect();
+        assert!(told.iter().all(|line| !line.contains("permit")), "{log}");
+        let refusals =
+            told.iter().filter(|line| line.contains("refusal") && line.contains("it leads to 127.0.0.2"));
+        assert_eq!(refusals.count(), 1, "{log}");
+        assert_eq!(words(&["log", "--last", "500"]), log, "the same from the end");
+        let is_permit = |line: &str| line.contains("permit") && line.contains("other.test");
+        assert!(log.lines().any(is_permit), "the control: {log}");
+        let why = words(&["why", &id]);
+        assert!(why.contains("outcome: refused after all: it leads to 127.0.0.2"), "{why}");
     });
 }
 

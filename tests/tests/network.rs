@@ -66,7 +66,7 @@ fn what_is_refused_is_named_in_the_report_and_the_record(who: Who) {
             (
                 "reach",
                 format!("near.test:{http}"),
-                "it leads to 127.0.0.2, and it is an address of this machine",
+                "it leads to 127.0.0.2, and it is an address of this machine: only a rule that names the address allows it",
             ),
             ("look up", "denied.wide.test".to_owned(), "a rule denies it"),
             ("reach", format!("allowed.test:{https}"), "its TLS hello names `other.test`"),

@@ -17,9 +17,9 @@ use pinfold_egress::{EgressRelay, Listeners, PortForward, PortForwards, RelayLim
 use pinfold_sandbox::Confined;
 
 use crate::boundary::Boundary;
-use crate::outcome::Refused;
+use crate::outcome::{EscalationOutcome, Refused};
 use crate::secrets::SecretPlaceholders;
-pub use asked::{HostApprover, HostRequest};
+pub use asked::{HostApproval, HostApprover, HostRequest};
 pub use contacts::{HostContact, HostContacts, HostOutcome};
 use host_policy::HostPolicy;
 pub(crate) use program::is_listened_on;
@@ -70,10 +70,10 @@ impl EgressProxy {
         Ok(Some(Self { relay, keeper }))
     }
 
-    /// Closes it. What was refused on it is added to what else was refused, where addresses that stood for names become
+    /// Closes it. What was refused and approved on it is added to what else was, where addresses that stood for names become
     /// names. Comes back with the hosts that were let pass.
-    pub(crate) fn close(self, refused: &mut Vec<Refused>, more: &mut u64) -> HostContacts {
-        for one in refused.iter_mut() {
+    pub(crate) fn close(self, tried: &mut EscalationOutcome) -> HostContacts {
+        for one in &mut tried.refused {
             if let Some((address, port)) = connected_to(one)
                 && let Some(name) = self.relay.name_at(address)
             {
@@ -82,7 +82,7 @@ impl EgressProxy {
             }
         }
         drop(self.relay);
-        self.keeper.append_refused(refused, more);
+        self.keeper.append_to(tried);
         self.keeper.contacts()
     }
 }

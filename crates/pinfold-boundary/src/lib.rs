@@ -60,7 +60,9 @@ pub use access_list::{AccessEntry, PathAccess};
 pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, PresetVariable, State};
 pub use boundary::Boundary;
 pub use compile_error::CompileError;
-pub use egress::{EgressOptions, HostApprover, HostContact, HostContacts, HostOutcome, HostRequest};
+pub use egress::{
+    EgressOptions, HostApproval, HostApprover, HostContact, HostContacts, HostOutcome, HostRequest,
+};
 pub use environment::MARKER;
 pub use git::settle::ConfigOutcome;
 pub use granted::Granted;

@@ -173,7 +173,7 @@ impl Run {
         listener.ended();
         let (mut tried, changed) = observer.finish();
         let left = boundary.settle(changed.as_ref());
-        let closed = proxy.map(|proxy| proxy.close(&mut tried.refused, &mut tried.omitted_count));
+        let closed = proxy.map(|proxy| proxy.close(&mut tried));
         let mut hosts = closed.unwrap_or_default();
         hosts.add_refused(&tried.refused);
         let limits = limits_reached(&limits, &tried.limits, ended.as_ref().ok().copied());

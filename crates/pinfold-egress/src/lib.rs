@@ -6,7 +6,7 @@
 //!
 //! # Vocabulary
 //! [`EgressRelay`], [`Listeners`], [`EgressPolicy`], [`AddressPolicy`], [`ConnectRequest`], [`PendingDecision`],
-//! [`HostMismatch`], [`Near`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
+//! [`ApprovedConnection`], [`HostMismatch`], [`LocalNames`], [`Near`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
 //!
 //! # Invariants
 //! 1. A connection goes only to an address that was checked, after the policy allowed its host.
@@ -40,6 +40,7 @@ mod http;
 mod inspection;
 mod keep_alive;
 mod limits;
+mod local_names;
 mod origin_client;
 mod own_address;
 mod pending;
@@ -62,9 +63,9 @@ pub use fake_ip::NameMatch;
 pub use fetch::{FetchClient, FetchError, FetchMethod, FetchedPage};
 pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
 pub use limits::RelayLimits;
+pub use local_names::{LocalNames, first_unreachable};
 pub use origin_client::OriginClient;
-pub use own_address::classify_reached;
-pub use pending::{DecisionSender, PendingDecision};
+pub use pending::{ApprovedConnection, DecisionSender, PendingDecision};
 pub use pinfold_host::{AddressPolicy, AddressRule, Near};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use pinfold_host::{Near, classify_near};
 
 /// Why an address needs a rule that names it: its block, or because this machine has it.
-pub fn classify_reached(address: IpAddr) -> Option<Near> {
+pub(crate) fn classify_reached(address: IpAddr) -> Option<Near> {
     classify_near(address).or_else(|| is_own(address).then_some(Near::Loopback))
 }
 

@@ -1,16 +1,26 @@
 //! A decision that comes later. Only the connection that it is about waits for it.
 
+use std::sync::mpsc;
+
 use tokio::sync::oneshot;
 
-use crate::policy::{ConnectDecision, ConnectRefusal};
+use crate::policy::{ConnectDecision, ConnectRefusal, HostMismatch};
 
 /// The receiving half: a decision that a connection waits for.
 #[derive(Debug)]
-pub struct PendingDecision(oneshot::Receiver<Result<(), ConnectRefusal>>);
+pub struct PendingDecision(oneshot::Receiver<Result<Approval, ConnectRefusal>>);
 
 /// The sending half. Dropped without a decision, it denies.
 #[derive(Debug)]
-pub struct DecisionSender(oneshot::Sender<Result<(), ConnectRefusal>>);
+pub struct DecisionSender(oneshot::Sender<Result<Approval, ConnectRefusal>>);
+
+/// An approval in the relay's hands, which tells what came of it.
+#[derive(Debug)]
+pub(crate) struct Approval(mpsc::Sender<HostMismatch>);
+
+/// A connection that was approved, and is being made.
+#[derive(Debug)]
+pub struct ApprovedConnection(mpsc::Receiver<HostMismatch>);
 
 impl DecisionSender {
     /// A sender, and the [`ConnectDecision::Pending`] that [`EgressPolicy::decide`](crate::EgressPolicy::decide) returns for
@@ -25,17 +35,38 @@ impl DecisionSender {
         !self.0.is_closed()
     }
 
-    /// Sends the decision. A connection that was closed meanwhile ignores it.
-    pub fn send(self, decision: Result<(), ConnectRefusal>) {
-        let _ = self.0.send(decision);
+    /// Allows the connection. One that was closed meanwhile comes to nothing.
+    pub fn allow(self) -> ApprovedConnection {
+        let (sender, receiver) = mpsc::channel();
+        let _ = self.0.send(Ok(Approval(sender)));
+        ApprovedConnection(receiver)
+    }
+
+    /// Denies the connection. One that was closed meanwhile ignores it.
+    pub fn deny(self, refusal: ConnectRefusal) {
+        let _ = self.0.send(Err(refusal));
     }
 }
 
 impl PendingDecision {
     /// Waits for the decision.
-    pub(crate) async fn wait(self) -> Result<(), ConnectRefusal> {
+    pub(crate) async fn wait(self) -> Result<Approval, ConnectRefusal> {
         let unanswered =
             || ConnectRefusal { id: String::new(), message: "no approver could be asked".to_owned() };
         self.0.await.unwrap_or_else(|_| Err(unanswered()))
+    }
+}
+
+impl Approval {
+    /// Tells that the connection was refused after all. Dropped without that, it was not.
+    pub(crate) fn refused(self, mismatch: HostMismatch) {
+        let _ = self.0.send(mismatch);
+    }
+}
+
+impl ApprovedConnection {
+    /// Waits until the connection was made, failed, or was given up. Returns why it was refused after all, where it was.
+    pub fn refused_after_all(&self) -> Option<HostMismatch> {
+        self.0.recv().ok()
     }
 }

@@ -81,6 +81,8 @@ pub enum HostMismatch {
     NearAddress(IpAddr, Near),
     /// The name resolves to an address that a rule denies.
     DeniedAddress(IpAddr),
+    /// The name resolves to an address that a rule asks about.
+    AskedAddress(IpAddr),
 }
 
 /// Decides about connections and receives reports. Every method returns at once: the relay serves all connections on one

@@ -172,18 +172,22 @@ impl RelayState {
     }
 
     async fn decide_and_connect(&self, request: &ConnectRequest) -> Result<TcpStream, ConnectError> {
-        match self.policy.decide(request) {
-            ConnectDecision::Allow => {}
+        let approval = match self.policy.decide(request) {
+            ConnectDecision::Allow => None,
             ConnectDecision::Deny(refusal) => return Err(ConnectError::Refused(refusal)),
-            ConnectDecision::Pending(pending) => pending.wait().await.map_err(ConnectError::Refused)?,
-        }
+            ConnectDecision::Pending(pending) => Some(pending.wait().await.map_err(ConnectError::Refused)?),
+        };
         match self.upstream.connect(&request.host, request.port, &*self.policy as &dyn AddressPolicy).await {
             Ok(stream) => {
                 self.policy.report_connected(request, true);
                 Ok(stream)
             }
             Err(UpstreamError::Refused(mismatch)) => {
-                Err(ConnectError::Refused(self.policy.report_mismatch(request, &mismatch)))
+                let refusal = self.policy.report_mismatch(request, &mismatch);
+                if let Some(approval) = approval {
+                    approval.refused(mismatch);
+                }
+                Err(ConnectError::Refused(refusal))
             }
             Err(UpstreamError::Unreachable(why)) => {
                 self.policy.report_connected(request, false);

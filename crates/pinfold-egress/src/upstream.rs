@@ -15,7 +15,8 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::own_address::{classify_reached, leads_here};
+use crate::local_names::first_unreachable;
+use crate::own_address::leads_here;
 use crate::policy::HostMismatch;
 
 /// The delay before the next address is tried in parallel.
@@ -58,7 +59,7 @@ impl Upstream {
                 None => self.resolve(name).await.map_err(UpstreamError::Unreachable)?,
             },
         };
-        let addresses = permitted(&addresses, port, policy)?;
+        let addresses = permitted(host, &addresses, port, policy)?;
         let targets = addresses.into_iter().map(|address| SocketAddr::new(address, port)).collect();
         let connected = timeout(CONNECT_TIMEOUT, connect_first(targets)).await;
         let stream = connected.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
@@ -67,7 +68,7 @@ impl Upstream {
         let local = stream.local_addr().map_err(unreachable)?;
         let peer = stream.peer_addr().map_err(unreachable)?;
         // Before any byte is sent.
-        if leads_here(local, peer) && policy.address_rule(peer.ip(), port) == AddressRule::Unlisted {
+        if leads_here(local, peer) && policy.address_rule(peer.ip(), port) != AddressRule::Allowed {
             return Err(UpstreamError::Refused(HostMismatch::NearAddress(peer.ip(), Near::Loopback)));
         }
         // No Nagle delay here: the client's own kernel has coalesced its writes already.
@@ -96,20 +97,13 @@ impl Upstream {
 /// The addresses to try. One address that is not permitted refuses the whole name: among others it is an attack (DNS
 /// rebinding) or a mistake.
 fn permitted(
+    host: &Host,
     addresses: &[IpAddr],
     port: u16,
     policy: &dyn AddressPolicy,
 ) -> Result<Vec<IpAddr>, UpstreamError> {
-    for address in addresses {
-        match (policy.address_rule(*address, port), classify_reached(*address)) {
-            (AddressRule::Denied, _) => {
-                return Err(UpstreamError::Refused(HostMismatch::DeniedAddress(*address)));
-            }
-            (AddressRule::Unlisted, Some(near)) => {
-                return Err(UpstreamError::Refused(HostMismatch::NearAddress(*address, near)));
-            }
-            (AddressRule::Allowed, _) | (AddressRule::Unlisted, None) => {}
-        }
+    if let Some(mismatch) = first_unreachable(host, addresses, port, policy) {
+        return Err(UpstreamError::Refused(mismatch));
     }
     if addresses.is_empty() {
         return Err(UpstreamError::Unreachable("it has no address".to_owned()));
@@ -165,6 +159,7 @@ mod tests {
         fn address_rule(&self, address: IpAddr, _: u16) -> AddressRule {
             match address.to_string().as_str() {
                 "6.6.6.6" => AddressRule::Denied,
+                "9.9.9.9" | "10.9.9.9" => AddressRule::Asked,
                 _ if self.0.contains(&address) => AddressRule::Allowed,
                 _ => AddressRule::Unlisted,
             }
@@ -179,7 +174,8 @@ mod tests {
     fn a_name_with_one_near_address_is_not_reached_at_all() {
         let all = |texts: &[&str]| texts.iter().map(|text| text.parse().unwrap()).collect::<Vec<IpAddr>>();
         let no_rules = Names(Vec::new());
-        let permitted_of = |texts: &[&str], policy: &Names| permitted(&all(texts), 443, policy);
+        let name = Host::parse("a.test").unwrap();
+        let permitted_of = |texts: &[&str], policy: &Names| permitted(&name, &all(texts), 443, policy);
         assert!(matches!(
             permitted_of(&["8.8.8.8", "127.0.0.1"], &no_rules),
             Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
@@ -195,6 +191,20 @@ mod tests {
             permitted_of(&["10.0.0.6"], &named),
             Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
         ));
+    }
+
+    #[test]
+    fn an_address_that_a_rule_asks_about_is_opened_by_its_own_approval_alone() {
+        let no_rules = Names(Vec::new());
+        let permitted_as = |host: &str, address: &str| {
+            permitted(&Host::parse(host).unwrap(), &[address.parse().unwrap()], 443, &no_rules)
+        };
+        assert!(permitted_as("9.9.9.9", "9.9.9.9").is_ok(), "it was approved by itself");
+        let refused = |found| matches!(found, Err(UpstreamError::Refused(HostMismatch::AskedAddress(_))));
+        assert!(refused(permitted_as("a.test", "9.9.9.9")), "by a name it was not");
+        let near = permitted_as("10.9.9.9", "10.9.9.9");
+        assert!(matches!(near, Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))), "{near:?}");
+        assert!(permitted_as("a.test", "8.8.8.8").is_ok(), "the control");
     }
 
     #[test]

@@ -30,7 +30,7 @@ impl Near {
             Self::LinkLocal => "it is a link-local address, where metadata services live",
             Self::Shared => "it is an address of a provider's shared network",
             Self::Multicast => "it is a multicast address",
-            Self::NoHost => "it is no address of a host",
+            Self::NoHost => "it is a reserved address",
         }
     }
 }

@@ -12,6 +12,8 @@ pub enum AddressRule {
     Allowed,
     /// A rule denies it, whatever name resolves to it.
     Denied,
+    /// A rule asks about it: an approval of the address opens it, and one of a name that resolves to it does not.
+    Asked,
     /// No rule names it: it is allowed unless it is on this machine or its networks.
     Unlisted,
 }

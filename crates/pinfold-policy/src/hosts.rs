@@ -196,7 +196,8 @@ impl AddressPolicy for Hosts {
     fn address_rule(&self, address: IpAddr, port: u16) -> AddressRule {
         match self.address(address, port) {
             HostMatch::Allowed(_) => AddressRule::Allowed,
-            HostMatch::Denied(_) | HostMatch::Asked(_) => AddressRule::Denied,
+            HostMatch::Denied(_) => AddressRule::Denied,
+            HostMatch::Asked(_) => AddressRule::Asked,
             HostMatch::Unnamed => AddressRule::Unlisted,
         }
     }

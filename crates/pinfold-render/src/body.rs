@@ -122,6 +122,7 @@ fn act(act: &Act) -> Vec<Block<'_>> {
     blocks.extend(place("to", &act.path, act.real.as_deref()));
     blocks.extend(hunks(&act.hunks));
     blocks.extend(act.content.as_deref().map(|content| Block::inline("content", content)));
+    blocks.extend(act.limit.as_deref().map(|limit| Block::prose("", limit).tone(Tone::Faint).sign('*')));
     blocks.extend(descendants(act));
     blocks
 }
@@ -247,7 +248,8 @@ fn length(request: &Request) -> usize {
             .map(|act| {
                 let hunks = act.hunks.iter().map(|hunk| hunk.before.len() + hunk.after.len() + 64);
                 let names = act.names.iter().map(|name| name.len() + 64);
-                let told = act.operation.len() + act.path.len() + option(&act.real) + option(&act.content);
+                let told = act.operation.len() + act.path.len() + option(&act.real);
+                let told = told + option(&act.content) + option(&act.limit);
                 told + hunks.sum::<usize>() + names.sum::<usize>() + 64
             })
             .sum(),

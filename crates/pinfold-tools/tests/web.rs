@@ -362,6 +362,14 @@ fn what_is_near_needs_a_rule_that_names_it() {
         assert_eq!(code(&reply), expected, "{url}: {}", reply.text());
     }
     assert_eq!(server.asked(), 0);
+    named.rule("ask", "WebFetch(domain:10.0.0.7)").rule("ask", "WebFetch(domain:8.8.8.8)");
+    assert_eq!(
+        code(&fetch(&named, "http://10.0.0.7/")),
+        "Denied",
+        "what a yes cannot open is not asked about"
+    );
+    assert_eq!(code(&fetch(&named, "http://8.8.8.8/")), "RequiresApproval", "the control");
+    named.rules.clear();
     named.allow(&format!("127.0.0.1:{port}"));
     assert!(fetch(&named, &format!("http://a.test:{port}/")).text().ends_with("here"));
     named.deny("127.0.0.1");

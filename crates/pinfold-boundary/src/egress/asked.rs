@@ -2,7 +2,8 @@
 //!
 //! All that waits for one host at one port waits together, and a thread of its own asks for it, one program after the
 //! other. A yes is for what waits, and for what the same process connects to there later: a program that opens a hundred
-//! connections to one host is one question. A no lasts as long.
+//! connections to one host is one question. A no lasts as long. A yes does not open every address: where the host leads to
+//! one that needs a rule, what waits beside it and what comes later is refused without a question.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -10,28 +11,41 @@ use std::fmt::Debug;
 use std::fs;
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use pinfold_egress::{ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, classify_reached};
-use pinfold_host::Host;
+use pinfold_egress::{
+    ApprovedConnection, ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, HostMismatch,
+};
 use pinfold_policy::Connection;
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
+use super::host_policy::reason;
 use super::program::{self, Unheld, Who};
-use crate::outcome::shown_program;
+use super::refusals::REACH;
+use crate::outcome::{Approved, MAX_REMEMBERED, shown_program};
 
 /// An approver for hosts that the list does not name.
 pub trait HostApprover: Debug + Send + Sync {
-    /// Returns whether a process may connect. Waits for an answer as long as `waits` returns true.
+    /// Returns the approval of a connection. Waits for an answer as long as `waits` returns true.
     ///
     /// # Errors
     /// Why not: one clause.
-    fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String>;
+    fn may_connect(
+        &self,
+        request: &HostRequest,
+        waits: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Box<dyn HostApproval>, String>;
 
     /// Returns whether what once was let through may not any more.
     fn denies(&self, request: &HostRequest) -> Option<String>;
+}
+
+/// An approval of a connection whose end is not known yet.
+pub trait HostApproval: Send {
+    /// Takes the end of the connection: `Err` with a clause if it was refused after all, otherwise it was made or failed.
+    fn close(self: Box<Self>, end: Result<(), &str>);
 }
 
 /// A connection that an approver is asked about.
@@ -77,6 +91,13 @@ const MAX_HOSTS: usize = 16;
 /// Most answers that are remembered before all are forgotten.
 const MAX_ANSWERED: usize = 1000;
 
+/// Time for which a host is refused without a question after it led to an address that no approval opens: by then its name
+/// may lead elsewhere.
+const UNOPENED: Duration = Duration::from_mins(10);
+
+/// Time in which the ends of approved connections are recorded once the relay is closed: none takes longer than a line.
+const LAST_ENDS: Duration = Duration::from_secs(5);
+
 /// A process: its number, and when it started, since numbers are given again.
 type Process = (i32, u64);
 
@@ -87,12 +108,20 @@ pub(super) struct PendingHosts {
     /// The first process inside.
     init: i32,
     state: Mutex<AskedHosts>,
+    /// Signals that the end of an approved connection was recorded.
+    ended: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct AskedHosts {
     waiting: BTreeMap<String, Vec<Waiter>>,
     answered: BTreeMap<(Process, String), Result<(), String>>,
+    /// Hosts that led to an address that no approval opens, and when.
+    unopened: BTreeMap<String, (HostMismatch, Instant)>,
+    /// Hosts that were let be reached, with the program and the number of approvals.
+    reached: BTreeMap<(String, String), u64>,
+    /// Approved connections whose end is not recorded yet.
+    open: usize,
 }
 
 #[derive(Debug)]
@@ -102,21 +131,55 @@ struct Waiter {
     from: u16,
 }
 
+/// Why a connection that waits is refused.
+pub(super) enum Unapproved<'a> {
+    /// By the answer, or because none could be had: one clause.
+    Clause(&'a str),
+    /// An approval does not open what the host leads to.
+    Mismatch(&'a HostMismatch),
+}
+
 /// Says no to a connection, and remembers that.
-pub(super) type Refuse = dyn Fn(&str, Who<'_>) -> ConnectRefusal + Send + Sync;
+pub(super) type Refuse = dyn Fn(Unapproved<'_>, Who<'_>) -> ConnectRefusal + Send + Sync;
+
+/// An answer: an approval that is new, one that was given before, or why not.
+enum HostAnswer {
+    New(Box<dyn HostApproval>),
+    Known,
+    No(String),
+}
 
 impl PendingHosts {
     pub(super) fn new(decides: Arc<dyn HostApprover>, init: i32) -> Self {
-        Self { decides, init, state: Mutex::default() }
+        Self { decides, init, state: Mutex::default(), ended: Condvar::new() }
     }
 
-    /// Returns whether an approver can be asked about a host. Addresses on this machine and its networks are for rules alone: a
-    /// yes to a host means none of those.
-    pub(super) fn could_be(host: &Host) -> bool {
-        match host {
-            Host::Name(_) => true,
-            Host::Address(address) => classify_reached(*address).is_none(),
+    /// Remembers that a host leads to an address that no approval opens.
+    pub(super) fn unopened(&self, to: &Connection, mismatch: &HostMismatch) {
+        let mut state = self.state();
+        if state.unopened.len() >= MAX_ANSWERED {
+            state.unopened.clear();
         }
+        state.unopened.insert(to.to_string(), (mismatch.clone(), Instant::now()));
+    }
+
+    /// Returns the address that a host led to a short time ago, and that no approval opened.
+    pub(super) fn known_unopened(&self, to: &Connection) -> Option<HostMismatch> {
+        let state = self.state();
+        let (mismatch, at) = state.unopened.get(&to.to_string())?;
+        (at.elapsed() < UNOPENED).then(|| mismatch.clone())
+    }
+
+    /// Adds the hosts that were let be reached to what else was approved. The relay is closed by then.
+    pub(super) fn append_approved(&self, approved: &mut Vec<Approved>) {
+        let state = self.ended.wait_timeout_while(self.state(), LAST_ENDS, |state| state.open > 0);
+        let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
+        approved.extend(state.reached.iter().map(|((place, program), times)| Approved {
+            did: REACH,
+            place: place.into(),
+            program: program.clone(),
+            times: *times,
+        }));
     }
 
     /// Returns whether an approver can be asked about a name. Reserved names without a host are not worth it.
@@ -141,14 +204,20 @@ impl PendingHosts {
             let hosts = state.waiting.len();
             match state.waiting.get_mut(&key) {
                 _ if waiting >= MAX_WAITING => {
-                    return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
+                    return ConnectDecision::Deny(refuse(
+                        Unapproved::Clause(TOO_MANY),
+                        Who::At(ask.source_port),
+                    ));
                 }
                 Some(there) => {
                     there.push(Waiter { answer, from: ask.source_port });
                     return pending;
                 }
                 None if hosts >= MAX_HOSTS => {
-                    return ConnectDecision::Deny(refuse(TOO_MANY, Who::At(ask.source_port)));
+                    return ConnectDecision::Deny(refuse(
+                        Unapproved::Clause(TOO_MANY),
+                        Who::At(ask.source_port),
+                    ));
                 }
                 None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.source_port }]),
             };
@@ -175,9 +244,60 @@ impl PendingHosts {
             };
             let Some(caller) = holders.next() else { continue };
             let request = HostRequest { to: to.clone(), caller, others: holders.collect() };
-            let (decision, all_left) = self.decide(key, &request);
-            let decision = decision.and_then(|()| self.still_held(from, &request));
-            self.answer(key, (from, all_left), &request, &decision, refuse);
+            let (answer, all_left) = self.decide(key, &request);
+            let approval = match answer {
+                HostAnswer::New(approval) => Ok(Some(approval)),
+                HostAnswer::Known => Ok(None),
+                HostAnswer::No(why) => Err(why),
+            };
+            let decision = match &approval {
+                Ok(_) => self.still_held(from, &request),
+                Err(why) => Err(why.clone()),
+            };
+            // Counted before the relay can come to an end with it.
+            let _open = OpenApproval::new(self);
+            let approved = self.answer(key, (from, all_left), &request, &decision, refuse);
+            if let Ok(Some(approval)) = approval {
+                self.end(key, &request, approval, decision, &approved, refuse);
+            }
+        }
+    }
+
+    /// Waits for the end of connections that were approved just now, and records it.
+    fn end(
+        &self,
+        key: &str,
+        request: &HostRequest,
+        approval: Box<dyn HostApproval>,
+        decision: Result<(), String>,
+        approved: &[ApprovedConnection],
+        refuse: &Refuse,
+    ) {
+        let refused = approved.iter().find_map(ApprovedConnection::refused_after_all);
+        if let Some(mismatch) = &refused {
+            self.refuse_waiting(key, mismatch, refuse);
+        }
+        let end = refused.as_ref().map_or(decision, |mismatch| Err(reason(&request.to.host, mismatch)));
+        approval.close(end.as_ref().copied().map_err(String::as_str));
+        if end.is_ok() {
+            self.reached(key, &request.program());
+        }
+    }
+
+    /// Refuses what else waits for a host that leads where no approval opens it.
+    fn refuse_waiting(&self, key: &str, mismatch: &HostMismatch, refuse: &Refuse) {
+        let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
+        for Waiter { answer, from } in all {
+            answer.deny(refuse(Unapproved::Mismatch(mismatch), Who::At(from)));
+        }
+    }
+
+    /// Counts an approval that was used.
+    fn reached(&self, key: &str, program: &str) {
+        let mut state = self.state();
+        let used = (key.to_owned(), program.to_owned());
+        if state.reached.len() < MAX_REMEMBERED || state.reached.contains_key(&used) {
+            *state.reached.entry(used).or_default() += 1;
         }
     }
 
@@ -198,7 +318,7 @@ impl PendingHosts {
         });
         drop(state);
         if let (Some(waiter), Some(why)) = (waiter, why) {
-            waiter.answer.send(Err(refuse(why, Who::Program(UNSEEN_PROGRAM))));
+            waiter.answer.deny(refuse(Unapproved::Clause(why), Who::Program(UNSEEN_PROGRAM)));
         }
     }
 
@@ -222,11 +342,13 @@ impl PendingHosts {
 
     /// Asks about a connection. Returns the answer, and whether every waiting connection had given up: then there was no answer,
     /// and a later connection is asked about again, even while the question is being withdrawn.
-    fn decide(&self, key: &str, request: &HostRequest) -> (Result<(), String>, bool) {
+    fn decide(&self, key: &str, request: &HostRequest) -> (HostAnswer, bool) {
         let processes: Vec<Option<Process>> = request.holders().map(process).collect();
         match self.answered(key, &processes) {
-            Some(Ok(())) => return (self.decides.denies(request).map_or(Ok(()), Err), false),
-            Some(Err(why)) => return (Err(why), false),
+            Some(Ok(())) => {
+                return (self.decides.denies(request).map_or(HostAnswer::Known, HostAnswer::No), false);
+            }
+            Some(Err(why)) => return (HostAnswer::No(why), false),
             None => {}
         }
         let given_up = AtomicBool::new(false);
@@ -235,10 +357,11 @@ impl PendingHosts {
             given_up.fetch_or(!awaited, Ordering::Relaxed);
             awaited
         };
-        let decision = self.decides.may_connect(request, &waits);
-        if decision.is_err() && given_up.into_inner() {
-            return (decision, true);
-        }
+        let (answer, decision) = match self.decides.may_connect(request, &waits) {
+            Err(why) if given_up.into_inner() => return (HostAnswer::No(why), true),
+            Err(why) => (HostAnswer::No(why.clone()), Err(why)),
+            Ok(approval) => (HostAnswer::New(approval), Ok(())),
+        };
         let mut state = self.state();
         if state.answered.len() >= MAX_ANSWERED {
             state.answered.clear();
@@ -246,7 +369,7 @@ impl PendingHosts {
         for process in processes.into_iter().flatten() {
             state.answered.insert((process, key.to_owned()), decision.clone());
         }
-        (decision, false)
+        (answer, false)
     }
 
     /// Returns the answer that all these processes have together: a no of any, or a yes of each.
@@ -261,7 +384,7 @@ impl PendingHosts {
     }
 
     /// Answers the one that was decided about, and others of the same program that wait with it; where all have left, only
-    /// those who are not there any more.
+    /// those who are not there any more. Returns those that are being made.
     fn answer(
         &self,
         key: &str,
@@ -269,7 +392,7 @@ impl PendingHosts {
         request: &HostRequest,
         decision: &Result<(), String>,
         refuse: &Refuse,
-    ) {
+    ) -> Vec<ApprovedConnection> {
         let is_there = |one: &Waiter| one.answer.is_awaited() && program::any_is_open(self.init, &[one.from]);
         let is_theirs = |waiter: &Waiter| {
             if all_left {
@@ -286,9 +409,14 @@ impl PendingHosts {
             waiting.splice(0..0, others);
         }
         let program = request.program();
+        let mut approved = Vec::new();
         for Waiter { answer, .. } in theirs {
-            answer.send(decision.as_ref().copied().map_err(|why| refuse(why, Who::Program(&program))));
+            match decision {
+                Ok(()) => approved.push(answer.allow()),
+                Err(why) => answer.deny(refuse(Unapproved::Clause(why), Who::Program(&program))),
+            }
         }
+        approved
     }
 
     /// Returns the port of the first waiting connection; when there is none, the host is released.
@@ -315,6 +443,23 @@ impl PendingHosts {
     fn state(&self) -> MutexGuard<'_, AskedHosts> {
         // Whatever the lock holds is whole between any two of its users' steps.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An approved connection whose end is not recorded yet.
+struct OpenApproval<'a>(&'a PendingHosts);
+
+impl<'a> OpenApproval<'a> {
+    fn new(asked: &'a PendingHosts) -> Self {
+        asked.state().open += 1;
+        Self(asked)
+    }
+}
+
+impl Drop for OpenApproval<'_> {
+    fn drop(&mut self) {
+        self.0.state().open -= 1;
+        self.0.ended.notify_all();
     }
 }
 
@@ -357,6 +502,7 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use pinfold_egress::ConnectMethod;
+    use pinfold_host::Host;
     use rustix::net::{
         RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
         SendFlags, recvmsg, sendmsg,
@@ -370,15 +516,29 @@ mod tests {
         programs: Mutex<Vec<String>>,
         shares: Mutex<Option<TcpStream>>,
         others: Mutex<Vec<Child>>,
+        ends: Arc<Mutex<Vec<Result<(), String>>>>,
+    }
+
+    /// An approval that notes its end.
+    struct Ended(Arc<Mutex<Vec<Result<(), String>>>>);
+
+    impl HostApproval for Ended {
+        fn close(self: Box<Self>, end: Result<(), &str>) {
+            self.0.lock().unwrap().push(end.map_err(str::to_owned));
+        }
     }
 
     impl HostApprover for Yes {
-        fn may_connect(&self, request: &HostRequest, _: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
+        fn may_connect(
+            &self,
+            request: &HostRequest,
+            _: &(dyn Fn() -> bool + Sync),
+        ) -> Result<Box<dyn HostApproval>, String> {
             self.programs.lock().unwrap().push(request.program());
             if let Some(stream) = self.shares.lock().unwrap().take() {
                 self.others.lock().unwrap().push(holder(stream));
             }
-            Ok(())
+            Ok(Box::new(Ended(Arc::clone(&self.ends))))
         }
 
         fn denies(&self, _: &HostRequest) -> Option<String> {
@@ -425,13 +585,18 @@ mod tests {
         };
         let whys = Arc::new(Mutex::new(Vec::new()));
         let decision = Arc::clone(&whys);
-        let refuse = move |why: &str, _: Who<'_>| {
+        let refuse = move |why: Unapproved<'_>, _: Who<'_>| {
+            let Unapproved::Clause(why) = why else { panic!("its address is not looked at") };
             decision.lock().unwrap().push(why.to_owned());
             ConnectRefusal { id: String::new(), message: why.to_owned() }
         };
-        let _waits = asked.take(&request, true, Box::new(refuse));
+        let mut waits = Some(asked.take(&request, true, Box::new(refuse)));
         for _ in 0..500 {
-            if asked.state().waiting.is_empty() {
+            if asked.state().waiting.values().all(Vec::is_empty) {
+                // It was answered: the relay is through with it.
+                waits = None;
+            }
+            if waits.is_none() && asked.state().open == 0 && asked.state().waiting.is_empty() {
                 return std::mem::take(&mut *whys.lock().unwrap());
             }
             thread::sleep(Duration::from_millis(10));
@@ -446,6 +611,7 @@ mod tests {
         let from = client.local_addr().unwrap().port();
         let decides = Arc::new(Yes::default());
         assert!(refused(&decides, from).is_empty(), "the control");
+        assert_eq!(*decides.ends.lock().unwrap(), [Ok(())]);
         assert_eq!(decides.programs.lock().unwrap().len(), 1);
 
         let (here, there) = UnixStream::pair().unwrap();
@@ -495,6 +661,11 @@ mod tests {
         *decides.shares.lock().unwrap() = Some(client.try_clone().unwrap());
         let why = refused(&decides, from);
         assert_eq!(why, ["other processes hold the connection than were asked about"]);
+        assert_eq!(
+            *decides.ends.lock().unwrap(),
+            [Err(why[0].clone())],
+            "what was approved is told as refused"
+        );
     }
 
     #[test]

@@ -6,19 +6,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_egress::{
     AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    HostMismatch, NameMatch, TransferredBytes,
+    HostMismatch, LocalNames, NameMatch, TransferredBytes, first_unreachable,
 };
 use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
 use pinfold_policy::hosts::{HostMatch, Hosts};
 use pinfold_policy::source::Located;
 
-use super::asked::{HostApprover, PendingHosts, Refuse};
+use super::asked::{HostApprover, PendingHosts, Refuse, Unapproved};
 use super::contacts::{Contacts, HostContacts};
 use super::program::Who;
-use super::refusals::{Refusals, Unreached};
+use super::refusals::{REACH, Refusals, Unreached};
 use crate::hosts::HostList;
-use crate::outcome::Refused;
+use crate::outcome::EscalationOutcome;
 
 /// Egress policy of a run: the list of hosts, and an approver for hosts that it does not name.
 #[derive(Debug)]
@@ -34,6 +34,7 @@ pub(super) struct HostPolicy {
     init: i32,
     refusals: Arc<Refusals>,
     contacts: Contacts,
+    local_names: LocalNames,
     asked: Option<Arc<PendingHosts>>,
 }
 
@@ -49,6 +50,7 @@ impl HostPolicy {
             init,
             refusals: Arc::new(Refusals::new(init, names)),
             contacts: Contacts::default(),
+            local_names: LocalNames::default(),
             asked: None,
         }
     }
@@ -70,9 +72,12 @@ impl HostPolicy {
         Self { asked: Some(Arc::new(PendingHosts::new(decides, self.init))), ..self }
     }
 
-    /// Adds what was refused to what else was.
-    pub(super) fn append_refused(&self, refused: &mut Vec<Refused>, more: &mut u64) {
-        self.refusals.append_refused(refused, more);
+    /// Adds what was refused and approved to what else was. The relay is closed by then.
+    pub(super) fn append_to(&self, tried: &mut EscalationOutcome) {
+        if let Some(asked) = &self.asked {
+            asked.append_approved(&mut tried.approved);
+        }
+        self.refusals.append_refused(&mut tried.refused, &mut tried.omitted_count);
     }
 
     /// The hosts that were let pass.
@@ -84,20 +89,37 @@ impl HostPolicy {
         self.refusals.refuse(tried, place, no, Some(who))
     }
 
-    /// The narrowest rule that allows this.
-    fn rule_for(&self, host: &Host, port: u16) -> String {
-        if self.last().is_usual(port) { host.to_string() } else { named(host, port) }
-    }
-
     /// Returns the refusal of a connection that an approver was asked about: as without one, for the reason that was given.
-    fn refusing(&self, place: String, unasked: Unreached) -> Box<Refuse> {
-        let refusals = Arc::clone(&self.refusals);
+    fn refusing(&self, ask: &ConnectRequest, unasked: Unreached) -> Box<Refuse> {
+        let (refusals, hosts, ask) = (Arc::clone(&self.refusals), self.last(), ask.clone());
         let Unreached { rule, to_allow, .. } = unasked;
         Box::new(move |why, who| {
-            let no = Unreached { why: why.to_owned().into(), rule: rule.clone(), to_allow: to_allow.clone() };
-            refusals.refuse("reach", place.clone(), no, Some(who))
+            let no = match why {
+                Unapproved::Clause(why) => {
+                    Unreached { why: why.to_owned().into(), rule: rule.clone(), to_allow: to_allow.clone() }
+                }
+                Unapproved::Mismatch(mismatch) => unmet(&hosts, &ask, mismatch),
+            };
+            refusals.refuse(REACH, named(&ask.host, ask.port), no, Some(who))
         })
     }
+
+    /// Returns the address of a host that no approval opens, as far as it is known without a query to a name server: no
+    /// approver is asked about that.
+    fn unopenable(&self, hosts: &Hosts, asked: &PendingHosts, ask: &ConnectRequest) -> Option<HostMismatch> {
+        let known = || {
+            let addresses = self.local_names.addresses(&ask.host, hosts);
+            first_unreachable(&ask.host, &addresses, ask.port, hosts)
+        };
+        asked
+            .known_unopened(&connection(hosts, ask))
+            .filter(|mismatch| is_unopened_still(hosts, mismatch, ask.port))
+            .or_else(known)
+    }
+}
+
+fn connection(hosts: &Hosts, ask: &ConnectRequest) -> Connection {
+    Connection { host: ask.host.clone(), port: ask.port, is_usual: hosts.is_usual(ask.port) }
 }
 
 fn asking(client: DnsClient) -> Who<'static> {
@@ -105,6 +127,11 @@ fn asking(client: DnsClient) -> Who<'static> {
         DnsClient::Udp(port) => Who::Asking(port),
         DnsClient::Tcp(port) => Who::At(port),
     }
+}
+
+/// The narrowest rule that allows this.
+fn rule_for(hosts: &Hosts, host: &Host, port: u16) -> String {
+    if hosts.is_usual(port) { host.to_string() } else { named(host, port) }
 }
 
 fn named(host: &Host, port: u16) -> String {
@@ -188,75 +215,33 @@ impl EgressPolicy for HostPolicy {
 
     fn decide(&self, ask: &ConnectRequest) -> ConnectDecision {
         let hosts = self.renewed();
-        let place = named(&ask.host, ask.port);
-        let rule = self.rule_for(&ask.host, ask.port);
+        let rule = rule_for(&hosts, &ask.host, ask.port);
         let reach = hosts.host(&ask.host, ask.port);
-        let could_be_asked =
-            matches!(reach, HostMatch::Unnamed | HostMatch::Asked(_)) && PendingHosts::could_be(&ask.host);
+        let could_be_asked = matches!(reach, HostMatch::Unnamed | HostMatch::Asked(_));
         let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
-        match &self.asked {
-            Some(asked) if could_be_asked => {
-                asked.take(ask, hosts.is_usual(ask.port), self.refusing(place, why))
-            }
-            Some(_) | None => {
-                ConnectDecision::Deny(self.refuse("reach", place, why, Who::At(ask.source_port)))
-            }
+        let Some(asked) = self.asked.as_ref().filter(|_| could_be_asked) else {
+            let place = named(&ask.host, ask.port);
+            return ConnectDecision::Deny(self.refuse(REACH, place, why, Who::At(ask.source_port)));
+        };
+        match self.unopenable(&hosts, asked, ask) {
+            Some(mismatch) => ConnectDecision::Deny(self.report_mismatch(ask, &mismatch)),
+            None => asked.take(ask, hosts.is_usual(ask.port), self.refusing(ask, why)),
         }
     }
 
     fn report_mismatch(&self, ask: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
-        let place = named(&ask.host, ask.port);
         let hosts = self.last();
-        let rule_of = |address: &IpAddr| match hosts.address(*address, ask.port) {
-            HostMatch::Denied(rule) | HostMatch::Asked(rule) => Some(rule.clone()),
-            HostMatch::Allowed(_) | HostMatch::Unnamed => None,
-        };
-        let (why, rule, to_allow): (_, _, Cow<'static, str>) = match mismatch {
-            HostMismatch::ServerName(Some(host)) => {
-                (format!("its TLS hello names `{host}`"), None, NAMES_ANOTHER.into())
-            }
-            HostMismatch::ServerName(None) => {
-                ("its TLS hello names no host".to_owned(), None, NAMES_NONE.into())
-            }
-            HostMismatch::HostHeader(host) if host.is_empty() => {
-                ("its request names no host, or two".to_owned(), None, NAMES_NONE.into())
-            }
-            HostMismatch::HostHeader(host) => {
-                (format!("its request names `{host}`"), None, NAMES_ANOTHER.into())
-            }
-            HostMismatch::ConflictingLengths => {
-                let why = "its length is said twice, so that it can be read in two ways".to_owned();
-                (why, None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
-            }
-            HostMismatch::TransferCoding => {
-                let why = "its body has a transfer coding other than `chunked`, or two".to_owned();
-                (why, None, "nothing allows that: send `Transfer-Encoding: chunked`, or a length".into())
-            }
-            HostMismatch::Http2Cleartext => {
-                let why = "it speaks HTTP/2 without TLS, where each request can name another host".to_owned();
-                (why, None, "nothing allows that: use TLS, or HTTP/1.1".into())
-            }
-            HostMismatch::Malformed => {
-                let why = "what it says is broken, too long, or came too slowly".to_owned();
-                (why, None, "nothing allows that".into())
-            }
-            HostMismatch::NearAddress(address, near) => {
-                let at = self.rule_for(&Host::Address(*address), ask.port);
-                let to_allow = format!("name the address too: --allow-host {at}").into();
-                (format!("it leads to {address}, and {}", near.reason()), None, to_allow)
-            }
-            HostMismatch::DeniedAddress(address) => {
-                let to_allow = "take that rule away if it should be reached".into();
-                (format!("it leads to {address}, which a rule denies"), rule_of(address), to_allow)
-            }
-        };
-        self.refuse("reach", place, Unreached { why: why.into(), rule, to_allow }, Who::At(ask.source_port))
+        if let (Some(asked), true) = (&self.asked, is_of_address(mismatch)) {
+            asked.unopened(&connection(&hosts, ask), mismatch);
+        }
+        let no = unmet(&hosts, ask, mismatch);
+        self.refuse(REACH, named(&ask.host, ask.port), no, Who::At(ask.source_port))
     }
 
     fn report_invalid_target(&self, said: &str, from: u16) -> ConnectRefusal {
         let why = "this is no host, or not one alone".into();
         let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
-        self.refuse("reach", said.escape_debug().to_string(), no, Who::At(from))
+        self.refuse(REACH, said.escape_debug().to_string(), no, Who::At(from))
     }
 
     fn report_datagram(&self, host: &Host, port: u16, from: u16) {
@@ -274,9 +259,9 @@ impl EgressPolicy for HostPolicy {
 
     fn report_after_end(&self, ask: &ConnectRequest) {
         let hosts = self.renewed();
-        let rule = self.rule_for(&ask.host, ask.port);
+        let rule = rule_for(&hosts, &ask.host, ask.port);
         if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule, self.unnamed) {
-            self.refuse("reach", named(&ask.host, ask.port), why, Who::At(ask.source_port));
+            self.refuse(REACH, named(&ask.host, ask.port), why, Who::At(ask.source_port));
         }
     }
 
@@ -308,6 +293,119 @@ impl EgressPolicy for HostPolicy {
     fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
 }
 
+/// Returns whether it is the address that an approval does not open.
+fn is_of_address(mismatch: &HostMismatch) -> bool {
+    matches!(
+        mismatch,
+        HostMismatch::NearAddress(..) | HostMismatch::DeniedAddress(_) | HostMismatch::AskedAddress(_)
+    )
+}
+
+/// Returns whether the rules of now do not open the address that a host led to.
+fn is_unopened_still(hosts: &Hosts, mismatch: &HostMismatch, port: u16) -> bool {
+    match mismatch {
+        HostMismatch::NearAddress(address, _) => hosts.address_rule(*address, port) != AddressRule::Allowed,
+        HostMismatch::DeniedAddress(address) => hosts.address_rule(*address, port) == AddressRule::Denied,
+        HostMismatch::AskedAddress(address) => hosts.address_rule(*address, port) == AddressRule::Asked,
+        HostMismatch::ServerName(_)
+        | HostMismatch::HostHeader(_)
+        | HostMismatch::ConflictingLengths
+        | HostMismatch::TransferCoding
+        | HostMismatch::Http2Cleartext
+        | HostMismatch::Malformed => false,
+    }
+}
+
+/// Why a connection is refused although its host is allowed: one clause.
+pub(super) fn reason(ask: &Host, mismatch: &HostMismatch) -> String {
+    match mismatch {
+        HostMismatch::ServerName(Some(host)) => format!("its TLS hello names `{host}`"),
+        HostMismatch::ServerName(None) => "its TLS hello names no host".to_owned(),
+        HostMismatch::HostHeader(host) if host.is_empty() => "its request names no host, or two".to_owned(),
+        HostMismatch::HostHeader(host) => format!("its request names `{host}`"),
+        HostMismatch::ConflictingLengths => {
+            "its length is said twice, so that it can be read in two ways".to_owned()
+        }
+        HostMismatch::TransferCoding => {
+            "its body has a transfer coding other than `chunked`, or two".to_owned()
+        }
+        HostMismatch::Http2Cleartext => {
+            "it speaks HTTP/2 without TLS, where each request can name another host".to_owned()
+        }
+        HostMismatch::Malformed => "what it says is broken, too long, or came too slowly".to_owned(),
+        HostMismatch::NearAddress(address, near) => {
+            let reason = near.reason();
+            match ask {
+                Host::Address(named) if named == address => format!("{reason}: {ONLY_A_RULE}"),
+                Host::Address(_) | Host::Name(_) => {
+                    format!("it leads to {address}, and {reason}: {ONLY_A_RULE}")
+                }
+            }
+        }
+        HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
+        HostMismatch::AskedAddress(address) => {
+            format!("it leads to {address}, which a rule asks about: an approval of a name does not open it")
+        }
+    }
+}
+
+/// Returns the refusal of a connection whose host is allowed.
+fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> Unreached {
+    let (rule, to_allow): (_, Cow<'static, str>) = match mismatch {
+        HostMismatch::ServerName(Some(_)) => (None, NAMES_ANOTHER.into()),
+        HostMismatch::HostHeader(host) if !host.is_empty() => (None, NAMES_ANOTHER.into()),
+        HostMismatch::ServerName(None) | HostMismatch::HostHeader(_) => (None, NAMES_NONE.into()),
+        HostMismatch::ConflictingLengths => {
+            (None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
+        }
+        HostMismatch::TransferCoding => {
+            (None, "nothing allows that: send `Transfer-Encoding: chunked`, or a length".into())
+        }
+        HostMismatch::Http2Cleartext => (None, "nothing allows that: use TLS, or HTTP/1.1".into()),
+        HostMismatch::Malformed => (None, "nothing allows that".into()),
+        HostMismatch::NearAddress(address, _) => near_rule(hosts, ask, *address),
+        HostMismatch::DeniedAddress(address) => {
+            (rule_of(hosts, *address, ask.port), "take that rule away if it should be reached".into())
+        }
+        HostMismatch::AskedAddress(address) => {
+            (rule_of(hosts, *address, ask.port), "take that rule away if it needs no question".into())
+        }
+    };
+    Unreached { why: reason(&ask.host, mismatch).into(), rule, to_allow }
+}
+
+/// The rule that says something else about an address.
+fn rule_of(hosts: &Hosts, address: IpAddr, port: u16) -> Option<Located<HostRule>> {
+    match hosts.address(address, port) {
+        HostMatch::Denied(rule) | HostMatch::Asked(rule) => Some(rule.clone()),
+        HostMatch::Allowed(_) | HostMatch::Unnamed => None,
+    }
+}
+
+/// What would have to be changed for an address that only a rule opens.
+fn near_rule(
+    hosts: &Hosts,
+    ask: &ConnectRequest,
+    address: IpAddr,
+) -> (Option<Located<HostRule>>, Cow<'static, str>) {
+    let at = rule_for(hosts, &Host::Address(address), ask.port);
+    let asked = rule_of(hosts, address, ask.port);
+    let is_allowed = matches!(hosts.host(&ask.host, ask.port), HostMatch::Allowed(_));
+    let to_allow = match (&asked, &ask.host) {
+        (Some(_), _) => format!("take that rule away, and name the address: --allow-host {at}"),
+        (None, Host::Name(_)) if is_allowed => format!("name the address too: --allow-host {at}"),
+        (None, Host::Name(_)) => {
+            let name = rule_for(hosts, &ask.host, ask.port);
+            format!("start with --allow-host {name} --allow-host {at}")
+        }
+        (None, Host::Address(_)) => format!("start with --allow-host {at}"),
+    };
+    (asked, to_allow.into())
+}
+
+/// What opens an address on this machine and its networks.
+const ONLY_A_RULE: &str = "only a rule that names the address allows it";
+
 const NAMES_ANOTHER: &str = "nothing allows that: connect to the host that is meant, under its own name";
 const NAMES_NONE: &str = "nothing allows that: connect with the name of the host";
 
@@ -315,8 +413,11 @@ const NAMES_NONE: &str = "nothing allows that: connect with the name of the host
 mod tests {
     use pinfold_egress::ConnectMethod;
     use pinfold_policy::Layer;
+    use pinfold_policy::rule::{Effect, Rule, SourcedRule};
     use pinfold_policy::settings::Settings;
+    use pinfold_policy::source::Source;
 
+    use super::super::asked::{HostApproval, HostRequest};
     use super::*;
 
     fn hosts(text: &str) -> Arc<Hosts> {
@@ -341,10 +442,125 @@ mod tests {
         for _ in 0..3 {
             policy.report_many_names("*.wide.test", 8192, DnsClient::Udp(1));
         }
-        let (mut refused, mut more) = (Vec::new(), 0);
-        policy.append_refused(&mut refused, &mut more);
+        let mut tried = EscalationOutcome::default();
+        policy.append_to(&mut tried);
+        let refused = tried.refused;
         let told = refused.iter().filter(|one| one.place.ends_with("*.wide.test")).collect::<Vec<_>>();
         assert!(told.len() == 1 && told[0].times == 3, "{refused:?}");
+    }
+
+    /// Says neither yes nor no: a question is a failure of the test.
+    #[derive(Debug)]
+    struct Unasked;
+
+    impl HostApprover for Unasked {
+        fn may_connect(
+            &self,
+            request: &HostRequest,
+            _: &(dyn Fn() -> bool + Sync),
+        ) -> Result<Box<dyn HostApproval>, String> {
+            panic!("{request:?}")
+        }
+
+        fn denies(&self, _: &HostRequest) -> Option<String> {
+            None
+        }
+    }
+
+    fn request(host: &str) -> ConnectRequest {
+        // No process inside has the port, so that nothing is asked about those that wait.
+        ConnectRequest {
+            host: Host::parse(host).unwrap(),
+            port: 443,
+            method: ConnectMethod::HttpProxy,
+            source_port: 1,
+        }
+    }
+
+    fn asking_policy(list: &Arc<Hosts>) -> HostPolicy {
+        HostPolicy::new(HostList::from((**list).clone()), false, 1, None).asking(Arc::new(Unasked))
+    }
+
+    const HOSTS: &str = r#"{"deny": ["9.9.9.9"], "hosts": {"near.test": ["10.9.8.7"], "far.test": ["8.8.8.8"],
+        "both.test": ["8.8.8.8", "10.9.8.7"], "denied.test": ["9.9.9.9"], "asked.test": ["1.1.1.1"]}}"#;
+
+    fn with_asked_addresses() -> Arc<Hosts> {
+        let said = format!(r#"{{"network": {HOSTS}}}"#);
+        let said = Settings::parse(said.as_bytes(), Layer::User, &Arc::from("f")).unwrap();
+        let ask = |text: &str| SourcedRule {
+            effect: Effect::Ask,
+            rule: Rule::parse(text).unwrap(),
+            source: Source::plain(Layer::User),
+        };
+        let rules = [ask("WebFetch(domain:1.1.1.1)"), ask("WebFetch(domain:10.1.1.1)")];
+        Arc::new(Hosts::new(&said.says.network, &rules).unwrap())
+    }
+
+    #[test]
+    fn what_no_approval_opens_is_refused_without_a_question() {
+        let policy = asking_policy(&with_asked_addresses());
+        for (host, why, to_allow) in [
+            (
+                "10.1.2.3",
+                "it is an address of a private network: only a rule",
+                "start with --allow-host 10.1.2.3",
+            ),
+            ("169.254.169.254", "it is a link-local address", "start with --allow-host 169.254.169.254"),
+            ("127.0.0.2", "it is an address of this machine", "start with --allow-host 127.0.0.2"),
+            ("240.0.0.1", "it is a reserved address", "start with --allow-host 240.0.0.1"),
+            ("localhost", "it leads to 127.0.0.1, and it is an address of this machine", ""),
+            ("a.localhost", "it leads to 127.0.0.1, and it is an address of this machine", ""),
+            (
+                "near.test",
+                "it leads to 10.9.8.7, and it is an address of a private network",
+                "start with --allow-host near.test --allow-host 10.9.8.7",
+            ),
+            ("both.test", "it leads to 10.9.8.7", "start with --allow-host both.test --allow-host 10.9.8.7"),
+            ("denied.test", "it leads to 9.9.9.9, which a rule denies", "take that rule away"),
+            ("asked.test", "it leads to 1.1.1.1, which a rule asks about", "take that rule away"),
+            (
+                "10.1.1.1",
+                "it is an address of a private network",
+                "take that rule away, and name the address",
+            ),
+        ] {
+            let ConnectDecision::Deny(no) = policy.decide(&request(host)) else {
+                panic!("{host} is asked about")
+            };
+            assert!(no.message.contains(host) && no.message.contains(why), "{host}: {no:?}");
+            let mut tried = EscalationOutcome::default();
+            policy.append_to(&mut tried);
+            let told = tried.refused.iter().find(|one| one.place.to_str() == Some(&format!("{host}:443")));
+            assert!(told.is_some_and(|told| told.to_allow.starts_with(to_allow)), "{host}: {told:?}");
+        }
+        // The control: addresses that an approval opens, one with a rule that asks about it, and names that only DNS knows.
+        for host in ["8.8.8.8", "1.1.1.1", "far.test", "unknown.test"] {
+            let decision = policy.decide(&request(host));
+            assert!(matches!(decision, ConnectDecision::Pending(_)), "{host}: {decision:?}");
+        }
+    }
+
+    #[test]
+    fn a_host_that_led_where_no_approval_opens_it_is_not_asked_about_again_while_it_does() {
+        let before = hosts("{}");
+        let after = hosts(r#"{"allow": ["10.9.8.7"]}"#);
+        let policy = asking_policy(&before);
+        let is_asked = |policy: &HostPolicy, port| {
+            matches!(
+                policy.decide(&ConnectRequest { port, ..request("a.test") }),
+                ConnectDecision::Pending(_)
+            )
+        };
+        assert!(is_asked(&policy, 443), "the control");
+        let mismatch = HostMismatch::NearAddress("10.9.8.7".parse().unwrap(), pinfold_egress::Near::Private);
+        policy.report_mismatch(&request("a.test"), &mismatch);
+        assert!(!is_asked(&policy, 443));
+        assert!(is_asked(&policy, 80), "at another port it is another question");
+        let other = HostMismatch::ServerName(None);
+        policy.report_mismatch(&ConnectRequest { port: 80, ..request("a.test") }, &other);
+        assert!(is_asked(&policy, 80), "what a program said wrong is not what the host leads to");
+        let policy = HostPolicy { hosts: HostList::from((*after).clone()), ..policy };
+        assert!(is_asked(&policy, 443), "a rule allows the address by now");
     }
 
     #[test]

@@ -16,6 +16,9 @@ use crate::outcome::{MAX_REMEMBERED, Refused};
 /// Advice to the process inside.
 const INSTEAD: &str = "do without it, and tell the user which host is needed and for what";
 
+/// Verb of a connection in reports.
+pub(super) const REACH: &str = "reach";
+
 /// Remembers refusals.
 #[derive(Debug)]
 pub(super) struct Refusals {

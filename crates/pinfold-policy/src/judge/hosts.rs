@@ -26,8 +26,11 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
         HostMatch::Denied(rule) => Some(deny(Reason::HostDenied(rule.clone()))),
-        HostMatch::Allowed(_) | HostMatch::Asked(_) => None,
-        HostMatch::Unnamed => match host {
+        HostMatch::Allowed(_) => None,
+        // What a command reaches is for its relay to hold.
+        HostMatch::Asked(_) if !claim.of_tool => None,
+        // No approval opens it, so that no approver is asked.
+        HostMatch::Asked(_) | HostMatch::Unnamed => match host {
             Host::Address(address) => Some(deny(Reason::NearAddress(classify_near(*address)?))),
             Host::Name(_) => None,
         },

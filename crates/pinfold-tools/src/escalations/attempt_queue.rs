@@ -10,7 +10,7 @@ use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall, Tier};
 use super::covered::Covered;
 use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
 use super::feasible::is_feasible;
-use super::history::{self, EscalationHistory};
+use super::history::EscalationHistory;
 
 /// `EACCES`: permission denied.
 const DENIED: i32 = 13;
@@ -110,11 +110,6 @@ impl AttemptQueue {
     /// Returns the session that decides, while it is open.
     pub(super) fn session(&self) -> Option<Session> {
         self.session.upgrade()
-    }
-
-    /// Remembers what was let through.
-    pub(super) fn approved(&self, did: history::Key) {
-        self.state().told.approved(did);
     }
 
     /// Returns whether all that a process tries is refused.

@@ -1,22 +1,25 @@
 //! Connections of processes to hosts that no rule allows, through the pipeline of every call.
 
 use std::iter;
-use std::path::PathBuf;
 
 use pinfold::consent::{Answer, Caller, Choice, ProcessShown};
 use pinfold::policy::ProcessCall;
-use pinfold::{CallRequest, Considered, Decided, Outcome, ToolCall};
-use pinfold_boundary::{HostApprover, HostRequest};
+use pinfold::{CallRequest, Considered, Decided, Failure, Outcome, Receipt, RefusalCode, ToolCall};
+use pinfold_boundary::{HostApproval, HostApprover, HostRequest};
 
 use super::attempt_queue::AttemptQueue;
 use super::denied::ALL_OF_PROCESS;
 use super::process_call;
 
-/// Verb of a connection in reports.
-const REACHES: &str = "reach";
+/// Advice to a process whose connection was approved and refused for where its host leads.
+const DO_WITHOUT: &str = "do without it, and tell the user what is needed there";
 
 impl HostApprover for AttemptQueue {
-    fn may_connect(&self, request: &HostRequest, waits: &(dyn Fn() -> bool + Sync)) -> Result<(), String> {
+    fn may_connect(
+        &self,
+        request: &HostRequest,
+        waits: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Box<dyn HostApproval>, String> {
         let session = self.session().ok_or("the session is over")?;
         let holders = || iter::once(&request.caller).chain(&request.others).map(|holder| holder.process);
         if holders().any(|process| self.refuses_all_of(process)) {
@@ -30,10 +33,7 @@ impl HostApprover for AttemptQueue {
         }
         let permit = outcome.map_err(|refusal| refusal.reason)?;
         let (_, _, receipt) = permit.spend();
-        // That the record did not take it changes nothing any more.
-        let _ = receipt.close(&Outcome::Done);
-        self.approved((REACHES, PathBuf::from(request.to.to_string()), request.program()));
-        Ok(())
+        Ok(Box::new(RecordedApproval(receipt)))
     }
 
     fn denies(&self, request: &HostRequest) -> Option<String> {
@@ -41,6 +41,17 @@ impl HostApprover for AttemptQueue {
             Some(session) => session.check(call(request)).ok().and_then(Considered::denied_because),
             None => Some("the session is over".to_owned()),
         }
+    }
+}
+
+/// An approval whose end is recorded.
+struct RecordedApproval(Receipt);
+
+impl HostApproval for RecordedApproval {
+    fn close(self: Box<Self>, end: Result<(), &str>) {
+        let refused = |why| Outcome::Failed(Failure::plain(RefusalCode::Denied, why, DO_WITHOUT));
+        // That the record did not take it changes nothing any more.
+        let _ = self.0.close(&end.map_or_else(refused, |()| Outcome::Done));
     }
 }
 

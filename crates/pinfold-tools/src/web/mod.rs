@@ -123,6 +123,9 @@ fn refused(mismatch: &HostMismatch) -> String {
             format!("it leads to {address}, and {}; no rule names that address", near.reason())
         }
         HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
+        HostMismatch::AskedAddress(address) => {
+            format!("it leads to {address}, which a rule asks about: an approval of a name does not open it")
+        }
         HostMismatch::ServerName(_)
         | HostMismatch::HostHeader(_)
         | HostMismatch::ConflictingLengths

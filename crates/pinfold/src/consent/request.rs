@@ -163,6 +163,9 @@ pub struct Act {
     /// A description of the content that comes, where it is no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
+    /// What an approval does not cover.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<String>,
     /// The number of files and folders below it that go with it.
     #[serde(default, skip_serializing_if = "is_none")]
     pub below: usize,

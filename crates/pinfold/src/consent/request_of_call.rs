@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use jiff::Timestamp;
+use pinfold_host::Host;
 use pinfold_policy::grant_options::always_asks;
 use pinfold_policy::{
     Case, Connection, Decision, GrantOptions, GrantScope, HookWord, Operation, Origin, PathClaim, PathFact,
@@ -250,8 +251,13 @@ fn touches(
 }
 
 fn connects(to: &Connection) -> Act {
-    Act { operation: "connect".to_owned(), path: to.to_string(), ..Act::default() }
+    // Its addresses are not known: nothing is looked up before the answer.
+    let limit = matches!(to.host, Host::Name(_)).then(|| NO_NEAR_ADDRESS.to_owned());
+    Act { operation: "connect".to_owned(), path: to.to_string(), limit, ..Act::default() }
 }
+
+/// What an approval of a name does not open.
+const NO_NEAR_ADDRESS: &str = "a yes opens no private or reserved address, should the name lead to one";
 
 fn shell_folder(shared: &Shared) -> PathBuf {
     shared
