@@ -2,10 +2,12 @@
 
 pub(crate) mod filter;
 pub(crate) mod format;
+mod settled;
 mod stats;
 mod verify;
 
 use std::collections::VecDeque;
+use std::iter;
 use std::ops::ControlFlow;
 use std::process::ExitCode;
 use std::thread;
@@ -18,6 +20,7 @@ use crate::args::{Log, LogCommand};
 use crate::exit::{DONE, Failure};
 use crate::{output, record};
 use filter::LogFilter;
+use settled::{RefusedLater, Settling};
 
 pub(crate) fn log(wanted: &Log) -> Result<ExitCode, Failure> {
     match &wanted.command {
@@ -45,13 +48,19 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     // Lines of the audit log are printed as they stand: hashes are over their bytes.
     let print = |text: &str| if wanted.json { output::data(text) } else { output::out(text) };
     let mut reader = record::reader()?;
+    let print_line = |line: &AuditLine, text: &str| {
+        if filter.takes(line) { print(&show(line, text)) } else { Ok(()) }
+    };
     let print_new = |reader: &mut LogReader| {
-        record::each_line(
-            reader,
-            |line, text| {
-                if filter.takes(&line) { print(&show(&line, text)) } else { Ok(()) }
-            },
-        )
+        if wanted.json {
+            return record::each_line(reader, |line, text| print_line(&line, text));
+        }
+        let mut settling = Settling::default();
+        record::each_line(reader, |line, text| {
+            settling.take(line, text);
+            iter::from_fn(|| settling.next_settled()).try_for_each(|(line, text)| print_line(&line, &text))
+        })?;
+        iter::from_fn(|| settling.next()).try_for_each(|(line, text)| print_line(&line, &text))
     };
     let last = match (wanted.last, filter.earliest()) {
         (Some(most), _) => Some((most, usize::MAX)),
@@ -61,8 +70,12 @@ fn list(wanted: &Log) -> Result<ExitCode, Failure> {
     if let Some((most, looked_through)) = last {
         let mut kept: VecDeque<String> = VecDeque::new();
         let mut seen = 0;
-        record::each_from_end(&mut reader, |line, text| {
+        let mut later = RefusedLater::default();
+        record::each_from_end(&mut reader, |mut line, text| {
             seen += 1;
+            if !wanted.json {
+                later.settle(&mut line);
+            }
             if kept.len() < most && filter.takes(&line) {
                 kept.push_front(show(&line, text));
             }

@@ -16,7 +16,9 @@ pub(super) fn format_line(line: &AuditLine, verbose: bool) -> String {
     let mut text = format!("{at}  {:<28}  {}", visible(&name(line)), visible(event_text(line).trim_end()));
     let (reason, rule, source) = match &line.event {
         AuditEvent::Decision(decision) => (&decision.reason, &decision.rule, &decision.source),
-        AuditEvent::Refusal(refusal) => (&None, &refusal.denial.rule, &refusal.denial.source),
+        AuditEvent::Refusal(refusal) => {
+            (&Some(refusal.denial.why.clone()), &refusal.denial.rule, &refusal.denial.source)
+        }
         AuditEvent::Outcome(outcome) => (&outcome.reason, &None, &None),
         AuditEvent::End(end) => (&end.reason, &None, &None),
         AuditEvent::Note(note) => (&note.reason, &None, &None),

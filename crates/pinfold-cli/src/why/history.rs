@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use pinfold::Denial;
 use pinfold::audit::read::{CallHistory, RecordedCall, RunHistory};
 use pinfold::audit::{AnswerEvent, DecisionEvent, OutcomeEvent, Ruled};
+use pinfold::{Denial, RefusalCode};
 use serde_json::{Value, json};
 
 use crate::check::with_source;
@@ -115,8 +115,10 @@ fn end_in_words(call: &RecordedCall, outcome: Option<&OutcomeEvent>) -> String {
 
 fn outcome_in_words(outcome: &OutcomeEvent) -> String {
     let why = outcome.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    let mut text =
-        format!("  outcome: {} after {} ms\n", visible(&format!("{}{why}", outcome.end)), outcome.ms);
+    // What was permitted and refused for where it led is a refusal.
+    let is_refused = outcome.code.as_deref() == Some(RefusalCode::Denied.as_str());
+    let end = if is_refused { "refused after all" } else { &*outcome.end };
+    let mut text = format!("  outcome: {} after {} ms\n", visible(&format!("{end}{why}")), outcome.ms);
     for line in host_lines(&outcome.hosts, outcome.more_hosts) {
         let _ = writeln!(text, "  hosts {}", visible(&line));
     }
