@@ -7,7 +7,7 @@ use pinfold::audit::read::AuditLine;
 use pinfold::audit::{AuditEvent, Ruled};
 
 /// Lines that wait for the outcome of a permit, at most: what a long command was permitted is told before it has ended.
-const MOST_WAITING: usize = 64;
+const MAX_WAITING: usize = 64;
 
 /// Tool that fetches a page.
 const WEB_FETCH: &str = "WebFetch";
@@ -67,7 +67,7 @@ impl Settling {
 
     /// Returns the next line that waits for nothing.
     pub(super) fn next_settled(&mut self) -> Option<(AuditLine, String)> {
-        let is_ready = self.0.len() > MOST_WAITING || self.0.front().is_some_and(|first| !first.is_open);
+        let is_ready = self.0.len() > MAX_WAITING || self.0.front().is_some_and(|first| !first.is_open);
         if is_ready { self.next() } else { None }
     }
 
@@ -175,7 +175,7 @@ mod tests {
         let mut settling = Settling::default();
         settling.take(permit(1), "");
         assert!(settling.next_settled().is_none(), "it waits");
-        for id in 2..=MOST_WAITING as u64 + 1 {
+        for id in 2..=MAX_WAITING as u64 + 1 {
             settling.take(outcome(id, None), "");
         }
         assert_eq!(settling.next_settled().and_then(|(line, _)| line.id), Some(1));
