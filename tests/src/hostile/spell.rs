@@ -87,11 +87,15 @@ fn with_dots(directory: &Path) -> PathBuf {
 /// name leads.
 pub(super) fn real(spelled: &Spelled, follow: bool) -> Option<PathBuf> {
     let path = &spelled.path;
-    let name = path.file_name()?;
+    let directory = |path: &Path| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(spelled.directory(), path, flags, Mode::empty()).ok()?;
+        fs::read_link(of_descriptor(&fd)).ok()
+    };
+    // `.` and `..` are directories without a name of their own.
+    let Some(name) = path.file_name() else { return directory(path) };
     let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let fd = rustix::fs::openat(spelled.directory(), parent, flags, Mode::empty()).ok()?;
-    let at = fs::read_link(of_descriptor(&fd)).ok()?.join(name);
+    let at = directory(parent)?.join(name);
     if !follow || !fs::symlink_metadata(&at).is_ok_and(|meta| meta.is_symlink()) {
         return Some(at);
     }
