@@ -14,7 +14,7 @@ use crate::egress::network;
 use crate::folder::Findings;
 use crate::git::layout;
 use crate::git::operations::Operations;
-use crate::guarded_links::{self, AllLinks, TOO_MANY};
+use crate::guarded_links::{self, AllLinks};
 use crate::hosts::HostList;
 use crate::private::Private;
 use crate::request::SandboxRequest;
@@ -103,7 +103,7 @@ impl Boundary {
     /// microseconds a directory, and is taken once.
     pub(crate) fn links_beyond_start(&self) -> Option<&AllLinks> {
         let search = || AllLinks::search(&self.granted, self.git_dirs(), &self.guards, self.home.as_deref());
-        self.findings.has_more_links.then(|| self.all_links.get_or_init(search))
+        self.findings.link_gap.is_some().then(|| self.all_links.get_or_init(search))
     }
 
     /// Returns the lock by which supervisors in one folder take turns.
@@ -252,8 +252,10 @@ impl Boundary {
         let Some((request, tier)) = self.mediates.as_deref() else { return self.listed() };
         let strength = Strength { tier: *tier, mediated: false };
         let why = match Self::compile_within(request, &self.guards, strength, bounds) {
-            Ok(searched) if searched.findings.has_more_links => TOO_MANY.to_owned(),
-            Ok(searched) => return searched.listed(),
+            Ok(searched) => match &searched.findings.link_gap {
+                Some(gap) => gap.why(),
+                None => return searched.listed(),
+            },
             Err(error) => error.to_string(),
         };
         self.granted.iter().fold(self.listed(), |guards, place| guards.with_held(place, &why))

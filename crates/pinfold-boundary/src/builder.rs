@@ -14,7 +14,7 @@ use crate::folder::{Findings, Holder};
 use crate::git::person::Person;
 use crate::guarded_links;
 use crate::request::{SandboxMode, SandboxRequest};
-use crate::scan::{Bounds, Coverage};
+use crate::scan::Bounds;
 
 const MOVED_LOGIN: &str = "it holds the tokens with which an agent acts for this user";
 
@@ -71,7 +71,6 @@ impl BoundaryBuilder {
             self.hold_everywhere(guards, home);
         }
         let private = (tier == Tier::Full).then_some(&request.private);
-        let person = Person::read(home);
         let mediated = self.mediated;
         let holder = Holder {
             guards,
@@ -79,7 +78,6 @@ impl BoundaryBuilder {
             folds_case: false,
             private,
             granted: &granted,
-            person: &person,
             mediated,
             bounds: self.bounds,
         };
@@ -96,18 +94,19 @@ impl BoundaryBuilder {
         }
     }
 
-    /// Finds what guarded names lead to, and protects it where the sandbox does. What the person opened by name is not held.
+    /// Finds what guarded names lead to and configurations of git name, and protects it where the sandbox does. What the person opened by name is not held.
     fn follow_guarded_names(&mut self, guards: &Guards, home: Option<&Path>) {
-        let mut look = guarded_links::LinkSearch::new(guards, home, self.bounds);
+        let person = Person::read(home);
+        let mut look = guarded_links::LinkSearch::new(guards, home, self.bounds).with_repositories(&person);
         look.search_granted(&self.granted, &self.findings.git.git_dirs);
-        let (found, reach) = look.finish();
+        let (found, gap) = look.finish();
         self.findings.linked.extend(found);
         let opened = &self.opened;
         self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
         if !self.mediated {
             guarded_links::protect(&self.findings.linked, &self.granted, &mut self.places);
         }
-        self.findings.has_more_links = reach == Coverage::Bounded;
+        self.findings.link_gap = gap;
     }
 
     /// Holds guarded places of the user and of the system where everything else can be written.

@@ -16,9 +16,8 @@ use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
 use crate::access_list::AccessList;
 use crate::git::layout::{self, GitLayout};
-use crate::git::person::Person;
 use crate::git::protect::{self, hold};
-use crate::guarded_links::Linked;
+use crate::guarded_links::{Linked, SearchGap};
 use crate::left_behind::LeftBehind;
 use crate::lookup::Lookup;
 use crate::private::Private;
@@ -37,8 +36,6 @@ pub(crate) struct Holder<'a> {
     pub(crate) private: Option<&'a Private>,
     /// Everything the person granted.
     pub(crate) granted: &'a [PathBuf],
-    /// Configuration of git of the user.
-    pub(crate) person: &'a Person,
     /// Changes in the folder are judged when they are tried.
     pub(crate) mediated: bool,
     pub(crate) bounds: Bounds,
@@ -55,8 +52,8 @@ pub(crate) struct Findings {
     pub(crate) denied: BTreeSet<PathBuf>,
     /// Targets of guarded names.
     pub(crate) linked: Vec<Linked>,
-    /// The look for them at the start did not reach everything.
-    pub(crate) has_more_links: bool,
+    /// Why the look for them at the start may have missed some.
+    pub(crate) link_gap: Option<SearchGap>,
     /// Names at which a killed run may have left placeholders.
     pub(crate) left_behind: LeftBehind,
     pub(crate) notes: Vec<String>,
@@ -128,8 +125,8 @@ impl Holder<'_> {
 
     fn repository(&self, repository: &layout::Repository, places: &mut AccessList, findings: &mut Findings) {
         let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
-        let Self { private, home, person, mediated, .. } = *self;
-        let known = protect::Known { inside: &inside, private, home, person, mediated };
+        let Self { private, mediated, .. } = *self;
+        let known = protect::Known { inside: &inside, private, mediated };
         protect::protect(repository, &known, places, &mut findings.git);
     }
 

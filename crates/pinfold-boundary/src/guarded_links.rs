@@ -1,10 +1,12 @@
-//! Targets of guarded names: a process that may write the target of such a link writes what the name is guarded for.
+//! Targets of guarded names: a process that may write the target of such a link writes what the name is guarded for. What the
+//! configuration of a repository names is held alike, wherever in the folder the repository lies.
 //!
 //! The person made these links; one that a run makes at a guarded name is refused. Each link on the way is held, and what the
 //! last one leads to, a directory with all below it, whether it is there yet or not.
 
 mod chain;
 mod holds;
+mod repositories;
 
 use std::collections::HashSet;
 use std::fs;
@@ -13,17 +15,39 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 
 use crate::git::layout;
+use crate::git::person::Person;
 use crate::lookup::{is_closed_by_user, is_missing};
 use crate::mediation::{GitPart, is_user_git_config, part};
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, each_entry, scan};
-pub(crate) use chain::follow;
+pub(crate) use chain::{Chain, follow};
 pub(crate) use holds::{add_guards, judge, on_the_way, protect};
 
 const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";
 
-/// Reason of a refusal: links with guarded names may be missing.
-pub(crate) const TOO_MANY: &str = "the folder holds more than can be searched for links with guarded names, which may lead there; \
-     give a smaller folder, or open the place with --allow-write";
+/// Why places may be missing from what a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SearchGap {
+    /// There is more than is searched.
+    TooMuch,
+    /// A configuration of git that its owner keeps from being read.
+    ClosedConfig { git_dir: PathBuf },
+}
+
+impl SearchGap {
+    /// Returns the reason of a refusal.
+    pub(crate) fn why(&self) -> String {
+        match self {
+            Self::TooMuch => "the folder holds more than can be searched for what links with guarded names and configurations of git \
+                 lead to, which may be there; give a smaller folder, or open the place with --allow-write"
+                .to_owned(),
+            Self::ClosedConfig { git_dir } => format!(
+                "the configuration of git in `{}` cannot be read, and may name what is there; make it readable, or open the place \
+                 with --allow-write",
+                git_dir.display()
+            ),
+        }
+    }
+}
 
 /// A place that a guarded name leads through or to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +75,12 @@ pub(crate) struct LinkSearch<'a> {
     found: Vec<Linked>,
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
-    reach: Coverage,
+    /// The person's configuration of git, where what repositories name is searched for.
+    person: Option<&'a Person>,
+    /// Git directories whose configuration was read, each with the working tree.
+    searched: HashSet<(PathBuf, PathBuf)>,
+    lookups: usize,
+    gap: Option<SearchGap>,
     /// Something on the way is closed, and the user could open it again.
     met_closed: bool,
 }
@@ -65,23 +94,31 @@ struct Reason<'r> {
 
 impl<'a> LinkSearch<'a> {
     pub(crate) fn new(guards: &'a Guards, home: Option<&'a Path>, bounds: Bounds) -> Self {
-        let (followed, entered) = (HashSet::new(), HashSet::new());
         Self {
             guards,
             home,
             bounds,
             found: Vec::new(),
-            followed,
-            entered,
-            reach: Coverage::Everything,
+            followed: HashSet::new(),
+            entered: HashSet::new(),
+            person: None,
+            searched: HashSet::new(),
+            lookups: 0,
+            gap: None,
             met_closed: false,
         }
     }
 
+    /// The same look, which also finds what repositories name outside of their own git directory.
+    pub(crate) fn with_repositories(self, person: &'a Person) -> Self {
+        Self { person: Some(person), ..self }
+    }
+
     /// Searches a folder.
     pub(crate) fn search_folder(&mut self, folder: &Path) {
-        if layout::is_git_dir(folder) {
+        if let Some(bare) = layout::bare(folder) {
             self.git_directory(folder);
+            self.search_repository(&bare);
         }
         let reach = scan(folder, self.bounds, |entry| self.see(entry));
         self.note(reach);
@@ -90,8 +127,11 @@ impl<'a> LinkSearch<'a> {
     /// Searches folders, and git directories that may lie elsewhere. Below a folder that is itself guarded the grant speaks.
     pub(crate) fn search_granted(&mut self, folders: &[PathBuf], git_dirs: &[PathBuf]) {
         for folder in folders {
+            folder.ancestors().skip(1).for_each(|above| self.search_working_tree(above));
             if self.guards.write(folder, self.home, true).is_none() {
                 self.search_folder(folder);
+            } else {
+                self.search_working_tree(folder);
             }
         }
         for git_dir in git_dirs {
@@ -122,14 +162,14 @@ impl<'a> LinkSearch<'a> {
         self.met_closed
     }
 
-    /// Returns the links found, and the completeness of the search.
-    pub(crate) fn finish(self) -> (Vec<Linked>, Coverage) {
-        (self.found, self.reach)
+    /// Returns the links found, and why there may be more.
+    pub(crate) fn finish(self) -> (Vec<Linked>, Option<SearchGap>) {
+        (self.found, self.gap)
     }
 
     fn note(&mut self, reach: Coverage) {
         if reach == Coverage::Bounded {
-            self.reach = reach;
+            self.gap.get_or_insert(SearchGap::TooMuch);
         }
     }
 
@@ -138,10 +178,18 @@ impl<'a> LinkSearch<'a> {
             self.link(entry.path);
         } else if entry.kind.is_dir() {
             let is_data = ["objects", "refs"].iter().any(|name| entry.name == *name);
-            let bare = entry.path.parent().filter(|parent| is_data && layout::is_git_dir(parent));
-            let git_dir = if entry.name == ".git" { Some(entry.path) } else { bare };
-            let Some(git_dir) = git_dir else { return Descend::Yes };
-            self.git_directory(git_dir);
+            let bare = || entry.path.parent().filter(|_| is_data).and_then(layout::bare);
+            if entry.name == ".git" {
+                self.git_directory(entry.path);
+            } else if let Some(bare) = bare() {
+                self.git_directory(&bare.git_dir);
+                self.search_repository(&bare);
+            } else {
+                return Descend::Yes;
+            }
+        }
+        if entry.name == ".git" {
+            entry.path.parent().into_iter().for_each(|top| self.search_working_tree(top));
         }
         Descend::No
     }
@@ -225,8 +273,18 @@ impl<'a> LinkSearch<'a> {
                 self.lead(&link, Reason { kind: GuardKind::Git, why: GIT_RUNS });
             }
         }
-        let below = layout::modules(git_dir).into_iter().chain(layout::worktrees(git_dir));
-        below.for_each(|below| self.git_directory(&below));
+        for module in layout::modules(git_dir) {
+            self.git_directory(&module);
+            if let Some(module) = layout::module(&module) {
+                self.search_repository(&module);
+            }
+        }
+        for worktree in layout::worktrees(git_dir) {
+            self.git_directory(&worktree);
+            if let Some(top) = layout::worktree_top(&worktree) {
+                self.search_working_tree(&top);
+            }
+        }
     }
 }
 
@@ -234,8 +292,8 @@ impl<'a> LinkSearch<'a> {
 #[derive(Debug)]
 pub(crate) struct AllLinks {
     pub(crate) found: Vec<Linked>,
-    /// There may be more.
-    pub(crate) is_bounded: bool,
+    /// Why there may be more.
+    pub(crate) gap: Option<SearchGap>,
 }
 
 impl AllLinks {
@@ -246,10 +304,11 @@ impl AllLinks {
         guards: &Guards,
         home: Option<&Path>,
     ) -> Self {
-        let mut look = LinkSearch::new(guards, home, Bounds::WHOLE);
+        let person = Person::read(home);
+        let mut look = LinkSearch::new(guards, home, Bounds::WHOLE).with_repositories(&person);
         look.search_granted(folders, git_dirs);
-        let (found, reach) = look.finish();
-        Self { found, is_bounded: reach == Coverage::Bounded }
+        let (found, gap) = look.finish();
+        Self { found, gap }
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
-use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
+use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxRequest};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
     Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,
@@ -43,13 +43,17 @@ impl Bed {
     }
 
     fn boundary(&self) -> Boundary {
+        self.boundary_of(true)
+    }
+
+    fn boundary_of(&self, mediated: bool) -> Boundary {
         let mut request = SandboxRequest::new(self.at("w"));
         request.home = Some(self.at("home"));
         request.private = Private::existing(self.at("private"));
         request.cache_home = Some(self.at("cache"));
         request.caches = CacheChoice::None;
-        let mediated = Strength { tier: Tier::Landlock, mediated: true };
-        Boundary::compile(&request, &Guards::default(), mediated).unwrap()
+        let strength = Strength { tier: Tier::Landlock, mediated };
+        Boundary::compile(&request, &Guards::default(), strength).unwrap()
     }
 }
 
@@ -692,4 +696,213 @@ fn a_moved_directory_is_told_of_where_not_all_of_it_was_seen() {
         let report = boundary.settle(changed.as_ref());
         assert!(report.changed_autorun.contains(&bed.at(told)), "{report}");
     }
+}
+
+/// What the configuration of a repository below names outside of its own working tree is held before anything in that changes.
+#[test]
+fn what_a_repository_below_names_is_held_from_the_first_change_on() {
+    let hooks = |path: &str| format!("[core]\n\thooksPath = {path}\n");
+    let fills = |bed: &Bed, files: &[(&str, &str)]| {
+        files.iter().for_each(|(path, text)| bed.file(path, text));
+    };
+    let config = "w/old/.git/config";
+    for (name, files, held) in [
+        ("hooks", vec![(config, hooks("../tools/hooks"))], "w/tools/hooks/pre-commit"),
+        ("attributes", vec![(config, "[core]\n\tattributesFile = ../a\n".to_owned())], "w/a"),
+        (
+            "an include",
+            vec![(config, "[include]\n\tpath = ../../docs/team.cfg\n".to_owned())],
+            "w/docs/team.cfg",
+        ),
+        ("a program", vec![(config, "[core]\n\tfsmonitor = ../docs/x.sh\n".to_owned())], "w/docs/x.sh"),
+        (
+            "a filter",
+            vec![(config, "[filter \"x\"]\n\tclean = sh ../docs/x.sh %f\n".to_owned())],
+            "w/docs/x.sh",
+        ),
+        (
+            "what an include names",
+            vec![
+                (config, "[include]\n\tpath = ../../docs/team.cfg\n".to_owned()),
+                ("w/docs/team.cfg", "[include]\n\tpath = team.cfg\n".to_owned() + &hooks("../tools")),
+            ],
+            "w/tools/pre-commit",
+        ),
+        (
+            "the configuration of a worktree",
+            vec![
+                (config, "[extensions]\n\tworktreeConfig = true\n".to_owned()),
+                ("w/old/.git/config.worktree", hooks("../tools")),
+            ],
+            "w/tools/pre-commit",
+        ),
+        ("your own", vec![("home/.gitconfig", hooks("../tools"))], "w/tools/pre-commit"),
+        ("hooks around it", vec![(config, hooks(".."))], "w/pre-commit"),
+    ] {
+        for mediated in [true, false] {
+            let bed = Bed::above_a_repository();
+            bed.file("w/docs/x.sh", "");
+            ["w/free", "w/tools/hooks"].iter().for_each(|dir| bed.dir(dir));
+            let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+            let plain = bed.boundary();
+            assert!(Run::new(&bed, &plain).tries(Intent::Create, held, Detail::None), "the control: {name}");
+            fills(&bed, &files);
+            let boundary = bed.boundary_of(mediated);
+            assert!(boundary.guards().write(&bed.at(held), None, false).is_some(), "{name}: file tools");
+            assert!(boundary.guards().write(&bed.at("w/free/x"), None, false).is_none(), "{name}");
+            assert_ne!(boundary.access(&bed.at(held)), PathAccess::Writable, "{name}");
+            let mut run = Run::new(&bed, &boundary);
+            if mediated {
+                assert!(!run.tries(Intent::Create, held, Detail::None), "{name}");
+                assert!(run.tries(Intent::Create, "w/free/x", Detail::None), "{name}");
+            }
+        }
+    }
+}
+
+/// Each way in which a directory belongs to a repository that git acts by.
+#[test]
+fn a_repository_below_is_found_however_it_lies() {
+    let hooks = "[core]\n\thooksPath = ../tools\n";
+    let deep = "w/1/2/3/4/5/6/7/8/9/deep";
+    type Lies<'l> = (&'l str, &'l dyn Fn(&Bed), &'l str);
+    let ways: [Lies<'_>; 8] = [
+        (
+            "a bare one",
+            &|bed| {
+                bed.0.make_git_dir("w/x.git");
+                bed.file("w/x.git/config", hooks);
+            },
+            "w/tools/pre-receive",
+        ),
+        (
+            "a linked worktree",
+            &|bed| {
+                bed.0.make_git_dir("outside/main/.git");
+                bed.file("outside/main/.git/config", hooks);
+                let own = bed.at("outside/main/.git/worktrees/tree");
+                bed.file("outside/main/.git/worktrees/tree/commondir", "../..\n");
+                bed.file(
+                    "outside/main/.git/worktrees/tree/gitdir",
+                    bed.at("w/tree/.git").display().to_string(),
+                );
+                bed.file("w/tree/.git", format!("gitdir: {}\n", own.display()));
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "a submodule",
+            &|bed| {
+                bed.0.make_git_dir("w/old/.git/modules/sub");
+                bed.file(
+                    "w/old/.git/modules/sub/config",
+                    "[core]\n\tworktree = ../../../sub\n\thooksPath = ../../tools\n",
+                );
+                bed.file("w/old/sub/.git", "gitdir: ../.git/modules/sub\n");
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "a file that is not believed",
+            &|bed| {
+                bed.0.make_git_dir("outside/store");
+                bed.file("outside/store/config", hooks);
+                bed.file("w/tree/.git", "gitdir: ../../outside/store\n");
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "a link",
+            &|bed| {
+                bed.0.make_git_dir("outside/store");
+                bed.file("outside/store/config", hooks);
+                bed.dir("w/tree");
+                symlink("../../outside/store", bed.at("w/tree/.git")).unwrap();
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "a submodule among products",
+            &|bed| {
+                bed.0.make_git_dir("w/old/.git/modules/sub");
+                bed.file(
+                    "w/old/.git/modules/sub/config",
+                    "[core]\n\tworktree = ../../../build\n\thooksPath = ../../tools\n",
+                );
+                bed.file("w/old/build/.git", "gitdir: ../.git/modules/sub\n");
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "around the folder",
+            &|bed| {
+                bed.0.make_git_dir(".git");
+                bed.file(".git/config", "[core]\n\thooksPath = w/tools\n");
+            },
+            "w/tools/pre-commit",
+        ),
+        (
+            "deep down",
+            &|bed| {
+                bed.0.make_git_dir(&format!("{deep}/.git"));
+                bed.file(
+                    &format!("{deep}/.git/config"),
+                    format!("[core]\n\thooksPath = {}\n", bed.at("w/tools").display()),
+                );
+            },
+            "w/tools/pre-commit",
+        ),
+    ];
+    for (name, lies, held) in ways {
+        let bed = Bed::above_a_repository();
+        lies(&bed);
+        let boundary = bed.boundary();
+        assert!(
+            !Run::new(&bed, &boundary).tries(Intent::MakeDir, "w/tools", Detail::None),
+            "{name}: missing"
+        );
+        bed.dir("w/tools");
+        let boundary = bed.boundary();
+        assert!(!Run::new(&bed, &boundary).tries(Intent::Create, held, Detail::None), "{name}");
+        assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None), "{name}");
+        assert!(boundary.guards().write(&bed.at(held), None, false).is_some(), "{name}: file tools");
+        assert!(boundary.guards().write(&bed.at("w/docs/x"), None, false).is_none(), "{name}");
+    }
+}
+
+/// A link on the way to what is named is as good as the place at its end.
+#[test]
+fn a_link_on_the_way_to_what_git_runs_stays() {
+    for (link, text, named) in [("w/tools", "docs", "../tools/hooks"), ("w/hooks", "docs", "../hooks")] {
+        let bed = Bed::above_a_repository();
+        bed.dir("w/docs/hooks");
+        symlink(text, bed.at(link)).unwrap();
+        let boundary = bed.boundary();
+        assert!(Run::new(&bed, &boundary).tries(Intent::Remove, link, Detail::None), "the control");
+        bed.file("w/old/.git/config", format!("[core]\n\thooksPath = {named}\n"));
+        let boundary = bed.boundary();
+        for link in [link, "w/docs"] {
+            assert!(!Run::new(&bed, &boundary).tries(Intent::Remove, link, Detail::None), "{link}");
+            assert!(!Run::new(&bed, &boundary).renames(link, "w/gone"), "{link}");
+        }
+        assert!(!Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/hooks/pre-commit", Detail::None));
+    }
+}
+
+/// What cannot be read names unknown places.
+#[test]
+fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
+    let bed = Bed::above_a_repository();
+    let config = bed.at("w/old/.git/config");
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o000)).unwrap();
+    if fs::read(&config).is_ok() {
+        eprintln!("LEFT OUT: files that cannot be read, which are open for this user");
+    } else {
+        let boundary = bed.boundary();
+        assert!(!Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
+        assert!(boundary.guards().write(&bed.at("w/docs/x"), None, false).is_some());
+    }
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
+    let boundary = bed.boundary();
+    assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
 }

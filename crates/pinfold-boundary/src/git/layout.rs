@@ -92,6 +92,51 @@ pub(crate) fn detect(top: &Path) -> GitLayout {
     }
 }
 
+/// Repository by which git acts in a working tree, whether or not anything is granted for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ActingRepository {
+    None,
+    Found(Repository),
+    /// It cannot be looked up.
+    Unknown,
+}
+
+/// Looks at `top/.git` as git does: where that names a place which does not point back, git believes it all the same.
+pub(crate) fn acting_repository(top: &Path) -> ActingRepository {
+    match detect(top) {
+        GitLayout::Repository(repository) => ActingRepository::Found(repository),
+        GitLayout::Unproven { named, .. } if may_serve_as_git_dir(&named) => acting_at(top, named),
+        GitLayout::Odd(dot_git) => match fs::canonicalize(&dot_git) {
+            Ok(real) if may_serve_as_git_dir(&real) => acting_at(top, real),
+            Err(error) if !is_missing(&error) && Lookup::find(&dot_git).is_unknown() => {
+                ActingRepository::Unknown
+            }
+            _ => ActingRepository::None,
+        },
+        GitLayout::Unknown(_) => ActingRepository::Unknown,
+        GitLayout::Nothing | GitLayout::Unproven { .. } => ActingRepository::None,
+    }
+}
+
+fn acting_at(top: &Path, git_dir: PathBuf) -> ActingRepository {
+    match common_dir(&git_dir) {
+        Some(common) => {
+            ActingRepository::Found(Repository { tie: Tie::Separate, top: top.to_owned(), git_dir, common })
+        }
+        None => ActingRepository::Unknown,
+    }
+}
+
+/// The repository of a submodule with the working tree that its configuration names.
+pub(crate) fn module(git_dir: &Path) -> Option<Repository> {
+    let named = |file: &str| {
+        let config = Config::read(&git_dir.join(file)).ok()?;
+        fs::canonicalize(git_dir.join(config.last("core", None, "worktree")?)).ok()
+    };
+    let top = named("config").or_else(|| named("config.worktree"))?;
+    Some(Repository { tie: Tie::Separate, top, git_dir: git_dir.to_owned(), common: git_dir.to_owned() })
+}
+
 /// Returns whether a directory is laid out like a git directory, so that git would take it for a bare repository.
 pub(crate) fn is_git_dir(directory: &Path) -> bool {
     let is = |name: &str| fs::symlink_metadata(directory.join(name)).ok();

@@ -9,14 +9,12 @@
 //! Not covered: a running rebase's list may hold `exec` lines. It has to be writable for a rebase to
 //! work; one that is left behind is reported.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::config::{Config, ConfigEntry};
+use super::config::Config;
 use super::layout::{self, Repository, Tie};
-use super::person::{Person, expanded};
 pub(crate) use super::settle::PrivateConfig;
 use crate::access_list::{AccessList, Hold, PathAccess};
 use crate::private::Private;
@@ -41,9 +39,6 @@ pub(crate) struct Known<'a> {
     pub(crate) inside: &'a dyn Fn(&Path) -> bool,
     /// Directory of the copies of configurations, if the kernel can mount them.
     pub(crate) private: Option<&'a Private>,
-    pub(crate) home: Option<&'a Path>,
-    /// The person's own configuration.
-    pub(crate) person: &'a Person,
     /// System calls are mediated: changes in the repository are judged when they are tried.
     pub(crate) mediated: bool,
 }
@@ -77,7 +72,6 @@ pub(crate) fn protect(
         pin_between(if module.starts_with(git_dir) { git_dir } else { common }, &module, places);
         git_directory(&module, false, known, places, held);
     }
-    named_by_person(repository, known, places);
 }
 
 /// Pins the directories between two places: moved away with one of them, what is held below could be replanted.
@@ -121,9 +115,6 @@ fn git_directory(
     hold_worktree_config(dir, worktree_config, places);
     stand_in(&dir.join("commondir"), b".\n", "it would lead git to another configuration", places);
     objects(dir, places);
-    if let Ok(config) = config.or_else(|_| Config::read_roughly(&dir.join("config"))) {
-        named_by_config(dir, &config, known.home, places);
-    }
 }
 
 /// `objects/info/alternates` names further object stores. Its parents are pinned: moved away with it, another
@@ -199,102 +190,6 @@ fn hold_checkout(git_dir: &Path, why: &'static str, places: &mut AccessList) {
     }
 }
 
-/// Files of the working tree that the configuration makes git run or read: `core.hooksPath`, includes, programs
-/// given by path. Outside the folder they are read-only anyway.
-fn named_by_config(git_dir: &Path, config: &Config, home: Option<&Path>, places: &mut AccessList) {
-    for place in config_names((git_dir, git_dir.parent().unwrap_or(git_dir)), config, home) {
-        hold(&place, NAMED, places);
-    }
-}
-
-pub(crate) const NAMED: &str = "git's configuration names it";
-pub(crate) const NAMED_BY_PERSON: &str = "your configuration of git names it";
-
-/// Returns the paths in the configuration of a git directory that git runs or reads, resolved.
-pub(crate) fn config_names(
-    (git_dir, worktree): (&Path, &Path),
-    config: &Config,
-    home: Option<&Path>,
-) -> Vec<PathBuf> {
-    let top = match config.last("core", None, "worktree") {
-        Some(named) => git_dir.join(named),
-        None => worktree.to_owned(),
-    };
-    let is_around = |real: &PathBuf| *real == top || git_dir.starts_with(real);
-    let named = config.entries().iter().flat_map(|entry| names(entry, git_dir, &top, home));
-    named.flat_map(|(named, missing)| held_for(&named, missing)).filter(|place| !is_around(place)).collect()
-}
-
-/// Holds the paths that the user's own configuration names in this repository.
-fn named_by_person(repository: &Repository, known: &Known<'_>, places: &mut AccessList) {
-    for place in person_names(repository, known.person, known.home).filter(|place| (known.inside)(place)) {
-        hold(&place, NAMED_BY_PERSON, places);
-    }
-}
-
-/// Returns the paths in a repository that the user's own configuration names, resolved.
-pub(crate) fn person_names(
-    repository: &Repository,
-    person: &Person,
-    home: Option<&Path>,
-) -> impl Iterator<Item = PathBuf> {
-    let Repository { top, git_dir, .. } = repository;
-    let named = person.entries().flat_map(move |(at, entry)| names(entry, at, top, home));
-    named
-        .flat_map(|(named, missing)| held_for(&named, missing))
-        .filter(move |real| !top.starts_with(real) && !git_dir.starts_with(real))
-}
-
-/// Returns the real paths to hold. One that is missing cannot be made, and neither can a directory above it
-/// that is missing.
-fn held_for(named: &Path, missing: bool) -> impl Iterator<Item = PathBuf> + use<> {
-    let real = fs::canonicalize(named).ok();
-    let absent = || {
-        let there = |path: &&Path| path.parent().is_some_and(|parent| fs::canonicalize(parent).is_ok());
-        let first = named.ancestors().find(there)?;
-        Some(fs::canonicalize(first.parent()?).ok()?.join(first.file_name()?))
-    };
-    let absent = if real.is_none() && missing { absent() } else { None };
-    real.or(absent).into_iter()
-}
-
-/// The paths that an entry names, each with whether it counts when it is missing. `at`: relative to what it names
-/// configurations.
-fn names(entry: &ConfigEntry, at: &Path, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
-    let Some(value) = entry.value.as_deref().filter(|value| !value.is_empty()) else { return Vec::new() };
-    match (entry.section.as_str(), entry.key.as_str()) {
-        ("core", "hookspath" | "attributesfile") => vec![(expanded(top, value, home), true)],
-        ("include" | "includeif", "path") => vec![(expanded(at, value, home), true)],
-        // Addresses and names, in which no program stands.
-        ("remote" | "submodule", "url" | "pushurl" | "fetch" | "push" | "path" | "branch")
-        | ("branch" | "url" | "user", _) => Vec::new(),
-        _ => programs(value, top, home),
-    }
-}
-
-/// More words than a command line in a configuration has.
-const MAX_WORDS: usize = 64;
-
-/// The files that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`), in any directory
-/// that it goes to (`!cd tools && ./x`) or that a command in it prints (`$(git rev-parse --show-toplevel)/x`).
-fn programs<'a>(value: &'a str, top: &Path, home: Option<&Path>) -> Vec<(PathBuf, bool)> {
-    const BETWEEN: &str = "!;|&()<>{}\"'`$=,";
-    let between = |c: char| c.is_whitespace() || BETWEEN.contains(c);
-    let words = value.split(between).filter(|word| !word.is_empty()).take(MAX_WORDS);
-    // `$DIRECTORY/x`: any directory.
-    let behind = |word: &'a str| word.split_once('/').filter(|_| value.contains('$')).map(|(_, rest)| rest);
-    let words: Vec<&str> = words.flat_map(|word| [Some(word), behind(word)]).flatten().collect();
-    let places = words.iter().map(|word| expanded(top, word, home));
-    let directories = places.filter(|place| place.starts_with(top) && is_dir(place));
-    let bases: BTreeSet<PathBuf> = directories.chain([top.to_owned()]).collect();
-    let named = words.iter().flat_map(|word| {
-        let below = bases.iter().map(|base| base.join(word.trim_start_matches('/')));
-        below.chain([expanded(top, word, home)]).collect::<Vec<_>>()
-    });
-    let real: BTreeSet<PathBuf> = named.filter_map(|named| fs::canonicalize(named).ok()).collect();
-    real.into_iter().filter(|real| real.is_file()).map(|real| (real, false)).collect()
-}
-
 /// Read-only when it is there, a detour to its own target when it is a link, not to be made when it is missing.
 pub(crate) fn hold(path: &Path, why: &'static str, places: &mut AccessList) {
     match fs::symlink_metadata(path) {
@@ -362,48 +257,5 @@ mod tests {
         let mut places = AccessList::default();
         hold(&place, "", &mut places);
         assert_eq!(fs::metadata(&place).unwrap().permissions().mode() & 0o7777, 0o755);
-    }
-
-    #[test]
-    fn every_program_that_a_configuration_names_in_the_folder_is_found() {
-        let folder = tempfile::tempdir().unwrap();
-        let top = folder.path().canonicalize().unwrap();
-        fs::write(top.join("p"), "").unwrap();
-        fs::create_dir(top.join("tools")).unwrap();
-        fs::write(top.join("tools/inner"), "").unwrap();
-        let found = |text: &str| {
-            let config = Config::parse(text).unwrap();
-            config_names((&top.join(".git"), &top), &config, None)
-        };
-        for text in [
-            "[core]\n\tfsmonitor = ./p",
-            "[core]\n\tsshCommand = ssh -F p",
-            "[alias]\n\tx = !sh ./p",
-            "[alias]\n\tx = \"!f() { sh ./p; }; f\"",
-            "[alias]\n\tx = !p",
-            "[submodule \"s\"]\n\tupdate = !./p",
-            "[remote \"o\"]\n\tuploadpack = ./p",
-            "[remote \"o\"]\n\treceivepack = sh ./p",
-            "[remote \"o\"]\n\tvcs = ./p",
-            "[credential]\n\thelper = !sh ./p get",
-            "[diff \"x\"]\n\ttextconv = sh -c './p'",
-            "[filter \"x\"]\n\tclean = VALUE=1 ./p",
-            "[core]\n\teditor = $(git rev-parse --show-toplevel)/p",
-            "[core]\n\teditor = \"$PWD\"/p",
-            "[alias]\n\tx = \"!cd .. && ./p\"",
-            "[alias]\n\tx = \"!cd tools/.. && ./p\"",
-        ] {
-            assert_eq!(found(text), [top.join("p")], "{text}");
-        }
-        let inner = "[alias]\n\tx = \"!cd tools && ./inner\"";
-        assert_eq!(found(inner), [top.join("tools/inner")], "{inner}");
-        for text in [
-            "[remote \"o\"]\n\turl = ./p",
-            "[branch \"p\"]\n\tmerge = p",
-            "[user]\n\tname = p",
-            "[alias]\n\tx = !sh ./q",
-        ] {
-            assert!(found(text).is_empty(), "{text}");
-        }
     }
 }

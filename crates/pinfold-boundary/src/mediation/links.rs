@@ -6,9 +6,9 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use super::made::Made;
-use super::{UNSEEN, is_among_dependencies};
+use super::{UNSEEN, Why, is_among_dependencies};
 use crate::boundary::Boundary;
-use crate::guarded_links::{LinkSearch, Linked, TOO_MANY};
+use crate::guarded_links::{LinkSearch, Linked};
 use crate::scan::Bounds;
 use crate::within::{is_same_text, is_within};
 
@@ -37,7 +37,7 @@ impl Links {
         boundary: &Boundary,
         made: &Made,
         nearest: Option<&Path>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Why> {
         self.take_all(boundary)?;
         let Some(nearest) = nearest.filter(|nearest| !is_same_text(nearest, &self.last)) else {
             return Ok(());
@@ -59,7 +59,7 @@ impl Links {
             look.directly_in(directory);
             if look.met_closed() {
                 self.last = PathBuf::new();
-                return Err(UNSEEN);
+                return Err(UNSEEN.to_owned());
             }
             self.known.insert(directory.to_owned());
             let (found, _) = look.finish();
@@ -70,13 +70,13 @@ impl Links {
     }
 
     /// Takes over the links that the look at the start did not reach.
-    fn take_all(&mut self, boundary: &Boundary) -> Result<(), &'static str> {
+    fn take_all(&mut self, boundary: &Boundary) -> Result<(), Why> {
         if self.has_all {
             return Ok(());
         }
         if let Some(all) = boundary.links_beyond_start() {
-            if all.is_bounded {
-                return Err(TOO_MANY);
+            if let Some(gap) = &all.gap {
+                return Err(gap.why());
             }
             self.hold(boundary, &all.found);
         }

@@ -37,9 +37,10 @@ use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
 use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
 use crate::git::layout;
+use crate::git::person::Person;
 use crate::guarded_links::{LinkSearch, names_through};
 use crate::lookup::{Lookup, is_out_of_sight};
-use crate::scan::{Bounds, Coverage, is_skipped};
+use crate::scan::{Bounds, is_skipped};
 use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
 pub(crate) use changes::Changes;
@@ -202,7 +203,7 @@ impl Mediator {
         }
         let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| split(place).0);
         if let Err(why) = self.links.look_above(boundary, &self.made, nearest) {
-            return Some(why.to_owned());
+            return Some(why);
         }
         match self.links.find(place) {
             Some(linked) => Some(linked.why.clone()),
@@ -258,10 +259,12 @@ impl Mediator {
             return None;
         }
         let leads_nowhere = || {
-            let mut look = LinkSearch::new(boundary.guards_by_name(), boundary.home(), Bounds::WHOLE);
+            let person = Person::read(boundary.home());
+            let look = LinkSearch::new(boundary.guards_by_name(), boundary.home(), Bounds::WHOLE);
+            let mut look = look.with_repositories(&person);
             look.search_folder(place);
-            let (found, reach) = look.finish();
-            found.is_empty() && reach != Coverage::Bounded
+            let (found, gap) = look.finish();
+            found.is_empty() && gap.is_none()
         };
         (!self.made.contains(place) || !leads_nowhere()).then(|| CLOSED.to_owned())
     }

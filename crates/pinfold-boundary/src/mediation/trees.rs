@@ -3,17 +3,14 @@
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::made::Made;
-use crate::git::config::Config;
-use crate::git::layout::{self, GitLayout, Repository, Tie};
+use crate::git::layout::{ActingRepository, acting_repository};
+use crate::git::named::{MOST_LOOKUPS, NamedPlaces};
 use crate::git::person::Person;
-use crate::git::protect::{NAMED, NAMED_BY_PERSON, config_names, person_names};
-use crate::lookup::{Lookup, is_missing};
+use crate::lookup::Lookup;
 use crate::within::{is_same_text, is_within};
 
 /// One working tree.
@@ -86,41 +83,21 @@ impl Trees {
 
     fn look(&mut self, top: &Path, home: Option<&Path>) -> Tree {
         let closed = || Tree { closed: Some(UNREADABLE), ..Tree::default() };
-        let repository = match layout::detect(top) {
-            GitLayout::Repository(repository) => repository,
-            // Nothing is granted for it, but git acts by what is written there.
-            GitLayout::Unproven { named, .. } if layout::may_serve_as_git_dir(&named) => {
-                let Some(common) = layout::common_dir(&named) else { return closed() };
-                Repository { tie: Tie::Separate, top: top.to_owned(), git_dir: named, common }
-            }
-            GitLayout::Unknown(_) => return closed(),
-            // What `.git` leads to is not read by git either.
-            GitLayout::Nothing | GitLayout::Unproven { .. } | GitLayout::Odd(_) => return Tree::default(),
+        let repository = match acting_repository(top) {
+            ActingRepository::Found(repository) => repository,
+            ActingRepository::None => return Tree::default(),
+            ActingRepository::Unknown => return closed(),
         };
-        let mut held = Vec::new();
-        for git_dir in git_dirs(&repository) {
-            match Config::read(&git_dir.join("config"))
-                .or_else(|_| Config::read_roughly(&git_dir.join("config")))
-            {
-                Ok(config) => {
-                    held.extend(
-                        config_names((git_dir, &repository.top), &config, home)
-                            .into_iter()
-                            .map(|at| (at, NAMED)),
-                    );
-                }
-                Err(error) if is_unreadable(&git_dir.join("config"), &error) => return closed(),
-                Err(_) => {}
-            }
-        }
         let person = self.person.get_or_insert_with(|| Person::read(home));
-        held.extend(person_names(&repository, person, home).map(|at| (at, NAMED_BY_PERSON)));
-        Tree { held, closed: None, is_settled: true }
+        match NamedPlaces::read(&repository, person, home, MOST_LOOKUPS) {
+            NamedPlaces { held, gap: None, .. } => Tree { held, closed: None, is_settled: true },
+            NamedPlaces { gap: Some(_), .. } => closed(),
+        }
     }
 
     /// A call has named a file: by some a working tree becomes one, or gets another configuration.
     pub(crate) fn named(&mut self, name: &OsStr) {
-        if [".git", "commondir", "gitdir", "config"].iter().any(|tie| name == *tie) {
+        if [".git", "commondir", "gitdir", "config", "config.worktree"].iter().any(|tie| name == *tie) {
             self.known.clear();
             self.last = None;
         }
@@ -134,15 +111,4 @@ impl Trees {
             self.last = None;
         }
     }
-}
-
-fn git_dirs(repository: &Repository) -> impl Iterator<Item = &Path> {
-    let own = (repository.git_dir != repository.common).then_some(repository.git_dir.as_path());
-    std::iter::once(repository.common.as_path()).chain(own)
-}
-
-/// Returns whether a configuration may be there that git could read later: a missing one, and one that does not parse, git does not
-/// act by.
-fn is_unreadable(config: &Path, error: &io::Error) -> bool {
-    !is_missing(error) && fs::File::open(config).is_err_and(|error| !is_missing(&error))
 }

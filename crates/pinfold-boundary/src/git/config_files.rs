@@ -1,0 +1,142 @@
+//! Configuration files of git with those that they include.
+
+use std::collections::{HashSet, VecDeque};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::config::{Config, ConfigEntry, MAX_SIZE};
+use crate::lookup::{is_closed_by_user, is_missing};
+
+/// Most files that are read. git gives up on a chain of ten.
+const MOST_FILES: usize = 64;
+
+/// Most includes that are looked at: of files that include each other, most lead to one that was read.
+const MOST_INCLUDES: usize = 1_024;
+
+/// Why entries may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ConfigGap {
+    /// There is more than is read.
+    Bounded,
+    /// A file cannot be read now, and git may read it later.
+    Unreadable {
+        /// The user could open it again.
+        by_user: bool,
+    },
+}
+
+/// Files that were read, each with its directory.
+#[derive(Debug, Default)]
+pub(crate) struct ConfigFiles {
+    files: Vec<(PathBuf, Config)>,
+    pub(crate) gap: Option<ConfigGap>,
+}
+
+impl ConfigFiles {
+    /// Reads what is there. Conditions of includes are taken for met: what is held too much is not written.
+    pub(crate) fn read(files: impl IntoIterator<Item = PathBuf>, home: Option<&Path>) -> Self {
+        let mut all = Self::default();
+        let mut ahead: VecDeque<PathBuf> = files.into_iter().collect();
+        let (mut seen, mut looked_at) = (HashSet::new(), 0);
+        while let Some(file) = ahead.pop_front() {
+            if looked_at == MOST_INCLUDES {
+                all.gap = Some(ConfigGap::Bounded);
+                break;
+            }
+            looked_at += 1;
+            // Files may include each other in a circle, by ever longer names.
+            if !seen.insert(fs::canonicalize(&file).unwrap_or_else(|_| file.clone())) {
+                continue;
+            }
+            let Ok(config) = Config::read(&file).or_else(|_| Config::read_roughly(&file)) else {
+                all.gap = all.gap.or_else(|| gap_at(&file));
+                continue;
+            };
+            if all.files.len() == MOST_FILES {
+                all.gap = Some(ConfigGap::Bounded);
+                break;
+            }
+            let directory = file.parent().unwrap_or(&file).to_owned();
+            let included = config.entries().iter().filter_map(included);
+            ahead.extend(included.take(MOST_INCLUDES).map(|path| expanded(&directory, path, home)));
+            all.files.push((directory, config));
+        }
+        all
+    }
+
+    /// Returns the entries, each with the directory to which its paths are relative.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Path, &ConfigEntry)> {
+        self.files
+            .iter()
+            .flat_map(|(at, config)| config.entries().iter().map(move |entry| (at.as_path(), entry)))
+    }
+}
+
+/// A missing file, and one that does not parse, git does not act by.
+fn gap_at(file: &Path) -> Option<ConfigGap> {
+    let unreadable = || ConfigGap::Unreadable { by_user: is_closed_by_user(file) };
+    match fs::metadata(file) {
+        Err(error) => (!is_missing(&error)).then(unreadable),
+        Ok(found) if !found.is_file() => None,
+        Ok(found) if found.len() > MAX_SIZE => Some(ConfigGap::Bounded),
+        Ok(_) => fs::File::open(file).is_err_and(|error| !is_missing(&error)).then(unreadable),
+    }
+}
+
+fn included(entry: &ConfigEntry) -> Option<&str> {
+    let includes = matches!(entry.section.as_str(), "include" | "includeif") && entry.key == "path";
+    entry.value.as_deref().filter(|value| includes && !value.is_empty())
+}
+
+/// A path as git expands it: `~/` is the person's home.
+pub(crate) fn expanded(base: &Path, text: &str, home: Option<&Path>) -> PathBuf {
+    match (text.strip_prefix("~/"), home) {
+        (Some(below), Some(home)) => home.join(below),
+        _ => base.join(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use pinfold_testkit::TempTree;
+
+    use super::*;
+
+    fn include(path: &str) -> String {
+        format!("[include]\n\tpath = {path}\n")
+    }
+
+    #[test]
+    fn files_that_include_each_other_are_read_once() {
+        let tree = TempTree::new();
+        tree.write("d/a", include("../d/b"));
+        tree.write("d/b", include("../d/a") + "[x]\n\tk = v\n");
+        let read = ConfigFiles::read([tree.path("d/a")], None);
+        assert_eq!((read.files.len(), read.gap), (2, None));
+        assert!(read.entries().any(|(at, entry)| entry.name() == "x.k" && at == tree.path("d/../d")));
+    }
+
+    #[test]
+    fn what_is_not_read_is_said_to_be_missing() {
+        let tree = TempTree::new();
+        for n in 0..=MOST_FILES {
+            tree.write(format!("{n}"), include(&format!("{}", n + 1)));
+        }
+        assert_eq!(ConfigFiles::read([tree.path("1")], None).gap, None, "the last one is not there");
+        assert_eq!(ConfigFiles::read([tree.path("0")], None).gap, Some(ConfigGap::Bounded));
+        tree.write("many", include("many").repeat(MOST_INCLUDES + 1));
+        assert_eq!(ConfigFiles::read([tree.path("many")], None).gap, Some(ConfigGap::Bounded));
+        tree.write("large", "#".repeat(usize::try_from(MAX_SIZE).unwrap() + 1));
+        assert_eq!(ConfigFiles::read([tree.path("large")], None).gap, Some(ConfigGap::Bounded));
+        tree.write("bad", "[");
+        tree.make_dir("directory");
+        assert_eq!(ConfigFiles::read(["bad", "directory", "none"].map(|at| tree.path(at)), None).gap, None);
+        tree.write("closed", "");
+        fs::set_permissions(tree.path("closed"), fs::Permissions::from_mode(0o000)).unwrap();
+        let is_closed = fs::File::open(tree.path("closed")).is_err();
+        let gap = ConfigFiles::read([tree.path("closed")], None).gap;
+        assert_eq!(gap, is_closed.then_some(ConfigGap::Unreadable { by_user: true }));
+    }
+}

@@ -1,0 +1,48 @@
+//! Places that the configuration of a repository names, which git acts on in its working tree wherever they lie.
+
+use std::path::Path;
+
+use pinfold_policy::GuardKind;
+
+use super::{LinkSearch, Linked, SearchGap};
+use crate::git::config_files::ConfigGap;
+use crate::git::layout::{ActingRepository, Repository, acting_repository};
+use crate::git::named::NamedPlaces;
+use crate::scan::Coverage;
+
+impl LinkSearch<'_> {
+    /// Holds what is named where git would find a working tree. One that cannot be looked up is closed by itself when something in it is
+    /// changed.
+    pub(super) fn search_working_tree(&mut self, top: &Path) {
+        if self.person.is_none() {
+            return;
+        }
+        match acting_repository(top) {
+            ActingRepository::Found(repository) => self.search_repository(&repository),
+            ActingRepository::None | ActingRepository::Unknown => {}
+        }
+    }
+
+    /// Holds what a repository names. Look-ups count as links that are followed.
+    pub(super) fn search_repository(&mut self, repository: &Repository) {
+        let Repository { top, git_dir, .. } = repository;
+        let Some(person) = self.person else { return };
+        if !self.searched.insert((git_dir.clone(), top.clone())) {
+            return;
+        }
+        let left = self.bounds.links.saturating_sub(self.lookups);
+        let named = NamedPlaces::read(repository, person, self.home, left);
+        self.lookups += named.lookups;
+        let held = named.held.into_iter();
+        let held = held.map(|(place, why)| Linked { place, kind: GuardKind::Place, why: why.to_owned() });
+        self.found.extend(held);
+        match named.gap {
+            Some(ConfigGap::Bounded) => self.note(Coverage::Bounded),
+            Some(ConfigGap::Unreadable { by_user: true }) => {
+                self.gap.get_or_insert_with(|| SearchGap::ClosedConfig { git_dir: git_dir.clone() });
+            }
+            // Nobody who works here reads it either.
+            Some(ConfigGap::Unreadable { by_user: false }) | None => {}
+        }
+    }
+}
