@@ -47,13 +47,26 @@ impl Bed {
     }
 
     fn boundary_of(&self, mediated: bool) -> Boundary {
+        let strength = Strength { tier: Tier::Landlock, mediated };
+        Boundary::compile(&self.request(), &Guards::default(), strength).unwrap()
+    }
+
+    /// Returns whether file tools are held at a path: those of a run, and those without one.
+    fn holds_file_tools(&self, boundary: &Boundary, path: &str) -> bool {
+        let alone = Boundary::compile_for_file_tools(&self.request(), &Guards::default()).unwrap();
+        let [of_run, alone] =
+            [boundary, &alone].map(|boundary| boundary.guards().write(&self.at(path), None, false).is_some());
+        assert_eq!(of_run, alone, "{path}");
+        of_run
+    }
+
+    fn request(&self) -> SandboxRequest {
         let mut request = SandboxRequest::new(self.at("w"));
         request.home = Some(self.at("home"));
         request.private = Private::existing(self.at("private"));
         request.cache_home = Some(self.at("cache"));
         request.caches = CacheChoice::None;
-        let strength = Strength { tier: Tier::Landlock, mediated };
-        Boundary::compile(&request, &Guards::default(), strength).unwrap()
+        request
     }
 }
 
@@ -702,9 +715,6 @@ fn a_moved_directory_is_told_of_where_not_all_of_it_was_seen() {
 #[test]
 fn what_a_repository_below_names_is_held_from_the_first_change_on() {
     let hooks = |path: &str| format!("[core]\n\thooksPath = {path}\n");
-    let fills = |bed: &Bed, files: &[(&str, &str)]| {
-        files.iter().for_each(|(path, text)| bed.file(path, text));
-    };
     let config = "w/old/.git/config";
     for (name, files, held) in [
         ("hooks", vec![(config, hooks("../tools/hooks"))], "w/tools/hooks/pre-commit"),
@@ -742,14 +752,16 @@ fn what_a_repository_below_names_is_held_from_the_first_change_on() {
         for mediated in [true, false] {
             let bed = Bed::above_a_repository();
             bed.file("w/docs/x.sh", "");
-            ["w/free", "w/tools/hooks"].iter().for_each(|dir| bed.dir(dir));
-            let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+            bed.dir("w/free");
+            bed.dir("w/tools/hooks");
             let plain = bed.boundary();
             assert!(Run::new(&bed, &plain).tries(Intent::Create, held, Detail::None), "the control: {name}");
-            fills(&bed, &files);
+            for (path, text) in &files {
+                bed.file(path, text);
+            }
             let boundary = bed.boundary_of(mediated);
-            assert!(boundary.guards().write(&bed.at(held), None, false).is_some(), "{name}: file tools");
-            assert!(boundary.guards().write(&bed.at("w/free/x"), None, false).is_none(), "{name}");
+            assert!(bed.holds_file_tools(&boundary, held), "{name}");
+            assert!(!bed.holds_file_tools(&boundary, "w/free/x"), "{name}");
             assert_ne!(boundary.access(&bed.at(held)), PathAccess::Writable, "{name}");
             let mut run = Run::new(&bed, &boundary);
             if mediated {
@@ -760,102 +772,51 @@ fn what_a_repository_below_names_is_held_from_the_first_change_on() {
     }
 }
 
-/// Each way in which a directory belongs to a repository that git acts by.
+/// Each way in which a directory belongs to a repository that git acts by: git directories, and files in which `TOP` is the bed.
 #[test]
 fn a_repository_below_is_found_however_it_lies() {
-    let hooks = "[core]\n\thooksPath = ../tools\n";
-    let deep = "w/1/2/3/4/5/6/7/8/9/deep";
-    type Lies<'l> = (&'l str, &'l dyn Fn(&Bed), &'l str);
-    let ways: [Lies<'_>; 8] = [
-        (
-            "a bare one",
-            &|bed| {
-                bed.0.make_git_dir("w/x.git");
-                bed.file("w/x.git/config", hooks);
-            },
-            "w/tools/pre-receive",
-        ),
+    const HOOKS: &str = "[core]\n\thooksPath = ../tools\n";
+    const SUBMODULE: &str = "[core]\n\thooksPath = ../../tools\n\tworktree = ../../../";
+    const MODULE: &str = "w/old/.git/modules/sub";
+    let module = |name: &str| (format!("{MODULE}/config"), format!("{SUBMODULE}{name}\n"));
+    let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+    let deep = "w/1/2/3/4/5/6/7/8/9/deep/.git";
+    let own = "outside/main/.git/worktrees/tree";
+    for (name, git_dir, files) in [
+        ("a bare one", "w/x.git", vec![file("w/x.git/config", HOOKS)]),
         (
             "a linked worktree",
-            &|bed| {
-                bed.0.make_git_dir("outside/main/.git");
-                bed.file("outside/main/.git/config", hooks);
-                let own = bed.at("outside/main/.git/worktrees/tree");
-                bed.file("outside/main/.git/worktrees/tree/commondir", "../..\n");
-                bed.file(
-                    "outside/main/.git/worktrees/tree/gitdir",
-                    bed.at("w/tree/.git").display().to_string(),
-                );
-                bed.file("w/tree/.git", format!("gitdir: {}\n", own.display()));
-            },
-            "w/tools/pre-commit",
+            "outside/main/.git",
+            vec![
+                file("outside/main/.git/config", HOOKS),
+                file(&format!("{own}/commondir"), "../..\n"),
+                file(&format!("{own}/gitdir"), "TOP/w/tree/.git\n"),
+                file("w/tree/.git", &format!("gitdir: TOP/{own}\n")),
+            ],
         ),
+        ("a submodule", MODULE, vec![module("sub"), file("w/old/sub/.git", "gitdir: ../.git/modules/sub\n")]),
         (
-            "a submodule",
-            &|bed| {
-                bed.0.make_git_dir("w/old/.git/modules/sub");
-                bed.file(
-                    "w/old/.git/modules/sub/config",
-                    "[core]\n\tworktree = ../../../sub\n\thooksPath = ../../tools\n",
-                );
-                bed.file("w/old/sub/.git", "gitdir: ../.git/modules/sub\n");
-            },
-            "w/tools/pre-commit",
+            "a submodule among products",
+            MODULE,
+            vec![module("build"), file("w/old/build/.git", "gitdir: ../.git/modules/sub\n")],
         ),
         (
             "a file that is not believed",
-            &|bed| {
-                bed.0.make_git_dir("outside/store");
-                bed.file("outside/store/config", hooks);
-                bed.file("w/tree/.git", "gitdir: ../../outside/store\n");
-            },
-            "w/tools/pre-commit",
+            "outside/store",
+            vec![file("outside/store/config", HOOKS), file("w/tree/.git", "gitdir: ../../outside/store\n")],
         ),
-        (
-            "a link",
-            &|bed| {
-                bed.0.make_git_dir("outside/store");
-                bed.file("outside/store/config", hooks);
-                bed.dir("w/tree");
-                symlink("../../outside/store", bed.at("w/tree/.git")).unwrap();
-            },
-            "w/tools/pre-commit",
-        ),
-        (
-            "a submodule among products",
-            &|bed| {
-                bed.0.make_git_dir("w/old/.git/modules/sub");
-                bed.file(
-                    "w/old/.git/modules/sub/config",
-                    "[core]\n\tworktree = ../../../build\n\thooksPath = ../../tools\n",
-                );
-                bed.file("w/old/build/.git", "gitdir: ../.git/modules/sub\n");
-            },
-            "w/tools/pre-commit",
-        ),
-        (
-            "around the folder",
-            &|bed| {
-                bed.0.make_git_dir(".git");
-                bed.file(".git/config", "[core]\n\thooksPath = w/tools\n");
-            },
-            "w/tools/pre-commit",
-        ),
-        (
-            "deep down",
-            &|bed| {
-                bed.0.make_git_dir(&format!("{deep}/.git"));
-                bed.file(
-                    &format!("{deep}/.git/config"),
-                    format!("[core]\n\thooksPath = {}\n", bed.at("w/tools").display()),
-                );
-            },
-            "w/tools/pre-commit",
-        ),
-    ];
-    for (name, lies, held) in ways {
+        ("a link", "outside/store", vec![file("outside/store/config", HOOKS), file("w/tree/linked", "")]),
+        ("around the folder", ".git", vec![file(".git/config", "[core]\n\thooksPath = w/tools\n")]),
+        ("deep down", deep, vec![file(&format!("{deep}/config"), "[core]\n\thooksPath = TOP/w/tools\n")]),
+    ] {
         let bed = Bed::above_a_repository();
-        lies(&bed);
+        bed.0.make_git_dir(git_dir);
+        for (path, text) in files {
+            bed.file(&path, text.replace("TOP", &bed.at("").display().to_string()));
+        }
+        if name == "a link" {
+            symlink("../../outside/store", bed.at("w/tree/.git")).unwrap();
+        }
         let boundary = bed.boundary();
         assert!(
             !Run::new(&bed, &boundary).tries(Intent::MakeDir, "w/tools", Detail::None),
@@ -863,10 +824,11 @@ fn a_repository_below_is_found_however_it_lies() {
         );
         bed.dir("w/tools");
         let boundary = bed.boundary();
+        let held = "w/tools/pre-commit";
         assert!(!Run::new(&bed, &boundary).tries(Intent::Create, held, Detail::None), "{name}");
         assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None), "{name}");
-        assert!(boundary.guards().write(&bed.at(held), None, false).is_some(), "{name}: file tools");
-        assert!(boundary.guards().write(&bed.at("w/docs/x"), None, false).is_none(), "{name}");
+        assert!(bed.holds_file_tools(&boundary, held), "{name}");
+        assert!(!bed.holds_file_tools(&boundary, "w/docs/x"), "{name}");
     }
 }
 
@@ -900,7 +862,7 @@ fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
     } else {
         let boundary = bed.boundary();
         assert!(!Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
-        assert!(boundary.guards().write(&bed.at("w/docs/x"), None, false).is_some());
+        assert!(bed.holds_file_tools(&boundary, "w/docs/x"));
     }
     fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
     let boundary = bed.boundary();
