@@ -53,8 +53,8 @@ pub struct Boundary {
     pub(crate) all_links: OnceLock<AllLinks>,
     pub(crate) operations: Operations,
     pub(crate) removed: Vec<String>,
-    /// The grant of a mediated run, whose held places are known only when something happens to them.
-    pub(crate) mediates: Option<Box<(SandboxRequest, Tier)>>,
+    /// The grant, where not all that is held in it was searched for.
+    pub(crate) unsearched: Option<Box<(SandboxRequest, Tier)>>,
     /// Directory in which supervisors meet.
     pub(crate) state_home: Option<PathBuf>,
     /// Layers of this run are used by no other while this lives.
@@ -242,14 +242,14 @@ impl Boundary {
     }
 
     /// The guards for a session of file tools in the same grant: what is held or hidden here is guarded there, and
-    /// what was opened by name is open there too. Of a mediated run these are the places that a look at the folder finds now,
-    /// and the whole folder where no such look is possible.
+    /// what was opened by name is open there too. Where not all was searched these are the places that a look at the folder finds
+    /// now, and the whole folder where no such look is possible.
     pub fn guards(&self) -> Guards {
         self.guards_within(Bounds::WHOLE)
     }
 
     fn guards_within(&self, bounds: Bounds) -> Guards {
-        let Some((request, tier)) = self.mediates.as_deref() else { return self.listed() };
+        let Some((request, tier)) = self.unsearched.as_deref() else { return self.listed() };
         let strength = Strength { tier: *tier, mediated: false };
         let why = match Self::compile_within(request, &self.guards, strength, bounds) {
             Ok(searched) => match &searched.findings.link_gap {

@@ -41,6 +41,15 @@ impl Boundary {
         Self::compile_within(request, guards, strength.into(), Bounds::START)
     }
 
+    /// The same for file tools alone: no process is started in it, and everything that is held is searched for at once.
+    ///
+    /// # Errors
+    /// As of [`Boundary::compile`].
+    pub fn compile_for_file_tools(request: &SandboxRequest, guards: &Guards) -> Result<Self, CompileError> {
+        let strength = Strength { tier: Tier::Landlock, mediated: false };
+        Self::compile_within(request, guards, strength, Bounds::WHOLE)
+    }
+
     /// The same, with limits for the look at the folder.
     pub(crate) fn compile_within(
         request: &SandboxRequest,
@@ -182,6 +191,9 @@ impl BoundaryBuilder {
             guarded_links::judge(&self.findings.linked, &own, &mut self.places);
         }
         self.findings.notes.extend(watch_note(request, self.mediated));
+        // A mediated run knows what it holds only when something happens to it.
+        let unsearched = (self.mediated || self.findings.link_gap.is_some())
+            .then(|| Box::new((for_asking(request), tier)));
         let operations = Operations::look(&self.findings.git.git_dirs);
         Boundary {
             profile,
@@ -202,7 +214,7 @@ impl BoundaryBuilder {
             all_links: OnceLock::new(),
             operations,
             removed,
-            mediates: self.mediated.then(|| Box::new((for_asking(request), tier))),
+            unsearched,
             state_home: request.state_home.clone(),
             _caches: caches.lock,
             _private: request.private.clone(),

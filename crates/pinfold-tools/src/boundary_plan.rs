@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pinfold::policy::{Access, FolderChoice, Guards};
 use pinfold::{GuardSearch, GuardSearchArea, Plan};
 use pinfold_boundary::{Boundary, CacheChoice, CompileError, SandboxMode, SandboxRequest};
-use pinfold_sandbox::{Temp, Tier};
+use pinfold_sandbox::Temp;
 
 /// The plan of a session that is held to what `boundary` holds its shells to: the places to write, what is guarded,
 /// and whether anything may be changed come from there.
@@ -42,7 +42,7 @@ impl FileBoundaries {
         request.folder_choice = plan.folder_choice.clone();
         request.add.clone_from(&plan.also_writable);
         request.home.clone_from(&plan.home);
-        Boundary::compile(&request, &plan.guards, Tier::Landlock)
+        Boundary::compile_for_file_tools(&request, &plan.guards)
     }
 
     fn request(&self, folder: PathBuf, access: Access) -> SandboxRequest {
@@ -70,7 +70,7 @@ impl GuardSearch for FileBoundaries {
         request.folder_choice = FolderChoice::only_judged();
         request.add = folders.cloned().collect();
         request.home = area.home.map(ToOwned::to_owned);
-        match Boundary::compile(&request, area.guards, Tier::Landlock) {
+        match Boundary::compile_for_file_tools(&request, area.guards) {
             Ok(boundary) => boundary.guards(),
             Err(error) => {
                 let why = error.to_string();
