@@ -8,10 +8,10 @@ use super::config::{Config, ConfigEntry, MAX_SIZE};
 use crate::lookup::{is_closed_by_user, is_missing};
 
 /// Most files that are read. git gives up on a chain of ten.
-const MOST_FILES: usize = 64;
+const MAX_FILES: usize = 64;
 
 /// Most includes that are looked at: of files that include each other, most lead to one that was read.
-const MOST_INCLUDES: usize = 1_024;
+const MAX_INCLUDES: usize = 1_024;
 
 /// Why entries may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl ConfigFiles {
         let mut ahead: VecDeque<PathBuf> = files.into_iter().collect();
         let (mut seen, mut looked_at) = (HashSet::new(), 0);
         while let Some(file) = ahead.pop_front() {
-            if looked_at == MOST_INCLUDES {
+            if looked_at == MAX_INCLUDES {
                 all.gap = Some(ConfigGap::Bounded);
                 break;
             }
@@ -52,13 +52,13 @@ impl ConfigFiles {
                 all.gap = all.gap.or_else(|| gap_at(&file));
                 continue;
             };
-            if all.files.len() == MOST_FILES {
+            if all.files.len() == MAX_FILES {
                 all.gap = Some(ConfigGap::Bounded);
                 break;
             }
             let directory = file.parent().unwrap_or(&file).to_owned();
             let included = config.entries().iter().filter_map(included);
-            ahead.extend(included.take(MOST_INCLUDES).map(|path| expanded(&directory, path, home)));
+            ahead.extend(included.take(MAX_INCLUDES).map(|path| expanded(&directory, path, home)));
             all.files.push((directory, config));
         }
         all
@@ -121,12 +121,12 @@ mod tests {
     #[test]
     fn what_is_not_read_is_said_to_be_missing() {
         let tree = TempTree::new();
-        for n in 0..=MOST_FILES {
+        for n in 0..=MAX_FILES {
             tree.write(format!("{n}"), include(&format!("{}", n + 1)));
         }
         assert_eq!(ConfigFiles::read([tree.path("1")], None).gap, None, "the last one is not there");
         assert_eq!(ConfigFiles::read([tree.path("0")], None).gap, Some(ConfigGap::Bounded));
-        tree.write("many", include("many").repeat(MOST_INCLUDES + 1));
+        tree.write("many", include("many").repeat(MAX_INCLUDES + 1));
         assert_eq!(ConfigFiles::read([tree.path("many")], None).gap, Some(ConfigGap::Bounded));
         tree.write("large", "#".repeat(usize::try_from(MAX_SIZE).unwrap() + 1));
         assert_eq!(ConfigFiles::read([tree.path("large")], None).gap, Some(ConfigGap::Bounded));

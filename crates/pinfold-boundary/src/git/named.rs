@@ -11,7 +11,7 @@ use super::person::Person;
 use crate::guarded_links::{Chain, follow};
 
 /// Look-ups for what one repository names.
-pub(crate) const MOST_LOOKUPS: usize = 1 << 16;
+pub(crate) const MAX_LOOKUPS: usize = 1 << 16;
 
 const NAMED: &str = "git's configuration names it";
 const NAMED_BY_PERSON: &str = "your configuration of git names it";
@@ -169,14 +169,14 @@ fn candidates(entry: &ConfigEntry, at: &Path, top: &Path, home: Option<&Path>) -
 }
 
 /// More words than a command line in a configuration has.
-const MOST_WORDS: usize = 64;
+const MAX_WORDS: usize = 64;
 
 /// The paths that a value names if it is a command line: any of its words may be the program that runs (`!sh ./x`), in any directory
 /// that it goes to (`!cd tools && ./x`) or that a command in it prints (`$(git rev-parse --show-toplevel)/x`).
 fn programs<'a>(value: &'a str, top: &Path, home: Option<&Path>) -> BTreeSet<PathBuf> {
     const BETWEEN: &str = "!;|&()<>{}\"'`$=,";
     let between = |c: char| c.is_whitespace() || BETWEEN.contains(c);
-    let words = value.split(between).filter(|word| !word.is_empty()).take(MOST_WORDS);
+    let words = value.split(between).filter(|word| !word.is_empty()).take(MAX_WORDS);
     // `$DIRECTORY/x`: any directory.
     let behind = |word: &'a str| word.split_once('/').filter(|_| value.contains('$')).map(|(_, rest)| rest);
     let words: Vec<&str> = words.flat_map(|word| [Some(word), behind(word)]).flatten().collect();
@@ -208,7 +208,7 @@ mod tests {
         let found = |text: &str| {
             tree.write(".git/config", text);
             let ActingRepository::Found(repository) = acting_repository(tree.top()) else { panic!("{text}") };
-            let named = NamedPlaces::read(&repository, &Person::default(), None, MOST_LOOKUPS);
+            let named = NamedPlaces::read(&repository, &Person::default(), None, MAX_LOOKUPS);
             assert_eq!(named.gap, None, "{text}");
             named.held.into_iter().map(|(place, _)| place).collect::<BTreeSet<_>>()
         };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use super::made::Made;
 use crate::git::layout::{ActingRepository, acting_repository};
-use crate::git::named::{MOST_LOOKUPS, NamedPlaces};
+use crate::git::named::{MAX_LOOKUPS, NamedPlaces};
 use crate::git::person::Person;
 use crate::lookup::Lookup;
 use crate::within::{is_same_text, is_within};
@@ -89,7 +89,7 @@ impl Trees {
             ActingRepository::Unknown => return closed(),
         };
         let person = self.person.get_or_insert_with(|| Person::read(home));
-        match NamedPlaces::read(&repository, person, home, MOST_LOOKUPS) {
+        match NamedPlaces::read(&repository, person, home, MAX_LOOKUPS) {
             NamedPlaces { held, gap: None, .. } => Tree { held, closed: None, is_settled: true },
             NamedPlaces { gap: Some(_), .. } => closed(),
         }
