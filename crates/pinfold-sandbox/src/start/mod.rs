@@ -64,6 +64,8 @@ pub struct Confined {
     signals: Option<OwnedFd>,
     /// Reports of the first process about stops, when they are to be followed.
     stops: Option<OwnedFd>,
+    /// Ready while anything is that is waited for beside the notifications; `None` until it is waited for, and when that changes.
+    beside: Option<OwnedFd>,
     /// The command has a terminal of its own, so that nothing which happens at ours reaches it by itself.
     own_terminal: bool,
     job_control: Option<Box<dyn JobControl>>,
@@ -168,6 +170,7 @@ pub fn start(
                 notifier: None,
                 signals,
                 stops: None,
+                beside: None,
                 own_terminal,
                 job_control: None,
                 asked_to_stop: false,

@@ -47,12 +47,8 @@ impl Confined {
         let mut ending = EndingCause::ByItself;
         let mut limits = None;
         loop {
-            let notifier = self.notifier.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
-            let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let stops = self.stops.as_ref().map_or(-1, AsRawFd::as_raw_fd);
-            let fds = [notifier, self.process.as_raw_fd(), signals, stops];
             let asked = self.is_asking().then(Instant::now);
-            let [question, end, signal, stop] = sys::poll(fds, self.remaining(asked.is_some()))?;
+            let [question, end, signal, stop] = self.wait(self.remaining(asked.is_some()))?;
             if let Some(notifier) = &mut self.notifier {
                 notifier.0.wake(handler);
             }
@@ -92,6 +88,25 @@ impl Confined {
         }
     }
 
+    /// Waits for a notification, the end of the command, a signal or a stop, in this order; returns the events of each. Nearly all that
+    /// comes are notifications, and each descriptor that is waited for costs them.
+    fn wait(&mut self, timeout: Option<i32>) -> io::Result<[i16; 4]> {
+        let notifier = self.notifier.as_ref().map_or(-1, |w| w.0.fd().as_raw_fd());
+        let signals = self.signals.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let stops = self.stops.as_ref().map_or(-1, AsRawFd::as_raw_fd);
+        let others = [self.process.as_raw_fd(), signals, stops];
+        let beside = match &mut self.beside {
+            Some(beside) => beside,
+            none => none.insert(sys::ready_with(others)?),
+        };
+        let [question, other] = sys::poll([notifier, beside.as_raw_fd()], timeout)?;
+        if other == 0 {
+            return Ok([question, 0, 0, 0]);
+        }
+        let [process, signals, stops] = others;
+        sys::poll([notifier, process, signals, stops], Some(0))
+    }
+
     /// Stops when the command has stopped. Not before: the shell behind us takes the terminal back then, and
     /// a command that still reads would take what is typed next.
     fn follow_stop(&mut self) -> io::Result<()> {
@@ -100,6 +115,7 @@ impl Confined {
         if sys::receive(stops.as_fd(), &mut bytes)?.0 == 0 {
             // The first process is ending, which takes it a while.
             self.stops = None;
+            self.beside = None;
             return Ok(());
         }
         let Some(Report { stage: Stage::Stopped, index, errno: signal }) = Report::decode(bytes) else {

@@ -38,6 +38,21 @@ pub(crate) fn poll<const N: usize>(fds: [RawFd; N], timeout: Option<i32>) -> io:
     }
 }
 
+/// Makes a descriptor that is ready while one of `fds` is: to wait for it costs as much as to wait for one of them, however many there
+/// are. Negative ones are passed over.
+///
+/// [epoll(7)](https://man7.org/linux/man-pages/man7/epoll.7.html)
+pub(crate) fn ready_with<const N: usize>(fds: [RawFd; N]) -> io::Result<OwnedFd> {
+    // SAFETY: takes a number.
+    let set = owned(check_int(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?.into())?;
+    for fd in fds.into_iter().filter(|fd| *fd >= 0) {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN.cast_unsigned(), u64: 0 };
+        // SAFETY: `event` is read during the call only.
+        check_int(unsafe { libc::epoll_ctl(set.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) })?;
+    }
+    Ok(set)
+}
+
 /// Makes `fd` this process's descriptor number `number` (standard input, output or error).
 pub(crate) fn place(fd: BorrowedFd<'_>, number: RawFd) -> io::Result<()> {
     // SAFETY: both are descriptor numbers; dup2 on the same number is a no-op that keeps close-on-exec, hence
