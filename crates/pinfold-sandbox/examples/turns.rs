@@ -8,11 +8,11 @@ const ROUNDS: u32 = 1_000_000;
 
 fn main() -> std::io::Result<()> {
     let file = std::env::temp_dir().join(format!("turn.{}", std::process::id()));
-    let turns = Turns::open(&file)?;
-    for (kind, take) in [("alone", Turns::take as fn(&Turns) -> _), ("shared", Turns::share)] {
+    let mut turns = Turns::open(&file)?;
+    for (kind, take) in [("alone", Turns::take as fn(&mut Turns) -> _), ("shared", Turns::share)] {
         let start = Instant::now();
         for _ in 0..ROUNDS {
-            drop(take(&turns)?);
+            drop(take(&mut turns)?);
         }
         println!("{:?} for each turn {kind}", start.elapsed() / ROUNDS);
     }

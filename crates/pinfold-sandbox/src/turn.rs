@@ -7,7 +7,8 @@
 //!
 //! Each passes a turnstile before it takes its turn, and the one that wants a turn of its own stays in it until it has that: those that
 //! share follow each other closely, and would never all be gone at once (readers and writers without starvation,
-//! <https://greenteapress.com/wp/semaphores/>, 4.2.3).
+//! <https://greenteapress.com/wp/semaphores/>, 4.2.3). Who has passed it goes on without for a moment: passing costs as much as the turn
+//! itself, and whoever stays in it waits that moment longer at most. What excludes is the turn alone.
 //!
 //! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
 
@@ -27,6 +28,9 @@ const TURN_TIMEOUT: Duration = Duration::from_secs(3);
 
 const STEP: Duration = Duration::from_micros(500);
 
+/// Time for which the turnstile need not be passed again.
+const PASSAGE: Duration = Duration::from_millis(1);
+
 /// Tries without a pause before the first: shared turns are short.
 const QUICK_TRIES: u32 = 32;
 
@@ -35,6 +39,8 @@ const QUICK_TRIES: u32 = 32;
 pub struct Turns {
     file: Arc<OwnedFd>,
     turnstile: Arc<OwnedFd>,
+    /// When the turnstile was passed last.
+    passed: Option<Instant>,
 }
 
 /// A turn. It ends when it is dropped.
@@ -59,14 +65,14 @@ impl Turns {
     pub fn open(file: &Path) -> io::Result<Self> {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let open = |file: &Path| rustix::fs::open(file, flags, Mode::WUSR).map(Arc::new);
-        Ok(Self { file: open(file)?, turnstile: open(&file.with_extension("turnstile"))? })
+        Ok(Self { file: open(file)?, turnstile: open(&file.with_extension("turnstile"))?, passed: None })
     }
 
     /// Waits for a turn that no other supervisor has meanwhile, some seconds at most.
     ///
     /// # Errors
     /// `EBUSY` when another has not ended its own by then.
-    pub fn take(&self) -> io::Result<Turn> {
+    pub fn take(&mut self) -> io::Result<Turn> {
         self.pass(FlockOperation::NonBlockingLockExclusive)
     }
 
@@ -74,13 +80,19 @@ impl Turns {
     ///
     /// # Errors
     /// `EBUSY` when another has not ended its own by then.
-    pub fn share(&self) -> io::Result<Turn> {
+    pub fn share(&mut self) -> io::Result<Turn> {
         self.pass(FlockOperation::NonBlockingLockShared)
     }
 
-    fn pass(&self, operation: FlockOperation) -> io::Result<Turn> {
-        let _passing = Lock::wait(&self.turnstile, operation)?;
+    fn pass(&mut self, operation: FlockOperation) -> io::Result<Turn> {
         let is_shared = operation == FlockOperation::NonBlockingLockShared;
+        if self.passed.is_some_and(|passed| passed.elapsed() < PASSAGE)
+            && let Some(lock) = Lock::take(&self.file, operation)?
+        {
+            return Ok(Turn { lock, is_shared });
+        }
+        let _passing = Lock::wait(&self.turnstile, operation)?;
+        self.passed = Some(Instant::now());
         Ok(Turn { lock: Lock::wait(&self.file, operation)?, is_shared })
     }
 }
@@ -94,18 +106,29 @@ impl Lock {
         let mut quick_tries = 0..QUICK_TRIES;
         let mut until = None;
         loop {
-            match flock(file, operation) {
-                Ok(()) => return Ok(Self(Arc::clone(file))),
-                Err(Errno::INTR) => {}
-                Err(Errno::WOULDBLOCK) if quick_tries.next().is_some() => yield_now(),
-                Err(Errno::WOULDBLOCK) => {
-                    if Instant::now() >= *until.get_or_insert_with(|| Instant::now() + TURN_TIMEOUT) {
-                        return Err(Errno::BUSY.into());
-                    }
-                    sleep(STEP);
-                }
-                Err(error) => return Err(error.into()),
+            if let Some(lock) = Self::take(file, operation)? {
+                return Ok(lock);
             }
+            if quick_tries.next().is_some() {
+                yield_now();
+                continue;
+            }
+            if Instant::now() >= *until.get_or_insert_with(|| Instant::now() + TURN_TIMEOUT) {
+                return Err(Errno::BUSY.into());
+            }
+            sleep(STEP);
+        }
+    }
+
+    /// Takes the lock, unless another has it.
+    fn take(file: &Arc<OwnedFd>, operation: FlockOperation) -> io::Result<Option<Self>> {
+        loop {
+            return match flock(file, operation) {
+                Ok(()) => Ok(Some(Self(Arc::clone(file)))),
+                Err(Errno::INTR) => continue,
+                Err(Errno::WOULDBLOCK) => Ok(None),
+                Err(error) => Err(error.into()),
+            };
         }
     }
 }
@@ -186,7 +209,7 @@ mod tests {
     fn one_at_a_time_has_a_turn() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("turn");
-        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        let (mut ours, mut theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
         let turn = ours.take().unwrap();
         assert_eq!(flock(&theirs.file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
         let waits = std::thread::spawn(move || theirs.take().map(drop));
@@ -202,9 +225,9 @@ mod tests {
     fn shared_turns_are_had_beside_each_other_and_not_beside_another() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("turn");
-        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        let (mut ours, mut theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
         let shared = (ours.share().unwrap(), theirs.share().unwrap());
-        let third = Turns::open(&file).unwrap();
+        let mut third = Turns::open(&file).unwrap();
         assert_eq!(flock(&third.file, FlockOperation::NonBlockingLockExclusive), Err(Errno::WOULDBLOCK));
         drop(shared);
         let alone = third.take().unwrap();
@@ -214,37 +237,56 @@ mod tests {
 
     #[test]
     fn a_turn_is_had_however_many_share_theirs_without_a_pause() {
+        // Some pass the turnstile for each turn, others have passed it a moment ago.
+        for lasts in [PASSAGE * 2, PASSAGE / 10] {
+            let place = tempfile::tempdir().unwrap();
+            let file = place.path().join("turn");
+            let mut ours = Turns::open(&file).unwrap();
+            let is_over = AtomicBool::new(false);
+            std::thread::scope(|scope| {
+                let shares = || {
+                    let mut theirs = Turns::open(&file).unwrap();
+                    while !is_over.load(Ordering::Relaxed) {
+                        let _turn = theirs.share().unwrap();
+                        sleep(lasts);
+                    }
+                };
+                (0..8).for_each(|_| drop(scope.spawn(shares)));
+                sleep(Duration::from_millis(20));
+                let had = (0..20).map(|_| ours.take().map(drop)).collect::<io::Result<Vec<()>>>();
+                is_over.store(true, Ordering::Relaxed);
+                had.unwrap();
+            });
+        }
+    }
+
+    #[test]
+    fn whoever_waits_in_the_turnstile_has_the_next_turn() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("turn");
-        let ours = Turns::open(&file).unwrap();
-        let is_over = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let shares = || {
-                let theirs = Turns::open(&file).unwrap();
-                while !is_over.load(Ordering::Relaxed) {
-                    let _turn = theirs.share().unwrap();
-                    sleep(Duration::from_millis(2));
-                }
-            };
-            (0..8).for_each(|_| drop(scope.spawn(shares)));
-            sleep(Duration::from_millis(20));
-            let had = (0..20).map(|_| ours.take().map(drop)).collect::<io::Result<Vec<()>>>();
-            is_over.store(true, Ordering::Relaxed);
-            had.unwrap();
-        });
+        let (mut ours, mut theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        drop(ours.share().unwrap());
+        let inside = Lock::wait(&theirs.turnstile, FlockOperation::NonBlockingLockExclusive).unwrap();
+        sleep(PASSAGE);
+        let waits = std::thread::spawn(move || ours.share().map(drop));
+        sleep(Duration::from_millis(20));
+        assert!(!waits.is_finished(), "it goes on without passing the turnstile again");
+        drop(inside);
+        waits.join().unwrap().unwrap();
+        drop(theirs.take().unwrap());
     }
 
     #[test]
     fn each_move_is_counted_for_all() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("turn");
-        let (ours, theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
-        let count = |turns: &Turns| turns.share().unwrap().moves().unwrap();
-        let mut seen = vec![count(&ours)];
+        let (mut ours, mut theirs) = (Turns::open(&file).unwrap(), Turns::open(&file).unwrap());
+        let count = |turns: &mut Turns| turns.share().unwrap().moves().unwrap();
+        let mut seen = vec![count(&mut ours)];
         for _ in 0..100 {
-            assert_eq!(Some(&count(&theirs)), seen.last());
+            assert_eq!(Some(&count(&mut theirs)), seen.last());
             let counted = ours.take().unwrap().count_move().unwrap();
-            assert!(!seen.contains(&counted) && count(&theirs) == counted);
+            assert!(!seen.contains(&counted) && count(&mut theirs) == counted);
             seen.push(counted);
         }
         let last = Timespec { tv_sec: 7, tv_nsec: NANOSECONDS - 1 };

@@ -199,7 +199,7 @@ fn is_link(place: &Path) -> bool {
 impl SyscallHandler for Slow {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
         let renames = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
-        self.turns.as_ref().filter(|_| renames).map(Turns::take).transpose()
+        self.turns.as_mut().filter(|_| renames).map(Turns::take).transpose()
     }
 
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
@@ -257,7 +257,7 @@ struct SlowNames {
 
 impl SyscallHandler for SlowNames {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
-        let Some(turns) = &self.turns else { return Ok(None) };
+        let Some(turns) = &mut self.turns else { return Ok(None) };
         let moves = attempts.iter().any(|attempt| attempt.intent == Intent::MoveTo);
         if moves { turns.take().map(Some) } else { turns.share().map(Some) }
     }

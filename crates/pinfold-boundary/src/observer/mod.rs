@@ -443,7 +443,9 @@ impl Observer for DenialObserver<'_> {
 
 impl SyscallHandler for DenialObserver<'_> {
     fn turn(&mut self, attempts: &[Attempt]) -> io::Result<Option<Turn>> {
-        let Some(turns) = &self.turns else { return Ok(None) };
+        if self.turns.is_none() {
+            return Ok(None);
+        }
         let boundary = self.boundary;
         // The place is looked at last: most calls need no such turn, and for the run's own places a shared one does no harm.
         let is_own = |attempt: &Attempt| !boundary.is_within_granted(&attempt.place) && self.is_own(attempt);
@@ -451,10 +453,11 @@ impl SyscallHandler for DenialObserver<'_> {
             TurnKind::Exclusive if is_own(attempt) => TurnKind::Shared,
             wanted => wanted,
         });
-        match wanted.max() {
-            Some(TurnKind::Exclusive) => turns.take().map(Some),
-            Some(TurnKind::Shared) => turns.share().map(Some),
-            Some(TurnKind::None) | None => Ok(None),
+        let wanted = wanted.max();
+        match (wanted, &mut self.turns) {
+            (Some(TurnKind::Exclusive), Some(turns)) => turns.take().map(Some),
+            (Some(TurnKind::Shared), Some(turns)) => turns.share().map(Some),
+            (Some(TurnKind::None) | None, _) | (_, None) => Ok(None),
         }
     }
 
