@@ -61,7 +61,12 @@ pub(crate) fn is_missing(error: &Error) -> bool {
 
 /// Returns whether a place, or what is looked for around it, cannot be looked up.
 pub(crate) fn is_out_of_sight(place: &Path) -> bool {
-    place.as_os_str().len() > PATH_MAX - ROOM || Lookup::find(place).is_unknown()
+    is_too_long(place) || Lookup::find(place).is_unknown()
+}
+
+/// Returns whether a path, or one that is looked for around it, is too long to be looked up.
+pub(crate) fn is_too_long(place: &Path) -> bool {
+    place.as_os_str().len() > PATH_MAX - ROOM
 }
 
 /// Returns whether the user themselves keeps a path from being looked up, so that a run could have done it: the innermost directory

@@ -39,7 +39,7 @@ use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::git::person::Person;
 use crate::guarded_links::{LinkSearch, names_through};
-use crate::lookup::{Lookup, is_out_of_sight};
+use crate::lookup::{Lookup, is_out_of_sight, is_too_long};
 use crate::scan::{Bounds, is_skipped};
 use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
@@ -106,8 +106,11 @@ impl Mediator {
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         self.swap.forget();
+        if attempt.intent == Intent::MoveFrom {
+            self.moved = None;
+        }
         // All that follows is found by paths.
-        if is_out_of_sight(place) {
+        if is_too_long(place) || !self.is_beside_moved(attempt) && is_out_of_sight(place) {
             return Some(UNSEEN.to_owned());
         }
         if attempt.intent == Intent::MoveFrom {
@@ -212,14 +215,25 @@ impl Mediator {
         }
     }
 
+    /// Returns what an attempt moves, if that was judged a moment ago, for the same call.
+    fn moved_by(&self, attempt: &Attempt) -> Option<&(PathBuf, Occupant)> {
+        let Detail::From(from) = &attempt.detail else { return None };
+        self.moved.as_ref().filter(|(moved, _)| is_same_text(moved, from))
+    }
+
+    /// Returns whether an attempt gives a file another name in its directory, which was looked up for the name that it had: no directory
+    /// is closed in this turn. The new name was looked at in the directory that is held, so that it is not too long.
+    fn is_beside_moved(&self, attempt: &Attempt) -> bool {
+        let directory = split(&attempt.place).0;
+        attempt.occupant.is_some()
+            && self.moved_by(attempt).is_some_and(|(moved, _)| {
+                directory.zip(split(moved).0).is_some_and(|(one, other)| is_same_text(one, other))
+            })
+    }
+
     /// Returns whether what an attempt moves was found to be no link a moment ago.
     fn moves_no_link(&self, attempt: &Attempt) -> bool {
-        match (&attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, occupant))) => {
-                is_same_text(moved, from) && *occupant != Occupant::Link
-            }
-            _ => false,
-        }
+        self.moved_by(attempt).is_some_and(|(_, occupant)| *occupant != Occupant::Link)
     }
 
     /// Why a link may not stand where guarded names begin (`.config` of `.config/fish`): it would lead them elsewhere.
