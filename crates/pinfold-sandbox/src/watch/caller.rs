@@ -1,7 +1,7 @@
 //! The processes that make calls: their directories and their umask, as the kernel tells them in `/proc`.
 
 use std::cell::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
@@ -22,7 +22,7 @@ const MAX_STATUS: u64 = 64 * 1024;
 /// by that, since nothing is found below the directory of one that has ended.
 #[derive(Default)]
 pub(super) struct Callers {
-    known: HashMap<Pid, CallerThread>,
+    known: BTreeMap<Pid, CallerThread>,
 }
 
 /// One thread.

@@ -108,6 +108,9 @@ impl Directories {
 impl HeldDirectory {
     pub(super) fn join(&self, name: &[u8]) -> PathBuf {
         use std::os::unix::ffi::OsStrExt;
-        self.real.join(std::ffi::OsStr::from_bytes(name))
+        let mut joined = PathBuf::with_capacity(self.real.as_os_str().len() + 1 + name.len());
+        joined.push(&*self.real);
+        joined.push(std::ffi::OsStr::from_bytes(name));
+        joined
     }
 }
