@@ -14,6 +14,7 @@ use pinfold_sandbox::is_placeholder;
 use crate::folder::guard_of;
 use crate::git::layout;
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, scan};
+use crate::within::split;
 
 /// Files that run code on a build, test, installation or push, in order: every file of a folder is looked for.
 const BUILD_FILES: [&str; 58] = [
@@ -178,7 +179,7 @@ impl Snapshot {
 
 /// Returns whether tools run the content of a file on a build, test, installation or push.
 pub(crate) fn is_build_file(path: &Path) -> bool {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    let name = split(path).1.unwrap_or_default().as_encoded_bytes();
     BUILD_FILES.binary_search_by(|known| known.as_bytes().cmp(name)).is_ok() || is_in_build_directory(path)
 }
 

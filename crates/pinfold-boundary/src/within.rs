@@ -43,7 +43,7 @@ pub(crate) fn split(path: &Path) -> (Option<&Path>, Option<&OsStr>) {
 fn split_plain(path: &[u8]) -> Option<(Option<&Path>, Option<&OsStr>)> {
     let (parent, name) = path.split_at_checked(path.iter().rposition(|byte| *byte == b'/')?)?;
     let name = name.get(1..).filter(|name| !matches!(*name, b"" | b"." | b".."))?;
-    let odd = parent.is_empty() || parent.ends_with(b"/") || parent.ends_with(b".");
+    let odd = matches!(parent, [] | [.., b'/' | b'.']);
     (!odd).then(|| (Some(Path::new(OsStr::from_bytes(parent))), Some(OsStr::from_bytes(name))))
 }
 

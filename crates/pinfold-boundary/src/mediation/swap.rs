@@ -86,6 +86,7 @@ impl Swap {
             _ if is_written && place.ends_with("config") && self.written.len() < MAX_CONFIGS => {
                 self.written.insert(place.to_owned());
             }
+            _ if self.written.is_empty() => {}
             // What is moved takes along what is in it.
             Intent::MoveFrom | Intent::MoveTo => self.written.retain(|config| !is_within(config, place)),
             // Whatever it is: a second name is one to write by.

@@ -42,13 +42,13 @@ pub(super) fn first_bytes(pattern: &str) -> Option<[u8; 2]> {
     (!two.contains(&b'*')).then_some(two)
 }
 
-/// The ASCII signs of a text, small for capital: a bit for each. Told faster than a pattern is matched.
+/// The ASCII signs of a text, small for capital: a bit for each, which some share. Told faster than a pattern is matched.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Signs(u128);
+pub(super) struct Signs(u64);
 
 impl Signs {
     fn from_bytes(text: &[u8]) -> Self {
-        let bit = |byte: &u8| if byte.is_ascii() { 1 << byte.to_ascii_lowercase() } else { 0 };
+        let bit = |byte: &u8| if byte.is_ascii() { 1 << (byte.to_ascii_lowercase() % 64) } else { 0 };
         Self(text.iter().fold(0, |signs, byte| signs | bit(byte)))
     }
 
@@ -76,8 +76,11 @@ fn is_name(component: &&[u8]) -> bool {
 }
 
 fn two_bytes(text: &[u8]) -> [u8; 2] {
-    let mut bytes = text.split(|&b| b == b'/').next().unwrap_or_default().iter().copied();
-    [bytes.next().unwrap_or(0), bytes.next().unwrap_or(0)]
+    match *text {
+        [] | [b'/', ..] => [0, 0],
+        [first] | [first, b'/', ..] => [first, 0],
+        [first, second, ..] => [first, second],
+    }
 }
 
 /// Returns `true` if some match of the pattern lies below a folder. A pattern that counts at any depth says nothing about where.
