@@ -40,7 +40,7 @@ pub(super) fn world_of(seed: u64) -> WorldName {
     /// Sets of extras that stand in a world together: few, since each one has to be built.
     const SETS: [&[&str]; 4] = [
         &[],
-        &["autorun", "packages", "shared-files", "links-below"],
+        &["autorun", "packages", "shared-files", "links-below", "hooks-below"],
         &["hooks-path", "include", "packages"],
         &["hooks-path", "include", "autorun", "packages", "build"],
     ];
