@@ -10,7 +10,7 @@ use crate::access_list::{AccessList, Hold};
 use crate::agents;
 use crate::compile_error::resolve;
 use crate::credentials;
-use crate::folder::{Findings, Holder};
+use crate::folder::{Findings, FolderSearch};
 use crate::git::person::Person;
 use crate::guarded_links;
 use crate::request::{SandboxMode, SandboxRequest};
@@ -72,7 +72,7 @@ impl BoundaryBuilder {
         }
         let private = (tier == Tier::Full).then_some(&request.private);
         let mediated = self.mediated;
-        let holder = Holder {
+        let search = FolderSearch {
             guards,
             home,
             folds_case: false,
@@ -83,9 +83,9 @@ impl BoundaryBuilder {
         };
         for folder in &granted {
             if mediated {
-                holder.hold_top(folder, &mut self.places, &mut self.findings);
+                search.hold_top(folder, &mut self.places, &mut self.findings);
             } else {
-                holder.hold(folder, &mut self.places, &mut self.findings);
+                search.hold(folder, &mut self.places, &mut self.findings);
             }
         }
         self.follow_guarded_names(guards, home);

@@ -28,7 +28,7 @@ use crate::snapshot::{Snapshot, SnapshotKind};
 const MAX_PROJECTS: usize = 16;
 
 /// Circumstances under which a folder is held.
-pub(crate) struct Holder<'a> {
+pub(crate) struct FolderSearch<'a> {
     pub(crate) guards: &'a Guards,
     pub(crate) home: Option<&'a Path>,
     pub(crate) folds_case: bool,
@@ -59,7 +59,7 @@ pub(crate) struct Findings {
     pub(crate) notes: Vec<String>,
 }
 
-impl Holder<'_> {
+impl FolderSearch<'_> {
     /// Holds one folder.
     pub(crate) fn hold(&self, folder: &Path, places: &mut AccessList, findings: &mut Findings) {
         let mut projects = vec![folder.to_owned()];

@@ -655,13 +655,13 @@ fn what_becomes_a_repository_within_another_one_names_no_program() {
 
 /// A `.git` file can name any repository, whichever expects it: its text is written without another call.
 #[test]
-fn no_git_file_in_an_old_working_tree_leads_to_a_furnished_repository() {
+fn no_git_file_in_an_old_working_tree_leads_to_an_untrusted_repository() {
     const PLAIN: &str = "[core]\n\tbare = false\n";
     const RUNS: &str = "[core]\n\tfsmonitor = ./x\n";
     for (order, git_file, config, expected) in [
-        ("furnished first", "w/old/wt/.git", PLAIN, (false, true)),
-        ("furnished first", "w/old/wt/.git", RUNS, (false, true)),
-        ("furnished first", "w/docs/.git", RUNS, (true, true)),
+        ("configured first", "w/old/wt/.git", PLAIN, (false, true)),
+        ("configured first", "w/old/wt/.git", RUNS, (false, true)),
+        ("configured first", "w/docs/.git", RUNS, (true, true)),
         ("pointer first", "w/old/wt/.git", PLAIN, (true, true)),
         ("pointer first", "w/old/wt/.git", RUNS, (true, false)),
         ("pointer first", "w/docs/.git", RUNS, (true, true)),

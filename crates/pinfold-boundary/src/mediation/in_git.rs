@@ -48,25 +48,25 @@ impl Mediator {
             let expected = attempt.intent == Intent::Create
                 && Lookup::find(place).is_missing()
                 && (boundary.expects_worktree(place)
-                    || layout::is_expected_by(self.made.worktrees(), place)
-                    || self.made.is_in_new_tree(parent) && !nested::is_nested(&self.made, place))
+                    || layout::is_expected_by(self.created.worktrees(), place)
+                    || self.created.is_in_new_tree(parent) && !nested::is_nested(&self.created, place))
                 && !self.holds_own_repository(parent);
-            if expected && nested::lies_in_old_tree(&self.made, place) {
+            if expected && nested::lies_in_old_tree(&self.created, place) {
                 // It may name any git directory, whichever expects it.
-                if self.made.has_furnished() {
+                if self.created.has_untrusted_repository() {
                     return Some(POINTER.to_owned());
                 }
-                self.made.point_in_old_tree();
+                self.created.note_pointer_in_old_tree();
             }
-            let own = moves_away(attempt) && self.made.contains(parent);
+            let own = moves_away(attempt) && self.created.contains(parent);
             return (!expected && !own).then(|| DOT_GIT.to_owned());
         }
         let makes = makes || attempt.intent == Intent::MakeDir;
         let completes = makes && layout::completes_a_bare_repository(name, parent);
         match completes {
-            true if !self.made.is_new_project(parent) => Some(BARE.to_owned()),
+            true if !self.created.is_new_project(parent) => Some(BARE.to_owned()),
             true if has_links_beneath(parent) => Some(LINK.to_owned()),
-            true => self.completes_furnished(attempt, parent),
+            true => self.completes_untrusted_repository(attempt, parent),
             false => {
                 self.first_config(attempt, parent);
                 None
@@ -84,14 +84,14 @@ impl Mediator {
         if plants_link(attempt, below) {
             return Some(LINK.to_owned());
         }
-        if brings_shared_file(attempt, (git_dir, below), self.made.contains(git_dir)) {
+        if brings_shared_file(attempt, (git_dir, below), self.created.contains(git_dir)) {
             return Some(SHARED.to_owned());
         }
-        let refused = if self.made.contains(git_dir) {
-            match nested::judge(&self.made, attempt, git_dir, below) {
+        let refused = if self.created.contains(git_dir) {
+            match nested::judge(&self.created, attempt, git_dir, below) {
                 Nested::Free => None,
                 Nested::Furnishes => {
-                    self.made.furnish();
+                    self.created.note_untrusted_repository();
                     None
                 }
                 Nested::Refused(why) => Some(why),
@@ -115,7 +115,7 @@ impl Mediator {
         if !is_index && !is_lock && !is_reference && !rerere_swap::is_merge_rr(git_dir, below) {
             return None;
         }
-        let is_new = || self.made.contains(git_dir) || self.is_of_new_worktree(git_dir, below);
+        let is_new = || self.created.contains(git_dir) || self.is_of_new_worktree(git_dir, below);
         if self.is_free(git_dir) || is_reference && is_new() {
             return None;
         }
@@ -132,7 +132,7 @@ impl Mediator {
 
     /// Returns whether a git directory is one that this run made as a whole, in no other working tree.
     fn is_free(&self, git_dir: &Path) -> bool {
-        self.made.contains(git_dir) && !nested::is_nested(&self.made, git_dir)
+        self.created.contains(git_dir) && !nested::is_nested(&self.created, git_dir)
     }
 
     /// Returns whether a path lies in the git directory of a worktree that this run makes: git writes the first `HEAD` in its place, of a
@@ -142,7 +142,7 @@ impl Mediator {
         let worktree: PathBuf = names.by_ref().take(2).collect();
         worktree.starts_with("worktrees")
             && names.next().is_some_and(|name| name != "modules")
-            && self.made.contains(&git_dir.join(worktree))
+            && self.created.contains(&git_dir.join(worktree))
     }
 
     /// Held as a part of a git directory that this run did not make.
@@ -178,7 +178,7 @@ impl Mediator {
             GitPart::Worktree => {
                 let mut names = below.components();
                 let worktree: PathBuf = git_dir.join(names.by_ref().take(2).collect::<PathBuf>());
-                if self.made.contains(&worktree) || Lookup::find(&worktree).is_missing() {
+                if self.created.contains(&worktree) || Lookup::find(&worktree).is_missing() {
                     return GitPart::Free;
                 }
                 let ours = layout::worktree_top(&worktree).is_none_or(|top| boundary.is_within_granted(&top));
@@ -215,8 +215,8 @@ impl Mediator {
     ) -> Option<Why> {
         const WHOLE: &str = "a directory is not moved into a git directory as a whole";
         let within = self.git_dir_of(boundary, from).is_some_and(|(other, _)| other == *git_dir);
-        let furnishes = ["worktrees", "modules", "refs"].iter().any(|name| below.starts_with(name));
-        if !within || furnishes && !self.is_free(git_dir) {
+        let could_be_untrusted = ["worktrees", "modules", "refs"].iter().any(|name| below.starts_with(name));
+        if !within || could_be_untrusted && !self.is_free(git_dir) {
             return Some(WHOLE.to_owned());
         }
         has_links_beneath(from).then(|| LINK.to_owned())
@@ -225,7 +225,7 @@ impl Mediator {
     /// Takes over a configuration that git puts into a directory before that is a repository, if it is plain.
     fn first_config(&mut self, attempt: &Attempt, directory: &Path) {
         let is_config = attempt.intent == Intent::MoveTo && attempt.place.ends_with("config");
-        if is_config && self.made.contains(directory) && nested::is_nested(&self.made, directory) {
+        if is_config && self.created.contains(directory) && nested::is_nested(&self.created, directory) {
             let _ = config_swap::judge_new(&mut self.swap, attempt);
         }
     }
@@ -233,28 +233,28 @@ impl Mediator {
     /// The reason why a directory that this run made does not become a bare repository: it lies in a working tree that was there before,
     /// whose worktrees can be led to it, and it holds what git would run. Its configuration is one that the supervisor wrote: another
     /// one may still be open.
-    fn completes_furnished(&mut self, attempt: &Attempt, directory: &Path) -> Option<Why> {
-        if !nested::is_nested(&self.made, directory) {
-            self.made.furnish();
+    fn completes_untrusted_repository(&mut self, attempt: &Attempt, directory: &Path) -> Option<Why> {
+        if !nested::is_nested(&self.created, directory) {
+            self.created.note_untrusted_repository();
             return None;
         }
         let config = directory.join("config");
-        let furnished = || Some(nested::RUNS.to_owned());
+        let untrusted = || Some(nested::RUNS.to_owned());
         if nested::may_hold_programs(directory) || attempt.place.ends_with("commondir") {
-            return furnished();
+            return untrusted();
         }
         if attempt.place == config {
             return config_swap::judge_new(&mut self.swap, attempt);
         }
-        if Lookup::find(&config).is_missing() || self.swap.wrote(&config) { None } else { furnished() }
+        if Lookup::find(&config).is_missing() || self.swap.wrote(&config) { None } else { untrusted() }
     }
 
-    /// Returns whether a repository that this run made and furnished as it liked, or a file that leads to one, may lie beneath a directory:
+    /// Returns whether a repository that this run made and configured as it liked, or a file that leads to one, may lie beneath a directory:
     /// with a working tree around it git would look into it.
     fn holds_own_repository(&self, directory: &Path) -> bool {
         let visit = |entry: &Path, kind: fs::FileType| {
             let names_one = entry.file_name().is_some_and(|name| name == ".git");
-            let was_there = || kind.is_dir() && !self.made.contains(entry);
+            let was_there = || kind.is_dir() && !self.created.contains(entry);
             if names_one && !was_there() { Visit::Found } else { Visit::Enter }
         };
         walk(directory, visit) != Walked::Everything
@@ -262,7 +262,7 @@ impl Mediator {
 
     /// Returns whether a directory is a repository, by what is in it, that this run did not make.
     pub(super) fn is_foreign_git_dir(&self, directory: &Path) -> bool {
-        layout::may_serve_as_git_dir(directory) && !self.made.contains(directory)
+        layout::may_serve_as_git_dir(directory) && !self.created.contains(directory)
     }
 
     /// The git directory that a place lies in, with the path in it.

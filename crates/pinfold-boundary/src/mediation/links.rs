@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use super::made::Made;
+use super::created::CreatedByRun;
 use super::{UNSEEN, Why, is_among_dependencies};
 use crate::boundary::Boundary;
 use crate::guarded_links::{LinkSearch, Linked};
@@ -35,7 +35,7 @@ impl Links {
     pub(super) fn look_above(
         &mut self,
         boundary: &Boundary,
-        made: &Made,
+        created: &CreatedByRun,
         nearest: Option<&Path>,
     ) -> Result<(), Why> {
         self.take_all(boundary)?;
@@ -51,7 +51,7 @@ impl Links {
                 self.last = PathBuf::new();
             }
             let is_others = is_among_dependencies(boundary, &directory.join("name"));
-            if is_others || made.is_new_project(directory) {
+            if is_others || created.is_new_project(directory) {
                 self.known.insert(directory.to_owned());
                 continue;
             }

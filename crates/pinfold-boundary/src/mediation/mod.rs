@@ -14,9 +14,9 @@ mod linked_files;
 mod links;
 mod lock_record;
 mod locks;
-mod made;
+mod created;
 mod nested;
-mod plain_names;
+mod access_cache;
 mod read_links;
 mod reads;
 mod reference_swap;
@@ -50,8 +50,8 @@ use layouts::Layouts;
 use linked_files::LinkedFiles;
 use links::Links;
 pub(crate) use locks::Locks;
-use made::Made;
-use plain_names::PlainNames;
+use created::CreatedByRun;
+use access_cache::AccessCache;
 pub(crate) use read_links::ReadLinks;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};
@@ -68,12 +68,12 @@ const UNSEEN: &str = "its path cannot be resolved, since a directory above is cl
 /// The state of one run.
 #[derive(Debug, Default)]
 pub(crate) struct Mediator {
-    made: Made,
+    created: CreatedByRun,
     layouts: Layouts,
     trees: Trees,
     links: Links,
     linked_files: LinkedFiles,
-    names: PlainNames,
+    names: AccessCache,
     changes: Changes,
     swap: Swap,
     locks: Locks,
@@ -84,7 +84,7 @@ pub(crate) struct Mediator {
 impl Mediator {
     pub(crate) fn new(boundary: &Boundary) -> Self {
         let locks = Locks::new(boundary.state_home());
-        Self { made: Made::new(boundary.granted()), locks, ..Self::default() }
+        Self { created: CreatedByRun::new(boundary.granted()), locks, ..Self::default() }
     }
 
     /// Returns the content in place of that of a renamed file.
@@ -161,14 +161,14 @@ impl Mediator {
         self.locks.carried_out(done);
         self.swap.carried_out(&done.attempt);
         if let Some(gone) = done.gone {
-            self.made.forget(place, gone);
+            self.created.forget(place, gone);
         }
         if changes_something(&done.attempt) {
             self.trees.named(split(place).1.unwrap_or_default());
         }
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::MakeDir, _) => {
-                done.made.into_iter().for_each(|file| self.made.add(place, file));
+                done.made.into_iter().for_each(|file| self.created.add(place, file));
                 self.trees.forget(place);
             }
             (Intent::MoveTo, Detail::From(from)) => {
@@ -205,7 +205,7 @@ impl Mediator {
             return Some(why);
         }
         let nearest = in_git.map(|(git_dir, _)| git_dir.as_path()).or_else(|| split(place).0);
-        if let Err(why) = self.links.look_above(boundary, &self.made, nearest) {
+        if let Err(why) = self.links.look_above(boundary, &self.created, nearest) {
             return Some(why);
         }
         match self.links.find(place) {
@@ -249,7 +249,7 @@ impl Mediator {
     fn by_tree(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         let is_granted = |at: &Path| boundary.is_within_granted(at);
-        let trees = self.trees.find_around(split(place).0?, &self.made, boundary.home(), is_granted);
+        let trees = self.trees.find_around(split(place).0?, &self.created, boundary.home(), is_granted);
         for tree in trees.iter() {
             if let Some(why) = tree.closed {
                 return Some(why.to_owned());
@@ -280,7 +280,7 @@ impl Mediator {
             let (found, gap) = look.finish();
             found.is_empty() && gap.is_none()
         };
-        (!self.made.contains(place) || !leads_nowhere()).then(|| CLOSED.to_owned())
+        (!self.created.contains(place) || !leads_nowhere()).then(|| CLOSED.to_owned())
     }
 
     /// Held by its name.
@@ -303,12 +303,12 @@ impl Mediator {
             Some((from, below)) => from.join(below),
             None => at.to_owned(),
         };
-        let in_new_tree = || self.made.is_new_tree_up(directory.ancestors().map(now));
+        let in_new_tree = || self.created.is_new_tree_up(directory.ancestors().map(now));
         match guard.kind() {
             GuardKind::Policy => !in_new_tree(),
             GuardKind::Build => false,
             _ if guard.held() == KernelHold::Asked || is_among_dependencies(boundary, place) => false,
-            GuardKind::Autorun => !self.made.is_new_project(&now(directory)),
+            GuardKind::Autorun => !self.created.is_new_project(&now(directory)),
             GuardKind::Git
             | GuardKind::ShellStartup
             | GuardKind::Secret
@@ -361,7 +361,7 @@ impl Mediator {
         // Its own name, and the one that it would have; where it stands it is new or old.
         let there = entry.strip_prefix(from).map_or_else(|_| entry.to_owned(), |below| to.join(below));
         if name == ".git" {
-            let stays = self.made.contains(entry) && !nested::moves_in(&self.made, entry, &there);
+            let stays = self.created.contains(entry) && !nested::moves_in(&self.created, entry, &there);
             return if stays { Visit::Skip } else { Visit::Found };
         }
         let held = |at: &Path, moved| {
@@ -417,7 +417,7 @@ impl Mediator {
             return;
         }
         // A directory that this run made was not there before: removed again, it is no change.
-        match (self.made.contains(place), attempt.intent) {
+        match (self.created.contains(place), attempt.intent) {
             (true, Intent::Remove) => {}
             (true, _) => self.changes.new_file(place),
             (false, _) => self.changes.file(place),

@@ -10,7 +10,7 @@ use std::path::{Component, Path};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
-use super::made::Made;
+use super::created::CreatedByRun;
 use super::{Visit, Walked, Why, walk};
 use crate::git::config::{Config, ConfigEntry};
 use crate::lookup::Lookup;
@@ -41,7 +41,7 @@ pub(super) enum Nested {
 }
 
 /// Judges a change at `below` in `git_dir`, which this run made.
-pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path) -> Nested {
+pub(super) fn judge(created: &CreatedByRun, attempt: &Attempt, git_dir: &Path, below: &Path) -> Nested {
     // Of two files that are exchanged each takes the place of the other.
     let is_exchanged = matches!(attempt.detail, Detail::Exchange(_));
     let takes_away = matches!(attempt.intent, Intent::Remove | Intent::MoveFrom) && !is_exchanged;
@@ -55,7 +55,7 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
     if !minds {
         return Nested::Free;
     }
-    if !is_nested(made, git_dir) {
+    if !is_nested(created, git_dir) {
         return Nested::Furnishes;
     }
     let replaces = matches!((attempt.intent, &attempt.detail), (Intent::MoveTo, Detail::From(_)));
@@ -67,15 +67,15 @@ pub(super) fn judge(made: &Made, attempt: &Attempt, git_dir: &Path, below: &Path
 
 /// Returns whether git may find a git directory from a working tree that was there before the run: it [lies in one](lies_in_old_tree), or
 /// a `.git` file there may name it.
-pub(super) fn is_nested(made: &Made, git_dir: &Path) -> bool {
-    made.has_pointer_in_old_tree() || lies_in_old_tree(made, git_dir)
+pub(super) fn is_nested(created: &CreatedByRun, git_dir: &Path) -> bool {
+    created.has_pointer_in_old_tree() || lies_in_old_tree(created, git_dir)
 }
 
 /// Returns whether a git directory, or a file that names one, lies in a working tree that was there before the run, in the
 /// folder or around it. What cannot be looked at counts as one.
-pub(super) fn lies_in_old_tree(made: &Made, git_dir: &Path) -> bool {
+pub(super) fn lies_in_old_tree(created: &CreatedByRun, git_dir: &Path) -> bool {
     let above = git_dir.ancestors().skip(1).map(|above| above.join(".git")).filter(|above| above != git_dir);
-    let is_there = |above: &Path| !Lookup::find(above).is_missing() && !made.contains(above);
+    let is_there = |above: &Path| !Lookup::find(above).is_missing() && !created.contains(above);
     above.into_iter().any(|above| is_there(&above))
 }
 
@@ -170,8 +170,8 @@ fn is_plain_entry(entry: &ConfigEntry) -> bool {
 }
 
 /// Returns whether what is moved takes a repository that this run made into a working tree that was there before.
-pub(super) fn moves_in(made: &Made, from: &Path, to: &Path) -> bool {
-    is_nested(made, to) && !is_nested(made, from)
+pub(super) fn moves_in(created: &CreatedByRun, from: &Path, to: &Path) -> bool {
+    is_nested(created, to) && !is_nested(created, from)
 }
 
 #[cfg(test)]

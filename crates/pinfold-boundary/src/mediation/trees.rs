@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::made::Made;
+use super::created::CreatedByRun;
 use crate::git::layout::{ActingRepository, acting_repository};
 use crate::git::named::{MAX_LOOKUPS, NamedPlaces};
 use crate::git::person::Person;
@@ -46,7 +46,7 @@ impl Trees {
     pub(super) fn find_around(
         &mut self,
         directory: &Path,
-        made: &Made,
+        created: &CreatedByRun,
         home: Option<&Path>,
         is_granted: impl Fn(&Path) -> bool,
     ) -> Rc<[Rc<Tree>]> {
@@ -56,18 +56,18 @@ impl Trees {
             return Rc::clone(trees);
         }
         let tops = directory.ancestors().take_while(|at| is_granted(at));
-        let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.working_tree(top, made, home)).collect();
+        let trees: Rc<[Rc<Tree>]> = tops.filter_map(|top| self.working_tree(top, created, home)).collect();
         self.last =
             trees.iter().all(|tree| tree.is_settled).then(|| (directory.to_owned(), Rc::clone(&trees)));
         trees
     }
 
     /// Returns the working tree with this top directory, unless this run made it.
-    fn working_tree(&mut self, top: &Path, made: &Made, home: Option<&Path>) -> Option<Rc<Tree>> {
+    fn working_tree(&mut self, top: &Path, created: &CreatedByRun, home: Option<&Path>) -> Option<Rc<Tree>> {
         if let Some(known) = self.known.get(top) {
             return known.clone();
         }
-        let is_new = || made.contains(&top.join(".git"));
+        let is_new = || created.contains(&top.join(".git"));
         let there = !Lookup::find(&top.join(".git")).is_missing();
         let found = (there && !is_new()).then(|| Rc::new(self.look(top, home)));
         if found.as_ref().is_some_and(|tree| !tree.is_settled) {

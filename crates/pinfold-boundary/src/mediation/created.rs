@@ -1,4 +1,4 @@
-//! Directories and repositories that this run made: what it makes whole it may furnish, and the report names it.
+//! Directories and repositories that this run made: what it makes whole it may configure as it likes, and the report names it.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,7 +11,7 @@ const MAX_DIRECTORIES: usize = 1 << 21;
 
 /// Directories and files that this run made.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct CreatedByRun {
     directories: HashSet<FileIdentity>,
     /// Granted folders in which nothing was at the start.
     empty: Vec<PathBuf>,
@@ -20,12 +20,12 @@ pub(crate) struct Made {
     /// Git directories of linked worktrees.
     worktrees: Vec<PathBuf>,
     /// A git directory outside every old working tree may hold what git runs.
-    furnished: bool,
+    untrusted_repository: bool,
     /// A `.git` file was made in an old working tree: it may name any git directory.
     pointer_in_old_tree: bool,
 }
 
-impl Made {
+impl CreatedByRun {
     pub(crate) fn new(granted: &[PathBuf]) -> Self {
         let is_empty =
             |folder: &&PathBuf| fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none());
@@ -33,11 +33,11 @@ impl Made {
     }
 
     /// A directory was made.
-    pub(crate) fn add(&mut self, place: &Path, made: FileIdentity) {
+    pub(crate) fn add(&mut self, place: &Path, created: FileIdentity) {
         if self.directories.len() >= MAX_DIRECTORIES {
             return;
         }
-        self.directories.insert(made);
+        self.directories.insert(created);
         if place.file_name().is_some_and(|name| name == ".git") {
             self.repositories = true;
         }
@@ -77,18 +77,18 @@ impl Made {
         directories.any(|top| self.contains(&top.as_ref().join(".git")))
     }
 
-    /// A git directory was furnished freely, in no working tree that was there before.
-    pub(super) fn furnish(&mut self) {
-        self.furnished = true;
+    /// A git directory was configured as the run liked, in no working tree that was there before.
+    pub(super) fn note_untrusted_repository(&mut self) {
+        self.untrusted_repository = true;
     }
 
     /// Returns whether a git directory may hold what git runs, to which no `.git` file in an old working tree may lead.
-    pub(super) fn has_furnished(&self) -> bool {
-        self.furnished
+    pub(super) fn has_untrusted_repository(&self) -> bool {
+        self.untrusted_repository
     }
 
     /// A `.git` file may be made in a working tree that was there before. What it names is written into it without another call.
-    pub(super) fn point_in_old_tree(&mut self) {
+    pub(super) fn note_pointer_in_old_tree(&mut self) {
         self.pointer_in_old_tree = true;
     }
 
@@ -116,20 +116,20 @@ mod tests {
         let at = folder.path().join("d");
         let identity = |at: &Path| FileIdentity::read(at).unwrap();
         for is_told in [true, false] {
-            let mut made = Made::default();
+            let mut created = CreatedByRun::default();
             fs::create_dir(&at).unwrap();
             let first = identity(&at);
-            made.add(&at, first);
-            assert!(made.contains(&at));
+            created.add(&at, first);
+            assert!(created.contains(&at));
             fs::remove_dir(&at).unwrap();
             if is_told {
-                made.forget(&at, first);
+                created.forget(&at, first);
             } else {
                 // Another process removed it: the clock of a file system goes in steps.
                 sleep(Duration::from_millis(20));
             }
             fs::create_dir(&at).unwrap();
-            assert!(!made.contains(&at), "told: {is_told}");
+            assert!(!created.contains(&at), "told: {is_told}");
             fs::remove_dir(&at).unwrap();
         }
     }

@@ -11,7 +11,7 @@ use crate::within::{is_same_text, split};
 
 /// The names in one directory at or beneath which a place of the boundary stands, and the standing of all others.
 #[derive(Debug, Default)]
-pub(super) struct PlainNames {
+pub(super) struct AccessCache {
     directory: PathBuf,
     /// Names at or beneath which a place stands. `None`: too many, or no directory was looked at.
     named: Option<Vec<OsString>>,
@@ -19,7 +19,7 @@ pub(super) struct PlainNames {
     are_writable: bool,
 }
 
-impl PlainNames {
+impl AccessCache {
     /// Returns the [access](AccessList::access) of a place.
     pub(super) fn access<'b>(&mut self, places: &'b AccessList, place: &Path) -> PathAccess<'b> {
         if self.is_plain(places, place) && self.are_writable {
@@ -62,7 +62,7 @@ mod tests {
                     places.add("/w".into(), Hold::Writable, "granted");
                     places.add((*one).into(), hold.clone(), "held");
                     places.pin(pinned.into(), "pinned");
-                    let mut names = PlainNames::default();
+                    let mut names = AccessCache::default();
                     // Each after each other, so that what is kept is used.
                     for place in all.iter().flat_map(|first| [first, "/w/a/x", "/w/x", first]).map(Path::new)
                     {
@@ -85,7 +85,7 @@ mod tests {
             places.add(format!("/w/{number}").into(), Hold::ReadOnly, "held");
         }
         assert_eq!(places.list_names_in(Path::new("/w")), None);
-        let mut names = PlainNames::default();
+        let mut names = AccessCache::default();
         assert!(
             names.holds_beneath(&places, Path::new("/w/1"))
                 && !names.holds_beneath(&places, Path::new("/w/x"))
