@@ -9,8 +9,8 @@ use std::{fs, thread};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Answer, Approver, ApproverResponse, Asker, By, Change, Choice, GrantOptionsShown, Hunk, PartShown,
-    ProcessShown, Request, RequestedOperation, ScopeShown, Via, WhyAsked,
+    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asker, Change, Choice,
+    GrantOptionsShown, Hunk, PartShown, ProcessShown, Request, RequestedOperation, ScopeShown, WhyAsked,
 };
 use pinfold_approvals::socket::{ApprovalSocket, ProcessAggregator, SessionRegistry, SocketDir, SocketHomes};
 use pinfold_approvals::{Broker, OpenChannel};
@@ -73,7 +73,9 @@ fn choice(asking: JoinHandle<ApproverResponse>) -> Choice {
         thread::sleep(Duration::from_millis(20));
     }
     match asking.join().expect("an end") {
-        ApproverResponse::Answer(Answer { choice, by: By { via: Via::Web, .. }, .. }) => choice,
+        ApproverResponse::Answer(Answer {
+            choice, by: AnsweredBy { via: ApprovalChannel::Web, .. }, ..
+        }) => choice,
         other => panic!("{other:?}"),
     }
 }
@@ -347,7 +349,7 @@ fn what_happens_elsewhere_is_seen_at_once() {
     browser.until("document.querySelector('#waiting').textContent === 'Bash · git push'");
     assert_eq!(browser.eval("document.title"), json!("(2) pinfold"));
     keep("two-Desk", &browser.picture());
-    let by = By { via: Via::Terminal, who: Some("ana".to_owned()) };
+    let by = AnsweredBy { via: ApprovalChannel::Terminal, who: Some("ana".to_owned()) };
     let answer = Answer { id: first.id.clone(), digest: first.digest.clone(), choice: Choice::Yes, by };
     house.broker.answer(answer).expect("an answer that counts");
     asking.join().expect("an end");

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::agents::Definition;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::{
+    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+};
 use pinfold::policy::Mode;
 
 use crate::breaker::{IN_A_ROW, IN_ALL};
@@ -147,7 +149,7 @@ impl Approver for JudgeApprover {
             *self.left.lock().unwrap_or_else(PoisonError::into_inner) = Some((request.id.clone(), why));
             return None;
         }
-        let by = By { via: Via::Judge, who: Some(self.judge.name()) };
+        let by = AnsweredBy { via: ApprovalChannel::Judge, who: Some(self.judge.name()) };
         let (id, digest) = (request.id.clone(), request.digest.clone());
         Some(Answer { id, digest, choice: Choice::Yes, by })
     }

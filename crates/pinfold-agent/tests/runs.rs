@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pinfold::agents::{AgentLimits, Definitions};
-use pinfold::consent::{Afterwards, Asking, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
+use pinfold::consent::{
+    Asking, EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PreToolUseReply, Request,
+};
 use pinfold::policy::hosts::Hosts;
 use pinfold::policy::settings::NetworkSettings;
 use pinfold::policy::{Effect, HookEvent, Interaction, Mode};
@@ -525,24 +527,24 @@ struct Moments {
 }
 
 impl Hooks for Moments {
-    fn pre_tool_use(&self, _: &HookCall<'_>) -> Before {
-        Before::default()
+    fn pre_tool_use(&self, _: &HookCall<'_>) -> PreToolUseReply {
+        PreToolUseReply::default()
     }
-    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
-        OnQuestion::default()
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> PermissionRequestReply {
+        PermissionRequestReply::default()
     }
     fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
-    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &serde_json::Value) -> Afterwards {
-        Afterwards::default()
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &serde_json::Value) -> EventReply {
+        EventReply::default()
     }
-    fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
+    fn event(&self, moment: &HookMoment<'_>) -> EventReply {
         self.told.lock().unwrap().push((moment.event, moment.detail.clone()));
         let mut no = self.no.lock().unwrap();
         let blocked = (*no > 0).then(|| "the tests were not run".to_owned());
         *no = no.saturating_sub(1);
-        Afterwards { blocked, stop: self.stop.then(|| "enough".to_owned()), ..Afterwards::default() }
+        EventReply { blocked, stop: self.stop.then(|| "enough".to_owned()), ..EventReply::default() }
     }
 }
 

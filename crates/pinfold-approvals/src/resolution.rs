@@ -1,7 +1,7 @@
 //! The resolution of approval requests, as data and as text.
 
 use jiff::Timestamp;
-use pinfold::consent::{By, Choice, Request, Via};
+use pinfold::consent::{AnsweredBy, ApprovalChannel, Choice, Request};
 use serde::{Deserialize, Serialize};
 
 /// A request that is resolved.
@@ -27,7 +27,7 @@ pub enum RequestResolution {
         /// The choice.
         answer: Choice,
         /// The approver.
-        by: By,
+        by: AnsweredBy,
     },
     /// There was no answer before the deadline: denied.
     Silence,
@@ -78,18 +78,18 @@ impl RequestResolution {
     }
 }
 
-fn channel_name(by: &By) -> &'static str {
+fn channel_name(by: &AnsweredBy) -> &'static str {
     match by.via {
-        Via::Silence => "the deadline",
-        Via::Terminal => "an approver at the terminal",
-        Via::Socket => "an approver at another terminal",
-        Via::Web => "an approver on the page",
-        Via::Webhook => "the webhook",
-        Via::Client => "an approver at the client",
-        Via::Hook => "a hook",
-        Via::Judge => "the judge",
-        Via::Embedder => "the program around it",
-        Via::Earlier => "an earlier answer",
+        ApprovalChannel::Silence => "the deadline",
+        ApprovalChannel::Terminal => "an approver at the terminal",
+        ApprovalChannel::Socket => "an approver at another terminal",
+        ApprovalChannel::Web => "an approver on the page",
+        ApprovalChannel::Webhook => "the webhook",
+        ApprovalChannel::Client => "an approver at the client",
+        ApprovalChannel::Hook => "a hook",
+        ApprovalChannel::Judge => "the judge",
+        ApprovalChannel::Embedder => "the program around it",
+        ApprovalChannel::Earlier => "an earlier answer",
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold::consent::{Answer, By, Choice, Request};
+use pinfold::consent::{Answer, AnsweredBy, Choice, Request};
 
 use crate::broker::BrokerState;
 use crate::queue::ConnectedResponder;
@@ -20,7 +20,7 @@ use crate::resolution::{RequestResolution, ResolvedRequest};
 /// A channel to an approver.
 pub trait Responder: Send {
     /// The approver, for the audit log.
-    fn approver(&self) -> By;
+    fn approver(&self) -> AnsweredBy;
 
     /// Shows a request, and waits for an answer or until it is [resolved](PendingRequest::resolution). `None` passes on
     /// it.
@@ -104,19 +104,19 @@ impl fmt::Debug for PendingRequest<'_> {
 
 /// A responder made of a closure: a dialog at a terminal, a test.
 pub struct ClosureResponder<F> {
-    by: By,
+    by: AnsweredBy,
     show: F,
 }
 
 impl<F: FnMut(&PendingRequest<'_>) -> Option<Choice> + Send> ClosureResponder<F> {
     /// Answers as `by` with the result of `show`.
-    pub fn new(by: By, show: F) -> Self {
+    pub fn new(by: AnsweredBy, show: F) -> Self {
         Self { by, show }
     }
 }
 
 impl<F: FnMut(&PendingRequest<'_>) -> Option<Choice> + Send> Responder for ClosureResponder<F> {
-    fn approver(&self) -> By {
+    fn approver(&self) -> AnsweredBy {
         self.by.clone()
     }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Choice, Request, Via};
+use pinfold::consent::{Answer, ApprovalChannel, Approver, ApproverResponse, Choice, Request};
 use pinfold_approvals::{
     AnswerError, Broker, ClosureResponder, PendingRequest, RequestResolution, ResolvedRequest, Responder,
 };
@@ -113,7 +113,7 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
             panic!("the other is told")
         };
         let RequestResolution::Answered { answer, by } = over.how else { panic!("an approver answered") };
-        assert_eq!((answer == Choice::Yes, by.via), (is_yes(&heard), Via::Embedder));
+        assert_eq!((answer == Choice::Yes, by.via), (is_yes(&heard), ApprovalChannel::Embedder));
     }
 }
 
@@ -121,7 +121,7 @@ fn the_first_answer_wins_and_the_rest_are_told_who_and_what() {
 struct Waits(mpsc::Sender<Option<ResolvedRequest>>);
 
 impl Responder for Waits {
-    fn approver(&self) -> pinfold::consent::By {
+    fn approver(&self) -> pinfold::consent::AnsweredBy {
         by()
     }
 
@@ -211,7 +211,9 @@ fn silence_is_no_and_an_answer_at_the_deadline_counts_or_is_late_but_never_both(
                 matches!(&refused, AnswerError::Resolved(over) if over.how == RequestResolution::Silence),
                 "{refused:?}"
             );
-            assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence));
+            assert!(
+                matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == ApprovalChannel::Silence)
+            );
         }
     }
 }
@@ -355,7 +357,7 @@ fn somebody_elsewhere_is_waited_for_until_they_go() {
 fn whoever_answered_hears_that_a_rule_was_not_written() {
     struct Told(mpsc::Sender<String>);
     impl Responder for Told {
-        fn approver(&self) -> pinfold::consent::By {
+        fn approver(&self) -> pinfold::consent::AnsweredBy {
             by()
         }
         fn show(&mut self, _: &PendingRequest<'_>) -> Option<Choice> {

@@ -13,7 +13,9 @@ use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Approver as _, ApproverResponse, By, Choice, GrantLifetime, Request, Via};
+use pinfold::consent::{
+    AnsweredBy, ApprovalChannel, Approver as _, ApproverResponse, Choice, GrantLifetime, Request,
+};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::policy::source::{Layer, Source};
 use pinfold::policy::{Grant, Located};
@@ -102,7 +104,7 @@ fn what_waits_is_shown_whole_and_answered_by_its_digest() {
         ProtocolErrorCode::Over
     );
     let ApproverResponse::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
-    assert_eq!((answer.choice, answer.by.via), (Choice::session(1), Via::Socket));
+    assert_eq!((answer.choice, answer.by.via), (Choice::session(1), ApprovalChannel::Socket));
     let who = answer.by.who.unwrap();
     assert!(who.starts_with("u on pts/32J (uid ") && !who.contains('\u{1b}'), "{who}");
 }
@@ -121,7 +123,9 @@ fn whoever_watches_hears_everything_and_counts_as_somebody() {
     let heard = watching.next().unwrap().unwrap();
     assert_eq!(heard.over[0].id, "s:1");
     assert!(heard.over[0].how.describe().contains("on the page"));
-    assert!(matches!(asking.join().unwrap(), ApproverResponse::Answer(answer) if answer.by.via == Via::Web));
+    assert!(
+        matches!(asking.join().unwrap(), ApproverResponse::Answer(answer) if answer.by.via == ApprovalChannel::Web)
+    );
     // And when nobody watches any more, nobody is waited for.
     let asking = house.ask(&request("s:2", LONG));
     watching.next().unwrap().unwrap();
@@ -312,14 +316,14 @@ fn what_was_granted_is_listed_and_taken_back() {
     let plan = Plan::for_folder(folder.top()).with_id("s");
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
     house.sessions.add(&session);
-    session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
+    session.grant([Grant::PlainCommands], &AnsweredBy::default(), GrantLifetime::Session);
     let mut client = house.client();
     let grants = client.grants().unwrap();
     assert_eq!((grants.len(), &*grants[0].session, grants[0].used), (1, "s", 0));
     assert_eq!(trouble(client.revoke("other", grants[0].number).unwrap_err()), ProtocolErrorCode::NotFound);
     client.revoke("s", grants[0].number).unwrap();
     assert!(session.grants().is_empty() && client.grants().unwrap().is_empty());
-    session.grant([Grant::PlainCommands], &By::default(), GrantLifetime::Session);
+    session.grant([Grant::PlainCommands], &AnsweredBy::default(), GrantLifetime::Session);
     assert_eq!(client.grants().unwrap().len(), 1);
     drop(session);
     assert!(client.grants().unwrap().is_empty(), "the session is over");

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use pinfold::consent::{Approver, ApproverResponse, Choice, Request, Via};
+use pinfold::consent::{ApprovalChannel, Approver, ApproverResponse, Choice, Request};
 use pinfold::policy::settings::{ApprovalSettings, WebhookSettings, WebhookUrl};
 use pinfold::policy::{Layer, Located, Source};
 use pinfold_approvals::{ApprovalChannels, ChannelError, ChannelOptions, WebhookError};
@@ -152,7 +152,7 @@ fn what_is_posted_is_signed_and_a_signed_answer_counts() {
     assert!(desk.is_reached_elsewhere());
     let asked = request("s:1", LONG);
     let ApproverResponse::Answer(answer) = ask(&desk, &asked) else { panic!("it answers") };
-    assert_eq!((answer.choice, answer.by.via), (Choice::Yes, Via::Webhook));
+    assert_eq!((answer.choice, answer.by.via), (Choice::Yes, ApprovalChannel::Webhook));
     assert_eq!(answer.by.who.as_deref(), Some("ana31m (127.0.0.1)"));
     let told = program.told.lock().unwrap()[0].clone();
     assert_eq!(told.line, "POST /ask HTTP/1.1");
@@ -283,7 +283,8 @@ fn whatever_goes_wrong_is_no_answer() {
         let desk = desk(&program);
         let mut watch = desk.broker().watch();
         let heard = ask(&desk, &request("s:1", Duration::from_secs(3)));
-        let silent = matches!(&heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence);
+        let silent =
+            matches!(&heard, ApproverResponse::Answer(answer) if answer.by.via == ApprovalChannel::Silence);
         assert!(matches!(heard, ApproverResponse::NoApprover(_)) || silent, "{name}: {heard:?}");
         if name != "a scope that was not offered" {
             let ApproverResponse::NoApprover(why) = &heard else { panic!("{name}: no other was waited for") };
@@ -311,7 +312,7 @@ fn what_may_pass_is_tried_again() {
     let url = "http://127.0.0.1:9/";
     let desk = ApprovalChannels::open(&wanted(url, Some("HOOK"))).unwrap();
     let heard = ask(&desk, &request("s:1", Duration::from_secs(2)));
-    assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == Via::Silence));
+    assert!(matches!(heard, ApproverResponse::Answer(answer) if answer.by.via == ApprovalChannel::Silence));
 }
 
 #[test]

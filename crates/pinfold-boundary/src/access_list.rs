@@ -11,7 +11,7 @@ use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::Guards;
-use pinfold_sandbox::{Detour, Profile, StandIn, Writes};
+use pinfold_sandbox::{CoveringLink, Profile, StandIn, Writes};
 
 use crate::within::is_within;
 
@@ -24,7 +24,7 @@ pub(crate) enum Hold {
     /// Can be written.
     Writable,
     /// A link stands over it that leads to this place.
-    Detour(PathBuf),
+    CoveringLink(PathBuf),
     /// Cannot be written.
     ReadOnly,
     /// Does not exist and cannot be made.
@@ -131,7 +131,9 @@ impl AccessList {
         };
         match &place.hold {
             Hold::Writable => pinned().unwrap_or(PathAccess::Writable),
-            Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => PathAccess::ReadOnly(place),
+            Hold::CoveringLink(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
+                PathAccess::ReadOnly(place)
+            }
             Hold::Visible => PathAccess::Outside,
             Hold::Covered | Hold::Hidden => PathAccess::Hidden(place),
         }
@@ -230,7 +232,7 @@ impl AccessList {
                 // File tools have lists of their own.
                 Hold::Writable | Hold::Visible | Hold::Covered => guards,
                 Hold::Hidden => guards.with_hidden(path, why).with_held(path, why),
-                Hold::Detour(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
+                Hold::CoveringLink(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
                     guards.with_held(path, why)
                 }
             };
@@ -289,7 +291,7 @@ impl AccessList {
                 // Written like everything else; below a place of the sandbox's own it has to be seen.
                 Hold::Writable if self.anywhere => profile.visible.push(path),
                 Hold::Writable => writes.push(path),
-                Hold::Detour(to) => profile.detours.push(Detour { at: path, to: to.clone() }),
+                Hold::CoveringLink(to) => profile.detours.push(CoveringLink { at: path, to: to.clone() }),
                 Hold::ReadOnly => profile.read_only.push(path),
                 Hold::Absent => profile.absent.push(path),
                 Hold::StandIn(content) => profile.stand_ins.push(StandIn { path, content }),

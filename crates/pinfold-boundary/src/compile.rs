@@ -146,7 +146,7 @@ impl BoundaryBuilder {
             self.places.add(fixed, Hold::ReadOnly, "it is run or read outside too");
         }
         for (link, to) in caches.links {
-            self.places.add(link, Hold::Detour(to), "it is read and acted on outside too");
+            self.places.add(link, Hold::CoveringLink(to), "it is read and acted on outside too");
         }
         let mut own = self.findings.git.copies();
         own.extend(caches.writable.iter().cloned());

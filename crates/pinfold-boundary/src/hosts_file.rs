@@ -31,7 +31,7 @@ impl BoundaryBuilder {
             Ok(file) => {
                 profile.visible.push(file.clone());
                 let why = "allowed names that stand in it are looked up by the relay";
-                self.places.add(Path::new(FILE).to_owned(), Hold::Detour(file), why);
+                self.places.add(Path::new(FILE).to_owned(), Hold::CoveringLink(file), why);
             }
             Err(error) => {
                 self.findings

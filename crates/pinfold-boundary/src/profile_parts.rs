@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::hosts::Hosts;
-use pinfold_sandbox::{self as sandbox, Entrances, MAX_CALLERS, Temp, Tier};
+use pinfold_sandbox::{self as sandbox, InnerListeners, MAX_CALLERS, Temp, Tier};
 
 use crate::builder::BoundaryBuilder;
 use crate::caches::{Arrange, Caches};
@@ -34,8 +34,10 @@ impl BoundaryBuilder {
                 if request.asks_about_hosts || !hosts.configured().is_empty() =>
             {
                 let callers = if request.publishes { MAX_CALLERS } else { 0 };
-                let entrances =
-                    Entrances { callers, ..network::entrances(hosts.configured(), request.asks_about_hosts) };
+                let entrances = InnerListeners {
+                    callers,
+                    ..network::entrances(hosts.configured(), request.asks_about_hosts)
+                };
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
             (Network::Hosts(hosts), Tier::Full) => lookups_only(request, Hosts::clone(hosts.configured())),
@@ -120,6 +122,6 @@ impl BoundaryBuilder {
 /// stays as it is, since no port is there for what it may allow later.
 fn lookups_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
     let callers = if request.publishes { MAX_CALLERS } else { 0 };
-    let entrances = Entrances { callers, ..Entrances::default() };
+    let entrances = InnerListeners { callers, ..InnerListeners::default() };
     (sandbox::Network::Relayed(entrances), Some(hosts.into()))
 }

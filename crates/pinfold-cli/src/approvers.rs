@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::consent::approver::DEFAULT_TIMEOUT;
-use pinfold::consent::{Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::{AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 use pinfold_approvals::{
@@ -128,7 +128,7 @@ impl Asker {
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
         tell: Tell,
     ) -> Result<(), Failure> {
-        let by = By { via: Via::Terminal, who: env::user() };
+        let by = AnsweredBy { via: ApprovalChannel::Terminal, who: env::user() };
         let troubles = self.troubles.clone();
         let responder = ClosureResponder::new(by, move |showing| {
             let choice = answered(showing, &mut open, &troubles);

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use pinfold::Ambient;
 use pinfold::policy::Layer;
 use pinfold::policy::settings::SettingsChange;
-use pinfold::settings::{Locations, Proposal, carry_out, propose, will_be_own};
+use pinfold::settings::{Locations, Proposal, carry_out, propose, will_be_user_owned};
 use pinfold_dialects::import::{File, Finding, import};
 use serde_json::{Value, json};
 
@@ -104,8 +104,9 @@ fn written(wanted: &Import, locations: &Locations, proposals: &[Proposal]) -> Re
 /// Returns a sentence about the moment from which a file applies.
 fn when_it_counts(locations: &Locations, proposal: &Proposal) -> String {
     let Proposal { file, before, .. } = proposal;
-    let own =
-        |project| will_be_own(&Ambient::claim(), project, &file.path, before.as_deref().map(str::as_bytes));
+    let own = |project| {
+        will_be_user_owned(&Ambient::claim(), project, &file.path, before.as_deref().map(str::as_bytes))
+    };
     let at_once = match file.layer {
         Layer::Local => locations.project.as_deref().is_some_and(own),
         layer => layer == Layer::User,

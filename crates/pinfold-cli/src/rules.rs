@@ -13,7 +13,7 @@ use pinfold::policy::merge::{Ignored, Merged, Renamed};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Located, Source, WayIn};
-use pinfold::settings::{ChangeError, Locations, broken, change};
+use pinfold::settings::{ChangeError, Locations, change, failed_expectations};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn test(locations: &Locations) -> Result<ExitCode, Failure> {
     let merged = &resolved.merged;
     let plan = Plan::for_folder(folder).with_home(env::home());
     let plan = settings::plan(&resolved, plan, WayIn::Check)?;
-    let broken = broken(&Ambient::claim(), &plan, &merged.tests);
+    let broken = failed_expectations(&Ambient::claim(), &plan, &merged.tests);
     for broken in &broken {
         output::out(&format!("{}: {}\n", broken.source, output::visible(&broken.what)))?;
     }

@@ -80,7 +80,7 @@ impl Tables {
         let Entry { kind, style, stops, folder, reach, closed, operands, tame, .. } = entry;
         format!(
             "Program {{ names: {names}, kind: ProgramKind::{kind}, style: Style::{style}, stops: {stops}, options: {options}, operands: \
-             {operands}, folder: FolderUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands}, \
+             {operands}, folder: WorkDirUse::{folder}, reach: Reach::{reach}, closed: {closed}, commands: {commands}, \
              read_only: ReadOnly::{read_only}, tame: {tame}, safe: {safe}, \
              manual: {manual} }}"
         )

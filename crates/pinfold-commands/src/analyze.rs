@@ -13,7 +13,7 @@ use super::state::{Found, Shells};
 use super::value::Values;
 use super::working_directory::{BaseDirectory, WorkingDirectory};
 use super::{
-    CommandClaim, CommandEffects, FolderUse, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown,
+    CommandClaim, CommandEffects, InnerLine, NotAllowlistable, PathText, SafeguardHit, Unknown, WorkDirUse,
     WorkFolder, builtin, environment, hidden, is_system_path, links, opaque, words, wrapper,
 };
 use crate::pieces::climbs;
@@ -97,24 +97,24 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     allowable: usize,
     pub(super) bars: Vec<NotAllowlistable>,
     safeguards: Vec<SafeguardHit>,
-    pub(super) works_in: Vec<WorkFolder>,
+    pub(super) work_dirs: Vec<WorkFolder>,
     /// Folders that one of its readings may run in.
-    runs_in: Vec<PathText>,
+    exec_dirs: Vec<PathText>,
     /// One of its readings may run in a folder that is not known.
     runs_anywhere: bool,
-    pub(super) takes_from_start: FolderUse,
+    pub(super) start_dir_use: WorkDirUse,
     named: Vec<NamedPlace>,
     /// Patterns of files that git reads.
     pub(super) patterns: Vec<NamedPlace>,
     /// A word that is known only by running may name any file.
-    pub(super) names_any: bool,
+    pub(super) may_name_any_file: bool,
     /// The text of programs that are not known, or of code, which may start others.
     pub(super) unread: Vec<String>,
     writes_by_redirect: bool,
     pub(super) inner_lines: Vec<InnerLine>,
     unknown: Vec<Unknown>,
     /// The folders in which what allow rules look at only reads. `None`: it does more.
-    reads_in: Option<ReadsIn>,
+    read_dirs: Option<ReadsIn>,
 }
 
 /// An invocation that waits to be read.
@@ -139,18 +139,18 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             allowable: 0,
             bars: Vec::new(),
             safeguards: Vec::new(),
-            works_in: Vec::new(),
-            runs_in: Vec::new(),
+            work_dirs: Vec::new(),
+            exec_dirs: Vec::new(),
             runs_anywhere: false,
-            takes_from_start: FolderUse::Nothing,
+            start_dir_use: WorkDirUse::Nothing,
             named: Vec::new(),
             patterns: Vec::new(),
-            names_any: false,
+            may_name_any_file: false,
             unread: Vec::new(),
             writes_by_redirect: false,
             inner_lines: Vec::new(),
             unknown: Vec::new(),
-            reads_in: None,
+            read_dirs: None,
         }
     }
 
@@ -176,9 +176,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 add_safeguard(&mut self.safeguards, hit);
             }
         }
-        let reads_in = self.reads_in.filter(|_| self.bars.is_empty());
-        let reads_in = reads_in.and_then(|reads_in| folders_read_in(&reads_in, &found));
-        let read_only = reads_in.as_ref().is_some_and(Vec::is_empty);
+        let read_dirs = self.read_dirs.filter(|_| self.bars.is_empty());
+        let read_dirs = read_dirs.and_then(|read_dirs| folders_read_in(&read_dirs, &found));
+        let read_only = read_dirs.as_ref().is_some_and(Vec::is_empty);
         // What only reads was looked through word by word, and claims what it reads.
         let mut named = if read_only { Vec::new() } else { self.named };
         named.extend(self.patterns);
@@ -189,14 +189,14 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             bars: self.bars,
             safeguards: self.safeguards,
             read_only,
-            reads_in: reads_in.unwrap_or_default(),
+            read_dirs: read_dirs.unwrap_or_default(),
             inert,
-            works_in: self.works_in,
-            runs_in: self.runs_in,
+            work_dirs: self.work_dirs,
+            exec_dirs: self.exec_dirs,
             runs_anywhere: self.runs_anywhere,
-            takes_from_start: self.takes_from_start,
+            start_dir_use: self.start_dir_use,
             named,
-            names_any: self.names_any,
+            may_name_any_file: self.may_name_any_file,
             unread: self.unread,
             inner_lines: self.inner_lines,
             unknown: self.unknown,
@@ -223,15 +223,15 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Returns the folders in which an invocation only reads. `None`: it does more.
-    fn reads_in(
+    fn read_dirs(
         &self,
         command: &SimpleCommand,
         invocation: &Invocation,
         effects: &InvocationEffects<'_>,
     ) -> Option<ReadsIn> {
         match self.filled(invocation) {
-            Cow::Borrowed(_) => read_only::reads_in(command, invocation, effects.scanned.as_ref()),
-            Cow::Owned(filled) => read_only::reads_in(command, &filled, None),
+            Cow::Borrowed(_) => read_only::read_dirs(command, invocation, effects.scanned.as_ref()),
+            Cow::Owned(filled) => read_only::read_dirs(command, &filled, None),
         }
     }
 
@@ -323,16 +323,16 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             for touched in &effects.paths {
                 self.touched(touched, &found);
             }
-            self.names_any |= effects.reads_unnamed;
+            self.may_name_any_file |= effects.reads_unnamed;
             self.runs_anywhere |= found.folders.iter().any(|stand| stand.now.is_unknown());
             self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
-            self.works_in(&invocation, &effects, &found);
+            self.work_dirs(&invocation, &effects, &found);
             self.name_unclaimed(&invocation, &effects, &found);
             self.out.hosts.append(&mut effects.hosts);
             self.out.links.extend(links::made_by(&invocation, &effects, self.at, self.values, &found));
         }
         if invocation.open_ended && effects.may_touch() {
-            self.names_any = true;
+            self.may_name_any_file = true;
         }
         if self.is_unread(&invocation, &effects) {
             self.unread(&invocation, &effects, command);
@@ -351,7 +351,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             StandardInput::Commands => self.standard_input(command, &mut effects),
         }
         if (surface || self.readings.is_empty()) && self.bars.is_empty() {
-            self.reads_in = self.reads_in(command, &invocation, &effects);
+            self.read_dirs = self.read_dirs(command, &invocation, &effects);
         }
         if effects.told_code {
             self.unknown(Unknown::Code(effects.name.to_owned()));
@@ -406,15 +406,15 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     fn add_folders(&mut self, folders: impl IntoIterator<Item = PathText>) {
         for folder in folders {
-            if !self.runs_in.contains(&folder) {
-                self.runs_in.push(folder);
+            if !self.exec_dirs.contains(&folder) {
+                self.exec_dirs.push(folder);
             }
         }
     }
 
     fn name_unclaimed(&mut self, invocation: &Invocation, effects: &InvocationEffects<'_>, found: &Found) {
         let unclaimed = named::unclaimed(invocation, effects, self.values, self.at, found);
-        self.names_any |= unclaimed.open;
+        self.may_name_any_file |= unclaimed.open;
         if unclaimed.too_many {
             self.bar_once("outside-place", "it names more places than are looked at");
         }
@@ -438,7 +438,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     fn is_unread(&self, invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
         let defined =
             || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());
-        effects.unread && !read_only::knows(effects.name) && !defined()
+        effects.unread && !read_only::is_in_catalog(effects.name) && !defined()
     }
 
     /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
@@ -479,7 +479,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let folders = found.folders.clone();
         let surroundings = Surroundings { folders, through: Vec::new(), depth, elsewhere: false };
         for claim in analyze_script(text, &script, &surroundings).commands {
-            self.add_folders(claim.runs_in);
+            self.add_folders(claim.exec_dirs);
             self.runs_anywhere |= claim.runs_anywhere;
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
@@ -498,11 +498,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             }
             self.readings.extend(claim.readings);
             claim.bars.into_iter().for_each(|bar| self.bar(bar));
-            self.works_in.extend(claim.works_in);
-            self.add_folders(claim.runs_in);
+            self.work_dirs.extend(claim.work_dirs);
+            self.add_folders(claim.exec_dirs);
             self.runs_anywhere |= claim.runs_anywhere;
             self.name(claim.named);
-            self.names_any |= claim.names_any;
+            self.may_name_any_file |= claim.may_name_any_file;
             self.unread.extend(claim.unread);
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
@@ -512,7 +512,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         for path in inner.paths {
             let origin = match path.origin {
-                Origin::Aside(_) => Origin::Aside(self.at),
+                Origin::BlockingRunner(_) => Origin::BlockingRunner(self.at),
                 Origin::Command(_)
                 | Origin::Call
                 | Origin::Foreign
@@ -560,8 +560,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
 /// The folders other than that of the call in which what only reads there may work. `None`: where it works is known only by
 /// running.
-fn folders_read_in(reads_in: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
-    let ReadsIn::Repository(sent) = reads_in else { return Some(Vec::new()) };
+fn folders_read_in(read_dirs: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
+    let ReadsIn::Repository(sent) = read_dirs else { return Some(Vec::new()) };
     let mut stands = found.folders.clone();
     for folder in sent {
         stands = stands.iter().flat_map(|stand| stand.change_to(folder)).collect();

@@ -65,7 +65,7 @@ mod wrapper;
 pub use invocation::{Invocation, Through};
 pub use named::NamedPlace;
 pub use operation::Operation;
-pub use path_claim::{Origin, PathClaim, PathText, Supposition};
+pub use path_claim::{Assumption, Origin, PathClaim, PathText};
 pub use possible_files::{Moves, NamedFrom, Patterns, PossibleFiles, possible_files};
 pub use program::ProgramKind;
 pub use startup_files::startup_files;
@@ -97,23 +97,23 @@ pub struct CommandClaim {
     pub read_only: bool,
     /// Folders that a `cd` or `-C` may lead it to: it does nothing but read where each of them is the folder of the call.
     /// Empty where that does not count.
-    pub reads_in: Vec<PathText>,
+    pub read_dirs: Vec<PathText>,
     /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
     /// nothing else.
     pub inert: bool,
     /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
     /// what happens before; it has to be right in each.
-    pub works_in: Vec<WorkFolder>,
+    pub work_dirs: Vec<WorkFolder>,
     /// Folders that it, or what it starts, may run in, other than that of the call.
-    pub runs_in: Vec<PathText>,
+    pub exec_dirs: Vec<PathText>,
     /// It, or what it starts, may run in a folder that is known only by running, or where paths are not ours.
     pub runs_anywhere: bool,
     /// Its use of the folder of the call, where it may work there.
-    pub takes_from_start: FolderUse,
+    pub start_dir_use: WorkDirUse,
     /// Places that its words name, of which it is not known what it does with them.
     pub named: Vec<NamedPlace>,
     /// A word that is known only by running may name any file.
-    pub names_any: bool,
+    pub may_name_any_file: bool,
     /// The words of programs that are not known, and code, which may start any program that they name.
     pub unread: Vec<String>,
     /// Lines for shells that it starts, at any depth, and values of options that are run like one.
@@ -132,17 +132,17 @@ impl CommandClaim {
     }
 
     /// Only assignments and redirects: nothing runs, and what would be written is a part of its own.
-    pub fn is_wordless(&self) -> bool {
+    pub fn has_no_command(&self) -> bool {
         self.allowable().words.is_empty()
     }
 
     /// It starts another program than the one it names; wrappers that change nothing are not counted.
-    pub fn starts_others(&self) -> bool {
+    pub fn launches(&self) -> bool {
         self.readings.iter().flat_map(|reading| &reading.through).any(|by| !wrapper::is_name(&by.name))
     }
 
     /// It is a condition: it looks, says nothing, and changes nothing.
-    pub fn only_tests(&self) -> bool {
+    pub fn is_condition(&self) -> bool {
         self.inert && matches!(self.allowable().program(), Some("test" | "[" | "[["))
     }
 
@@ -158,12 +158,12 @@ pub struct WorkFolder {
     /// The folder, from the folder of the call if it is relative.
     pub path: PathText,
     /// What the command takes from it.
-    pub takes: FolderUse,
+    pub takes: WorkDirUse,
 }
 
 /// What a command takes from the folder that it works in, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub enum FolderUse {
+pub enum WorkDirUse {
     /// Nothing but the files that it names.
     #[default]
     Nothing,
@@ -228,17 +228,17 @@ pub struct HostClaim {
 
 impl HostClaim {
     /// A host that a command names.
-    pub fn of_command(host: Option<String>) -> Self {
+    pub fn from_command(host: Option<String>) -> Self {
         Self { host, at: None, of_tool: false }
     }
 
     /// A host that a third-party tool reaches and that nothing in its call names.
-    pub fn unsaid() -> Self {
+    pub fn unknown() -> Self {
         Self { host: None, at: None, of_tool: true }
     }
 
     /// The host of a page that is fetched.
-    pub fn of_url(url: &WebUrl) -> Self {
+    pub fn from_url(url: &WebUrl) -> Self {
         let at = Some((url.host().clone(), url.port()));
         Self { host: Some(url.host().to_string()), at, of_tool: true }
     }
@@ -264,8 +264,8 @@ pub struct CommandEffects {
 
 /// The programs of the catalog that run a program, a line or code that they are told, and subcommands that do: `sudo`,
 /// `docker run`.
-pub fn starters() -> Vec<String> {
-    program::starters()
+pub fn launchers() -> Vec<String> {
+    program::launchers()
 }
 
 /// Directories that only root can change on an ordinary system: a program there is the one its name says.
@@ -298,8 +298,8 @@ pub fn manual(name: &str) -> Option<&'static str> {
 }
 
 /// Returns whether a program, or one of its subcommands, starts what it is told: `sudo`, `docker`, `docker run`.
-pub fn can_start_others(words: &[&str]) -> bool {
-    let starts = |program: &program::Program| program.kind.starts_others();
+pub fn can_launch(words: &[&str]) -> bool {
+    let starts = |program: &program::Program| program.kind.launches();
     program::entry_of(words).is_some_and(|entry| starts(entry) || entry.commands().iter().any(starts))
 }
 
@@ -314,7 +314,7 @@ pub fn is_sed(name: &str) -> bool {
 }
 
 /// Returns whether the tables describe a program of this name.
-pub fn knows(name: &str) -> bool {
+pub fn is_in_catalog(name: &str) -> bool {
     program::find(name).is_some()
 }
 

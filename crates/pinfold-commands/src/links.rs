@@ -142,12 +142,12 @@ pub(super) fn follow(out: &mut CommandEffects) {
     let (more, unknown) = links.other_claims(&out.paths);
     for (at, command) in out.commands.iter_mut().enumerate() {
         let mut folders = Vec::new();
-        for folder in &command.works_in {
+        for folder in &command.work_dirs {
             let text = folder.path.as_os_str().to_str().unwrap_or_default();
             let paths = links.follow(text, at, true).into_iter().flatten();
             folders.extend(paths.map(|path| WorkFolder { path: PathText::new(path), takes: folder.takes }));
         }
-        command.works_in.extend(folders);
+        command.work_dirs.extend(folders);
         let renamed: Vec<Invocation> =
             command.readings.iter().flat_map(|reading| links.as_it_was(reading, at)).collect();
         for reading in renamed {
@@ -157,7 +157,7 @@ pub(super) fn follow(out: &mut CommandEffects) {
         if unknown.contains(&at) {
             let why = "the target of a link that the command line makes is known only at run time";
             command.bars.push(NotAllowlistable::new("unknown-file", why));
-            command.names_any = true;
+            command.may_name_any_file = true;
         }
     }
     out.paths.extend(more);

@@ -1,20 +1,20 @@
 //! What was not understood, in a clause for the person and the model.
 
-use pinfold_shell::{Opaque, OpaqueWhy};
+use pinfold_shell::{Opaque, OpaqueReason};
 
 use super::NotAllowlistable;
 
 /// A part of a line that was not understood, as a bar.
 pub(super) fn bar(opaque: &Opaque) -> NotAllowlistable {
     let why = match &opaque.why {
-        OpaqueWhy::Character(character) => {
+        OpaqueReason::Character(character) => {
             format!("it holds U+{:04X}, which readers disagree about", u32::from(*character))
         }
-        OpaqueWhy::Syntax(expected) => format!("the shell would not take it: {expected}"),
-        OpaqueWhy::Construct(construct) => {
+        OpaqueReason::Syntax(expected) => format!("the shell would not take it: {expected}"),
+        OpaqueReason::Construct(construct) => {
             format!("it holds what is not understood for certain: {construct}")
         }
-        OpaqueWhy::TooMuch(limit) => format!("it is more than is read: {limit}"),
+        OpaqueReason::TooMuch(limit) => format!("it is more than is read: {limit}"),
     };
     NotAllowlistable::new("opaque", why)
 }

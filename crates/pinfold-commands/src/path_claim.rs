@@ -63,21 +63,21 @@ pub enum Origin {
     /// A tool of an agent or a server. What allows the tool allows this, inside the line.
     Foreign,
     /// A tool of an agent or a server, by a text that is perhaps a path. What the look at the world says decides what counts.
-    Supposed(Supposition),
+    Supposed(Assumption),
     /// A command that is there for it: `rm a`, `mkdir a`. What allows the command allows this, inside the line.
     Command(usize),
     /// A process of a shell, which is about to do it. What allows the command has allowed it nothing here.
     Process,
     /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
     /// same deed by a file tool, whatever allows the command.
-    Aside(usize),
+    BlockingRunner(usize),
 }
 
 impl Origin {
     /// The number of the command, if one says so.
     pub fn command(self) -> Option<usize> {
         match self {
-            Self::Command(number) | Self::Aside(number) => Some(number),
+            Self::Command(number) | Self::BlockingRunner(number) => Some(number),
             Self::Call | Self::Foreign | Self::Supposed(_) | Self::Process => None,
         }
     }
@@ -85,7 +85,7 @@ impl Origin {
 
 /// Reason why a text in a call of another program's tool could be a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Supposition {
+pub enum Assumption {
     /// Its name says that it is one, and this is another way to read it.
     Reading,
     /// It begins as only a path does.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use pinfold_shell::{Part, Word};
 
-use super::{CommandEffects, FolderUse, Invocation, NotAllowlistable, analyze};
+use super::{CommandEffects, Invocation, NotAllowlistable, WorkDirUse, analyze};
 use crate::Origin;
 
 fn commands(line: &str) -> CommandEffects {
@@ -65,12 +65,12 @@ fn claim_lines(line: &str) -> String {
         for bar in &claim.bars {
             let _ = writeln!(out, "  {}", self::bar(bar));
         }
-        for folder in &claim.works_in {
+        for folder in &claim.work_dirs {
             let takes = match folder.takes {
-                FolderUse::Nothing => "nothing",
-                FolderUse::Repository => "settings",
-                FolderUse::ChangesRepository => "settings, changing",
-                FolderUse::Code => "code",
+                WorkDirUse::Nothing => "nothing",
+                WorkDirUse::Repository => "settings",
+                WorkDirUse::ChangesRepository => "settings, changing",
+                WorkDirUse::Code => "code",
             };
             let _ = writeln!(out, "  in {} ({takes})", folder.path.as_os_str().display());
         }
@@ -80,7 +80,7 @@ fn claim_lines(line: &str) -> String {
                     panic!("a command's path that comes from the call")
                 }
                 Origin::Command(number) => (number, ""),
-                Origin::Aside(number) => (number, " aside"),
+                Origin::BlockingRunner(number) => (number, " aside"),
             };
             if number == at {
                 let text = path.path.as_ref().map_or(".".into(), |path| path.as_os_str().to_string_lossy());

@@ -7,7 +7,7 @@ use super::invocation::Invocation;
 use super::program::{InvocationEffects, Purpose, Touched};
 use super::state::Found;
 use super::working_directory::{Named, WorkingDirectory};
-use super::{FolderUse, HostClaim, NotAllowlistable, WorkFolder, builtin, host, words};
+use super::{HostClaim, NotAllowlistable, WorkDirUse, WorkFolder, builtin, host, words};
 use crate::PathText;
 use crate::{Operation, Origin, PathClaim};
 
@@ -27,7 +27,7 @@ impl CommandAnalyzer<'_, '_> {
         } else if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/udp/") {
             self.socket(address);
         } else {
-            return self.path(&redirect.target, operation, Purpose::Aside, found);
+            return self.path(&redirect.target, operation, Purpose::BlockingRunner, found);
         }
         false
     }
@@ -35,7 +35,7 @@ impl CommandAnalyzer<'_, '_> {
     /// bash itself connects.
     fn socket(&mut self, address: &str) {
         let name = address.split('/').next().unwrap_or_default();
-        self.out.hosts.push(HostClaim::of_command(host::of_address(name)));
+        self.out.hosts.push(HostClaim::from_command(host::of_address(name)));
         self.bars.push(NotAllowlistable::new(
             "socket",
             "the redirect opens a connection, which no pattern can judge",
@@ -81,7 +81,7 @@ impl CommandAnalyzer<'_, '_> {
     ) -> bool {
         let Some(words) = self.values.fill(word, self.at) else {
             if operation == Operation::Read && self.values.lists_folder(word) {
-                self.names_any = true;
+                self.may_name_any_file = true;
                 return self.path(&words::literal(".", word), Operation::Search, purpose, found);
             }
             self.unknown_file(operation);
@@ -122,7 +122,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         let origin = match purpose {
             Purpose::Command => Origin::Command(self.at),
-            Purpose::Aside => Origin::Aside(self.at),
+            Purpose::BlockingRunner => Origin::BlockingRunner(self.at),
         };
         let claim = PathClaim { wild, ..PathClaim::new(Some(PathText::new(path)), operation, origin) };
         if !self.out.paths.iter().rev().take(MAX_COMPARED).any(|there| *there == claim) {
@@ -133,7 +133,7 @@ impl CommandAnalyzer<'_, '_> {
 
     /// A file that is known only by running.
     pub(super) fn unknown_file(&mut self, operation: Operation) {
-        self.names_any = true;
+        self.may_name_any_file = true;
         // Names in a folder tell nothing of what the files hold.
         if operation == Operation::List {
             return;
@@ -147,7 +147,7 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     /// Where it takes code or configuration from, when that is not the folder of the call.
-    pub(super) fn works_in(
+    pub(super) fn work_dirs(
         &mut self,
         invocation: &Invocation,
         effects: &InvocationEffects<'_>,
@@ -155,8 +155,8 @@ impl CommandAnalyzer<'_, '_> {
     ) {
         let relative =
             invocation.program().is_some_and(|program| program.contains('/') && !program.starts_with('/'));
-        let takes = if relative { FolderUse::Code } else { effects.folder };
-        if takes == FolderUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
+        let takes = if relative { WorkDirUse::Code } else { effects.folder };
+        if takes == WorkDirUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
             return;
         }
         let sources = || {
@@ -175,13 +175,13 @@ impl CommandAnalyzer<'_, '_> {
         for stand in stands {
             if let Some(folder) = stand.now.folder() {
                 let folder = WorkFolder { path: PathText::new(folder), takes };
-                if !self.works_in.contains(&folder) {
-                    self.works_in.push(folder);
+                if !self.work_dirs.contains(&folder) {
+                    self.work_dirs.push(folder);
                 }
             } else if stand.now.is_unknown() {
                 self.bar_once("unknown-folder", "the folder that it works in is known only by running");
             } else {
-                self.takes_from_start = self.takes_from_start.max(takes);
+                self.start_dir_use = self.start_dir_use.max(takes);
             }
         }
     }

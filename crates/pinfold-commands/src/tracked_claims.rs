@@ -27,7 +27,7 @@ impl CommandAnalyzer<'_, '_> {
     /// Claims what a word of git may read. One that is known only by running may name any file.
     pub(super) fn tracked(&mut self, word: &Word, purpose: Purpose, found: &Found) {
         let Some(words) = self.values.fill(word, self.at) else {
-            self.names_any = true;
+            self.may_name_any_file = true;
             return;
         };
         for word in words.iter() {
@@ -36,7 +36,7 @@ impl CommandAnalyzer<'_, '_> {
                     .into_iter()
                     .for_each(|tracked| self.tracked_file(tracked, word, purpose, found)),
                 None if found.folders.iter().any(|stand| stand.name(word) == Named::Unknown) => {
-                    self.names_any = true;
+                    self.may_name_any_file = true;
                 }
                 None => drop(self.path(word, Operation::Search, purpose, found)),
             }
@@ -49,7 +49,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         let (path, from_root) = match tracked {
             Tracked::Any => {
-                self.names_any = true;
+                self.may_name_any_file = true;
                 return;
             }
             Tracked::FromFolder(path) => (path, false),
@@ -64,7 +64,7 @@ impl CommandAnalyzer<'_, '_> {
         let is_whole = from_root && path == ".";
         // All that lies below each folder up to `/` is no answer to which of them is the root.
         let is_left_out = |stand: &WorkingDirectory| is_whole && is_absolute(stand);
-        self.names_any |= found.folders.iter().any(is_left_out);
+        self.may_name_any_file |= found.folders.iter().any(is_left_out);
         for stand in starts(from_root, found).iter().filter(|stand| !is_left_out(stand)) {
             self.path_from(stand, &word, Operation::Search, purpose);
         }
@@ -85,7 +85,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         if self.patterns.len() > MAX_PATTERNS {
             self.patterns.truncate(MAX_PATTERNS);
-            self.names_any = true;
+            self.may_name_any_file = true;
         }
     }
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::{
+    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+};
 
 /// The longest wait for an answer in [`TestApprover::asking`].
 pub const ANSWER_TIMEOUT: Duration = Duration::from_mins(1);
@@ -112,7 +114,7 @@ impl fmt::Debug for TestApprover {
 
 /// The answer of an embedder to a request.
 pub fn answer(request: &Request, choice: Choice) -> Answer {
-    let by = By { via: Via::Embedder, who: None };
+    let by = AnsweredBy { via: ApprovalChannel::Embedder, who: None };
     Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by }
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use pinfold::consent::{Afterwards, Before, OnQuestion};
+use pinfold::consent::{EventReply, PermissionRequestReply, PreToolUseReply};
 use pinfold::policy::{Decision, HookWord, RuleSet, WordOrigin};
 
 use crate::answer::HookAnswer;
@@ -29,14 +29,14 @@ impl NamedAnswer {
 }
 
 /// Combines answers given before a call is judged. `may_write`: another input may be written.
-pub(crate) fn combine_pre_tool_use(said: Vec<NamedAnswer>, may_write: bool) -> Before {
+pub(crate) fn combine_pre_tool_use(said: Vec<NamedAnswer>, may_write: bool) -> PreToolUseReply {
     let writer = said
         .iter()
         .filter(|said| may_write && said.answer.input.is_some())
         .map(|said| said.number)
         .next_back();
     let word = combine_decisions(&said, writer);
-    let mut before = Before { word, writer, ..Before::default() };
+    let mut before = PreToolUseReply { word, writer, ..PreToolUseReply::default() };
     for NamedAnswer { number, answer, .. } in said {
         before.context.extend(answer.context);
         before.stop = before.stop.or(answer.stop);
@@ -83,22 +83,22 @@ fn first_allow(said: &[NamedAnswer], writer: Option<usize>) -> Option<(&NamedAns
 }
 
 /// Combines answers to a question.
-pub(crate) fn combine_permission_request(said: Vec<NamedAnswer>) -> OnQuestion {
+pub(crate) fn combine_permission_request(said: Vec<NamedAnswer>) -> PermissionRequestReply {
     if let Some(no) = said.iter().find(|said| said.has_decision(Decision::Deny)) {
-        return OnQuestion {
+        return PermissionRequestReply {
             yes: Some(false),
             message: no.answer.reason.clone(),
             interrupt: said.iter().any(|said| said.has_decision(Decision::Deny) && said.answer.interrupt),
             by: no.by.clone(),
-            ..OnQuestion::default()
+            ..PermissionRequestReply::default()
         };
     }
     // Who wants a person to see it leaves it to one, whatever the others say.
     if said.iter().any(|said| said.has_decision(Decision::Ask)) {
-        return OnQuestion::default();
+        return PermissionRequestReply::default();
     }
     let writer = said.iter().filter(|said| said.answer.input.is_some()).map(|said| said.number).next_back();
-    let mut answer = OnQuestion::default();
+    let mut answer = PermissionRequestReply::default();
     if let Some((first, only)) = first_allow(&said, writer) {
         (answer.yes, answer.only, answer.by) = (Some(true), only, first.by.clone());
     }
@@ -118,8 +118,8 @@ pub(crate) fn combine_permission_request(said: Vec<NamedAnswer>) -> OnQuestion {
 }
 
 /// Combines answers given after the event.
-pub(crate) fn combine_post_event(said: Vec<NamedAnswer>) -> Afterwards {
-    let mut all = Afterwards::default();
+pub(crate) fn combine_post_event(said: Vec<NamedAnswer>) -> EventReply {
+    let mut all = EventReply::default();
     for NamedAnswer { answer, .. } in said {
         all.context.extend(answer.context);
         all.blocked = all.blocked.or(answer.blocked);

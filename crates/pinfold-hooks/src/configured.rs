@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use pinfold::Refusal;
-use pinfold::consent::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Request};
+use pinfold::consent::{
+    EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PreToolUseReply, Request,
+};
 use pinfold::policy::hook::About;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::{
@@ -313,17 +315,19 @@ impl ConfiguredHook {
 }
 
 impl Hooks for Configured {
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
         let said = self.ask_hooks(HookEvent::PreToolUse, call, |_| {});
-        said.map_or_else(Before::default, |said| combine::combine_pre_tool_use(said, !call.rewritten))
+        said.map_or_else(PreToolUseReply::default, |said| {
+            combine::combine_pre_tool_use(said, !call.rewritten)
+        })
     }
 
-    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> PermissionRequestReply {
         let more = |input: &mut Map<String, Value>| {
             input.insert("permission_suggestions".to_owned(), hook_input::suggestions(request));
         };
         self.ask_hooks(HookEvent::PermissionRequest, call, more)
-            .map_or_else(OnQuestion::default, combine::combine_permission_request)
+            .map_or_else(PermissionRequestReply::default, combine::combine_permission_request)
     }
 
     fn permission_denied(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool {
@@ -332,13 +336,13 @@ impl Hooks for Configured {
         said.into_iter().flatten().any(|said| said.answer.retry)
     }
 
-    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> EventReply {
         let event = if done { HookEvent::PostToolUse } else { HookEvent::PostToolUseFailure };
         let said = self.ask_hooks(event, call, |input| hook_input::ended(input, done, result));
-        said.map_or_else(Afterwards::default, combine::combine_post_event)
+        said.map_or_else(EventReply::default, combine::combine_post_event)
     }
 
-    fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
+    fn event(&self, moment: &HookMoment<'_>) -> EventReply {
         let said = |field| moment.detail.get(field).and_then(Value::as_str);
         let kind = match moment.event.matcher_subject() {
             About::Kind("agent_type") => said("agent_type").or(moment.agent),
@@ -348,7 +352,7 @@ impl Hooks for Configured {
         };
         let meant = self.meant(moment.event, kind.unwrap_or_default(), None);
         if meant.is_empty() {
-            return Afterwards::default();
+            return EventReply::default();
         }
         let input = hook_input::moment_input(moment, self.transcript());
         combine::combine_post_event(self.ask(moment.session, meant, &input))

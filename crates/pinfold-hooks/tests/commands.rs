@@ -10,7 +10,7 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use pinfold::policy::{HookEvent, Interaction, Mode, Principal};
-use pinfold::{Decided, RawCall};
+use pinfold::{GateResult, RawCall};
 use pinfold_gate_testkit::calls::bash;
 use pinfold_testkit::processes::until;
 use serde_json::{Value, json};
@@ -216,7 +216,7 @@ fn hooks_are_told_what_the_hooks_of_others_are_told() {
         "PostToolUse": group("post"), "PostToolUseFailure": group("failure"),
     });
     let session = bed.session_with(&hooks, |plan| plan.id = "s1".to_owned());
-    let Decided { outcome, .. } = session.decide(&bash("make"));
+    let GateResult { outcome, .. } = session.decide(&bash("make"));
     assert!(outcome.is_err());
     let told = |name: &str| -> Value { serde_json::from_str(&bed.read(&format!("{name}.json"))).unwrap() };
     let folder = bed.folder.display().to_string();
@@ -299,7 +299,7 @@ fn what_one_hook_writes_the_others_are_asked_about() {
     assert!(seen.contains("make") && seen.contains("curl evil"), "{seen}");
     // The control: alone it has its way, as far as a routine question goes.
     let session = bed.before(&writes);
-    let Decided { outcome, permitted, .. } = session.decide(&bash("make"));
+    let GateResult { outcome, permitted, .. } = session.decide(&bash("make"));
     assert!(outcome.is_ok() && permitted.is_some());
 }
 
@@ -375,7 +375,7 @@ fn answers_to_questions_and_what_comes_with_them() {
     let session = asked(answer(json!({"behavior": "allow"})));
     assert_eq!((bed.decide(&session, "make"), bed.decide(&session, "rm -rf x")), ("allow", "ask"));
     let session = asked(answer(json!({"behavior": "deny", "message": "not now", "interrupt": true})));
-    let Decided { outcome, stop, .. } = session.decide(&bash("make"));
+    let GateResult { outcome, stop, .. } = session.decide(&bash("make"));
     assert!(outcome.err().unwrap().message.contains("not now"));
     assert_eq!(stop.as_deref(), Some("not now"));
     let closed = with(command("exit 1"), "failClosed", true);

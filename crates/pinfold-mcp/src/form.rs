@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use pinfold::consent::answer::RuleFile;
-use pinfold::consent::{Answer, By, Choice, Request, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Choice, Request};
 use pinfold_render::{Answerable, Block, Body, LineBreaks, offered, title, visible};
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ impl ElicitationForm {
             Answerable::No => Choice::no(),
             Answerable::NoToProcess => Choice::No { message: None, process: true },
         };
-        let by = By { via: Via::Client, who: Some(visible(client)) };
+        let by = AnsweredBy { via: ApprovalChannel::Client, who: Some(visible(client)) };
         FormResult::Answer(Answer { id: self.id.clone(), digest: self.digest.clone(), choice, by })
     }
 }

@@ -14,7 +14,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use pinfold::consent::{ApproverResponse, Choice, Via};
+use pinfold::consent::{ApprovalChannel, ApproverResponse, Choice};
 use pinfold_page::PageEvent;
 use serde_json::json;
 
@@ -173,7 +173,7 @@ fn what_is_asked_and_what_becomes_of_it_is_told_at_once() {
     }
     let ApproverResponse::Answer(answer) = asking.join().unwrap() else { panic!("it was answered") };
     assert_eq!(answer.choice, Choice::No { message: Some("not now".to_owned()), process: false });
-    assert_eq!(answer.by.via, Via::Web);
+    assert_eq!(answer.by.via, ApprovalChannel::Web);
     assert!(answer.by.who.unwrap().contains("ana"));
 }
 

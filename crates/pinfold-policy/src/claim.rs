@@ -109,8 +109,8 @@ impl Claims {
 fn hosts(call: &ToolCall) -> Vec<HostClaim> {
     match call {
         ToolCall::Process(call) => call.hosts(),
-        ToolCall::WebFetch(input) => vec![HostClaim::of_url(&input.url)],
-        ToolCall::Foreign(call) if call.reaches_hosts() => vec![HostClaim::unsaid()],
+        ToolCall::WebFetch(input) => vec![HostClaim::from_url(&input.url)],
+        ToolCall::Foreign(call) if call.reaches_hosts() => vec![HostClaim::unknown()],
         _ => Vec::new(),
     }
 }

@@ -105,7 +105,7 @@ pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};
 pub use merge::{Ignored, Layered, Merged, Renamed, WhyIgnored, merge};
 pub use mode::{BashMode, Immune, Mode, Reads, UnknownChoice};
 pub use pattern::Bases;
-pub use pinfold_commands::{Operation, Origin, PathClaim, PathText, Supposition};
+pub use pinfold_commands::{Assumption, Operation, Origin, PathClaim, PathText};
 pub use pinfold_shell as shell;
 pub use policy::Policy;
 pub use process::{Connection, Preview, ProcessCall, Touch};

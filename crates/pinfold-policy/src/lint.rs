@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use pinfold_commands::{ProgramKind, can_start_others, program_kind};
+use pinfold_commands::{ProgramKind, can_launch, program_kind};
 
 use crate::known_tools::{known_tools, tools_of_agents};
 use crate::pattern::{Base, PathPattern, ends_its_quotes};
@@ -259,7 +259,7 @@ fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
     let runner = text.strip_suffix('*')?;
     let runner = runner.strip_suffix([' ', ':']).unwrap_or(runner);
     let words: Vec<&str> = runner.split(' ').collect();
-    can_start_others(&words)
+    can_launch(&words)
         .then(|| format!("lets any program run: `{runner}` starts what its arguments name; name them"))
 }
 

@@ -95,7 +95,7 @@ impl ProcessCall {
     /// The host that it would reach, with its port where rules that name none say nothing about it.
     pub(crate) fn hosts(&self) -> Vec<HostClaim> {
         let named = |to: &Connection| if to.is_usual { to.host.to_string() } else { to.to_string() };
-        self.connects.iter().map(|to| HostClaim::of_command(Some(named(to)))).collect()
+        self.connects.iter().map(|to| HostClaim::from_command(Some(named(to)))).collect()
     }
 
     /// Returns `true` if it connects to a port that only rules with a port are about.

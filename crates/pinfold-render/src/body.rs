@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use pinfold::consent::{Act, Asker, Change, Hunk, Request, RequestedOperation, WhyAsked};
+use pinfold::consent::{Asker, Change, Hunk, OperationShown, Request, RequestedOperation, WhyAsked};
 
 use crate::block::{Block, LineBreaks, Tone};
 use crate::diff;
@@ -117,7 +117,7 @@ fn hunks(hunks: &[Hunk]) -> Vec<Block<'_>> {
     blocks
 }
 
-fn act(act: &Act) -> Vec<Block<'_>> {
+fn act(act: &OperationShown) -> Vec<Block<'_>> {
     let mut blocks = vec![Block::inline("does", &act.operation).tone(Tone::Strong)];
     blocks.extend(place("to", &act.path, act.real.as_deref()));
     blocks.extend(hunks(&act.hunks));
@@ -128,7 +128,7 @@ fn act(act: &Act) -> Vec<Block<'_>> {
 }
 
 /// Returns the blocks that belong to a place.
-fn descendants(act: &Act) -> Vec<Block<'_>> {
+fn descendants(act: &OperationShown) -> Vec<Block<'_>> {
     if act.below == 0 {
         return Vec::new();
     }
@@ -156,7 +156,7 @@ fn place<'a>(label: &'static str, path: &'a str, real: Option<&'a str>) -> Vec<B
 fn kept(request: &Request) -> Vec<Block<'_>> {
     let kept = &request.offer.kept;
     let acts = acts(request);
-    let is_of = |kept: &String, act: &Act| kept.ends_with(&format!(" {}", where_it_is(act)));
+    let is_of = |kept: &String, act: &OperationShown| kept.ends_with(&format!(" {}", where_it_is(act)));
     let is_all = !acts.is_empty()
         && kept.iter().all(|kept| acts.iter().any(|act| is_of(kept, act)))
         && acts.iter().all(|act| kept.iter().any(|kept| is_of(kept, act)));
@@ -168,7 +168,7 @@ fn kept(request: &Request) -> Vec<Block<'_>> {
     blocks
 }
 
-fn acts(request: &Request) -> &[Act] {
+fn acts(request: &Request) -> &[OperationShown] {
     match &request.operation {
         RequestedOperation::Paths { acts } => acts,
         RequestedOperation::Command { .. }
@@ -184,7 +184,7 @@ fn names(part: &str, path: &str) -> bool {
     before.is_some_and(|before| before.ends_with(" `") || before.ends_with(' '))
 }
 
-fn where_it_is(act: &Act) -> &str {
+fn where_it_is(act: &OperationShown) -> &str {
     act.real.as_deref().unwrap_or(&act.path)
 }
 

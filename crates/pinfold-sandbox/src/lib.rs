@@ -64,14 +64,15 @@ pub use linux::relay_sockets::RelaySockets;
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, remove_left_behind, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{
-    Detour, Entrances, Layer, Limits, MAX_CALLERS, MAX_PORTS, Mediation, Network, Openings, Profile, StandIn,
-    Temp, Writes,
+    CoveringLink, InnerListeners, Layer, Limits, MAX_CALLERS, MAX_PORTS, Mediation, Network, Openings,
+    Profile, StandIn, Temp, Writes,
 };
 pub use program::{UNSEEN_PROGRAM, program_of};
 pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Caller, ContinueAll, Detail, Done, FileOperation, Intent, Limit, LinkedFile, Occupant, Opening,
-    PathView, PendingSyscall, Reply, Sync, Syscall, SyscallHandler, Taker, Time, is_being_written,
+    Attempt, Caller, ConnectionSink, ContinueAll, Detail, Done, FileOperation, Intent, Limit, LinkedFile,
+    Occupant, Opening, PathView, PendingSyscall, Reply, Sync, Syscall, SyscallHandler, Time,
+    is_being_written,
 };

@@ -192,14 +192,12 @@ fn seccomp() -> ProbeResult {
             sys::install_filter(filter.code(), watched).map(drop::<Option<Listener>>)
         })
     };
-    let result = install(true)
-        .map(|()| "watched".to_owned())
-        .or_else(|error| match error.raw_os_error() {
-            Some(libc::EBUSY) => {
-                install(false).map(|()| "not watched: a program above watches already".to_owned())
-            }
-            _ => Err(error),
-        });
+    let result = install(true).map(|()| "watched".to_owned()).or_else(|error| match error.raw_os_error() {
+        Some(libc::EBUSY) => {
+            install(false).map(|()| "not watched: a program above watches already".to_owned())
+        }
+        _ => Err(error),
+    });
     ProbeResult {
         name: "seccomp",
         holds: "sockets to daemons, kernel interfaces with a record of holes",

@@ -32,7 +32,7 @@ pub struct Profile {
     pub stand_ins: Vec<StandIn>,
     /// Existing files and links over which a link to another place is mounted: who opens one inside is led to
     /// the other place, and the name itself can be neither removed nor replaced.
-    pub detours: Vec<Detour>,
+    pub detours: Vec<CoveringLink>,
     /// Places that stay visible, read-only, although a directory above them is covered: `/tmp`, `/run`, or one of
     /// [`Self::covered`].
     pub visible: Vec<PathBuf>,
@@ -96,7 +96,7 @@ setters! {
     with_absent(absent: Vec<PathBuf>);
     with_spare(spare: Option<PathBuf>);
     with_stand_ins(stand_ins: Vec<StandIn>);
-    with_detours(detours: Vec<Detour>);
+    with_detours(detours: Vec<CoveringLink>);
     with_visible(visible: Vec<PathBuf>);
     with_covered(covered: Vec<PathBuf>);
     with_hidden(hidden: Vec<PathBuf>);
@@ -123,7 +123,7 @@ pub struct StandIn {
 
 /// A link mounted over an existing file or link.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Detour {
+pub struct CoveringLink {
     /// The covered name.
     pub at: PathBuf,
     /// Target of the link, taken literally as that of any link.
@@ -181,7 +181,7 @@ pub enum Network {
     Off,
     /// Only the relay that takes the sockets of [`Confined::relay_sockets`](crate::Confined::relay_sockets): every address is local, and
     /// every connection arrives there. Needs the full tier.
-    Relayed(Entrances),
+    Relayed(InnerListeners),
     /// Only the taker of the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
     /// proxy, for programs that connect to this port of `127.0.0.1`. Nothing else is connected to. Needs the Landlock
     /// tier, where a run has no network of its own, and user notifications.
@@ -192,7 +192,7 @@ pub enum Network {
 
 /// Listeners inside, for connections to any address.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Entrances {
+pub struct InnerListeners {
     /// Ports, beside the one for names (53). No process inside can listen there. With none no host is reached: only DNS
     /// queries arrive.
     pub ports: Vec<u16>,
@@ -202,10 +202,10 @@ pub struct Entrances {
     pub callers: u8,
 }
 
-/// Most sockets of [`Entrances::callers`].
+/// Most sockets of [`InnerListeners::callers`].
 pub const MAX_CALLERS: u8 = 48;
 
-/// Most ports of [`Entrances`].
+/// Most ports of [`InnerListeners`].
 pub const MAX_PORTS: usize = 64;
 
 /// Access to brokers that act outside on the caller's behalf, and kernel interfaces with a record of holes.

@@ -10,11 +10,11 @@ use std::thread;
 use crate::kit::{Bed, TIERS};
 
 use pinfold_sandbox::{
-    Command, Confined, ContinueAll, End, Entrances, Network, Profile, Signalling, Tier, start,
+    Command, Confined, ContinueAll, End, InnerListeners, Network, Profile, Signalling, Tier, start,
 };
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
-    let network = Network::Relayed(Entrances { ports: ports.to_vec(), proxy: Some(808), callers: 0 });
+    let network = Network::Relayed(InnerListeners { ports: ports.to_vec(), proxy: Some(808), callers: 0 });
     bed.profile().with_network(network)
 }
 

@@ -4,7 +4,7 @@
 //! shows, or that does not show at all. Letters of every script, symbols and emoji are ordinary.
 
 use crate::listing::Listing;
-use crate::script::OpaqueWhy;
+use crate::script::OpaqueReason;
 
 /// Adds an opaque part for each character in `text` that is not plain to see.
 pub(crate) fn inspect(text: &str, list: &mut Listing) {
@@ -16,7 +16,7 @@ pub(crate) fn inspect(text: &str, list: &mut Listing) {
     while let Some((at, character)) = characters.next() {
         let behind = characters.peek().map_or('\0', |&(_, behind)| behind);
         if deceives(character) && !joins_emoji(before, character, behind) {
-            list.opaque(OpaqueWhy::Character(character), at..at + character.len_utf8());
+            list.opaque(OpaqueReason::Character(character), at..at + character.len_utf8());
         }
         before = character;
     }

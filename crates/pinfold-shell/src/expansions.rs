@@ -319,7 +319,7 @@ impl Parser<'_, '_> {
             Ok(text) => {
                 for character in text.chars().filter(|&character| crate::characters::deceives(character)) {
                     let span = self.span(start, end);
-                    self.list.opaque(crate::script::OpaqueWhy::Character(character), span);
+                    self.list.opaque(crate::script::OpaqueReason::Character(character), span);
                 }
                 builder.text(&text);
             }

@@ -59,8 +59,8 @@ mod variables;
 mod words;
 
 pub use script::{
-    Assignment, CommandContext, Opaque, OpaqueWhy, Part, Redirect, RedirectKind, Script, SimpleCommand, Span,
-    Word,
+    Assignment, CommandContext, Opaque, OpaqueReason, Part, Redirect, RedirectKind, Script, SimpleCommand,
+    Span, Word,
 };
 pub use setter::{ChangedName, Setter, builtin, changes_by, is_number_by_bash, is_set_by_bash};
 pub use variables::{ChangedBy, NewValue, VariableChange, VariableTable};
@@ -70,7 +70,7 @@ pub fn parse(text: &str) -> Script {
     let mut list = listing::Listing::new();
     characters::inspect(text, &mut list);
     if text.len() > opaque::MAX_TEXT {
-        list.opaque(OpaqueWhy::TooMuch("more than 64 KiB of text"), 0..text.len());
+        list.opaque(OpaqueReason::TooMuch("more than 64 KiB of text"), 0..text.len());
     }
     parse::Parser::new(text, &mut list).program();
     list.finish()

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::numbers::{Evaluated, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
 use crate::script::{
-    Assignment, CommandContext, Opaque, OpaqueWhy, Redirect, Script, SimpleCommand, Span, Word,
+    Assignment, CommandContext, Opaque, OpaqueReason, Redirect, Script, SimpleCommand, Span, Word,
 };
 
 /// A script in the making, shared by the parsers of a text and of the texts within it.
@@ -33,7 +33,7 @@ impl Listing {
     }
 
     /// A part that is not understood.
-    pub(crate) fn opaque(&mut self, why: OpaqueWhy, span: Span) {
+    pub(crate) fn opaque(&mut self, why: OpaqueReason, span: Span) {
         let known = |one: &Opaque| one.why == why && one.span == span;
         if self.script.opaque.len() < MAX_OPAQUE && !self.script.opaque.iter().any(known) {
             self.script.opaque.push(Opaque { why, span });
@@ -44,7 +44,7 @@ impl Listing {
     pub(crate) fn open(&mut self, place: CommandContext, at: usize) -> usize {
         let position = self.len();
         if position == MAX_COMMANDS {
-            self.opaque(OpaqueWhy::TooMuch("more than 1000 commands"), at..at);
+            self.opaque(OpaqueReason::TooMuch("more than 1000 commands"), at..at);
         }
         if position < MAX_LISTED {
             self.script.commands.push(SimpleCommand {
@@ -93,7 +93,7 @@ impl Listing {
         }
         if full {
             self.opaque(
-                OpaqueWhy::TooMuch("more than 64 redirects of one command"),
+                OpaqueReason::TooMuch("more than 64 redirects of one command"),
                 redirect.target.span.clone(),
             );
         }
@@ -183,7 +183,7 @@ impl Listing {
 
     fn doubt_arithmetic(&mut self) {
         if let Some(span) = std::mem::take(&mut self.evaluated).doubtful(&self.script) {
-            self.opaque(OpaqueWhy::Construct("a value that arithmetic may run as code"), span);
+            self.opaque(OpaqueReason::Construct("a value that arithmetic may run as code"), span);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::lexer::Keyword;
 use crate::listing::Listing;
 use crate::opaque::{MAX_NESTING, Stop};
 use crate::origins::Origins;
-use crate::script::{CommandContext, OpaqueWhy, Span, Word};
+use crate::script::{CommandContext, OpaqueReason, Span, Word};
 use crate::words::Position;
 use std::rc::Rc;
 
@@ -317,7 +317,7 @@ impl<'t, 'l> Parser<'t, 'l> {
     pub(crate) fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, Stop>) -> Result<T, Stop> {
         if self.context.depth >= MAX_NESTING {
             let span = self.span(self.pos, self.pos);
-            self.list.opaque(OpaqueWhy::TooMuch("constructs stand in each other too deep"), span);
+            self.list.opaque(OpaqueReason::TooMuch("constructs stand in each other too deep"), span);
             return Err(Stop);
         }
         self.context.depth += 1;
@@ -377,14 +377,14 @@ impl<'t, 'l> Parser<'t, 'l> {
     /// bash would not take it.
     pub(crate) fn syntax(&mut self, expected: &'static str) -> Stop {
         let span = self.span(self.pos, self.pos);
-        self.list.opaque(OpaqueWhy::Syntax(expected), span);
+        self.list.opaque(OpaqueReason::Syntax(expected), span);
         Stop
     }
 
     /// bash takes it; what it does with it is not known for certain.
     pub(crate) fn doubt(&mut self, construct: &'static str, start: usize) {
         let span = self.span(start, self.pos);
-        self.list.opaque(OpaqueWhy::Construct(construct), span);
+        self.list.opaque(OpaqueReason::Construct(construct), span);
     }
 
     /// Returns the position in the command line of a position in this text.

@@ -164,14 +164,14 @@ pub enum RedirectKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opaque {
     /// Why.
-    pub why: OpaqueWhy,
+    pub why: OpaqueReason,
     /// Position, as far as it is known.
     pub span: Span,
 }
 
 /// Reason why a part of a text is not understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum OpaqueWhy {
+pub enum OpaqueReason {
     /// A character that shells, terminals or readers disagree about: a control character, a blank that is not
     /// ASCII, a character that does not show.
     Character(char),

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails"
 )]
 
-use pinfold_shell::{OpaqueWhy, Script, parse};
+use pinfold_shell::{OpaqueReason, Script, parse};
 
 /// What opens something, and what closes it.
 const OPENERS: &[(&str, &str)] = &[
@@ -113,7 +113,7 @@ fn openers_in_each_other() {
 #[test]
 fn what_is_too_much_is_said_and_still_listed() {
     let deep = on_a_small_stack("$(".repeat(200) + "curl x");
-    assert!(matches!(deep.opaque[0].why, OpaqueWhy::TooMuch(_)));
+    assert!(matches!(deep.opaque[0].why, OpaqueReason::TooMuch(_)));
     assert!(
         deep.commands
             .iter()
@@ -121,7 +121,7 @@ fn what_is_too_much_is_said_and_still_listed() {
     );
 
     let long = on_a_small_stack("true;".repeat(20_000) + "curl x");
-    assert!(long.opaque.iter().any(|opaque| matches!(opaque.why, OpaqueWhy::TooMuch(_))));
+    assert!(long.opaque.iter().any(|opaque| matches!(opaque.why, OpaqueReason::TooMuch(_))));
     assert_eq!(long.commands.last().and_then(|command| command.words[0].as_static()), Some("curl"));
 
     let thousand = on_a_small_stack("true;".repeat(1000));

@@ -22,7 +22,7 @@ mod shells;
 use crate::escapes;
 use crate::kit;
 use change::Random;
-use pinfold_shell::{OpaqueWhy, parse};
+use pinfold_shell::{OpaqueReason, parse};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const SNIPPETS: &str = include_str!("cases/snippets.txt");
@@ -43,7 +43,7 @@ fn fault(snippet: &str) -> Option<String> {
     let script = parse(snippet);
     // What arithmetic may run is found by no list; the commands in it are, all the same.
     let arithmetic =
-        |why: &OpaqueWhy| matches!(why, OpaqueWhy::Construct(text) if text.contains("may run as code"));
+        |why: &OpaqueReason| matches!(why, OpaqueReason::Construct(text) if text.contains("may run as code"));
     if !script.opaque.iter().all(|opaque| arithmetic(&opaque.why)) {
         let names = |argv: &&Vec<String>| argv.first().is_some_and(|name| !cover::covers_name(&script, name));
         let ran = kit::run(snippet).commands;

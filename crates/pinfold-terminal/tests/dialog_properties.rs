@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pinfold::consent::answer::RuleFile;
 use pinfold::consent::{
-    Act, Asker, Change, Choice, GrantOptionsShown, Hunk, PartShown, ProcessShown, Request,
+    Asker, Change, Choice, GrantOptionsShown, Hunk, OperationShown, PartShown, ProcessShown, Request,
     RequestedOperation, ScopeShown, WhyAsked,
 };
 use pinfold_render::visible;
@@ -89,7 +89,12 @@ fn operation() -> impl Strategy<Value = RequestedOperation> {
         }),
         text().prop_map(|patch| RequestedOperation::Patch { patch: patch + END }),
         (text(), text()).prop_map(move |(operation, path)| RequestedOperation::Paths {
-            acts: vec![Act { operation, path, real: Some(END.to_owned()), ..Act::default() }]
+            acts: vec![OperationShown {
+                operation,
+                path,
+                real: Some(END.to_owned()),
+                ..OperationShown::default()
+            }]
         }),
         text().prop_map(|input| RequestedOperation::Input { input: input + END }),
     ]
@@ -216,7 +221,8 @@ fn harmless(request: &Request) -> Request {
     if let Some(process) = &mut other.asker.process {
         *process = ProcessShown { pid: 1, program: plain(), command_line: plain() };
     }
-    let acts = vec![Act { operation: plain(), path: plain(), real: None, ..Act::default() }];
+    let acts =
+        vec![OperationShown { operation: plain(), path: plain(), real: None, ..OperationShown::default() }];
     other.operation = match &request.operation {
         RequestedOperation::Command { .. } => {
             RequestedOperation::Command { command: plain(), cwd: plain(), background: false, says: None }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::audit::Memory;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::{
+    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+};
 use pinfold::policy::Interaction;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use serde_json::json;
@@ -31,7 +33,12 @@ impl Approver for Lines {
             _ => Choice::No { message: Some("ask again when it is needed".to_owned()), process: false },
         };
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        ApproverResponse::Answer(Answer { id, digest, choice, by: By { via: Via::Embedder, who: None } })
+        ApproverResponse::Answer(Answer {
+            id,
+            digest,
+            choice,
+            by: AnsweredBy { via: ApprovalChannel::Embedder, who: None },
+        })
     }
 }
 

@@ -69,7 +69,7 @@ mod walk;
 mod web;
 
 use pinfold::consent::Caller;
-use pinfold::{CallRequest, Decided, Failure, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
+use pinfold::{CallRequest, Failure, GateResult, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
 use reply::{Done, SandboxEvents};
 use serde_json::Value;
 
@@ -157,7 +157,7 @@ fn carry_out(
     scrubbing: Scrubbing,
     operation: impl FnOnce(Permit) -> Reply,
 ) -> Reply {
-    let Decided { outcome, mut context, mut stop, retry, permitted, .. } = session.decide(request);
+    let GateResult { outcome, mut context, mut stop, retry, permitted, .. } = session.decide(request);
     let reply = match outcome {
         Ok(permit) => operation(*permit),
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),

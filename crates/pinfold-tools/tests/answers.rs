@@ -12,9 +12,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::runs::{RunBed, TIERS, no, yes};
-use pinfold::consent::{Act, Choice, Request, RequestedOperation};
+use pinfold::consent::{Choice, OperationShown, Request, RequestedOperation};
 
-fn acts(request: &Request) -> &[Act] {
+fn acts(request: &Request) -> &[OperationShown] {
     match &request.operation {
         RequestedOperation::Paths { acts } => acts,
         other => panic!("{other:?}"),

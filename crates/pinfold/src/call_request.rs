@@ -119,11 +119,11 @@ pub struct Caller<'a> {
     pub asks: Option<&'a dyn Approver>,
     /// Runs slow work, such as asking a person or reading a large file, for a client whose thread has other things to
     /// do. Without it, the work is done in place.
-    pub aside: Option<&'a Aside<'a>>,
+    pub run_blocking: Option<&'a BlockingRunner<'a>>,
 }
 
 /// Runs the given function once.
-pub type Aside<'a> = dyn Fn(&mut dyn FnMut()) + Sync + 'a;
+pub type BlockingRunner<'a> = dyn Fn(&mut dyn FnMut()) + Sync + 'a;
 
 impl std::fmt::Debug for Caller<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -137,7 +137,7 @@ impl Caller<'_> {
         self.waits.is_none_or(|waits| waits())
     }
 
-    /// Does slow work by way of [`Caller::aside`]. `instead` is the result where it was not done.
+    /// Does slow work by way of [`Caller::run_blocking`]. `instead` is the result where it was not done.
     pub fn take_time<T>(&self, instead: T, work: impl FnOnce() -> T) -> T {
         let (mut came_to, mut work) = (instead, Some(work));
         let mut once = || {
@@ -145,8 +145,8 @@ impl Caller<'_> {
                 came_to = work();
             }
         };
-        match self.aside {
-            Some(aside) => aside(&mut once),
+        match self.run_blocking {
+            Some(run) => run(&mut once),
             None => once(),
         }
         came_to

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::audit::word::Word;
+use crate::audit::word::FormatWord;
 #[cfg(test)]
 use crate::refusal::RefusalCode;
 
@@ -94,7 +94,7 @@ pub struct Denial {
     /// Which no, for a call.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<RefusalCode>"))]
-    pub code: Option<Word>,
+    pub code: Option<FormatWord>,
     /// The rule, guard, list or safeguard.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,

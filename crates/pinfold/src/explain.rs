@@ -8,7 +8,7 @@ use pinfold_policy::{
 use serde::Serialize;
 
 use crate::consent::request::mode_clause;
-use crate::judgement::Considered;
+use crate::judgement::CheckResult;
 
 /// Why, in one clause.
 pub(crate) fn clause(reason: &Reason) -> String {
@@ -119,7 +119,7 @@ pub(crate) struct Explainer<'a> {
 
 impl<'a> Explainer<'a> {
     /// The explainer of a considered call.
-    pub(crate) fn new(considered: &'a Considered) -> Self {
+    pub(crate) fn new(considered: &'a CheckResult) -> Self {
         Self { call: &considered.call, claims: &considered.claims, facts: &considered.facts }
     }
 

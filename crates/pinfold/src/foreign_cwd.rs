@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold_commands::{CommandClaim, FolderUse, NamedPlace, NotAllowlistable, PathText, WorkFolder};
+use pinfold_commands::{CommandClaim, NamedPlace, NotAllowlistable, PathText, WorkDirUse, WorkFolder};
 use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
 use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
@@ -16,10 +16,10 @@ use crate::session::Shared;
 pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<CommandFact> {
     let is_start_own = start == shared.bounds.scope.root;
     let says_nothing = |claim: &CommandClaim| {
-        claim.works_in.is_empty()
+        claim.work_dirs.is_empty()
             && claim.named.is_empty()
-            && claim.reads_in.is_empty()
-            && (is_start_own || claim.takes_from_start == FolderUse::Nothing)
+            && claim.read_dirs.is_empty()
+            && (is_start_own || claim.start_dir_use == WorkDirUse::Nothing)
     };
     if claims.commands.iter().all(says_nothing) {
         return Vec::new();
@@ -30,9 +30,9 @@ pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<Co
 fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     let mut fact =
         CommandFact { reads_at_home: reads_at_home(shared, start, claim), ..CommandFact::default() };
-    fact.bars.extend(claim.works_in.iter().find_map(|folder| barred(shared, start, folder)));
-    if claim.takes_from_start != FolderUse::Nothing && start != shared.bounds.scope.root {
-        let folder = WorkFolder { path: PathText::new(start), takes: claim.takes_from_start };
+    fact.bars.extend(claim.work_dirs.iter().find_map(|folder| barred(shared, start, folder)));
+    if claim.start_dir_use != WorkDirUse::Nothing && start != shared.bounds.scope.root {
+        let folder = WorkFolder { path: PathText::new(start), takes: claim.start_dir_use };
         fact.bars.extend(barred(shared, start, &folder));
         fact.starts_elsewhere = has_another_repository(&shared.bounds.scope.root, start);
     }
@@ -49,7 +49,7 @@ fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
 fn reads_at_home(shared: &Shared, start: &Path, claim: &CommandClaim) -> bool {
     let own = [start, shared.bounds.scope.root.as_path()];
     let is_own = |folder: &Path| folder.is_absolute() && own.contains(&folder);
-    !claim.reads_in.is_empty() && claim.reads_in.iter().all(|folder| is_own(folder.as_os_str().as_ref()))
+    !claim.read_dirs.is_empty() && claim.read_dirs.iter().all(|folder| is_own(folder.as_os_str().as_ref()))
 }
 
 /// Returns whether git finds another repository from `start`, a folder that a call chooses, than from the root of the session:
@@ -113,7 +113,7 @@ fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -
 }
 
 fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllowlistable> {
-    if folder.takes == FolderUse::Nothing {
+    if folder.takes == WorkDirUse::Nothing {
         return None;
     }
     let shown = || folder.path.as_os_str().display();
@@ -121,16 +121,16 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllow
         match shared.bounds.line.resolve(start, &PathClaim::new(folder.path.as_os_str()), LastLink::Follow) {
             Resolution::Contained(_) => return None,
             Resolution::Outside(place) => match folder.takes {
-                FolderUse::Nothing => return None,
+                WorkDirUse::Nothing => return None,
                 // Reading a repository runs what its settings name, so it counts who can write them.
-                FolderUse::Repository if !anybody_writes(place.real()) => return None,
-                FolderUse::Repository => {
+                WorkDirUse::Repository if !anybody_writes(place.real()) => return None,
+                WorkDirUse::Repository => {
                     format!("{} is a place where any user can put a repository", shown())
                 }
-                FolderUse::ChangesRepository => {
+                WorkDirUse::ChangesRepository => {
                     format!("it changes another repository than this folder's: {}", shown())
                 }
-                FolderUse::Code => format!("it runs what stands in another folder: {}", shown()),
+                WorkDirUse::Code => format!("it runs what stands in another folder: {}", shown()),
             },
             Resolution::Unresolved(_) => format!("it is not known which folder {} is", shown()),
         };

@@ -12,7 +12,7 @@ use std::path::{Component, Path};
 use pinfold_paths::{Kind, Place, Resolution};
 use pinfold_policy::git_dir::{self, GitDirChange, PartsMade};
 use pinfold_policy::{
-    Claims, GuardHit, McpCall, McpClass, Operation, Origin, PathClaim, Supposition, ToolCall,
+    Assumption, Claims, GuardHit, McpCall, McpClass, Operation, Origin, PathClaim, ToolCall,
 };
 use rustix::fs::OFlags;
 
@@ -259,7 +259,7 @@ fn is_head_at(real: &Path, folds_case: bool) -> bool {
 
 /// Returns whether nothing says of a claim that it is a path.
 fn is_text(claim: &PathClaim) -> bool {
-    matches!(claim.origin, Origin::Supposed(Supposition::Text | Supposition::Prose))
+    matches!(claim.origin, Origin::Supposed(Assumption::Text | Assumption::Prose))
 }
 
 /// Returns whether a claim is a single word of which nothing says that it is a path: `HEAD` is a revision too.

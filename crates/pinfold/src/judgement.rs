@@ -42,7 +42,7 @@ impl Judgement<'_> {
 /// A decision about a call that nothing was done for: no permit comes of it, and no record.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Considered {
+pub struct CheckResult {
     /// The call, as far as a verdict needs it.
     pub call: ToolCall,
     /// The claims of the call.
@@ -55,7 +55,7 @@ pub struct Considered {
     pub refusal: Option<Refusal>,
 }
 
-impl Considered {
+impl CheckResult {
     /// The reason of a denial, if it is one.
     pub fn denied_because(self) -> Option<String> {
         let is_denied = self.verdict.decision == Decision::Deny;
@@ -105,8 +105,8 @@ impl Session {
 
     /// The grants that a person could choose from for a call, beside this one time: empty where it is not asked about,
     /// or has to be asked about each time.
-    pub fn offer(&self, considered: &Considered) -> GrantOptions {
-        let Considered { call, claims, facts, verdict, .. } = considered;
+    pub fn offer(&self, considered: &CheckResult) -> GrantOptions {
+        let CheckResult { call, claims, facts, verdict, .. } = considered;
         let by = self.shared().judged_by();
         GrantOptions::compute(&self.case(&by, call, claims, facts), verdict, self.bases())
     }

@@ -13,12 +13,12 @@ use pinfold_policy::{
     Case, Decision, Effect, GrantOptions, Grants, Layer, Policy, RawCall, Rule, Source, SourcedRule, Verdict,
 };
 
-use crate::judgement::Considered;
+use crate::judgement::CheckResult;
 use crate::session::Session;
 
 /// A question of the past.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Past {
+pub struct PastQuestion {
     /// The name of the call in the record: `SESSION:CALL`.
     pub name: String,
     /// The call.
@@ -42,7 +42,7 @@ pub struct Learned {
     /// Rules that would have saved questions, those that save most first.
     pub proposals: Vec<Proposal>,
     /// A call that was allowed often enough, and the reason for which there is no rule for it.
-    pub left: Vec<Left>,
+    pub left: Vec<UnlearnedCall>,
 }
 
 /// A rule with what speaks for it.
@@ -71,7 +71,7 @@ pub struct Justifies {
 
 /// A call that gets no rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct UnlearnedCall {
     /// The call in words.
     pub call: String,
     /// The number of times that it was allowed.
@@ -86,7 +86,7 @@ pub const MAX_CALLS: usize = 2000;
 /// Learns from the past. A call is judged as each of `sessions` would, the most lenient first, and the first that asks
 /// about it counts; sessions that are opened for this alone should hold shells. A rule needs `least` questions that
 /// were answered with yes.
-pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: usize) -> Learned {
+pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = PastQuestion>, least: usize) -> Learned {
     let groups = CallGroup::all(past);
     let (mut wanted, mut refused, mut left) = (Vec::new(), Vec::new(), Vec::new());
     for group in groups {
@@ -100,7 +100,9 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = Past>, least: 
         match WantedRule::from_group(sessions, &group) {
             Ok(Some(wish)) => wanted.push(wish),
             Ok(None) => {}
-            Err(why) => left.push(Left { call: describe(&group.call), times: group.names.len(), why }),
+            Err(why) => {
+                left.push(UnlearnedCall { call: describe(&group.call), times: group.names.len(), why })
+            }
         }
     }
     left.retain(|left| left.times >= least);
@@ -153,7 +155,7 @@ struct CallGroup {
 }
 
 impl CallGroup {
-    fn all(past: impl IntoIterator<Item = Past>) -> Vec<Self> {
+    fn all(past: impl IntoIterator<Item = PastQuestion>) -> Vec<Self> {
         let mut by_call: BTreeMap<String, (usize, Self)> = BTreeMap::new();
         for (at, one) in past.into_iter().enumerate() {
             let key = format!("{}\u{0}{}\u{0}{:?}", one.call.tool, one.call.input, one.call.cwd);
@@ -181,7 +183,7 @@ struct SeenCall<'a> {
     /// Its place among the sessions.
     at: usize,
     call: RawCall,
-    considered: Considered,
+    considered: CheckResult,
 }
 
 impl<'a> SeenCall<'a> {
@@ -195,7 +197,7 @@ impl<'a> SeenCall<'a> {
     }
 
     fn case<'c>(&'c self, policy: &'c Policy, grants: &'c Grants) -> Case<'c> {
-        let Considered { call, claims, facts, .. } = &self.considered;
+        let CheckResult { call, claims, facts, .. } = &self.considered;
         let (scope, access, interaction) =
             (self.session.scope(), self.session.access(), self.session.interaction());
         Case { call, claims, facts, scope, access, interaction, policy, grants, hook: None }

@@ -23,15 +23,15 @@ use pinfold_policy::{
 
 use crate::audit::Ruled;
 use crate::call_request::{CallContent, CallRequest, Caller};
-use crate::consent::answer::{Answer, By, Choice, RuleFile, Via};
+use crate::consent::answer::{Answer, AnsweredBy, ApprovalChannel, Choice, RuleFile};
 use crate::consent::answer_grants::AnswerGrants;
 use crate::consent::approver::{Approver, ApproverResponse, Asking};
 use crate::consent::digest::digest;
 use crate::consent::hook_decisions::HookedCall;
-use crate::consent::hooks::{OnQuestion, PermittedCall, Update};
+use crate::consent::hooks::{PermissionRequestReply, PermittedCall, Update};
 use crate::consent::request::ProcessShown;
 use crate::consent::request_of_call::{offer, request};
-use crate::judgement::{Considered, Judgement};
+use crate::judgement::{CheckResult, Judgement};
 use crate::parsed_call::ParsedCall;
 use crate::permit::{Permit, Receipt};
 use crate::plan::ExecutedBy;
@@ -46,7 +46,7 @@ use crate::target::Targets;
 /// The end of a call's way through the pipeline.
 #[must_use]
 #[non_exhaustive]
-pub struct Decided {
+pub struct GateResult {
     /// The permit, or the refusal.
     pub outcome: Result<Box<Permit>, Box<Refusal>>,
     /// Text of hooks for the model.
@@ -69,7 +69,7 @@ impl Session {
     ///
     /// # Errors
     /// When the call is not understood.
-    pub fn check<'a>(&self, request: impl Into<CallRequest<'a>>) -> Result<Considered, BadCall> {
+    pub fn check<'a>(&self, request: impl Into<CallRequest<'a>>) -> Result<CheckResult, BadCall> {
         let request = request.into();
         let call = match &request.content {
             CallContent::Raw(raw) => ToolCall::parse_for_verdict(raw)?,
@@ -94,7 +94,7 @@ impl Session {
         let Judgement { claims, survey, verdict, .. } = judged;
         let call = submission.parsed.into_call();
         let claims = Arc::unwrap_or_clone(claims);
-        Ok(Considered { call, claims, facts: survey.facts, verdict, refusal })
+        Ok(CheckResult { call, claims, facts: survey.facts, verdict, refusal })
     }
 
     /// Decides about a call and records the decision. The operation needs the permit that comes out. Neither hooks nor
@@ -107,7 +107,7 @@ impl Session {
 
     /// Takes a call through the whole pipeline: hooks are asked, it is judged, and a question is put to the approver.
     /// Waits for the answer.
-    pub fn decide<'a>(&self, request: impl Into<CallRequest<'a>>) -> Decided {
+    pub fn decide<'a>(&self, request: impl Into<CallRequest<'a>>) -> GateResult {
         let mut request = request.into();
         let hint = request.hint.take();
         let mut pipeline = Pipeline::new(self, request);
@@ -128,7 +128,7 @@ impl Session {
             return self.answer(question, &Answer { choice, ..answer.clone() });
         };
         // What was answered before has granted what it grants.
-        let given = if answer.by.via == Via::Earlier { AnswerGrants::default() } else { offered };
+        let given = if answer.by.via == ApprovalChannel::Earlier { AnswerGrants::default() } else { offered };
         if let Err(unrecorded) = self.record_answer(&question, answer, &given) {
             return Ruling::Refusal(unrecorded);
         }
@@ -241,7 +241,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Asks until there is an answer, and reports a refusal to hooks.
-    pub(crate) fn finish(mut self, mut ruling: Ruling) -> Decided {
+    pub(crate) fn finish(mut self, mut ruling: Ruling) -> GateResult {
         for _ in 0..MAX_QUESTIONS {
             ruling = match ruling {
                 Ruling::Question(question) => self.settle(*question),
@@ -260,7 +260,7 @@ impl<'a> Pipeline<'a> {
         let permitted = self.hooked().filter(|_| outcome.is_ok()).and_then(HookedCall::to_permitted);
         let answered = self.answered.take();
         let (context, stop) = self.into_notes();
-        Decided { outcome, context, stop, retry, permitted, answered }
+        GateResult { outcome, context, stop, retry, permitted, answered }
     }
 
     /// Reports a refusal to hooks. `true`: the agent should try another way at once.
@@ -407,11 +407,12 @@ impl Pipeline<'_> {
     pub(crate) fn answer_by_hooks(&mut self, question: &Question) -> Option<Ruling> {
         let session = self.session;
         let hooked = self.hooked_mut()?;
-        let OnQuestion { yes, message, input, only, updates, interrupt, by } = hooked.reply_to(question)?;
+        let PermissionRequestReply { yes, message, input, only, updates, interrupt, by } =
+            hooked.reply_to(question)?;
         if interrupt {
             hooked.stop = Some(message.clone().unwrap_or_else(|| "a hook interrupted the agent".to_owned()));
         }
-        let by = By { via: Via::Hook, who: Some(by) };
+        let by = AnsweredBy { via: ApprovalChannel::Hook, who: Some(by) };
         let consent = HookConsent { only, updates, by: by.clone() };
         match (yes, input) {
             (Some(false), _) => Some(answered(session, question, Choice::No { message, process: false }, by)),
@@ -494,10 +495,10 @@ impl Pipeline<'_> {
 struct HookConsent {
     only: Vec<Arc<RuleSet>>,
     updates: Vec<Update>,
-    by: By,
+    by: AnsweredBy,
 }
 
-fn answered(session: &Session, question: &Question, choice: Choice, by: By) -> Ruling {
+fn answered(session: &Session, question: &Question, choice: Choice, by: AnsweredBy) -> Ruling {
     let (id, digest) = (question.request.id.clone(), question.request.digest.clone());
     session.answer(question.clone(), &Answer { id, digest, choice, by })
 }

@@ -8,7 +8,7 @@
 use std::path::Path;
 
 use pinfold_paths::{Kind, Place, Resolution, Why};
-use pinfold_policy::{PathClaim, PathFact, PathText, Policy, Standing, Supposition, restricts_place};
+use pinfold_policy::{Assumption, PathClaim, PathFact, PathText, Policy, Standing, restricts_place};
 
 /// The weight of a text that is perhaps a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +24,12 @@ pub(crate) enum Weight {
 /// Weighs a claim, by what was found about it. `is_imagined`: the folder of the session does not exist, so that
 /// nothing is known about what would stand in it.
 pub(crate) fn weigh(
-    supposed: Supposition,
+    supposed: Assumption,
     claim: &PathClaim,
     found: &Resolution,
     is_imagined: bool,
 ) -> Weight {
-    use Supposition::{Evident, Prose, Reading, Text};
+    use Assumption::{Evident, Prose, Reading, Text};
     let writes = claim.operation.writes();
     match (supposed, stands(found)) {
         (_, Stands::Unknown) | (Reading, Stands::There | Stands::Dangling | Stands::Closed) => Weight::Full,
@@ -49,8 +49,8 @@ pub(crate) fn is_spoken_of(policy: &Policy, fact: &PathFact) -> bool {
 }
 
 /// Returns true if a text can be a path for a declared scope, which does not speak of places but of all of them.
-pub(crate) fn counts_in_a_scope(supposed: Supposition, claim: &PathClaim, found: &Resolution) -> bool {
-    use Supposition::{Evident, Prose, Reading, Text};
+pub(crate) fn counts_in_a_scope(supposed: Assumption, claim: &PathClaim, found: &Resolution) -> bool {
+    use Assumption::{Evident, Prose, Reading, Text};
     let text = |path: &PathText| path.as_os_str().as_encoded_bytes().contains(&b'/');
     let names_a_folder = claim.path.as_ref().is_some_and(text);
     match (supposed, stands(found)) {

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::audit::record::VERSION;
 use crate::audit::{
-    AnswerEvent, AuditEvent, DecisionEvent, NotWrittenEvent, OutcomeEvent, Record, RecordedApprover,
-    RecordedHook, RecordedPart, RecordedPath, Ruled, ScrubbedInput, Secrets, Word, kept_text,
+    AnswerEvent, AuditEvent, DecisionEvent, FormatWord, NotWrittenEvent, OutcomeEvent, Record,
+    RecordedApprover, RecordedHook, RecordedPart, RecordedPath, Ruled, ScrubbedInput, Secrets, kept_text,
 };
-use crate::consent::answer::{Answer, Choice, Via};
+use crate::consent::answer::{Answer, ApprovalChannel, Choice};
 use crate::consent::answer_grants::AnswerGrants;
 use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::request::ProcessShown;
@@ -148,7 +148,7 @@ impl Session {
             Choice::Yes => ("yes", Some("call"), None),
             Choice::Session { .. } => ("session", Some("session"), None),
             Choice::Always { .. } => ("always", Some("always"), None),
-            Choice::No { message, .. } if answer.by.via == Via::Silence => {
+            Choice::No { message, .. } if answer.by.via == ApprovalChannel::Silence => {
                 ("silence", None, message.as_deref())
             }
             Choice::No { message, process: true } => ("no", Some("process"), message.as_deref()),
@@ -166,7 +166,7 @@ impl Session {
             choice: choice.into(),
             by: RecordedApprover::new(answer.by.via, answer.by.who.as_deref().map(kept_text)),
             digest: answer.digest.clone(),
-            lasts: lasts.map(Word::from),
+            lasts: lasts.map(FormatWord::from),
             until,
             calls,
             waited_ms: u64::try_from(waited.as_millis()).unwrap_or_default(),

@@ -4,7 +4,7 @@
 //! folders gives the same answers. What the record does not hold is told, never guessed.
 //!
 //! Traps: the world is looked at as it is now, so a link that leads elsewhere since can make a difference that no rule
-//! made ([`Again::moved`] says so). Hooks are not asked; what they said then is taken for what they would say.
+//! made ([`ReplayedCall::moved`] says so). Hooks are not asked; what they said then is taken for what they would say.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -54,18 +54,18 @@ pub enum ModeNow {
 
 /// A call, judged once more.
 #[derive(Debug, Clone)]
-pub struct Again {
+pub struct ReplayedCall {
     /// The answer now.
     pub answer: CheckAnswer,
     /// The comparison with the decision then.
-    pub compared: Compared,
+    pub compared: Comparison,
     /// True if the call would touch another place than then.
     pub moved: bool,
 }
 
 /// The comparison of an answer with the one that was recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compared {
+pub enum Comparison {
     /// The same is decided by the same step and rule.
     Same,
     /// The same is decided, by another step or rule.
@@ -76,7 +76,7 @@ pub enum Compared {
 
 /// Reason why a call cannot be judged once more.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NotAgain {
+pub enum NotReplayable {
     /// The record does not hold all of it.
     #[error("{0}")]
     NotWhole(&'static str),
@@ -100,7 +100,7 @@ pub enum NotAgain {
     Unjudged(String),
 }
 
-impl NotAgain {
+impl NotReplayable {
     /// A short name for counting.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -151,8 +151,8 @@ impl Replay {
     /// Judges a call once more.
     ///
     /// # Errors
-    /// [`NotAgain`].
-    pub fn judge(&mut self, call: &RecordedCall) -> Result<Again, NotAgain> {
+    /// [`NotReplayable`].
+    pub fn judge(&mut self, call: &RecordedCall) -> Result<ReplayedCall, NotReplayable> {
         let line = self.line(call)?;
         let answer = self
             .service
@@ -171,15 +171,18 @@ impl Replay {
     /// The same, with what a person could grant for it now.
     ///
     /// # Errors
-    /// [`NotAgain`].
-    pub fn judge_with_offer(&mut self, call: &RecordedCall) -> Result<(Again, GrantOptions), NotAgain> {
+    /// [`NotReplayable`].
+    pub fn judge_with_offer(
+        &mut self,
+        call: &RecordedCall,
+    ) -> Result<(ReplayedCall, GrantOptions), NotReplayable> {
         let line = self.line(call)?;
         let judged = self.service.answer_with_offer(line.as_bytes(), recorded_hook_word(&call.judged));
         let (answer, offer) = judged.map_err(|bad| unjudged(&bad))?;
         Ok((self.compare(call, answer)?, offer))
     }
 
-    fn compare(&mut self, call: &RecordedCall, answer: CheckAnswer) -> Result<Again, NotAgain> {
+    fn compare(&mut self, call: &RecordedCall, answer: CheckAnswer) -> Result<ReplayedCall, NotReplayable> {
         let granted = self.granted.contains(&call.session);
         self.pass(call);
         let was = &call.judged;
@@ -190,37 +193,37 @@ impl Replay {
             && by_grant
             && after_grants(&answer)
         {
-            return Err(NotAgain::Granted);
+            return Err(NotReplayable::Granted);
         }
         let rule = answer.rule.as_deref().or(answer.safeguard);
         let compared = if decision != answer.decision.as_str() {
-            Compared::Differs
+            Comparison::Differs
         } else if step != answer.step || was.rule.as_deref() != rule {
-            Compared::Otherwise
+            Comparison::Otherwise
         } else {
-            Compared::Same
+            Comparison::Same
         };
         let moved = moved(was, &answer);
-        Ok(Again { answer, compared, moved })
+        Ok(ReplayedCall { answer, compared, moved })
     }
 
     /// The call as a line for the service.
-    fn line(&mut self, call: &RecordedCall) -> Result<String, NotAgain> {
+    fn line(&mut self, call: &RecordedCall) -> Result<String, NotReplayable> {
         let was = &call.judged;
         if call.agents.len() > 1 || was.enforce_write {
-            return Err(NotAgain::OfAnAgent);
+            return Err(NotReplayable::OfAnAgent);
         }
-        let raw = was.call(&call.tool).map_err(NotAgain::NotWhole)?;
+        let raw = was.call(&call.tool).map_err(NotReplayable::NotWhole)?;
         if was.decision.is_none() {
-            ToolCall::parse(&raw).map_err(|bad| NotAgain::NotUnderstood(bad.to_string()))?;
+            ToolCall::parse(&raw).map_err(|bad| NotReplayable::NotUnderstood(bad.to_string()))?;
         }
         let RawCall { tool, input, cwd, shape, .. } = raw;
         let folder = self.folder.clone().unwrap_or_else(|| PathBuf::from(&was.folder));
         if !folder.is_absolute() {
-            return Err(NotAgain::NoFolder);
+            return Err(NotReplayable::NoFolder);
         }
         if !folder.is_dir() {
-            return Err(NotAgain::FolderGone(folder));
+            return Err(NotReplayable::FolderGone(folder));
         }
         let project = project_root(&folder, self.home.as_deref());
         let chosen = self.chosen(&project)?;
@@ -260,7 +263,7 @@ impl Replay {
         }
     }
 
-    fn chosen(&mut self, project: &Path) -> Result<Chosen, NotAgain> {
+    fn chosen(&mut self, project: &Path) -> Result<Chosen, NotReplayable> {
         fn is_said<T>(setting: &Located<T>) -> bool {
             setting.source.layer != Layer::BuiltIn
         }
@@ -291,8 +294,8 @@ fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
     }
 }
 
-fn unjudged(bad: &BadLine) -> NotAgain {
-    NotAgain::Unjudged(bad.to_string())
+fn unjudged(bad: &BadLine) -> NotReplayable {
+    NotReplayable::Unjudged(bad.to_string())
 }
 
 /// The decision and its step; a call that was not understood was denied.

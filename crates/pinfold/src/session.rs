@@ -12,7 +12,7 @@ use pinfold_policy::{
 };
 
 use crate::audit::{Journal, kept_text};
-use crate::consent::answer::By;
+use crate::consent::answer::AnsweredBy;
 use crate::consent::approver::Asking;
 use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::hooks::Hooks;
@@ -407,11 +407,11 @@ impl Session {
 
     /// From now on grants these, and nothing else.
     pub fn set_grants(&self, grants: impl IntoIterator<Item = Grant>) {
-        self.shared.rules.grants.replace(grants, &By::default());
+        self.shared.rules.grants.replace(grants, &AnsweredBy::default());
     }
 
     /// From now on grants these too.
-    pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: GrantLifetime) {
+    pub fn grant(&self, grants: impl IntoIterator<Item = Grant>, by: &AnsweredBy, lasts: GrantLifetime) {
         self.shared.rules.grants.give(grants, by, lasts);
         self.changed();
     }

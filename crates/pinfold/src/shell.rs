@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use pinfold_policy::ShellHold;
 
 /// Directories in which the kernel gives every process a place of its own.
-pub const OWN_PLACES: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
+pub const PRIVATE_TEMP_DIRS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 
 /// The host of a session's shells, which says how firmly they are held. The gate only asks; the tool that performs
 /// the call finds it again in the targets of the permit.

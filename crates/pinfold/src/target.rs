@@ -161,9 +161,9 @@ impl Deref for HeldTarget {
 
 /// The entries that a walk passes over.
 #[derive(Debug)]
-pub struct LeftOut(Arc<Policy>);
+pub struct ExcludedEntries(Arc<Policy>);
 
-impl LeftOut {
+impl ExcludedEntries {
     /// Returns true if this file or folder is passed over, with all below it.
     pub fn covers(&self, real: &Path) -> bool {
         self.0.leaves_out(real)
@@ -244,8 +244,8 @@ impl ReadTarget {
     }
 
     /// The entries that a walk passes over, by the rules and scopes that hold now.
-    pub fn left_out(&self) -> LeftOut {
-        LeftOut(self.shared.judged_by().policy)
+    pub fn left_out(&self) -> ExcludedEntries {
+        ExcludedEntries(self.shared.judged_by().policy)
     }
 
     /// The guard that keeps a file met on a walk from being read.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use pinfold::consent::{Approver, ApproverResponse, Asking, Caller, Choice, RequestedOperation};
 use pinfold::policy::Policy;
-use pinfold::{AssumedShells, CallRequest, Decided, Plan, Question, RawCall, Ruling, Session};
+use pinfold::{AssumedShells, CallRequest, GateResult, Plan, Question, RawCall, Ruling, Session};
 use pinfold_gate_testkit::calls::write;
 use pinfold_gate_testkit::session::{open, question};
 use pinfold_gate_testkit::{TestApprover, answer};
@@ -149,11 +149,11 @@ fn whoever_can_be_asked_is_asked_once_for_each_call() {
     }));
     let session = open(Plan::for_folder(&inside).with_asking(approver.asking()));
     for name in ["a", "b"] {
-        let Decided { outcome, .. } = session.decide(&write(outside.join(name)));
+        let GateResult { outcome, .. } = session.decide(&write(outside.join(name)));
         assert!(outcome.is_ok());
     }
     assert_eq!(approver.count(), 2);
-    let Decided { outcome, .. } = session.decide(&write(inside.join("c")));
+    let GateResult { outcome, .. } = session.decide(&write(inside.join("c")));
     assert!(outcome.is_ok() && approver.count() == 2, "inside nobody is asked");
 }
 

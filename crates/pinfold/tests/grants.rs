@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinfold::AssumedShells;
-use pinfold::consent::{Asking, By, Choice, GrantLifetime, Request};
+use pinfold::consent::{AnsweredBy, Asking, Choice, GrantLifetime, Request};
 use pinfold::policy::{Class, Effect, Grant, Policy};
 use pinfold::settings::{Locations, Situation, load};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
@@ -103,7 +103,7 @@ fn a_read_that_was_approved_approves_no_write() {
     let session = bed.session();
     let file = bed.at("beside/a");
     for (class, writes) in [(Class::Read, false), (Class::Remove, false), (Class::Write, true)] {
-        session.grant([Grant::Place(file.clone(), class)], &By::default(), GrantLifetime::Session);
+        session.grant([Grant::Place(file.clone(), class)], &AnsweredBy::default(), GrantLifetime::Session);
         assert_eq!(is_permitted(&session, &write(&file)), writes, "{class:?}");
     }
 }
@@ -187,7 +187,7 @@ fn a_later_deny_wins() {
     let bed = Bed::new();
     let session = bed.session();
     let file = bed.at("beside/a");
-    session.grant([Grant::Place(file.clone(), Class::Write)], &By::default(), GrantLifetime::Session);
+    session.grant([Grant::Place(file.clone(), Class::Write)], &AnsweredBy::default(), GrantLifetime::Session);
     assert!(is_permitted(&session, &write(&file)));
     let deny = rule(Effect::Deny, &format!("Edit(/{})", file.display()));
     session.set_policy(Policy::default().with_rules([deny], &pinfold::policy::Bases::default()));
@@ -234,7 +234,7 @@ fn many_at_once_are_let_through_as_often_as_was_granted() {
     let bed = Bed::new();
     let session = bed.session();
     let grant = Grant::Rule(Arc::new(rule(Effect::Allow, "Bash(make)")));
-    session.grant([grant], &By::default(), GrantLifetime::Calls(20));
+    session.grant([grant], &AnsweredBy::default(), GrantLifetime::Calls(20));
     let let_through = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {

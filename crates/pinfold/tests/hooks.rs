@@ -4,11 +4,14 @@
 
 use std::sync::{Arc, Mutex};
 
-use pinfold::consent::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, Request, Update, Via};
+use pinfold::consent::{
+    ApprovalChannel, EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PreToolUseReply,
+    Request, Update,
+};
 use pinfold::policy::{
     Bases, Decision, Effect, HookEvent, HookWord, Interaction, Mode, Policy, Principal, RuleSet, WordOrigin,
 };
-use pinfold::{AssumedShells, Decided, Plan, RawCall, Refusal, Session};
+use pinfold::{AssumedShells, GateResult, Plan, RawCall, Refusal, Session};
 use pinfold_gate_testkit::TestApprover;
 use pinfold_gate_testkit::calls::bash;
 use pinfold_gate_testkit::rules::{bases, rule};
@@ -19,10 +22,10 @@ use serde_json::{Value, json};
 /// Hooks that say what they were told to say, and remember what they were asked.
 #[derive(Debug, Default)]
 struct Says {
-    before: Mutex<Vec<Before>>,
-    on_question: OnQuestion,
+    before: Mutex<Vec<PreToolUseReply>>,
+    on_question: PermissionRequestReply,
     retry: bool,
-    afterwards: Afterwards,
+    afterwards: EventReply,
     /// Every `before` says it, too, when the input names this.
     never: Option<&'static str>,
     asked: Mutex<Vec<String>>,
@@ -42,7 +45,7 @@ impl Says {
 }
 
 impl Hooks for Says {
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
         self.note("before", call);
         let mut waiting = self.before.lock().unwrap();
         let mut said =
@@ -53,7 +56,7 @@ impl Hooks for Says {
         said
     }
 
-    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> PermissionRequestReply {
         assert!(request.id.ends_with(&format!(":{}", call.id)), "one number: {} {}", request.id, call.id);
         self.note("question", call);
         self.on_question.clone()
@@ -64,12 +67,12 @@ impl Hooks for Says {
         self.retry
     }
 
-    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, _: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, _: &Value) -> EventReply {
         self.note(if done { "done" } else { "failed" }, call);
         self.afterwards.clone()
     }
 
-    fn event(&self, moment: &HookMoment<'_>) -> Afterwards {
+    fn event(&self, moment: &HookMoment<'_>) -> EventReply {
         self.asked.lock().unwrap().push(moment.event.as_str().to_owned());
         self.afterwards.clone()
     }
@@ -85,12 +88,12 @@ fn word(decision: Decision) -> HookWord {
     }
 }
 
-fn before(decision: Decision) -> Mutex<Vec<Before>> {
-    vec![Before { word: Some(word(decision)), ..Before::default() }].into()
+fn before(decision: Decision) -> Mutex<Vec<PreToolUseReply>> {
+    vec![PreToolUseReply { word: Some(word(decision)), ..PreToolUseReply::default() }].into()
 }
 
-fn yes() -> OnQuestion {
-    OnQuestion { yes: Some(true), by: "hook.sh".into(), ..OnQuestion::default() }
+fn yes() -> PermissionRequestReply {
+    PermissionRequestReply { yes: Some(true), by: "hook.sh".into(), ..PermissionRequestReply::default() }
 }
 
 /// A session in which commands are asked about, with hooks and a person behind them.
@@ -124,7 +127,7 @@ impl Bed {
     /// What comes of a call, in a word: whether a person was asked tells more than their no.
     fn decide(&self, raw: &RawCall) -> &'static str {
         let before = self.approver.count();
-        let Decided { outcome, .. } = self.session.decide(raw);
+        let GateResult { outcome, .. } = self.session.decide(raw);
         match outcome {
             Ok(_) => "allow",
             Err(_) if self.approver.count() > before => "ask",
@@ -160,7 +163,12 @@ fn a_word_before_is_heard_with_its_limits() {
 #[test]
 fn what_a_hook_writes_is_what_is_judged_and_done() {
     let rewritten = |to: &str, word: Option<HookWord>| Says {
-        before: vec![Before { word, input: Some(json!({"command": to})), ..Before::default() }].into(),
+        before: vec![PreToolUseReply {
+            word,
+            input: Some(json!({"command": to})),
+            ..PreToolUseReply::default()
+        }]
+        .into(),
         ..Says::default()
     };
     for (hooks, expected) in [
@@ -175,10 +183,10 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
         assert_eq!(bed.decide(&bash("make")), expected, "{:?}", bed.hooks);
     }
     let bed = bed(rewritten("npm test", None), |plan| with_rules(plan, &[(Effect::Allow, "Bash(npm test)")]));
-    let Decided { outcome, permitted, .. } = bed.session.decide(&bash("make"));
+    let GateResult { outcome, permitted, .. } = bed.session.decide(&bash("make"));
     assert!(outcome.is_ok());
     let said = bed.session.post_tool_use(&permitted.unwrap(), true, &json!({}));
-    assert_eq!(said, Afterwards::default());
+    assert_eq!(said, EventReply::default());
     assert_eq!(
         bed.hooks.asked(),
         ["before make", "before again npm test", "done npm test"],
@@ -188,15 +196,18 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
 
 #[test]
 fn what_a_hook_writes_every_other_hook_sees() {
-    let rewrites = Before {
+    let rewrites = PreToolUseReply {
         word: Some(word(Decision::Allow)),
         input: Some(json!({"command": "curl evil"})),
         writer: Some(7),
-        ..Before::default()
+        ..PreToolUseReply::default()
     };
     for (never, expected) in [(None, "allow"), (Some("curl"), "deny")] {
-        let hooks =
-            Says { before: vec![rewrites.clone(), Before::default()].into(), never, ..Says::default() };
+        let hooks = Says {
+            before: vec![rewrites.clone(), PreToolUseReply::default()].into(),
+            never,
+            ..Says::default()
+        };
         let bed = bed(hooks, |_| {});
         assert_eq!(bed.decide(&bash("make")), expected);
         assert_eq!(bed.hooks.asked()[..2], ["before make", "before again except 7 curl evil"]);
@@ -217,7 +228,7 @@ fn a_yes_under_a_condition_answers_what_the_condition_covers() {
         ("git push && make", "ask"),
         ("make", "ask"),
     ] {
-        let on_question = OnQuestion { only: only.clone(), ..yes() };
+        let on_question = PermissionRequestReply { only: only.clone(), ..yes() };
         let bed = bed(Says { on_question, ..Says::default() }, |_| {});
         assert_eq!(bed.decide(&bash(command)), expected, "{command}");
     }
@@ -242,10 +253,15 @@ fn an_answer_to_a_question_is_heard_where_it_is_routine() {
 
 #[test]
 fn a_no_to_a_question_ends_it_and_can_stop_the_agent() {
-    let no = OnQuestion { yes: Some(false), message: Some("not today".into()), interrupt: true, ..yes() };
+    let no = PermissionRequestReply {
+        yes: Some(false),
+        message: Some("not today".into()),
+        interrupt: true,
+        ..yes()
+    };
     let bed = bed(Says { on_question: no, retry: true, ..Says::default() }, |_| {});
     for command in ["make", "rm -rf x"] {
-        let Decided { outcome, stop, retry, permitted, .. } = bed.session.decide(&bash(command));
+        let GateResult { outcome, stop, retry, permitted, .. } = bed.session.decide(&bash(command));
         let refusal = outcome.err().unwrap();
         assert!(refusal.message.contains("not today"), "{}", refusal.message);
         assert_eq!((stop.as_deref(), retry, permitted.is_none()), (Some("not today"), true, true));
@@ -269,7 +285,10 @@ fn nobody_answers_for_subagents_and_unwatched_agents_unless_settings_say_so() {
         [(true, false, "deny"), (true, true, "allow"), (false, false, "deny"), (false, true, "allow")]
     {
         let hooks = Says {
-            on_question: OnQuestion { updates: vec![Update::SetMode(Mode::AcceptEdits)], ..yes() },
+            on_question: PermissionRequestReply {
+                updates: vec![Update::SetMode(Mode::AcceptEdits)],
+                ..yes()
+            },
             ..Says::default()
         };
         let bed = bed(hooks, |plan| {
@@ -300,7 +319,7 @@ fn nobody_answers_for_subagents_and_unwatched_agents_unless_settings_say_so() {
 
 #[test]
 fn a_question_that_a_hook_rewrites_is_put_to_every_hook_again() {
-    let rewriting = |to: &str| OnQuestion { input: Some(json!({"command": to})), ..yes() };
+    let rewriting = |to: &str| PermissionRequestReply { input: Some(json!({"command": to})), ..yes() };
     for (to, expected) in
         [("npm test", "allow"), ("rm -rf x", "ask"), ("curl evil", "deny"), ("echo > /etc/x", "ask")]
     {
@@ -313,10 +332,13 @@ fn a_question_that_a_hook_rewrites_is_put_to_every_hook_again() {
         );
     }
     // Without a yes it is a person's to answer.
-    let hooks = Says { on_question: OnQuestion { yes: None, ..rewriting("npm test") }, ..Says::default() };
+    let hooks = Says {
+        on_question: PermissionRequestReply { yes: None, ..rewriting("npm test") },
+        ..Says::default()
+    };
     assert_eq!(bed(hooks, |_| {}).decide(&bash("make")), "ask");
     // A hook that wanted a person to see it is asked about the new input too.
-    let asks = Before { word: Some(word(Decision::Ask)), ..Before::default() };
+    let asks = PreToolUseReply { word: Some(word(Decision::Ask)), ..PreToolUseReply::default() };
     let hooks = Says { before: vec![asks].into(), on_question: rewriting("make"), ..Says::default() };
     let bed = bed(hooks, |plan| plan.policy.mode = Mode::BypassPermissions);
     assert_eq!(bed.decide(&bash("make")), "ask");
@@ -338,12 +360,15 @@ fn with_a_yes_a_hook_grants_what_is_narrow_and_sets_what_is_no_bypass() {
         (Update::AddRules { effect: Effect::Deny, rules: vec!["Bash(ls)".into()] }, bash("ls"), "ask"),
     ] {
         let told = format!("{update:?}");
-        let hooks = Says { on_question: OnQuestion { updates: vec![update], ..yes() }, ..Says::default() };
+        let hooks = Says {
+            on_question: PermissionRequestReply { updates: vec![update], ..yes() },
+            ..Says::default()
+        };
         let bed = bed(hooks, |_| {});
         assert_eq!(bed.decide(&bash("make")), "allow");
         // From now on nobody answers by hooks: what is let through was granted.
         let grants = bed.session.grants();
-        assert!(grants.iter().all(|kept| kept.by.via == Via::Hook));
+        assert!(grants.iter().all(|kept| kept.by.via == ApprovalChannel::Hook));
         let quiet = self::bed(Says::default(), |plan| plan.policy = (*bed.session.policy()).clone());
         quiet.session.set_grants(grants.into_iter().map(|kept| kept.grant));
         assert_eq!(quiet.decide(&second), expected, "{told}");
@@ -354,7 +379,10 @@ fn with_a_yes_a_hook_grants_what_is_narrow_and_sets_what_is_no_bypass() {
 fn where_rules_are_the_organisations_hooks_add_none() {
     let updates = vec![Update::AddRules { effect: Effect::Allow, rules: vec!["Bash(npm test)".into()] }];
     for locked in [false, true] {
-        let hooks = Says { on_question: OnQuestion { updates: updates.clone(), ..yes() }, ..Says::default() };
+        let hooks = Says {
+            on_question: PermissionRequestReply { updates: updates.clone(), ..yes() },
+            ..Says::default()
+        };
         let bed = bed(hooks, |plan| plan.rules_locked = locked);
         assert_eq!(bed.decide(&bash("make")), "allow");
         assert_eq!(bed.session.grants().is_empty(), locked);
@@ -363,11 +391,15 @@ fn where_rules_are_the_organisations_hooks_add_none() {
 
 #[test]
 fn who_wants_the_agent_to_stop_stops_the_call_too() {
-    let stop = Before { stop: Some("enough".into()), context: vec!["c".into()], ..Before::default() };
+    let stop = PreToolUseReply {
+        stop: Some("enough".into()),
+        context: vec!["c".into()],
+        ..PreToolUseReply::default()
+    };
     for (word, mode) in [(None, Mode::BypassPermissions), (Some(word(Decision::Allow)), Mode::Default)] {
-        let hooks = Says { before: vec![Before { word, ..stop.clone() }].into(), ..Says::default() };
+        let hooks = Says { before: vec![PreToolUseReply { word, ..stop.clone() }].into(), ..Says::default() };
         let bed = bed(hooks, |plan| plan.policy.mode = mode);
-        let Decided { outcome, stop, context, .. } = bed.session.decide(&bash("make"));
+        let GateResult { outcome, stop, context, .. } = bed.session.decide(&bash("make"));
         assert!(outcome.err().unwrap().message.contains("enough"));
         assert_eq!((stop.as_deref(), &context[..]), (Some("enough"), &["c".to_owned()][..]));
     }
@@ -378,25 +410,25 @@ fn who_wants_the_agent_to_stop_stops_the_call_too() {
 struct Condition(RuleSet, Mutex<Vec<bool>>);
 
 impl Hooks for Condition {
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
         self.1.lock().unwrap().push((call.touches)(&self.0));
-        Before::default()
+        PreToolUseReply::default()
     }
 
-    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
-        OnQuestion::default()
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> PermissionRequestReply {
+        PermissionRequestReply::default()
     }
 
     fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
 
-    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
-        Afterwards::default()
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> EventReply {
+        EventReply::default()
     }
 
-    fn event(&self, _: &HookMoment<'_>) -> Afterwards {
-        Afterwards::default()
+    fn event(&self, _: &HookMoment<'_>) -> EventReply {
+        EventReply::default()
     }
 }
 
@@ -426,7 +458,7 @@ fn a_condition_is_asked_of_the_policy_itself() {
 
 #[test]
 fn other_moments_are_told_and_text_comes_back() {
-    let afterwards = Afterwards { context: vec!["mind the gap".into()], ..Afterwards::default() };
+    let afterwards = EventReply { context: vec!["mind the gap".into()], ..EventReply::default() };
     let bed = bed(Says { afterwards: afterwards.clone(), ..Says::default() }, |_| {});
     assert_eq!(bed.session.event(HookEvent::SessionStart, &json!({"source": "startup"})), afterwards);
     assert_eq!(bed.hooks.asked(), ["SessionStart"]);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold::audit::Discard;
-use pinfold::learn::{Learned, Past, PastAnswer, learn};
+use pinfold::learn::{Learned, PastAnswer, PastQuestion, learn};
 use pinfold::policy::grant_options::may_be_learnt;
 use pinfold::policy::{Decision, Effect, Layer, Policy, Rule, Source, SourcedRule};
 use pinfold::settings::Situation;
@@ -50,7 +50,7 @@ impl Bed {
 
     /// What is learnt from lines of `yes` or `no` with a call.
     fn learns(&self, past: &[(&str, &str)], least: usize) -> Learned {
-        let past = past.iter().enumerate().map(|(at, (answer, call))| Past {
+        let past = past.iter().enumerate().map(|(at, (answer, call))| PastQuestion {
             name: format!("s:{at}"),
             call: self.call(call),
             answer: if *answer == "yes" { PastAnswer::Yes } else { PastAnswer::No },
@@ -151,7 +151,7 @@ fn each_proposal_has_the_calls_that_speak_for_it_and_what_else_it_lets_through()
 #[test]
 fn what_needs_no_question_any_more_needs_no_rule() {
     let bed = Bed::new();
-    let past = ["make", "make"].map(|call| Past {
+    let past = ["make", "make"].map(|call| PastQuestion {
         name: "s:1".to_owned(),
         call: bed.call(call),
         answer: PastAnswer::Yes,

@@ -13,16 +13,16 @@ use pinfold::audit::{
     RefusalEvent, StartEvent, kept_text,
 };
 use pinfold::consent::{
-    Afterwards, Answer, ApproverResponse, Asking, Before, By, Choice, HookCall, HookMoment, Hooks,
-    OnQuestion, Request, Via,
+    Answer, AnsweredBy, ApprovalChannel, ApproverResponse, Asking, Choice, EventReply, HookCall, HookMoment,
+    Hooks, PermissionRequestReply, PreToolUseReply, Request,
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
     ProcessCall, Rule, Source, SourcedRule, Touch, WordOrigin,
 };
 use pinfold::{
-    Ambient, AssumedShells, Decided, Denial, DeniedBy, Failure, Outcome, Plan, RawCall, Refusal, RefusalCode,
-    Retry, Session, ToolCall,
+    Ambient, AssumedShells, Denial, DeniedBy, Failure, GateResult, Outcome, Plan, RawCall, Refusal,
+    RefusalCode, Retry, Session, ToolCall,
 };
 use pinfold_gate_testkit::{TestApprover, answer};
 use pinfold_testkit::TempTree;
@@ -42,13 +42,13 @@ fn approver(words: &str) -> Arc<TestApprover> {
             "Bash" => Choice::session(0),
             _ => Choice::Yes,
         };
-        let by = By { via: Via::Embedder, who: Some(words.clone()) };
+        let by = AnsweredBy { via: ApprovalChannel::Embedder, who: Some(words.clone()) };
         ApproverResponse::Answer(Answer { by, ..answer(request, choice) })
     }))
 }
 
 impl Hooks for Says {
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
         let word = |decision| HookWord {
             decision,
             reason: self.0.clone(),
@@ -61,23 +61,23 @@ impl Hooks for Says {
             "MakeDir" => Some(word(Decision::Ask)),
             _ => None,
         };
-        Before { word, ..Before::default() }
+        PreToolUseReply { word, ..PreToolUseReply::default() }
     }
 
-    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> OnQuestion {
-        OnQuestion::default()
+    fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> PermissionRequestReply {
+        PermissionRequestReply::default()
     }
 
     fn permission_denied(&self, _: &HookCall<'_>, _: &Refusal) -> bool {
         false
     }
 
-    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> Afterwards {
-        Afterwards::default()
+    fn post_tool_use(&self, _: &HookCall<'_>, _: bool, _: &Value) -> EventReply {
+        EventReply::default()
     }
 
-    fn event(&self, _: &HookMoment<'_>) -> Afterwards {
-        Afterwards::default()
+    fn event(&self, _: &HookMoment<'_>) -> EventReply {
+        EventReply::default()
     }
 }
 
@@ -197,7 +197,7 @@ impl Bed {
     }
 
     /// The deed of what was let through fails, and its shell was refused something.
-    fn end(decided: Decided, words: &str) {
+    fn end(decided: GateResult, words: &str) {
         let Ok(permit) = decided.outcome else { return };
         let (_, _, mut receipt) = permit.spend();
         receipt.refused(vec![denial(&format!("{}:1", receipt.name()), words)]);

@@ -7,12 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use pinfold::audit::Discard;
-use pinfold::consent::{Answer, Approver, ApproverResponse, Asking, By, Choice, Request, Via};
+use pinfold::consent::{
+    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+};
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Effect, Interaction, Layer, Principal};
 use pinfold::settings::{Locations, Situation, change, load};
-use pinfold::{Ambient, AssumedShells, Decided, Plan, RawCall, Ruling, Session};
+use pinfold::{Ambient, AssumedShells, GateResult, Plan, RawCall, Ruling, Session};
 use serde_json::{Map, Value, json};
 
 use super::case::Case;
@@ -119,7 +121,7 @@ fn outcome(case: &Case) -> Result<Came, String> {
         Some(dialog) => {
             let meanwhile = case.setup.get("detail").is_some().then(|| another_process(case));
             person.answers(dialog)?;
-            let Decided { outcome, .. } = session.decide(&raw);
+            let GateResult { outcome, .. } = session.decide(&raw);
             meanwhile.map_or(Ok(()), Meanwhile::ended)?;
             if outcome.is_ok() { "allow" } else { "deny" }
         }
@@ -214,7 +216,7 @@ impl Approver for Person {
             return heard;
         }
         let choice = self.choice.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let by = By { via: Via::Terminal, who: None };
+        let by = AnsweredBy { via: ApprovalChannel::Terminal, who: None };
         let (id, digest) = (request.id.clone(), request.digest.clone());
         ApproverResponse::Answer(choice.map_or_else(
             || Answer::silence(&request.id, &request.digest),

@@ -1,7 +1,7 @@
 //! The socket protocol: one JSON object per line. `docs/approvals.md` is its manual.
 
 use jiff::Timestamp;
-use pinfold::consent::{By, Choice, GrantLifetime, Request, RequestedOperation, Via};
+use pinfold::consent::{AnsweredBy, ApprovalChannel, Choice, GrantLifetime, Request, RequestedOperation};
 use serde::{Deserialize, Serialize};
 
 use crate::resolution::{AnswerError, ApproverNote, ResolvedRequest};
@@ -70,10 +70,10 @@ pub enum ClientKind {
 }
 
 impl ClientKind {
-    pub(super) fn approval_channel(self) -> Via {
+    pub(super) fn approval_channel(self) -> ApprovalChannel {
         match self {
-            Self::Terminal => Via::Socket,
-            Self::Page => Via::Web,
+            Self::Terminal => ApprovalChannel::Socket,
+            Self::Page => ApprovalChannel::Web,
         }
     }
 }
@@ -196,7 +196,7 @@ pub struct GrantSummary {
     /// Its scope, as a rule or in words.
     pub grant: String,
     /// The approver.
-    pub by: By,
+    pub by: AnsweredBy,
     /// The time of the grant.
     pub given_at: Timestamp,
     /// Its lifetime.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pinfold::consent::{Answer, By, Request};
+use pinfold::consent::{Answer, AnsweredBy, Request};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::json_lines::{FROM_CLIENT, JsonLines};
@@ -150,7 +150,7 @@ impl SocketServer {
                 }
             }
             ClientMessage::Answer { id, digest, answer: choice, from, who } => {
-                let by = By { via: from.approval_channel(), who: Some(peer.describe(who)) };
+                let by = AnsweredBy { via: from.approval_channel(), who: Some(peer.describe(who)) };
                 match self.shared.answer(Answer { id, digest, choice, by }) {
                     Ok(()) => ServerMessage::Answered,
                     Err(not) => ServerMessage::Error(not.into()),

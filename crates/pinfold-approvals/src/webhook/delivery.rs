@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use pinfold::consent::{Answer, By, Request, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Request};
 
 use super::Webhook;
 use super::client::{WebhookClient, WebhookFailure, WebhookReply};
@@ -91,7 +91,10 @@ fn deliver(registration: &Registration, client: &WebhookClient, request: &Reques
         };
         let wait = match came {
             Ok(WebhookReply::Answer(choice, who)) => {
-                let by = By { via: Via::Webhook, who: Some(approver_name(client.host(), who)) };
+                let by = AnsweredBy {
+                    via: ApprovalChannel::Webhook,
+                    who: Some(approver_name(client.host(), who)),
+                };
                 let answer = Answer { id: request.id.clone(), digest: request.digest.clone(), choice, by };
                 // An answer that does not count was late or not offered. The resolution that is posted next says so.
                 if registration.shared().answer(answer).is_err() {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use pinfold::consent::{Answer, By, Choice, Request, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Choice, Request};
 use pinfold_gate_testkit::request::about_command;
 
 /// A request that waits so long, with a digest made of its name.
@@ -14,8 +14,8 @@ pub(crate) fn answer(request: &Request, choice: Choice) -> Answer {
     Answer { by: by(), ..pinfold_gate_testkit::answer(request, choice) }
 }
 
-pub(crate) fn by() -> By {
-    By { via: Via::Embedder, who: Some("a test".to_owned()) }
+pub(crate) fn by() -> AnsweredBy {
+    AnsweredBy { via: ApprovalChannel::Embedder, who: Some("a test".to_owned()) }
 }
 
 pub(crate) fn no() -> Choice {

@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 
 use pinfold_policy::hosts::{Hosts, MAX_PORTS};
-use pinfold_sandbox::{Entrances, Network};
+use pinfold_sandbox::{InnerListeners, Network};
 
 /// Ports for the proxy, of which the first is taken that no rule names. No process inside may listen below 1024, so that
 /// none of them is in the way.
 const PROXY_PORTS: std::ops::Range<u16> = 808..1023;
 
 /// Returns the listeners inside for these hosts, and for questions about others.
-pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> Entrances {
+pub(crate) fn entrances(hosts: &Hosts, asks: bool) -> InnerListeners {
     let mut ports = hosts.reachable_ports();
     let room = MAX_PORTS.saturating_sub(ports.len());
     let further: Vec<u16> =
         hosts.usual_ports().filter(|port| asks && !ports.contains(port)).take(room).collect();
     ports.extend(further);
     let proxy = proxy_port(&ports);
-    Entrances { ports: ports.into_iter().collect(), proxy: Some(proxy), callers: 0 }
+    InnerListeners { ports: ports.into_iter().collect(), proxy: Some(proxy), callers: 0 }
 }
 
 /// The port of the proxy where these are taken.
@@ -43,10 +43,14 @@ pub(crate) fn proxy_variables(network: &Network) -> Vec<(&'static str, String)> 
     /// Variable without which Node.js ignores proxy variables.
     const NODE: (&str, &str) = ("NODE_USE_ENV_PROXY", "1");
     let (proxy, direct, more) = match network {
-        Network::Relayed(Entrances { proxy: Some(proxy), .. }) => (*proxy, "localhost,127.0.0.1,::1", None),
+        Network::Relayed(InnerListeners { proxy: Some(proxy), .. }) => {
+            (*proxy, "localhost,127.0.0.1,::1", None)
+        }
         // Nothing is reached but by the proxy.
         Network::Proxied(proxy) => (*proxy, "", Some(NODE)),
-        Network::Relayed(Entrances { proxy: None, .. }) | Network::Off | Network::Host => return Vec::new(),
+        Network::Relayed(InnerListeners { proxy: None, .. }) | Network::Off | Network::Host => {
+            return Vec::new();
+        }
     };
     let proxied = PROXIED.map(|name| (name, format!("http://127.0.0.1:{proxy}")));
     let direct = DIRECT.map(|name| (name, direct.to_owned()));

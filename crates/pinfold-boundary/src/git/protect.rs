@@ -151,7 +151,7 @@ fn hold_config(
                 Hold::Writable,
                 "it is a private copy of git's configuration",
             );
-            places.add(path, Hold::Detour(copy.file()), why);
+            places.add(path, Hold::CoveringLink(copy.file()), why);
             held.configs.push(copy);
         }
         None => hold(&path, why, places),
@@ -195,7 +195,7 @@ pub(crate) fn hold(path: &Path, why: &'static str, places: &mut AccessList) {
     match fs::symlink_metadata(path) {
         Ok(meta) if meta.is_symlink() => {
             if let Ok(target) = fs::read_link(path) {
-                places.add(path.to_owned(), Hold::Detour(target), why);
+                places.add(path.to_owned(), Hold::CoveringLink(target), why);
             }
             match fs::canonicalize(path) {
                 Ok(real) => places.add(real, Hold::ReadOnly, why),

@@ -26,7 +26,7 @@ pub(crate) fn protect(linked: &[Linked], granted: &[PathBuf], places: &mut Acces
 
 fn wall_at(place: &Path) -> Hold {
     match (fs::read_link(place), fs::symlink_metadata(place)) {
-        (Ok(text), _) => Hold::Detour(text),
+        (Ok(text), _) => Hold::CoveringLink(text),
         (_, Ok(found)) if found.is_dir() && pinfold_sandbox::is_placeholder(place) => Hold::Absent,
         (_, Ok(_)) => Hold::ReadOnly,
         (_, Err(_)) => Hold::Absent,

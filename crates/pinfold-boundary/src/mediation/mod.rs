@@ -4,8 +4,10 @@
 //! whether the name existed at the start or not, however it is spelled, and whatever else runs. Nothing is searched for
 //! beforehand: a place is judged when it is named.
 
+mod access_cache;
 mod changes;
 mod config_swap;
+mod created;
 mod git_dir;
 mod in_git;
 mod index_swap;
@@ -14,9 +16,7 @@ mod linked_files;
 mod links;
 mod lock_record;
 mod locks;
-mod created;
 mod nested;
-mod access_cache;
 mod read_links;
 mod reads;
 mod reference_swap;
@@ -43,15 +43,15 @@ use crate::lookup::{Lookup, is_out_of_sight, is_too_long};
 use crate::scan::{Bounds, is_skipped};
 use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
+use access_cache::AccessCache;
 pub(crate) use changes::Changes;
+use created::CreatedByRun;
 pub(crate) use git_dir::{GitPart, part};
 use in_git::InGit;
 use layouts::Layouts;
 use linked_files::LinkedFiles;
 use links::Links;
 pub(crate) use locks::Locks;
-use created::CreatedByRun;
-use access_cache::AccessCache;
 pub(crate) use read_links::ReadLinks;
 pub(crate) use reads::ReadNames;
 pub(crate) use subtree::{Visit, Walked, walk};

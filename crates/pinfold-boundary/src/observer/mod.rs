@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Detail, Done, Entrances, Intent, Limit, LinkedFile, PathView, Profile, Reply,
-    SyscallHandler, Temp, Tier, Turn, Turns,
+    self as sandbox, Attempt, Detail, Done, InnerListeners, Intent, Limit, LinkedFile, PathView, Profile,
+    Reply, SyscallHandler, Temp, Tier, Turn, Turns,
 };
 
 use crate::access_list::{AccessEntry, PathAccess};
@@ -304,7 +304,7 @@ impl<'a> DenialObserver<'a> {
             });
         };
         let ports = match &self.boundary.profile().network {
-            sandbox::Network::Relayed(Entrances { ports, .. }) => ports,
+            sandbox::Network::Relayed(InnerListeners { ports, .. }) => ports,
             sandbox::Network::Proxied(_) => return Some(Denial::unproxied()),
             sandbox::Network::Off => return Some(Denial::network(&to.to_string())),
             sandbox::Network::Host => return None,

@@ -11,7 +11,7 @@ use pinfold::audit::{Discard, Journal, Limits};
 use pinfold::consent::Asking;
 use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
 use pinfold::settings::{Locations, ResolvedSettings, project_root};
-use pinfold::{Ambient, ExecutedBy, OWN_PLACES, Plan, Session, ShellHost};
+use pinfold::{Ambient, ExecutedBy, PRIVATE_TEMP_DIRS, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
 use pinfold_tools::Attestation;
 
@@ -49,7 +49,7 @@ struct Its {
 impl Its {
     fn new(folder: PathBuf, run: Option<Attestation>) -> Self {
         let full = run.as_ref().is_some_and(|run| run.held() == ShellHold::Full);
-        let private = if full { OWN_PLACES.map(PathBuf::from).to_vec() } else { Vec::new() };
+        let private = if full { PRIVATE_TEMP_DIRS.map(PathBuf::from).to_vec() } else { Vec::new() };
         Self { folder, run, private }
     }
 }

@@ -1,6 +1,6 @@
 //! Grants of running sessions, and their revocation.
 
-use pinfold::consent::Via;
+use pinfold::consent::ApprovalChannel;
 use pinfold_approvals::socket::{GrantExpiry, GrantSummary, ProcessAggregator};
 
 use crate::env;
@@ -51,16 +51,16 @@ impl RunningGrant {
     pub(crate) fn notes(&self) -> Vec<String> {
         let shown = &self.shown;
         let way = match shown.by.via {
-            Via::Silence => "by a timeout",
-            Via::Terminal => "at the terminal",
-            Via::Socket => "from another terminal",
-            Via::Web => "on the page",
-            Via::Webhook => "by the webhook",
-            Via::Client => "at the client",
-            Via::Hook => "by a hook",
-            Via::Judge => "by the judge",
-            Via::Embedder => "by the program around it",
-            Via::Earlier => "by an earlier answer",
+            ApprovalChannel::Silence => "by a timeout",
+            ApprovalChannel::Terminal => "at the terminal",
+            ApprovalChannel::Socket => "from another terminal",
+            ApprovalChannel::Web => "on the page",
+            ApprovalChannel::Webhook => "by the webhook",
+            ApprovalChannel::Client => "at the client",
+            ApprovalChannel::Hook => "by a hook",
+            ApprovalChannel::Judge => "by the judge",
+            ApprovalChannel::Embedder => "by the program around it",
+            ApprovalChannel::Earlier => "by an earlier answer",
         };
         let who = shown.by.who.as_ref().map(|who| format!(" ({who})")).unwrap_or_default();
         let lasts = match shown.lasts {
@@ -82,7 +82,7 @@ mod tests {
     use std::sync::Arc;
 
     use pinfold::audit::Memory;
-    use pinfold::consent::{By, GrantLifetime};
+    use pinfold::consent::{AnsweredBy, GrantLifetime};
     use pinfold::policy::{Class, Grant as Granted};
     use pinfold::{Ambient, Plan, Session};
     use pinfold_approvals::Broker;
@@ -95,7 +95,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let plan = Plan::for_folder(folder.path());
         let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default())).unwrap();
-        let by = By { via: Via::Terminal, who: Some("alice".to_owned()) };
+        let by = AnsweredBy { via: ApprovalChannel::Terminal, who: Some("alice".to_owned()) };
         session.grant([Granted::Place("/srv/notes".into(), Class::Write)], &by, GrantLifetime::Calls(3));
 
         let homes =

@@ -118,7 +118,7 @@ fn json_of(learned: &Learned) -> Value {
             "still_asks": proposal.still_asks,
         })
     };
-    let left = |left: &pinfold::learn::Left| json!({"call": left.call, "times": left.times, "why": left.why});
+    let left = |left: &pinfold::learn::UnlearnedCall| json!({"call": left.call, "times": left.times, "why": left.why});
     json!({
         "proposals": learned.proposals.iter().map(proposal).collect::<Vec<_>>(),
         "left": learned.left.iter().map(left).collect::<Vec<_>>(),

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use pinfold::audit::read::{Calls, RecordedCall};
 use pinfold::policy::Effect;
-use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay, decided};
+use pinfold::replay::{Changed, Comparison, ModeNow, NotReplayable, Replay, ReplayedCall, decided};
 use pinfold::settings::Locations;
 use serde_json::{Value, json};
 
@@ -80,10 +80,10 @@ struct Replayed {
 /// Outcome of all calls.
 #[derive(Default)]
 struct ReplayOutcome {
-    differs: Vec<(RecordedCall, Again)>,
-    otherwise: Vec<(RecordedCall, Again)>,
+    differs: Vec<(RecordedCall, ReplayedCall)>,
+    otherwise: Vec<(RecordedCall, ReplayedCall)>,
     same: usize,
-    not_judged: Vec<(String, NotAgain)>,
+    not_judged: Vec<(String, NotReplayable)>,
 }
 
 impl Replayed {
@@ -95,9 +95,9 @@ impl Replayed {
         let told = &mut self.told;
         match self.replay.judge(call) {
             Ok(again) => match again.compared {
-                Compared::Differs => told.differs.push((call.clone(), again)),
-                Compared::Otherwise => told.otherwise.push((call.clone(), again)),
-                Compared::Same => told.same += 1,
+                Comparison::Differs => told.differs.push((call.clone(), again)),
+                Comparison::Otherwise => told.otherwise.push((call.clone(), again)),
+                Comparison::Same => told.same += 1,
             },
             Err(why) => told.not_judged.push((call.name.clone(), why)),
         }
@@ -157,10 +157,10 @@ impl ReplayOutcome {
     }
 
     fn as_json(&self) -> Value {
-        let each = |list: &[(RecordedCall, Again)]| {
+        let each = |list: &[(RecordedCall, ReplayedCall)]| {
             list.iter().map(|(call, again)| as_json(call, again)).collect::<Vec<_>>()
         };
-        let not = |(name, why): &(String, NotAgain)| json!({"name": name, "kind": why.as_str(), "why": why.to_string()});
+        let not = |(name, why): &(String, NotReplayable)| json!({"name": name, "kind": why.as_str(), "why": why.to_string()});
         json!({
             "judged": self.judged(),
             "same": self.same,
@@ -173,7 +173,7 @@ impl ReplayOutcome {
 }
 
 /// A call that is decided otherwise: what it is, how it was and how it would be.
-fn describe_call(call: &RecordedCall, again: &Again) -> String {
+fn describe_call(call: &RecordedCall, again: &ReplayedCall) -> String {
     let was = &call.judged;
     let (decision, step) = decided(was);
     let mode = was.mode.as_ref().map(|mode| format!(", mode {mode}")).unwrap_or_default();
@@ -197,7 +197,7 @@ fn describe_call(call: &RecordedCall, again: &Again) -> String {
     text
 }
 
-fn as_json(call: &RecordedCall, again: &Again) -> Value {
+fn as_json(call: &RecordedCall, again: &ReplayedCall) -> Value {
     let (was, answer) = (&call.judged, &again.answer);
     let (decision, step) = decided(was);
     json!({

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use jiff::Timestamp;
-use pinfold::consent::{Answer, Approver, ApproverResponse, By, Request, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Request};
 use pinfold_approvals::socket::{ClientMessage, Peer};
 use serde_json::json;
 
@@ -100,7 +100,7 @@ impl<'a> Asks<'a> {
             wire.write_line(&error("that is not what is asked"))?;
             return Ok(None);
         }
-        let by = By { via: Via::Embedder, who: Some(self.peer.describe(who)) };
+        let by = AnsweredBy { via: ApprovalChannel::Embedder, who: Some(self.peer.describe(who)) };
         Ok(Some(Answer { id, digest, choice, by }))
     }
 }

@@ -9,7 +9,7 @@ use pinfold::audit::read::{
     CallHistory, NamedRecord, NotFound, RecordName, RecordedCall, RunHistory, last_no,
 };
 use pinfold::policy::{GrantOptions, Mode};
-use pinfold::replay::{Again, Changed, Compared, ModeNow, NotAgain, Replay};
+use pinfold::replay::{Changed, Comparison, ModeNow, NotReplayable, Replay, ReplayedCall};
 use pinfold::{Ambient, RawCall};
 use serde_json::{Value, json};
 
@@ -120,7 +120,7 @@ fn explain_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Fa
                 "trace": again.answer.trace(),
                 "change": again.answer.change(),
                 "could_be_added": scopes_as_json(offer),
-                "same": again.compared != Compared::Differs,
+                "same": again.compared != Comparison::Differs,
                 "moved": again.moved,
             })
         }
@@ -133,18 +133,18 @@ fn explain_call(judging: &Judging, told: &CallHistory) -> Result<Explanation, Fa
     Ok(Explanation { text, json, code: ended(call, &again) })
 }
 
-fn compared(again: &Again) -> String {
+fn compared(again: &ReplayedCall) -> String {
     let now = match again.compared {
-        Compared::Same => "it would be the same now",
-        Compared::Otherwise => "it would be the same now, for another reason",
-        Compared::Differs => "it would be otherwise now",
+        Comparison::Same => "it would be the same now",
+        Comparison::Otherwise => "it would be the same now, for another reason",
+        Comparison::Differs => "it would be otherwise now",
     };
     let moved = if again.moved { "; what it would touch is another place than then" } else { "" };
     format!("{now}{moved}")
 }
 
 /// Returns the exit code of the current decision; where that is unknown, of the recorded one.
-fn ended(call: &RecordedCall, again: &Result<(Again, GrantOptions), NotAgain>) -> u8 {
+fn ended(call: &RecordedCall, again: &Result<(ReplayedCall, GrantOptions), NotReplayable>) -> u8 {
     match (again, call.ruling) {
         (Ok((again, _)), _) => code(again.answer.decision),
         (Err(_), Ruled::Permit) => DONE,

@@ -90,7 +90,7 @@ pub fn possible_files(text: &str, script: &Script, commands: &[CommandClaim]) ->
     let mut groups: Vec<CommandTexts<'_>> =
         commands.iter().enumerate().map(|(at, claim)| CommandTexts::new(script, at, claim)).collect();
     let every_folder: Vec<PathText> =
-        commands.iter().flat_map(|claim| claim.runs_in.iter().cloned()).collect();
+        commands.iter().flat_map(|claim| claim.exec_dirs.iter().cloned()).collect();
     let mut whole = CommandTexts { folders: &every_folder, ..CommandTexts::default() };
     if !script.opaque.is_empty() {
         whole.add(Spelled::plain(text));
@@ -173,8 +173,7 @@ fn feeds_shell(claim: &CommandClaim) -> bool {
     claim.readings.iter().any(|reading| match reading.name() {
         Some("." | "source" | "eval") | None => true,
         Some(name) => {
-            program_kind(name).is_some_and(super::ProgramKind::starts_others)
-                || reads_variable(&reading.words)
+            program_kind(name).is_some_and(super::ProgramKind::launches) || reads_variable(&reading.words)
         }
     })
 }
@@ -200,7 +199,7 @@ impl Line {
         let script = pinfold_shell::parse(text);
         let moves = |claim: &CommandClaim| {
             let stands = &claim.folders;
-            !claim.runs_in.is_empty()
+            !claim.exec_dirs.is_empty()
                 || !stands.leads_to.is_empty()
                 || stands.stands_in.iter().any(is_unseen)
                 || claim.runs_anywhere
@@ -227,7 +226,7 @@ struct CommandTexts<'c> {
 impl<'c> CommandTexts<'c> {
     fn new(script: &'c Script, at: usize, claim: &'c CommandClaim) -> Self {
         Self {
-            folders: &claim.runs_in,
+            folders: &claim.exec_dirs,
             command: script.commands.get(at),
             claim: Some(claim),
             ..Self::default()

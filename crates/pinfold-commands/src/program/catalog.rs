@@ -3,8 +3,8 @@
 use super::readings::OwnReading;
 use super::slots::{EMPTY, slots};
 use super::{
-    FolderUse, Operands, OptionEffect, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly,
-    Style, Takes,
+    Operands, OptionEffect, Options, OwnCheck, Program, ProgramKind, Purpose, Reach, ReadOnly, Style, Takes,
+    WorkDirUse,
 };
 use crate::Operation;
 
@@ -150,7 +150,7 @@ pub(crate) static UNLISTED: Program = Program {
     stops: false,
     options: NOTHING,
     operands: Operands::Nothing,
-    folder: FolderUse::Code,
+    folder: WorkDirUse::Code,
     reach: Reach::Anything,
     closed: false,
     commands: NOTHING,
@@ -194,7 +194,7 @@ pub(crate) fn kind(name: &str) -> Option<ProgramKind> {
 }
 
 /// The programs that run a program, a line or code that they are told, and subcommands that do: `sudo`, `docker run`.
-pub(crate) fn starters() -> Vec<String> {
+pub(crate) fn launchers() -> Vec<String> {
     let mut found = Vec::new();
     for program in ALL.rows(&PROGRAMS) {
         program.names.names().for_each(|name| add_starters(program, name, &mut found));
@@ -203,7 +203,7 @@ pub(crate) fn starters() -> Vec<String> {
 }
 
 fn add_starters(program: &'static Program, words: &str, found: &mut Vec<String>) {
-    if program.kind.starts_others() {
+    if program.kind.launches() {
         found.push(words.to_owned());
     }
     for command in program.commands() {

@@ -14,10 +14,10 @@ mod slots;
 #[cfg(test)]
 pub(crate) use catalog::all;
 pub(crate) use catalog::{
-    Span, UNLISTED, command, find, find_or_unlisted, find_versioned, interpreter, kind, starters,
+    Span, UNLISTED, command, find, find_or_unlisted, find_versioned, interpreter, kind, launchers,
 };
 pub(super) use effects::{
-    FolderUse, InvocationEffects, StandardInput, StartedProgram, StartedWords, Touched,
+    InvocationEffects, StandardInput, StartedProgram, StartedWords, Touched, WorkDirUse,
 };
 use scan::scan;
 pub(crate) use scan::{Arg, Scanned, first_operand, scan_as, scan_everywhere};
@@ -38,7 +38,7 @@ pub(crate) struct Program {
     options: Span,
     pub(super) operands: Operands,
     /// Whether it takes code or configuration from the folder that it works in.
-    pub(super) folder: FolderUse,
+    pub(super) folder: WorkDirUse,
     /// What it does with a place that a word names and no row speaks of.
     pub(super) reach: Reach,
     /// An option without a row, and a first operand that is no known subcommand, may do anything.
@@ -73,7 +73,7 @@ pub enum ProgramKind {
 
 impl ProgramKind {
     /// Returns whether its words can be a program, a command line or code, which it runs.
-    pub fn starts_others(self) -> bool {
+    pub fn launches(self) -> bool {
         self != Self::Plain
     }
 
@@ -184,7 +184,7 @@ pub(crate) enum Purpose {
     /// The program is there for it.
     Command,
     /// Something else, beside the purpose.
-    Aside,
+    BlockingRunner,
 }
 
 /// Effect of an option. Each is named by its word in the catalog.

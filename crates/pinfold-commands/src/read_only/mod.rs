@@ -38,7 +38,7 @@ pub(crate) enum ReadsIn {
 /// change nothing are taken off; `scanned`: its arguments as its program reads them.
 ///
 /// Commands that read nothing and only say something (`echo`) are not among these.
-pub(crate) fn reads_in<'a>(
+pub(crate) fn read_dirs<'a>(
     command: &SimpleCommand,
     invocation: &'a Invocation,
     scanned: Option<&Scanned<'a>>,
@@ -97,7 +97,7 @@ fn only_reads_with<'a>(
 }
 
 /// Returns whether a program of this name only reads with any of its reviewed options, whatever its operands are.
-pub fn knows(name: &str) -> bool {
+pub fn is_in_catalog(name: &str) -> bool {
     find(name).is_some_and(|program| !matches!(program.read_only, ReadOnly::No | ReadOnly::Own(_)))
 }
 

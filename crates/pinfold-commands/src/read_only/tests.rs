@@ -380,7 +380,7 @@ fn git_that_is_led_to_a_folder_says_to_which() {
         let commands = analyze(line, &parse(line)).commands;
         let claim = commands.into_iter().next_back().unwrap();
         assert!(!claim.read_only, "{line}");
-        claim.reads_in.into_iter().map(|path| path.as_os_str().to_string_lossy().into_owned()).collect()
+        claim.read_dirs.into_iter().map(|path| path.as_os_str().to_string_lossy().into_owned()).collect()
     };
     for (line, expected) in [
         ("cd /w && git status", &["/w"][..]),

@@ -1,7 +1,7 @@
 //! `hidden-character`: a character that does not show, or shows as something else, makes a person consent to
 //! another command than the one that runs.
 
-use pinfold_shell::{Opaque, OpaqueWhy};
+use pinfold_shell::{Opaque, OpaqueReason};
 
 use super::{Line, Safeguard, Watch};
 use crate::words::known_start;
@@ -38,7 +38,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(line: &Line<'_>) -> bool {
-    let is_hidden = |opaque: &Opaque| matches!(opaque.why, OpaqueWhy::Character(_));
+    let is_hidden = |opaque: &Opaque| matches!(opaque.why, OpaqueReason::Character(_));
     line.script.opaque.iter().any(is_hidden) || (!line.text.is_ascii() && line.readings().any(is_disguised))
 }
 

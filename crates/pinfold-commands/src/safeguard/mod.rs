@@ -162,7 +162,7 @@ struct Invoked<'a> {
     name: &'a str,
     program: &'static Program,
     args: &'a [Word],
-    works_in: Option<&'a str>,
+    work_dirs: Option<&'a str>,
     scanned: OnceCell<Scanned<'a>>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Invoked<'a> {
 struct Command<'a> {
     written: &'a SimpleCommand,
     readings: &'a [Invocation],
-    works_in: Option<&'a str>,
+    work_dirs: Option<&'a str>,
 }
 
 /// A command line.
@@ -303,13 +303,13 @@ fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
 pub fn of_command(
     command: &SimpleCommand,
     readings: &[Invocation],
-    works_in: Option<&str>,
+    work_dirs: Option<&str>,
 ) -> Vec<SafeguardHit> {
     let mut hits = Vec::new();
     for reading in readings {
-        of_program(reading, works_in, &mut hits);
+        of_program(reading, work_dirs, &mut hits);
     }
-    let command = Command { written: command, readings, works_in };
+    let command = Command { written: command, readings, work_dirs };
     for safeguard in &INDEX.commands {
         if matches!(safeguard.watch, Watch::Commands(check) if check(&command)) {
             add(safeguard, &mut hits);
@@ -319,7 +319,7 @@ pub fn of_command(
 }
 
 /// What the program of one reading would do.
-fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<SafeguardHit>) {
+fn of_program(reading: &Invocation, work_dirs: Option<&str>, hits: &mut Vec<SafeguardHit>) {
     let Some((program, args)) = reading.words.split_first() else { return };
     let Some(program) = program_name(program) else { return };
     let of_git = match program.strip_prefix("git-") {
@@ -338,7 +338,7 @@ fn of_program(reading: &Invocation, works_in: Option<&str>, hits: &mut Vec<Safeg
         let program = find_or_unlisted(name);
         (program, [INDEX.program(name), INDEX.kind(program.kind)])
     };
-    let invoked = Invoked { name, program, args, works_in, scanned: OnceCell::new() };
+    let invoked = Invoked { name, program, args, work_dirs, scanned: OnceCell::new() };
     for safeguard in watching.into_iter().flatten() {
         if safeguard.watch.is_hit_by(&invoked) {
             add(safeguard, hits);
@@ -376,7 +376,7 @@ pub(crate) fn of_hidden_program(words: &[Word]) -> Vec<SafeguardHit> {
 pub(crate) fn of_hidden_line(text: &str) -> Vec<SafeguardHit> {
     let script = pinfold_shell::parse(text);
     let first = script.commands.first().and_then(|command| command.words.first()).and_then(Word::as_static);
-    if !first.is_some_and(|program| crate::knows(program) || watches(program)) {
+    if !first.is_some_and(|program| crate::is_in_catalog(program) || watches(program)) {
         return Vec::new();
     }
     let claims = analyze(text, &script);

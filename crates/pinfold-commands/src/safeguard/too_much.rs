@@ -1,6 +1,6 @@
 //! `too-much`: more than a person reads through before consenting, or than is read here.
 
-use pinfold_shell::OpaqueWhy;
+use pinfold_shell::OpaqueReason;
 
 use super::{Line, Safeguard, Watch};
 use crate::Severity;
@@ -35,5 +35,5 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 fn hits(line: &Line<'_>) -> bool {
     line.script.commands.len() > PARTS_AT_MOST
         || line.text.len() > BYTES_AT_MOST
-        || line.script.opaque.iter().any(|opaque| matches!(opaque.why, OpaqueWhy::TooMuch(_)))
+        || line.script.opaque.iter().any(|opaque| matches!(opaque.why, OpaqueReason::TooMuch(_)))
 }

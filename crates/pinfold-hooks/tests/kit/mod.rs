@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use pinfold::policy::merge::{Layered, merge};
 use pinfold::policy::{Layer, Policy, Settings};
-use pinfold::{AssumedShells, Decided, Plan, Session};
+use pinfold::{AssumedShells, GateResult, Plan, Session};
 use pinfold_gate_testkit::TestApprover;
 use pinfold_gate_testkit::calls::bash;
 use pinfold_gate_testkit::session::open;
@@ -81,7 +81,7 @@ impl Bed {
         self.outcome(&session.decide(&bash(command)))
     }
 
-    pub(crate) fn outcome(&self, decided: &Decided) -> &'static str {
+    pub(crate) fn outcome(&self, decided: &GateResult) -> &'static str {
         let asked = !self.approver.take_asked().is_empty();
         match decided.outcome {
             Ok(_) => "allow",

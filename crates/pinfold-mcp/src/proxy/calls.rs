@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use pinfold::consent::{Approver, Aside, Caller, Decided, PermittedCall};
+use pinfold::consent::{Approver, BlockingRunner, Caller, GateResult, PermittedCall};
 use pinfold::policy::HookWord;
 use pinfold::{CallRequest, Failure, Outcome, RawCall, Receipt, RefusalCode};
 use pinfold_tools::HookNotes;
@@ -177,8 +177,13 @@ impl ProxiedCall {
     }
 
     /// Judges it, and forwards or answers it. Anything slow is done `aside`.
-    pub(crate) fn execute(self, shared: &Arc<ProxyState>, judged: &JudgedCall, aside: Option<&Aside<'_>>) {
-        let waiting = Caller { aside, ..Caller::default() };
+    pub(crate) fn execute(
+        self,
+        shared: &Arc<ProxyState>,
+        judged: &JudgedCall,
+        run_blocking: Option<&BlockingRunner<'_>>,
+    ) {
+        let waiting = Caller { run_blocking, ..Caller::default() };
         let unknown = || Err("what its server has is not known".to_owned());
         if !self.is_method
             && !shared.catalogue.is_current()
@@ -206,14 +211,14 @@ impl ProxiedCall {
         }
         let waits = || !judged.gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
-        let caller = Caller { waits: Some(&waits), asks, aside };
+        let caller = Caller { waits: Some(&waits), asks, run_blocking };
         let shape = if self.is_method { None } else { shared.catalogue.shape(&self.tool) };
         let raw = RawCall::new(rule_name(&shared.name, &self.tool), self.arguments());
         let raw = RawCall { shape, is_method: self.is_method, ..raw };
         let attended = session.current_session();
         let hint = doubt.as_ref().map(doubt_word);
         let decided = attended.session().decide(CallRequest::new(&raw).with_hint(hint).with_caller(caller));
-        let Decided { outcome, mut context, stop, retry, permitted, .. } = decided;
+        let GateResult { outcome, mut context, stop, retry, permitted, .. } = decided;
         context.extend(attended.take_context());
         let permit = match outcome {
             Ok(permit) => permit,

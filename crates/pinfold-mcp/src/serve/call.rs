@@ -169,8 +169,11 @@ impl CallThread {
             };
         let waits = || !gone.load(Ordering::SeqCst) && !shared.closing.load(Ordering::SeqCst);
         let asks = asks.as_ref().map(|asks| asks as &dyn Approver);
-        let caller =
-            Caller { waits: Some(&waits), asks, aside: Some(&|work| tokio::task::block_in_place(work)) };
+        let caller = Caller {
+            waits: Some(&waits),
+            asks,
+            run_blocking: Some(&|work| tokio::task::block_in_place(work)),
+        };
         let mut reply = session.current_session().call(CallRequest::new(&raw).with_caller(caller));
         if nothing_left && reply.ended == Ended::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });

@@ -102,7 +102,8 @@ pub(super) fn command_breadth(words: &[Option<&str>]) -> Breadth {
     }
     let below = [name, plain].into_iter().filter_map(|name| subcommand(name, args)).max();
     let prefix = [name, plain].into_iter().find_map(|name| prefix(name, args));
-    let open = (TABLE.open.contains(&name) || read_only::knows(name)) && kind == CommandBreadth::Plain;
+    let open =
+        (TABLE.open.contains(&name) || read_only::is_in_catalog(name)) && kind == CommandBreadth::Plain;
     let ordinary = TABLE.ordinary.contains(&name) || below.or(own) == Some(CommandBreadth::Exactly);
     Breadth { kind: below.unwrap_or(kind), prefix, open, ordinary }
 }
@@ -113,7 +114,7 @@ fn by_name(name: &str) -> Option<CommandBreadth> {
 }
 
 fn by_catalog(kind: Option<ProgramKind>) -> Option<CommandBreadth> {
-    kind.filter(|kind| kind.starts_others()).map(|_| CommandBreadth::Anything)
+    kind.filter(|kind| kind.launches()).map(|_| CommandBreadth::Anything)
 }
 
 /// A program that is named by its place runs what stands in a file there.
@@ -170,7 +171,7 @@ pub(super) fn known(invocation: &Invocation) -> Vec<Option<&str>> {
 /// Returns the widest standing grant of a command with all that it starts.
 pub(super) fn of_claim(claim: &CommandClaim) -> Breadth {
     let breadth = command_breadth(&known(claim.allowable()));
-    if claim.starts_others() { NOTHING } else { breadth }
+    if claim.launches() { NOTHING } else { breadth }
 }
 
 /// Returns whether a yes to all plain commands covers it: a program that is listed or only reads, by its name alone, that starts

@@ -72,12 +72,20 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
             // All commands, with all that they are there for.
             Origin::Command(_) => ToolName::Bash.as_str(),
-            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_)
+            Origin::Call
+            | Origin::Foreign
+            | Origin::Supposed(_)
+            | Origin::Process
+            | Origin::BlockingRunner(_)
                 if steps::reason_outside_boundary(claim.operation, fact).is_none() =>
             {
                 EDIT
             }
-            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_) => {
+            Origin::Call
+            | Origin::Foreign
+            | Origin::Supposed(_)
+            | Origin::Process
+            | Origin::BlockingRunner(_) => {
                 return None;
             }
         },
@@ -153,7 +161,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
     let bare = match claim.origin {
         Origin::Call => case.call.ruled_as(),
         // Who allows all of Bash allows what it writes inside the line.
-        Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
+        Origin::Command(_) | Origin::BlockingRunner(_) => Some(ToolName::Bash),
         Origin::Foreign | Origin::Supposed(_) | Origin::Process => None,
     };
     let bare = || bare.filter(|_| !beyond).and_then(|tool| rules.tool(tool.as_str()));
@@ -164,14 +172,20 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call => case.call.ruled_as() == Some(named),
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process
+        Origin::Command(_)
+        | Origin::BlockingRunner(_)
+        | Origin::Foreign
+        | Origin::Supposed(_)
+        | Origin::Process
             if claim.operation.writes() =>
         {
             matches!(named, ToolName::Edit | ToolName::Write)
         }
-        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process => {
-            named == ToolName::Read
-        }
+        Origin::Command(_)
+        | Origin::BlockingRunner(_)
+        | Origin::Foreign
+        | Origin::Supposed(_)
+        | Origin::Process => named == ToolName::Read,
     }
 }
 
@@ -217,7 +231,7 @@ fn words_may_be_meant(
     if steps::is_held(case) {
         return None;
     }
-    let by_any = || claim.names_any.then(|| rules.any_path(is_for_files)).flatten();
+    let by_any = || claim.may_name_any_file.then(|| rules.any_path(is_for_files)).flatten();
     let by_name = || {
         let named = fact.map(|fact| fact.named.as_slice()).unwrap_or_default();
         claim.named.iter().zip(named).find_map(|(place, fact)| {
@@ -341,7 +355,9 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || permitting_path(case, listed, claim, fact).is_some()
                 || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
-        Part::Command(command, _) => command.claim.is_wordless() || by_rule(listed, command, &[]).is_some(),
+        Part::Command(command, _) => {
+            command.claim.has_no_command() || by_rule(listed, command, &[]).is_some()
+        }
         Part::Shell(_) | Part::Host(_) => true,
         Part::Tool => case.call.level() == Level::ReadOnly || tool(case, listed).is_some(),
     }

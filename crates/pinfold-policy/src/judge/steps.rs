@@ -114,7 +114,7 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 }
 
 fn is_read_by_command(claim: &PathClaim) -> bool {
-    !claim.operation.writes() && matches!(claim.origin, Origin::Command(_) | Origin::Aside(_))
+    !claim.operation.writes() && matches!(claim.origin, Origin::Command(_) | Origin::BlockingRunner(_))
 }
 
 fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
@@ -356,7 +356,8 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 /// Allows changes of places that only the shell of the call sees, but for an agent that changes nothing: the purpose of
 /// its commands is decided with them, what they write beside that is not.
 fn shells_own(case: &Case<'_>, claim: &PathClaim) -> Opinion {
-    let changes_nothing = case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::Aside(_));
+    let changes_nothing =
+        case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::BlockingRunner(_));
     if changes_nothing && claim.operation.writes() {
         return by_level(Mode::Explore, Level::Write);
     }
@@ -367,13 +368,13 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     match claim.origin {
         // What allows the command allows what it is there for, and what it reads; a folder is handed over with the agent.
         Origin::Command(_) | Origin::Foreign | Origin::Supposed(_) => allow(Reason::DecidedElsewhere),
-        Origin::Aside(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
+        Origin::BlockingRunner(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
         _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // In the folder it can do that by itself.
         Origin::Process => allow(Reason::HeldByTheKernel),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
-        Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
-        Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),
+        Origin::BlockingRunner(_) if is_held(case) => allow(Reason::HeldByTheKernel),
+        Origin::Call | Origin::BlockingRunner(_) => by_level(case.policy.mode, Level::Write),
     }
 }
 
@@ -383,7 +384,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
     }
     let found = fact.and_then(|fact| fact.bars.first());
     let bar: Option<&NotAllowlistable> = case.claims.bars.first().or_else(|| claim.bars.first()).or(found);
-    if bar.is_none() && claim.is_wordless() {
+    if bar.is_none() && claim.has_no_command() {
         return allow(Reason::DecidedElsewhere);
     }
     let only_reads = match fact {
@@ -391,7 +392,7 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
         None => claim.only_reads(),
     };
     let reads = lets_readers_through(case.policy.bash) && only_reads;
-    if bar.is_none() && (claim.only_tests() || reads) {
+    if bar.is_none() && (claim.is_condition() || reads) {
         return allow(Reason::OnlyReads);
     }
     let by_mode = by_level(case.policy.mode, Level::Dangerous);

@@ -7,8 +7,8 @@
 
 use std::collections::HashSet;
 
+use pinfold_commands::Assumption;
 use pinfold_commands::PathText;
-use pinfold_commands::Supposition;
 use serde_json::Value;
 
 use super::key::{ArgumentName, Role};
@@ -27,7 +27,7 @@ pub(super) struct PathArgument {
     pub(super) path: PathText,
     pub(super) role: Role,
     /// Why it is taken for a path; `None`: its name says so.
-    pub(super) supposed: Option<Supposition>,
+    pub(super) supposed: Option<Assumption>,
 }
 
 /// Returns `true` if a text is an absolute path. Few servers take it for one below a folder of their own.
@@ -107,7 +107,7 @@ struct ArgumentReader {
     found: Arguments,
     /// Arguments that are no paths by their names.
     others: Vec<PathArgument>,
-    known: HashSet<(String, Role, Supposition)>,
+    known: HashSet<(String, Role, Assumption)>,
 }
 
 impl ArgumentReader {
@@ -138,14 +138,14 @@ impl ArgumentReader {
             ArgumentName::Address if file_url(text).is_some() => self.local(text),
             ArgumentName::Address if begins => self.named(Role::Plain, text),
             ArgumentName::Address if is_remote_url(text) => {
-                self.supposed(Role::Plain, text, Supposition::Prose);
+                self.supposed(Role::Plain, text, Assumption::Prose);
             }
-            ArgumentName::ContentWithin(role) if begins => self.supposed(role, text, Supposition::Evident),
-            ArgumentName::ContentWithin(role) => self.supposed(role, text, Supposition::Text),
-            ArgumentName::Content => self.supposed(Role::Plain, text, Supposition::Prose),
-            ArgumentName::Other if begins => self.supposed(Role::Plain, text, Supposition::Evident),
+            ArgumentName::ContentWithin(role) if begins => self.supposed(role, text, Assumption::Evident),
+            ArgumentName::ContentWithin(role) => self.supposed(role, text, Assumption::Text),
+            ArgumentName::Content => self.supposed(Role::Plain, text, Assumption::Prose),
+            ArgumentName::Other if begins => self.supposed(Role::Plain, text, Assumption::Evident),
             ArgumentName::Address | ArgumentName::Within(_) | ArgumentName::Other => {
-                self.supposed(Role::Plain, text, Supposition::Text);
+                self.supposed(Role::Plain, text, Assumption::Text);
             }
         }
         Ok(())
@@ -169,9 +169,9 @@ impl ArgumentReader {
             }
         };
         let supposed = match begins_as_path(name) {
-            true if is_path => Supposition::Evident,
-            _ if is_path => Supposition::Text,
-            _ => Supposition::Prose,
+            true if is_path => Assumption::Evident,
+            _ if is_path => Assumption::Text,
+            _ => Assumption::Prose,
         };
         self.supposed(role, name, supposed);
     }
@@ -190,23 +190,23 @@ impl ArgumentReader {
     fn named(&mut self, role: Role, text: &str) {
         self.found.paths.push(PathArgument { path: PathText::new(text), role, supposed: None });
         if let Some(local) = file_url(text).filter(|local| local != text && !local.is_empty()) {
-            self.readings(role, &local, Supposition::Reading);
+            self.readings(role, &local, Assumption::Reading);
             self.found.paths.push(PathArgument { path: PathText::new(local), role, supposed: None });
         }
-        self.readings(role, text, Supposition::Reading);
+        self.readings(role, text, Assumption::Reading);
     }
 
     /// A `file:` URL under the name of an address.
     fn local(&mut self, text: &str) {
         let local = file_url(text).filter(|local| !local.is_empty()).unwrap_or_else(|| "/".to_owned());
-        self.readings(Role::Plain, &local, Supposition::Reading);
+        self.readings(Role::Plain, &local, Assumption::Reading);
         self.found.paths.push(PathArgument { path: PathText::new(local), role: Role::Plain, supposed: None });
-        self.supposed(Role::Plain, text, Supposition::Text);
+        self.supposed(Role::Plain, text, Assumption::Text);
     }
 
-    fn supposed(&mut self, role: Role, text: &str, supposed: Supposition) {
+    fn supposed(&mut self, role: Role, text: &str, supposed: Assumption) {
         let is_word = !text.contains(['/', '.', '~']);
-        if supposed == Supposition::Prose && is_word {
+        if supposed == Assumption::Prose && is_word {
             return;
         }
         if can_be_path(text) {
@@ -215,19 +215,19 @@ impl ArgumentReader {
         self.readings(role, text, supposed);
     }
 
-    fn readings(&mut self, role: Role, text: &str, supposed: Supposition) {
+    fn readings(&mut self, role: Role, text: &str, supposed: Assumption) {
         for reading in readings(text) {
             let is_below_a_root = begins_as_root(text) && reading.starts_with("./");
             let supposed = match supposed {
-                _ if is_below_a_root => Supposition::Prose,
-                Supposition::Text if begins_as_path(&reading) => Supposition::Evident,
+                _ if is_below_a_root => Assumption::Prose,
+                Assumption::Text if begins_as_path(&reading) => Assumption::Evident,
                 supposed => supposed,
             };
             self.other(role, reading, supposed);
         }
     }
 
-    fn other(&mut self, role: Role, text: String, supposed: Supposition) {
+    fn other(&mut self, role: Role, text: String, supposed: Assumption) {
         if self.known.insert((text.clone(), role, supposed)) {
             self.others.push(PathArgument { path: PathText::new(text), role, supposed: Some(supposed) });
         }

@@ -1,6 +1,6 @@
 use std::fmt::Write as _;
 
-use pinfold_commands::Supposition;
+use pinfold_commands::Assumption;
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -19,10 +19,10 @@ fn shown(claims: &[PathClaim]) -> String {
     let one = |claim: &PathClaim| {
         let path = claim.path.as_ref().map(|path| path.as_os_str().to_string_lossy().into_owned());
         let why = match claim.origin {
-            Origin::Supposed(Supposition::Reading) => "reading ",
-            Origin::Supposed(Supposition::Evident) => "evident ",
-            Origin::Supposed(Supposition::Text) => "text ",
-            Origin::Supposed(Supposition::Prose) => "prose ",
+            Origin::Supposed(Assumption::Reading) => "reading ",
+            Origin::Supposed(Assumption::Evident) => "evident ",
+            Origin::Supposed(Assumption::Text) => "text ",
+            Origin::Supposed(Assumption::Prose) => "prose ",
             _ => "",
         };
         format!("{why}{} {}", claim.operation.as_str(), path.unwrap_or_default())

@@ -7,7 +7,7 @@ use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::OwnedFd;
 
-use crate::profile::{Entrances, MAX_CALLERS, MAX_PORTS};
+use crate::profile::{InnerListeners, MAX_CALLERS, MAX_PORTS};
 use crate::sys;
 
 /// The sockets inside, handed out.
@@ -90,7 +90,7 @@ const ANY: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::UNSPECIFIED), IpAddr::V6(Ipv6Addr
 const LOOPBACK: [IpAddr; 2] = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
 
 impl RelayPlan {
-    pub(crate) fn new(entrances: &Entrances) -> io::Result<Self> {
+    pub(crate) fn new(entrances: &InnerListeners) -> io::Result<Self> {
         let mut ports = entrances.ports.clone();
         ports.sort_unstable();
         ports.dedup();
@@ -163,26 +163,26 @@ mod tests {
     #[test]
     fn what_cannot_be_listened_on_is_refused() {
         let new = |ports: &[u16], proxy| {
-            RelayPlan::new(&Entrances { ports: ports.to_vec(), proxy: Some(proxy), callers: 0 })
+            RelayPlan::new(&InnerListeners { ports: ports.to_vec(), proxy: Some(proxy), callers: 0 })
         };
         assert_eq!(new(&[443, 80, 443], 808).unwrap().sockets.len(), 2 * (4 + 2));
         for (ports, proxy) in [(&[53][..], 808), (&[808], 808), (&[0], 808), (&[443], 53), (&[443], 0)] {
             assert!(new(ports, proxy).is_err(), "{ports:?} {proxy}");
         }
         assert_eq!(
-            RelayPlan::new(&Entrances::default()).unwrap().sockets.len(),
+            RelayPlan::new(&InnerListeners::default()).unwrap().sockets.len(),
             2 * 3,
             "names alone are heard"
         );
         let many: Vec<u16> = (1000..).take(MAX_PORTS + 1).collect();
         assert!(new(&many, 808).is_err());
-        let all = Entrances {
+        let all = InnerListeners {
             ports: many.into_iter().take(MAX_PORTS).collect(),
             proxy: Some(808),
             callers: MAX_CALLERS,
         };
         // Each is told by a number of one byte.
         assert!(RelayPlan::new(&all).unwrap().sockets.len() < usize::from(u8::MAX));
-        assert!(RelayPlan::new(&Entrances { callers: MAX_CALLERS + 1, ..all }).is_err());
+        assert!(RelayPlan::new(&InnerListeners { callers: MAX_CALLERS + 1, ..all }).is_err());
     }
 }

@@ -66,7 +66,7 @@ pub(crate) enum MountStep {
         may_be_gone: bool,
     },
     /// Mounts a link over a name, which may be a link itself.
-    Detour {
+    CoveringLink {
         link: CString,
         at: CString,
     },
@@ -111,7 +111,7 @@ impl MountStep {
                 Err(error) if *may_be_gone && error.raw_os_error() == Some(libc::ENOENT) => Ok(()),
                 opened => attach(slots, *slot, opened?.as_fd()),
             },
-            Self::Detour { link, at } => {
+            Self::CoveringLink { link, at } => {
                 let tree = sys::clone_mount(sys::open_name(link)?.as_fd(), false)?;
                 sys::attach_mount(tree.as_fd(), sys::open_name(at)?.as_fd())
             }
@@ -182,7 +182,7 @@ impl fmt::Display for MountStep {
             }
             Self::Attach { at: path, .. } => write!(f, "mounting at `{}`", at(path)),
             Self::Hide { at: path, .. } => write!(f, "hiding `{}`", at(path)),
-            Self::Detour { at: path, .. } => write!(f, "leading away from `{}`", at(path)),
+            Self::CoveringLink { at: path, .. } => write!(f, "leading away from `{}`", at(path)),
             Self::Pin { at: path, read_only: true } => write!(f, "protecting `{}`", at(path)),
             Self::Pin { at: path, .. } => write!(f, "pinning `{}`", at(path)),
         }

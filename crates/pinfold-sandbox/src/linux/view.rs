@@ -86,7 +86,7 @@ struct PendingMount {
 enum Guard<'a> {
     Pinned,
     ReadOnly,
-    Detour(&'a Path),
+    CoveringLink(&'a Path),
     Hidden,
 }
 
@@ -259,7 +259,7 @@ impl Writer {
         let mut all: Vec<(&PathBuf, Guard<'_>)> =
             kinds.iter().flat_map(|(paths, kind)| paths.iter().map(move |path| (path, *kind))).collect();
         all.extend(profile.stand_ins.iter().map(|file| (&file.path, Guard::ReadOnly)));
-        all.extend(profile.detours.iter().map(|detour| (&detour.at, Guard::Detour(&detour.to))));
+        all.extend(profile.detours.iter().map(|detour| (&detour.at, Guard::CoveringLink(&detour.to))));
         // Nothing is there to be held where something private was mounted, unless it came back.
         let granted = match &profile.writes {
             Writes::Beneath(places) => places.as_slice(),
@@ -272,10 +272,10 @@ impl Writer {
             match kind {
                 Guard::Pinned => self.steps.push(MountStep::Pin { at: c_path(path)?, read_only: false }),
                 Guard::ReadOnly => self.steps.push(MountStep::Pin { at: c_path(path)?, read_only: true }),
-                Guard::Detour(to) => {
+                Guard::CoveringLink(to) => {
                     let link = Path::new(BASE).join(format!("way-{number}"));
                     self.steps.push(MountStep::MakeLink { target: c_path(to)?, at: c_path(&link)? });
-                    self.steps.push(MountStep::Detour { link: c_path(&link)?, at: c_path(path)? });
+                    self.steps.push(MountStep::CoveringLink { link: c_path(&link)?, at: c_path(path)? });
                 }
                 Guard::Hidden => {
                     let could_come_back = profile.writes == Writes::Anywhere

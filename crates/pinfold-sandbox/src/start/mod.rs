@@ -20,7 +20,9 @@ use crate::profile::{Network, Profile};
 use crate::streams;
 use crate::strength::Tier;
 use crate::sys::{self, Forked, Pid, Signals};
-use crate::watch::{ContinueAll, Enforcement, Local, Proxied, SyscallNotifier, Taker, WatchedLimits};
+use crate::watch::{
+    ConnectionSink, ContinueAll, Enforcement, Local, Proxied, SyscallNotifier, WatchedLimits,
+};
 pub use error::StartError;
 use error::{explain, unusable};
 pub use remote::Remote;
@@ -301,7 +303,7 @@ impl Confined {
 
     /// Sets the taker of the connections to the proxy ([`Network::Proxied`]). False where there is no proxy, no user
     /// notification, or no way to hand out sockets: then no host is reached.
-    pub fn connections_go_to(&mut self, taker: Taker) -> bool {
+    pub fn connections_go_to(&mut self, taker: ConnectionSink) -> bool {
         self.notifier.as_mut().is_some_and(|notifier| notifier.0.connections_go_to(taker))
     }
 

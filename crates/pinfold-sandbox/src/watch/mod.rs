@@ -58,8 +58,8 @@ pub use limits::Limit;
 pub(crate) use limits::Watched as WatchedLimits;
 use pending_syscall::Holding;
 pub use pending_syscall::PendingSyscall;
+pub use proxied::ConnectionSink;
 pub(crate) use proxied::Proxied;
-pub use proxied::Taker;
 use rights::Rights;
 pub use view::PathView;
 use waiting::WaitingCalls;
@@ -152,7 +152,7 @@ impl SyscallNotifier {
     }
 
     /// Lets connections to the proxy be taken. False where there is none, or where no descriptor can be handed out.
-    pub(crate) fn connections_go_to(&mut self, taker: Taker) -> bool {
+    pub(crate) fn connections_go_to(&mut self, taker: ConnectionSink) -> bool {
         let can = sys::hands_over(self.fd());
         let Some(proxied) = self.proxied.as_mut().filter(|_| can) else { return false };
         proxied.taken_by(taker);

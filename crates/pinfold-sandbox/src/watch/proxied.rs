@@ -19,7 +19,7 @@ use super::file_call::int;
 use crate::sys::{self, NotifyResponse};
 
 /// Takes the other end of a connection, and says whether there was room for it.
-pub type Taker = Box<dyn FnMut(TcpStream) -> bool + Send>;
+pub type ConnectionSink = Box<dyn FnMut(TcpStream) -> bool + Send>;
 
 /// Time that a connection to ourselves may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_millis(200);
@@ -31,7 +31,7 @@ const MAX_OTHERS: usize = 16;
 pub(crate) struct Proxied {
     /// The address in the proxy variables inside. It has no listener.
     at: SocketAddr,
-    taker: Option<Taker>,
+    taker: Option<ConnectionSink>,
 }
 
 impl Proxied {
@@ -39,7 +39,7 @@ impl Proxied {
         Self { at: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port), taker: None }
     }
 
-    pub(super) fn taken_by(&mut self, taker: Taker) {
+    pub(super) fn taken_by(&mut self, taker: ConnectionSink) {
         self.taker = Some(taker);
     }
 

@@ -1,6 +1,6 @@
 //! A script as text that is easy to proof-read.
 
-use pinfold_shell::{Assignment, CommandContext, OpaqueWhy, Part, Redirect, RedirectKind, Script, Word};
+use pinfold_shell::{Assignment, CommandContext, OpaqueReason, Part, Redirect, RedirectKind, Script, Word};
 use std::fmt::Write;
 
 /// One line for each command and for each thing that is opaque.
@@ -29,10 +29,10 @@ pub(crate) fn script(script: &Script) -> String {
     }
     for opaque in &script.opaque {
         let why = match &opaque.why {
-            OpaqueWhy::Character(character) => format!("character {}", character.escape_unicode()),
-            OpaqueWhy::Syntax(expected) => format!("syntax: {expected}"),
-            OpaqueWhy::Construct(construct) => format!("construct: {construct}"),
-            OpaqueWhy::TooMuch(limit) => format!("too much: {limit}"),
+            OpaqueReason::Character(character) => format!("character {}", character.escape_unicode()),
+            OpaqueReason::Syntax(expected) => format!("syntax: {expected}"),
+            OpaqueReason::Construct(construct) => format!("construct: {construct}"),
+            OpaqueReason::TooMuch(limit) => format!("too much: {limit}"),
         };
         let _ = writeln!(text, "  ! {why}");
     }

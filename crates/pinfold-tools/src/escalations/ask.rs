@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::PoisonError;
 
-use pinfold::consent::{Answer, By, Caller, Choice, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Caller, Choice};
 use pinfold::paths::{Copied, OperationError};
 use pinfold::policy::ProcessCall;
-use pinfold::{CallRequest, Decided, Outcome, Permit, Session, ToolCall};
+use pinfold::{CallRequest, GateResult, Outcome, Permit, Session, ToolCall};
 use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall};
 
 use super::answer::answer;
@@ -120,7 +120,7 @@ impl AttemptQueue {
         match (self.question(session, &held, process_call::move_call(held.call(), &tree)), lineage.first()) {
             (QuestionOutcome::Yes(by), Some(process)) => {
                 // What a rule allows it allows name by name.
-                if by.via != Via::Earlier {
+                if by.via != ApprovalChannel::Earlier {
                     self.state().covered.add_move(*process, tree, &by);
                 }
                 held.refuse(ELSEWHERE);
@@ -171,7 +171,7 @@ impl AttemptQueue {
 
     /// `HostApprover` about more than the call that waits: nothing is done for it yet.
     fn question(&self, session: &Session, held: &PendingSyscall, call: ProcessCall) -> QuestionOutcome {
-        let Decided { outcome, answered, .. } = self.decided(session, held, call, None);
+        let GateResult { outcome, answered, .. } = self.decided(session, held, call, None);
         match (outcome, answered) {
             (Ok(permit), answered) => {
                 let by = answered.map_or_else(rule_as_approver, |answer| answer.by);
@@ -192,7 +192,7 @@ impl AttemptQueue {
         held: &PendingSyscall,
         call: ProcessCall,
         earlier: Option<&Earlier>,
-    ) -> Decided {
+    ) -> GateResult {
         let waits = || held.is_waiting();
         let asks = earlier.map(|earlier| earlier as &dyn pinfold::consent::Approver);
         let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
@@ -226,7 +226,7 @@ impl AttemptQueue {
         };
         let shown = copied.as_ref().filter(|_| earlier.is_none());
         let call = process_call::process_call(held.call(), shown);
-        let Decided { outcome, answered, .. } = self.decided(session, &held, call, earlier);
+        let GateResult { outcome, answered, .. } = self.decided(session, &held, call, earlier);
         match outcome {
             Err(refusal) => {
                 let answer = denial_choice(answered.as_ref());
@@ -264,7 +264,7 @@ impl AttemptQueue {
 
 /// Outcome of a question about more than one call.
 enum QuestionOutcome {
-    Yes(By),
+    Yes(AnsweredBy),
     /// A person said no, for this reason.
     No(String),
     /// There was no answer in time, or what was asked about has changed.
@@ -275,13 +275,13 @@ enum QuestionOutcome {
 
 /// A no that a person gave. Silence is none that lasts.
 fn denial_choice(answered: Option<&Answer>) -> Option<Choice> {
-    let answer = answered.filter(|answer| !answer.is_yes() && answer.by.via != Via::Silence)?;
+    let answer = answered.filter(|answer| !answer.is_yes() && answer.by.via != ApprovalChannel::Silence)?;
     Some(answer.choice.clone())
 }
 
 /// The approver of what was let through without a question.
-fn rule_as_approver() -> By {
-    By { via: Via::Earlier, who: Some("a rule or a grant".to_owned()) }
+fn rule_as_approver() -> AnsweredBy {
+    AnsweredBy { via: ApprovalChannel::Earlier, who: Some("a rule or a grant".to_owned()) }
 }
 
 /// A permit for what comes call by call, each with a permit of its own.

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use pinfold::consent::{Answer, Approver, ApproverResponse, By, Choice, Request, Via};
+use pinfold::consent::{Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Choice, Request};
 use pinfold_sandbox::{FileOperation, Opening, Syscall};
 
 use super::lineage::ProcessId;
@@ -63,7 +63,9 @@ impl Covered {
             .map(|removing| &removing.words)
             .or_else(|| moving().map(|moving| &moving.words))
             .or_else(|| writing().map(|writing| &writing.words))
-            .map(|words| Earlier { by: By { via: Via::Earlier, who: Some(words.clone()) } })
+            .map(|words| Earlier {
+                by: AnsweredBy { via: ApprovalChannel::Earlier, who: Some(words.clone()) },
+            })
     }
 
     /// Returns whether a call renames a part of a tree that is copied, to where its copy belongs.
@@ -85,19 +87,19 @@ impl Covered {
         }
     }
 
-    pub(super) fn add_removal(&mut self, process: ProcessId, removal: &Removal, by: &By) {
+    pub(super) fn add_removal(&mut self, process: ProcessId, removal: &Removal, by: &AnsweredBy) {
         make_room(&mut self.removals);
         let words = describe_approval(by, &format!("remove {}", removal.describe()));
         self.removals.push(Removing { process, things: removal.things(), words });
     }
 
-    pub(super) fn add_move(&mut self, process: ProcessId, tree: MovedTree, by: &By) {
+    pub(super) fn add_move(&mut self, process: ProcessId, tree: MovedTree, by: &AnsweredBy) {
         make_room(&mut self.moves);
         let words = describe_approval(by, &tree.describe());
         self.moves.push(Moving { process, tree, made: HashSet::new(), words });
     }
 
-    pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &By) {
+    pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &AnsweredBy) {
         make_room(&mut self.writes);
         let words = describe_approval(by, &format!("write {}", file.display()));
         self.writes.push(Writing { process, file: file.to_owned(), made: HashSet::new(), words });
@@ -111,7 +113,7 @@ fn make_room<T>(list: &mut Vec<T>) {
 }
 
 /// Describes an earlier answer: its approver and its subject.
-fn describe_approval(by: &By, what: &str) -> String {
+fn describe_approval(by: &AnsweredBy, what: &str) -> String {
     let who = by.who.as_deref().unwrap_or("the person asked");
     format!("{who}, to: {what}")
 }
@@ -227,7 +229,7 @@ pub(super) fn file_behind(call: &Syscall) -> Option<PathBuf> {
 /// Answers as was answered before. What needs a person each time is not answered.
 #[derive(Clone, Debug)]
 pub(super) struct Earlier {
-    by: By,
+    by: AnsweredBy,
 }
 
 impl Approver for Earlier {

@@ -4,7 +4,7 @@ use std::iter;
 
 use pinfold::consent::{Answer, Caller, Choice, ProcessShown};
 use pinfold::policy::ProcessCall;
-use pinfold::{CallRequest, Considered, Decided, Failure, Outcome, Receipt, RefusalCode, ToolCall};
+use pinfold::{CallRequest, CheckResult, Failure, GateResult, Outcome, Receipt, RefusalCode, ToolCall};
 use pinfold_boundary::{HostApproval, HostApprover, HostRequest};
 
 use super::attempt_queue::AttemptQueue;
@@ -27,7 +27,7 @@ impl HostApprover for AttemptQueue {
         }
         let caller = Caller { waits: Some(waits), ..Caller::default() };
         let asked = CallRequest::typed(call(request)).with_process(process(request)).with_caller(caller);
-        let Decided { outcome, answered, .. } = session.decide(asked);
+        let GateResult { outcome, answered, .. } = session.decide(asked);
         if let Some(Answer { choice: Choice::No { process: true, .. }, .. }) = &answered {
             holders().for_each(|process| self.refuse_all_of(process));
         }
@@ -38,7 +38,7 @@ impl HostApprover for AttemptQueue {
 
     fn denies(&self, request: &HostRequest) -> Option<String> {
         match self.session() {
-            Some(session) => session.check(call(request)).ok().and_then(Considered::denied_because),
+            Some(session) => session.check(call(request)).ok().and_then(CheckResult::denied_because),
             None => Some("the session is over".to_owned()),
         }
     }

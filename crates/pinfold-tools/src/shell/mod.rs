@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use pinfold::consent::Caller;
 use pinfold::policy::{Access, Guards, ShellHold};
-use pinfold::{Failure, OWN_PLACES, Plan, RefusalCode, ShellHost, WeakSession};
+use pinfold::{Failure, PRIVATE_TEMP_DIRS, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::{Temp, Tier, probe, strongest};
 
@@ -122,7 +122,7 @@ impl Shells {
             scrubbing,
             background: Mutex::default(),
             scratch,
-            own_places: OWN_PLACES.map(PathBuf::from),
+            own_places: PRIVATE_TEMP_DIRS.map(PathBuf::from),
         })
     }
 

@@ -17,7 +17,7 @@ use ignore::Match;
 use ignore::overrides::Override;
 use ignore::types::Types;
 use pinfold::paths::{Directory, DirectoryEntry, EntryKind, Kind};
-use pinfold::{LeftOut, ReadTarget};
+use pinfold::{ExcludedEntries, ReadTarget};
 
 use ignores::Ignores;
 
@@ -160,7 +160,12 @@ struct FolderContent {
     enough: bool,
 }
 
-fn work(queue: &Queue, filter: &NameFilter, left_out: &LeftOut, mut visit: impl FnMut(&Met<'_>) -> bool) {
+fn work(
+    queue: &Queue,
+    filter: &NameFilter,
+    left_out: &ExcludedEntries,
+    mut visit: impl FnMut(&Met<'_>) -> bool,
+) {
     while let Some(job) = queue.take() {
         queue.finish(look_through(job, filter, left_out, &mut visit));
     }
@@ -169,7 +174,7 @@ fn work(queue: &Queue, filter: &NameFilter, left_out: &LeftOut, mut visit: impl 
 fn look_through(
     job: Job,
     filter: &NameFilter,
-    left_out: &LeftOut,
+    left_out: &ExcludedEntries,
     visit: &mut impl FnMut(&Met<'_>) -> bool,
 ) -> FolderContent {
     let Job { folder, mut path, ignores, depth } = job;

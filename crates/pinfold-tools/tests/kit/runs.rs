@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pinfold::Plan;
 use pinfold::audit::Memory;
-use pinfold::consent::{Act, Asking, Choice, Request, RequestedOperation};
+use pinfold::consent::{Asking, Choice, OperationShown, Request, RequestedOperation};
 use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
 use pinfold_gate_testkit::TestApprover;
@@ -45,7 +45,7 @@ pub(crate) struct Ran {
 impl Ran {
     /// The places of the operations that were asked about, with what would be done.
     pub(crate) fn acts(&self) -> Vec<String> {
-        let name = |act: &Act| Path::new(&act.path).file_name().unwrap().display().to_string();
+        let name = |act: &OperationShown| Path::new(&act.path).file_name().unwrap().display().to_string();
         self.asked_acts().map(|act| format!("{} {}", act.operation, name(&act))).collect()
     }
 
@@ -54,7 +54,7 @@ impl Ran {
         self.asked_acts().map(|act| PathBuf::from(act.path)).collect()
     }
 
-    fn asked_acts(&self) -> impl Iterator<Item = Act> {
+    fn asked_acts(&self) -> impl Iterator<Item = OperationShown> {
         self.asked.iter().flat_map(|request| match &request.operation {
             RequestedOperation::Paths { acts } => acts.clone(),
             other => panic!("{other:?}"),

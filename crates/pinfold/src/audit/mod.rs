@@ -26,6 +26,6 @@ pub use record::Record;
 pub use scrubbed_input::kept_text;
 pub use seal::Hash;
 pub use verify::{ChainBreak, Mismatch, Verified, verify, verify_end};
-pub use word::Word;
+pub use word::FormatWord;
 
 pub(crate) use scrubbed_input::{ScrubbedInput, Secrets};

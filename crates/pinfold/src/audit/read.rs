@@ -116,7 +116,7 @@ mod tests {
             AnswerEvent, EndEvent, NotWrittenEvent, NoteEvent, OutcomeEvent, RecordedApprover, RefusalEvent,
             StartEvent,
         };
-        use crate::consent::Via;
+        use crate::consent::ApprovalChannel;
         use crate::{Denial, DeniedBy};
 
         let denial = Denial {
@@ -134,7 +134,7 @@ mod tests {
             times: 3,
             to_allow: vec!["pinfold run --allow-write /etc/x".to_owned()],
         };
-        let by = RecordedApprover::new(Via::Terminal, Some("ana".to_owned()));
+        let by = RecordedApprover::new(ApprovalChannel::Terminal, Some("ana".to_owned()));
         let answer = AnswerEvent {
             choice: "yes".into(),
             by,

@@ -3,4 +3,4 @@
 use std::borrow::Cow;
 
 /// A word of the format: a known one is written, any is read.
-pub type Word = Cow<'static, str>;
+pub type FormatWord = Cow<'static, str>;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::explain::{self, ClaimsSummary};
-use crate::judgement::Considered;
+use crate::judgement::CheckResult;
 use crate::refusal::Refusal;
 
 /// The answer to a line. Its fields are a stable interface.
@@ -34,7 +34,7 @@ pub struct CheckAnswer {
     pub warnings: Vec<String>,
     /// The basis of the answer, for a trace; `None` for a call that was not understood.
     #[serde(skip)]
-    pub considered: Option<Considered>,
+    pub considered: Option<CheckResult>,
     #[serde(skip)]
     ask_rules_in_bypass: bool,
 }
@@ -71,7 +71,7 @@ pub struct PartTrace {
 impl CheckAnswer {
     pub(super) fn new(
         id: Option<&RawValue>,
-        considered: Result<Considered, BadCall>,
+        considered: Result<CheckResult, BadCall>,
         warnings: &[String],
         ask_rules_in_bypass: bool,
     ) -> Self {
@@ -83,7 +83,7 @@ impl CheckAnswer {
         Self { id, warnings: warnings.to_vec(), ask_rules_in_bypass, ..answer }
     }
 
-    fn to_a_call(mut considered: Considered) -> Self {
+    fn to_a_call(mut considered: CheckResult) -> Self {
         let verdict = &considered.verdict;
         let reason = verdict.deciding().map(|entry| &entry.opinion.reason);
         let (rule, source) = reason.map(explain::rule).unwrap_or_default();

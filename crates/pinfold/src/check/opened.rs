@@ -23,12 +23,12 @@ use crate::audit::Discard;
 use crate::call_request::CallRequest;
 use crate::consent::hooks::Hooks;
 use crate::guard_search::GuardSearch;
-use crate::judgement::Considered;
+use crate::judgement::CheckResult;
 use crate::plan::Plan;
 use crate::profile::Profile;
 use crate::session::Session;
 use crate::settings::Situation;
-use crate::shell::{AssumedShells, OWN_PLACES};
+use crate::shell::{AssumedShells, PRIVATE_TEMP_DIRS};
 
 /// The hooks of merged settings, for a session of a plan.
 pub type MakeHooks = Box<dyn Fn(&Merged, &Plan) -> Option<Arc<dyn Hooks>> + Send>;
@@ -106,7 +106,7 @@ impl OpenedSetup {
         input: Value,
         shape: Option<Shape>,
         word: Option<HookWord>,
-    ) -> Result<Considered, BadCall> {
+    ) -> Result<CheckResult, BadCall> {
         let call = self.call(tool, input, shape);
         self.session.check(CallRequest::new(&call).with_hint(word))
     }
@@ -120,7 +120,7 @@ impl OpenedSetup {
     pub(super) fn answer(
         &self,
         id: Option<&RawValue>,
-        considered: Result<Considered, BadCall>,
+        considered: Result<CheckResult, BadCall>,
     ) -> CheckAnswer {
         CheckAnswer::new(id, considered, &self.warnings, self.session.policy().ask_rules_in_bypass)
     }
@@ -244,7 +244,7 @@ impl SessionParts<'_> {
             allow_bash: self.allow_bash(subagent),
         };
         let network = self.merged.sandbox.network.as_ref().map(|network| network.value);
-        let own = OWN_PLACES.map(PathBuf::from).to_vec();
+        let own = PRIVATE_TEMP_DIRS.map(PathBuf::from).to_vec();
         let shells =
             AssumedShells::in_folder(places.root.path()).with_network(network == Some(Network::Host), own);
         let unwatched = subagent || setup.headless;

@@ -14,7 +14,7 @@ use super::line::CheckLine;
 use super::opened::{CheckEnvironment, MakeHooks, OpenedSetup};
 use super::setup::Setup;
 use crate::guard_search::GuardSearch;
-use crate::pipeline::Decided;
+use crate::pipeline::GateResult;
 use crate::profile::Profile;
 use crate::refusal::Refusal;
 use crate::settings::closing_rules;
@@ -148,7 +148,7 @@ impl CheckService {
         let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
         let call = opened.call(line.tool, line.input, line.shape);
-        let Decided { outcome, context, stop, .. } = opened.session.decide(&call);
+        let GateResult { outcome, context, stop, .. } = opened.session.decide(&call);
         let refusal = outcome.err().map(|refusal| *refusal);
         let decision = match &refusal {
             None => Decision::Allow,

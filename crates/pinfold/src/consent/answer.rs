@@ -20,7 +20,7 @@ pub struct Answer {
     pub choice: Choice,
     /// The approver. The channel that takes the answer in fills this field: it is never believed from outside.
     #[serde(skip_deserializing, default)]
-    pub by: By,
+    pub by: AnsweredBy,
 }
 
 /// The choice of an answer. A choice that was not offered counts as a no.
@@ -150,9 +150,9 @@ impl From<RuleFile> for Layer {
 /// The approver of an answer, and the channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct By {
+pub struct AnsweredBy {
     /// Which way the answer came in.
-    pub via: Via,
+    pub via: ApprovalChannel,
     /// The identity, as far as the channel knows it: a user's name, a hook's command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
@@ -162,7 +162,7 @@ pub struct By {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Via {
+pub enum ApprovalChannel {
     /// There was no answer in time.
     #[default]
     Silence,
@@ -186,7 +186,7 @@ pub enum Via {
     Earlier,
 }
 
-impl Via {
+impl ApprovalChannel {
     /// The channel in a word, as records and the protocol have it.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -212,7 +212,7 @@ impl Answer {
 
     /// Makes the no of a request that was not answered in time.
     pub fn silence(id: &str, digest: &str) -> Self {
-        Self { id: id.to_owned(), digest: digest.to_owned(), choice: Choice::no(), by: By::default() }
+        Self { id: id.to_owned(), digest: digest.to_owned(), choice: Choice::no(), by: AnsweredBy::default() }
     }
 }
 

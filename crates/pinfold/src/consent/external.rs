@@ -9,13 +9,13 @@ use std::time::Duration;
 use pinfold_policy::{Decision, HookWord, RawCall, ToolCall, WordOrigin};
 use serde_json::Value;
 
-use super::hooks::{Afterwards, PermittedCall};
+use super::hooks::{EventReply, PermittedCall};
 use crate::audit::Secrets;
 use crate::call_request::CallRequest;
 use crate::outcome::Outcome;
 use crate::parsed_call::ParsedCall;
 use crate::permit::Receipt;
-use crate::pipeline::{Decided, Pipeline, strictest};
+use crate::pipeline::{GateResult, Pipeline, strictest};
 use crate::question::Question;
 use crate::refusal::{Refusal, RefusalCode};
 use crate::ruling::Ruling;
@@ -60,7 +60,7 @@ impl Session {
                 pipeline.leave_to_agent(raw, *question)
             }
             ruling => {
-                let Decided { outcome, context, stop, permitted, .. } = pipeline.finish(ruling);
+                let GateResult { outcome, context, stop, permitted, .. } = pipeline.finish(ruling);
                 let ruling = match outcome {
                     Ok(_) if permitted.as_ref().is_some_and(|permitted| permitted.raw != *raw) => {
                         Ruling::Refusal(Box::new(refuse_other_input(&raw.tool)))
@@ -84,13 +84,13 @@ impl Session {
         lasted: Duration,
         outcome: &Outcome,
         result: &Value,
-    ) -> io::Result<Afterwards> {
+    ) -> io::Result<EventReply> {
         let call = ToolCall::parse_for_verdict(raw).ok();
         let tool = call.as_ref().map_or_else(|| raw.tool.clone(), |call| call.name().to_owned());
         let secrets = Secrets::find(&raw.input);
         Receipt::for_external(self.shared().clone(), id, tool, lasted, secrets).close(outcome)?;
         if self.shared().consent.hooks.is_none() {
-            return Ok(Afterwards::default());
+            return Ok(EventReply::default());
         }
         let permitted = PermittedCall { id, raw: raw.clone(), parsed: call.map(ParsedCall::new) };
         Ok(self.post_tool_use(&permitted, *outcome == Outcome::Done, result))

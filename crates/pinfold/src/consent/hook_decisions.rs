@@ -15,9 +15,11 @@ use pinfold_policy::{
 };
 use serde_json::Value;
 
-use super::answer::By;
+use super::answer::AnsweredBy;
 use super::grant_lifetime::GrantLifetime;
-use super::hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, PermittedCall, Update};
+use super::hooks::{
+    EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PermittedCall, PreToolUseReply, Update,
+};
 use crate::parsed_call::{ParsedCall, RawParse};
 use crate::question::Question;
 use crate::refusal::Refusal;
@@ -79,7 +81,7 @@ impl<'a> HookedCall<'a> {
     /// Asks `PreToolUse` hooks for their word before the call is judged. Where a hook writes another input, the others
     /// are asked about that one too.
     pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
-        let Before { word, input, writer, context, stop } =
+        let PreToolUseReply { word, input, writer, context, stop } =
             self.ask(|hooks, call| hooks.pre_tool_use(call))?;
         self.context.extend(context);
         if let Some(why) = stop {
@@ -109,7 +111,7 @@ impl<'a> HookedCall<'a> {
     /// Asks `PermissionRequest` hooks about a question, once for each call; `None` where they leave it to another
     /// approver. Questions of a subagent, and those of an agent that no person watches, are put to hooks only where
     /// settings say so.
-    pub(crate) fn reply_to(&mut self, question: &Question) -> Option<OnQuestion> {
+    pub(crate) fn reply_to(&mut self, question: &Question) -> Option<PermissionRequestReply> {
         if std::mem::replace(&mut self.was_questioned, true) {
             return None;
         }
@@ -136,9 +138,9 @@ impl<'a> HookedCall<'a> {
 
 impl Session {
     /// Reports another event to hooks.
-    pub fn event(&self, event: HookEvent, detail: &Value) -> Afterwards {
+    pub fn event(&self, event: HookEvent, detail: &Value) -> EventReply {
         let shared = self.shared();
-        let Some(hooks) = &shared.consent.hooks else { return Afterwards::default() };
+        let Some(hooks) = &shared.consent.hooks else { return EventReply::default() };
         hooks.event(&HookMoment {
             session: &shared.identity.id,
             agent: self.agent(),
@@ -150,8 +152,8 @@ impl Session {
     }
 
     /// Reports to hooks that the operation of a permitted call has ended, well or not. `result`: the reply as data.
-    pub fn post_tool_use(&self, permitted: &PermittedCall, done: bool, result: &Value) -> Afterwards {
-        let Some(hooks) = &self.shared().consent.hooks else { return Afterwards::default() };
+    pub fn post_tool_use(&self, permitted: &PermittedCall, done: bool, result: &Value) -> EventReply {
+        let Some(hooks) = &self.shared().consent.hooks else { return EventReply::default() };
         let PermittedCall { id, raw, parsed } = permitted;
         let parsed = || parsed.as_ref();
         self.with_hook_call(*id, raw, &parsed, (false, None), |call| hooks.post_tool_use(call, done, result))
@@ -206,7 +208,7 @@ impl Session {
 
     /// Carries out what a hook wants changed: for the main agent alone, never a rule that covers a whole tool, never
     /// `bypassPermissions`.
-    pub(crate) fn apply_hook_updates(&self, updates: &[Update], by: &By) {
+    pub(crate) fn apply_hook_updates(&self, updates: &[Update], by: &AnsweredBy) {
         if self.agent().is_some() {
             return;
         }

@@ -33,7 +33,7 @@ pub struct HookCall<'a> {
     pub input: &'a Value,
     /// A hook has written the input. It is not written once more: two hooks that correct each other would never end.
     pub rewritten: bool,
-    /// The hook that wrote it, by its [`Before::writer`]: it is not asked about its own words.
+    /// The hook that wrote it, by its [`PreToolUseReply::writer`]: it is not asked about its own words.
     pub except: Option<usize>,
     /// Returns true if rules are about the call, as deny rules would be: any part of it, and what is known only by
     /// running.
@@ -65,7 +65,7 @@ pub struct HookMoment<'a> {
 
 /// The reply of hooks before a call is judged.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Before {
+pub struct PreToolUseReply {
     /// The strictest word of those that spoke.
     pub word: Option<HookWord>,
     /// The input to judge and perform in place of the one that was said. The other hooks are asked about it then, and a
@@ -81,7 +81,7 @@ pub struct Before {
 
 /// The reply of hooks to a question.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct OnQuestion {
+pub struct PermissionRequestReply {
     /// Yes or no; `None`: another approver is asked.
     pub yes: Option<bool>,
     /// Text for the model with a no.
@@ -125,7 +125,7 @@ impl Update {
 
 /// The reply of hooks to an event.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Afterwards {
+pub struct EventReply {
     /// Text for the model.
     pub context: Vec<String>,
     /// The reason for which things should not go on as they are: an agent that wants to stop does not, what a person
@@ -154,17 +154,17 @@ impl PermittedCall {
 /// The runner of a session's hooks.
 pub trait Hooks: fmt::Debug + Send + Sync {
     /// `PreToolUse`: before the call is judged.
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before;
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply;
 
     /// `PermissionRequest`: before an approver is asked.
-    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> OnQuestion;
+    fn permission_request(&self, call: &HookCall<'_>, request: &Request) -> PermissionRequestReply;
 
     /// `PermissionDenied`: the call was refused in the end. `true` when the agent should try another way at once.
     fn permission_denied(&self, call: &HookCall<'_>, refusal: &Refusal) -> bool;
 
     /// `PostToolUse` or `PostToolUseFailure`: the deed has ended, well or not, with this result.
-    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> Afterwards;
+    fn post_tool_use(&self, call: &HookCall<'_>, done: bool, result: &Value) -> EventReply;
 
     /// Anything else: `SessionStart`, `SessionEnd`, `SubagentStart`, `SubagentStop`, `Notification`, …
-    fn event(&self, moment: &HookMoment<'_>) -> Afterwards;
+    fn event(&self, moment: &HookMoment<'_>) -> EventReply;
 }

@@ -18,16 +18,18 @@ pub(crate) mod request_of_call;
 mod scripts;
 pub(crate) mod session_grants;
 
-pub use answer::{Answer, Bound, By, Choice, Via};
+pub use answer::{Answer, AnsweredBy, ApprovalChannel, Bound, Choice};
 pub use approver::{Approver, ApproverResponse, Asking};
 pub use external::{AskedBy, ExternalDecision};
 pub use grant_lifetime::GrantLifetime;
-pub use hooks::{Afterwards, Before, HookCall, HookMoment, Hooks, OnQuestion, PermittedCall, Update};
+pub use hooks::{
+    EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PermittedCall, PreToolUseReply, Update,
+};
 pub use request::{
-    Act, Asker, Change, GrantOptionsShown, Hunk, PartShown, ProcessShown, Request, RequestedOperation,
-    ScopeShown, WhyAsked,
+    Asker, Change, GrantOptionsShown, Hunk, OperationShown, PartShown, ProcessShown, Request,
+    RequestedOperation, ScopeShown, WhyAsked,
 };
 pub use session_grants::SessionGrant;
 
-pub use crate::call_request::{Aside, Caller};
-pub use crate::pipeline::Decided;
+pub use crate::call_request::{BlockingRunner, Caller};
+pub use crate::pipeline::GateResult;

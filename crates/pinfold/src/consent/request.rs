@@ -112,7 +112,7 @@ pub enum RequestedOperation {
     /// Places are touched in other ways.
     Paths {
         /// The operations, place by place.
-        acts: Vec<Act>,
+        acts: Vec<OperationShown>,
     },
     /// A call of a tool that pinfold does not provide.
     Input {
@@ -149,7 +149,7 @@ pub struct Hunk {
 
 /// An operation on one place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Act {
+pub struct OperationShown {
     /// The word of the operation.
     pub operation: String,
     /// The place, as the caller knows it.

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::redacted_request::scrubbed;
 use super::request::{
-    Act, Asker, Change, GrantOptionsShown, Hunk, PartShown, Request, RequestedOperation, ScopeShown, VERSION,
-    WhyAsked,
+    Asker, Change, GrantOptionsShown, Hunk, OperationShown, PartShown, Request, RequestedOperation,
+    ScopeShown, VERSION, WhyAsked,
 };
 use crate::explain::{self, Explainer};
 use crate::judgement::Judgement;
@@ -223,7 +223,12 @@ fn operation(shared: &Shared, judged: &Judgement<'_>) -> RequestedOperation {
 fn acts(judged: &Judgement<'_>, path: &dyn Fn(usize) -> (String, Option<String>)) -> RequestedOperation {
     let act = |(i, fact): (usize, &pinfold_policy::PathFact)| {
         let (shown, real) = path(i);
-        Act { operation: fact.operation.as_str().to_owned(), path: shown, real, ..Act::default() }
+        OperationShown {
+            operation: fact.operation.as_str().to_owned(),
+            path: shown,
+            real,
+            ..OperationShown::default()
+        }
     };
     RequestedOperation::Paths { acts: judged.survey.facts.paths.iter().enumerate().map(act).collect() }
 }
@@ -232,28 +237,34 @@ fn touches(
     judged: &Judgement<'_>,
     call: &ProcessCall,
     path: &dyn Fn(usize) -> (String, Option<String>),
-) -> impl Iterator<Item = Act> {
+) -> impl Iterator<Item = OperationShown> {
     call.touches.iter().enumerate().map(|(i, touch)| {
         let (path, real) = path(i);
-        let act = Act { operation: touch.says.clone(), path, real, ..Act::default() };
+        let act = OperationShown { operation: touch.says.clone(), path, real, ..OperationShown::default() };
         match &touch.preview {
             Preview::None => act,
             Preview::Text(after) => {
                 let before = judged.survey.current(i);
-                Act { hunks: vec![Hunk { before, after: after.clone(), all: false }], ..act }
+                OperationShown { hunks: vec![Hunk { before, after: after.clone(), all: false }], ..act }
             }
-            Preview::Bytes { length, sha256 } => {
-                Act { content: Some(format!("{length} bytes that are not shown, SHA-256 {sha256}")), ..act }
-            }
-            Preview::Below { count, names } => Act { below: *count, names: names.clone(), ..act },
+            Preview::Bytes { length, sha256 } => OperationShown {
+                content: Some(format!("{length} bytes that are not shown, SHA-256 {sha256}")),
+                ..act
+            },
+            Preview::Below { count, names } => OperationShown { below: *count, names: names.clone(), ..act },
         }
     })
 }
 
-fn connects(to: &Connection) -> Act {
+fn connects(to: &Connection) -> OperationShown {
     // Its addresses are not known: nothing is looked up before the answer.
     let limit = matches!(to.host, Host::Name(_)).then(|| NO_NEAR_ADDRESS.to_owned());
-    Act { operation: "connect".to_owned(), path: to.to_string(), limit, ..Act::default() }
+    OperationShown {
+        operation: "connect".to_owned(),
+        path: to.to_string(),
+        limit,
+        ..OperationShown::default()
+    }
 }
 
 /// What an approval of a name does not open.

@@ -7,7 +7,7 @@ use std::time::Instant;
 use jiff::Timestamp;
 use pinfold_policy::{Bases, Grant, Grants, Reason, Verdict};
 
-use super::answer::By;
+use super::answer::AnsweredBy;
 use super::grant_lifetime::GrantLifetime;
 
 /// A grant of a session.
@@ -18,7 +18,7 @@ pub struct SessionGrant {
     /// The calls that it covers.
     pub grant: Grant,
     /// The approver that gave it.
-    pub by: By,
+    pub by: AnsweredBy,
     /// The time at which it was given.
     pub given_at: Timestamp,
     /// Its lifetime.
@@ -81,7 +81,7 @@ impl GrantsState {
     fn add(
         &mut self,
         grants: impl IntoIterator<Item = Grant>,
-        by: &By,
+        by: &AnsweredBy,
         given_at: Timestamp,
         lasts: GrantLifetime,
     ) {
@@ -127,14 +127,19 @@ impl SessionGrants {
     }
 
     /// From now on this holds too. One that holds already is not kept twice.
-    pub(crate) fn give(&self, grants: impl IntoIterator<Item = Grant>, by: &By, lasts: GrantLifetime) {
+    pub(crate) fn give(
+        &self,
+        grants: impl IntoIterator<Item = Grant>,
+        by: &AnsweredBy,
+        lasts: GrantLifetime,
+    ) {
         let mut state = self.state();
         state.add(grants, by, self.clock.0(), lasts);
         state.compile(&self.bases);
     }
 
     /// From now on these hold, and nothing else.
-    pub(crate) fn replace(&self, grants: impl IntoIterator<Item = Grant>, by: &By) {
+    pub(crate) fn replace(&self, grants: impl IntoIterator<Item = Grant>, by: &AnsweredBy) {
         let mut state = self.state();
         state.kept.clear();
         state.add(grants, by, self.clock.0(), GrantLifetime::Session);
@@ -228,8 +233,8 @@ mod tests {
             Timestamp::UNIX_EPOCH + Duration::from_secs(seen.load(Ordering::Relaxed).unsigned_abs())
         });
         let end = Timestamp::UNIX_EPOCH + Duration::from_secs(160);
-        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
-        session.give([place("/b")], &By::default(), GrantLifetime::Session);
+        session.give([place("/a")], &AnsweredBy::default(), GrantLifetime::Until(end));
+        session.give([place("/b")], &AnsweredBy::default(), GrantLifetime::Session);
         second.store(159, Ordering::Relaxed);
         assert!(holds(&session, "/a") && session.spend(&verdict(&[place("/a")])));
         second.store(160, Ordering::Relaxed);
@@ -246,7 +251,7 @@ mod tests {
     fn a_clock_that_is_set_back_prolongs_nothing() {
         let session = SessionGrants::with_clock(Bases::default(), || Timestamp::UNIX_EPOCH);
         let end = Timestamp::UNIX_EPOCH + Duration::from_millis(30);
-        session.give([place("/a")], &By::default(), GrantLifetime::Until(end));
+        session.give([place("/a")], &AnsweredBy::default(), GrantLifetime::Until(end));
         assert!(holds(&session, "/a"));
         std::thread::sleep(Duration::from_millis(40));
         assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])));
@@ -255,7 +260,7 @@ mod tests {
     #[test]
     fn a_grant_for_so_many_calls_ends_with_the_last() {
         let session = SessionGrants::new(Bases::default());
-        session.give([place("/a")], &By::default(), GrantLifetime::Calls(2));
+        session.give([place("/a")], &AnsweredBy::default(), GrantLifetime::Calls(2));
         // Two parts of one call are one use.
         assert!(session.spend(&verdict(&[place("/a"), place("/a")])));
         assert_eq!(
@@ -269,7 +274,7 @@ mod tests {
     #[test]
     fn a_call_that_one_of_its_grants_is_missing_for_spends_none() {
         let session = SessionGrants::new(Bases::default());
-        session.give([place("/a")], &By::default(), GrantLifetime::Calls(1));
+        session.give([place("/a")], &AnsweredBy::default(), GrantLifetime::Calls(1));
         assert!(!session.spend(&verdict(&[place("/a"), place("/b")])));
         assert!(holds(&session, "/a"));
     }
@@ -277,12 +282,12 @@ mod tests {
     #[test]
     fn what_is_taken_back_holds_no_more() {
         let session = SessionGrants::new(Bases::default());
-        session.give([place("/a"), place("/b"), place("/a")], &By::default(), GrantLifetime::Session);
+        session.give([place("/a"), place("/b"), place("/a")], &AnsweredBy::default(), GrantLifetime::Session);
         let kept = session.list();
         assert_eq!(kept.iter().map(|kept| kept.number).collect::<Vec<_>>(), [1, 2]);
         assert!(session.revoke(1) && !session.revoke(1) && !session.revoke(9));
         assert!(!holds(&session, "/a") && !session.spend(&verdict(&[place("/a")])) && holds(&session, "/b"));
-        session.replace([place("/c")], &By::default());
+        session.replace([place("/c")], &AnsweredBy::default());
         assert!(!holds(&session, "/b") && holds(&session, "/c"));
         // A number is never given twice.
         assert_eq!(session.list().first().map(|kept| kept.number), Some(3));
@@ -292,7 +297,7 @@ mod tests {
     fn many_at_once_are_let_through_as_often_as_was_granted() {
         for calls in [1, 7, 64] {
             let session = SessionGrants::new(Bases::default());
-            session.give([place("/a")], &By::default(), GrantLifetime::Calls(calls));
+            session.give([place("/a")], &AnsweredBy::default(), GrantLifetime::Calls(calls));
             let let_through = AtomicUsize::new(0);
             std::thread::scope(|scope| {
                 for _ in 0..8 {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use pinfold_policy::{Decision, Policy, Reason, Rule};
 
-use super::{GrantScope, Left, SeenCall, WantedRule, describe, policies};
+use super::{GrantScope, SeenCall, UnlearnedCall, WantedRule, describe, policies};
 use crate::session::Session;
 
 /// The rules that are proposed. What was wanted often enough and gets none is told.
@@ -14,7 +14,7 @@ pub(super) fn chosen(
     wanted: &[WantedRule<'_>],
     refused: &[SeenCall<'_>],
     least: usize,
-    left: &mut Vec<Left>,
+    left: &mut Vec<UnlearnedCall>,
 ) -> Vec<Rule> {
     let asked = support(wanted.iter());
     let enough = |scope: &&GrantScope| asked.get(scope.rule.text()).is_some_and(|times| *times >= least);
@@ -61,9 +61,9 @@ impl Planned<'_> {
         self.rules.keys().any(|rule| rules.contains(rule))
     }
 
-    fn left(&self) -> Left {
+    fn left(&self) -> UnlearnedCall {
         let why = "a rule for it would let through what was answered with no".to_owned();
-        Left { call: describe(&self.wish.seen.call), times: self.wish.names.len(), why }
+        UnlearnedCall { call: describe(&self.wish.seen.call), times: self.wish.names.len(), why }
     }
 }
 

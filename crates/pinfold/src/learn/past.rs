@@ -5,7 +5,7 @@ use std::path::Path;
 
 use pinfold_policy::RawCall;
 
-use super::{Past, PastAnswer};
+use super::{PastAnswer, PastQuestion};
 use crate::audit::read::AuditLine;
 use crate::audit::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 
@@ -18,7 +18,7 @@ use crate::audit::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 pub struct Questions<'a> {
     folder: &'a Path,
     asked: HashMap<String, Question>,
-    past: Vec<Past>,
+    past: Vec<PastQuestion>,
 }
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ impl<'a> Questions<'a> {
                 self.asked.insert(name, Question { call, guarded: decision.is_guarded() });
             }
             (Ruled::Refusal, Some("hook-deny")) => {
-                self.past.push(Past { name, call, answer: PastAnswer::No });
+                self.past.push(PastQuestion { name, call, answer: PastAnswer::No });
             }
             _ => {}
         }
@@ -63,16 +63,16 @@ impl<'a> Questions<'a> {
         let Some(Question { call, guarded }) = self.asked.remove(&name) else { return };
         match &*answer.choice {
             "yes" | "session" | "always" if !guarded && is_of_a_person(answer) => {
-                self.past.push(Past { name, call, answer: PastAnswer::Yes });
+                self.past.push(PastQuestion { name, call, answer: PastAnswer::Yes });
             }
-            "no" => self.past.push(Past { name, call, answer: PastAnswer::No }),
+            "no" => self.past.push(PastQuestion { name, call, answer: PastAnswer::No }),
             // Silence is no answer of a person.
             _ => {}
         }
     }
 
     /// All of them.
-    pub fn past(self) -> Vec<Past> {
+    pub fn past(self) -> Vec<PastQuestion> {
         self.past
     }
 }

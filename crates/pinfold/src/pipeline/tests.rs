@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::audit::Memory;
-use crate::consent::hooks::{Afterwards, Before, HookCall, HookMoment, Hooks};
+use crate::consent::hooks::{EventReply, HookCall, HookMoment, Hooks, PreToolUseReply};
 use crate::consent::request::Request;
 use crate::parsed_call::count;
 use crate::plan::Plan;
@@ -24,7 +24,7 @@ impl Approver for Patient {
             self.0.fetch_add(1, Ordering::Relaxed);
         }
         let (id, digest) = (request.id.clone(), request.digest.clone());
-        ApproverResponse::Answer(Answer { id, digest, choice: Choice::Yes, by: By::default() })
+        ApproverResponse::Answer(Answer { id, digest, choice: Choice::Yes, by: AnsweredBy::default() })
     }
 }
 
@@ -42,15 +42,15 @@ impl Conditional {
 }
 
 impl Hooks for Conditional {
-    fn pre_tool_use(&self, call: &HookCall<'_>) -> Before {
+    fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
         self.look(call);
         let input = self.rewrites.then(|| json!({"command": "rm -r other"}));
-        Before { input, ..Before::default() }
+        PreToolUseReply { input, ..PreToolUseReply::default() }
     }
 
-    fn permission_request(&self, call: &HookCall<'_>, _request: &Request) -> OnQuestion {
+    fn permission_request(&self, call: &HookCall<'_>, _request: &Request) -> PermissionRequestReply {
         self.look(call);
-        OnQuestion::default()
+        PermissionRequestReply::default()
     }
 
     fn permission_denied(&self, call: &HookCall<'_>, _refusal: &Refusal) -> bool {
@@ -58,13 +58,13 @@ impl Hooks for Conditional {
         false
     }
 
-    fn post_tool_use(&self, call: &HookCall<'_>, _done: bool, _result: &Value) -> Afterwards {
+    fn post_tool_use(&self, call: &HookCall<'_>, _done: bool, _result: &Value) -> EventReply {
         self.look(call);
-        Afterwards::default()
+        EventReply::default()
     }
 
-    fn event(&self, _moment: &HookMoment<'_>) -> Afterwards {
-        Afterwards::default()
+    fn event(&self, _moment: &HookMoment<'_>) -> EventReply {
+        EventReply::default()
     }
 }
 
@@ -117,7 +117,7 @@ fn an_embedder_that_asks_itself_parses_once() {
         panic!("it is asked about")
     };
     let (id, digest) = (question.request.id.clone(), question.request.digest.clone());
-    let yes = Answer { id, digest, choice: Choice::Yes, by: By::default() };
+    let yes = Answer { id, digest, choice: Choice::Yes, by: AnsweredBy::default() };
     assert!(matches!(session.answer(*question, &yes), Ruling::Permit(_)));
     assert_eq!(count::take(), 1);
 }

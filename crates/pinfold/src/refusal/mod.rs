@@ -8,7 +8,7 @@ mod words;
 use pinfold_policy::{BadCall, Principal, Reason};
 use serde::Serialize;
 
-use crate::consent::Via;
+use crate::consent::ApprovalChannel;
 pub use code::RefusalCode;
 pub(crate) use words::RefusedPath;
 use words::{ask, describe_any};
@@ -151,18 +151,18 @@ impl Refusal {
 
     /// A question was answered with no, `via` one of the ways, or not in time. A client can decline by itself: that is
     /// not the word of a person.
-    pub(crate) fn declined(asked: &Self, message: Option<&str>, via: Via) -> Self {
+    pub(crate) fn declined(asked: &Self, message: Option<&str>, via: ApprovalChannel) -> Self {
         let why = match via {
-            Via::Silence => "no answer in time: denied",
-            Via::Client => "the request was declined at the client, by its user or automatically",
-            Via::Judge => "the judge said no",
-            Via::Terminal
-            | Via::Socket
-            | Via::Web
-            | Via::Webhook
-            | Via::Hook
-            | Via::Embedder
-            | Via::Earlier => "the approver said no",
+            ApprovalChannel::Silence => "no answer in time: denied",
+            ApprovalChannel::Client => "the request was declined at the client, by its user or automatically",
+            ApprovalChannel::Judge => "the judge said no",
+            ApprovalChannel::Terminal
+            | ApprovalChannel::Socket
+            | ApprovalChannel::Web
+            | ApprovalChannel::Webhook
+            | ApprovalChannel::Hook
+            | ApprovalChannel::Embedder
+            | ApprovalChannel::Earlier => "the approver said no",
         };
         let subject = asked.path.as_deref().unwrap_or(&asked.tool_name);
         let (told, why) = match message {

@@ -16,7 +16,7 @@ use crate::shell::AssumedShells;
 
 /// An expectation that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Broken {
+pub struct FailedExpectation {
     /// The source.
     pub source: Source,
     /// The expectation and the fact: `Bash(git push)` is expected to be asked about, …
@@ -25,11 +25,11 @@ pub struct Broken {
 
 /// Tries expectations in the session of a plan.
 #[must_use]
-pub fn broken(ambient: &Ambient, plan: &Plan, tests: &[PolicyTest]) -> Vec<Broken> {
+pub fn failed_expectations(ambient: &Ambient, plan: &Plan, tests: &[PolicyTest]) -> Vec<FailedExpectation> {
     tests.iter().filter_map(|test| tried(ambient, plan, test)).collect()
 }
 
-fn tried(ambient: &Ambient, plan: &Plan, test: &PolicyTest) -> Option<Broken> {
+fn tried(ambient: &Ambient, plan: &Plan, test: &PolicyTest) -> Option<FailedExpectation> {
     // A test without both is refused when its file is read.
     let (call, expected) = (test.call.as_ref()?, test.expect.as_ref()?);
     let found = decision(ambient, plan, test, &call.value);
@@ -39,7 +39,7 @@ fn tried(ambient: &Ambient, plan: &Plan, test: &PolicyTest) -> Option<Broken> {
         Err(why) => why,
     };
     let what = format!("`{}` is expected to be {}; {so}", call.value, describe(expected.value));
-    Some(Broken { source: call.source.clone(), what })
+    Some(FailedExpectation { source: call.source.clone(), what })
 }
 
 fn decision(

@@ -9,7 +9,7 @@ use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::Flags;
 use pinfold_policy::{BadSetting, BadSettings, Layer, Settings, Source};
 
-use super::expectations::broken;
+use super::failed_expectations;
 use super::file::{FileTrouble, LayerFile, read, read_within, trouble};
 use super::locations::{Locations, SettingsFile};
 use super::plan::Situation;
@@ -76,7 +76,7 @@ fn managed_hold(ambient: &Ambient, locations: &Locations, layers: &[Layered]) ->
     let plan = Plan { home: locations.home.clone(), ..Plan::for_folder(project.clone()) };
     let plan = plan.with_settings(ambient, &merged, &Situation { project, ..Situation::default() });
     let bad: Vec<_> = match plan {
-        Ok(plan) => broken(ambient, &plan, &merged.tests)
+        Ok(plan) => failed_expectations(ambient, &plan, &merged.tests)
             .into_iter()
             .map(|broken| bad_setting(broken.source, broken.what))
             .collect(),

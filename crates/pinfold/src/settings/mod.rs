@@ -19,7 +19,7 @@ mod user_files;
 
 pub use accounts::home_of_account;
 pub use change::{ChangeError, Changed, Proposal, carry_out, change, propose};
-pub use expectations::{Broken, broken};
+pub use expectations::{FailedExpectation, failed_expectations};
 pub use layers::{Loaded, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};
 pub use plan::{NotApplied, Situation};
@@ -27,4 +27,4 @@ pub use reload::Watched;
 pub(crate) use setup::closing_rules;
 pub use setup::{ResolvedSettings, SessionSetup};
 pub use trust::{Trust, TrustError, TrustedFolder, Widening, look_at};
-pub use user_files::{is_persons_own, will_be_own};
+pub use user_files::{is_persons_own, will_be_user_owned};

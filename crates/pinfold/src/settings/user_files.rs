@@ -57,7 +57,7 @@ pub fn is_persons_own(ambient: &Ambient, project: &Path, path: &Path, content: &
 /// Returns true if the local settings file will be the person's own once pinfold has written it: it is, or it is not
 /// there and no repository may hold it.
 #[must_use]
-pub fn will_be_own(ambient: &Ambient, project: &Path, path: &Path, before: Option<&[u8]>) -> bool {
+pub fn will_be_user_owned(ambient: &Ambient, project: &Path, path: &Path, before: Option<&[u8]>) -> bool {
     match before {
         Some(before) => is_persons_own(ambient, project, path, before),
         None => !is_tracked(&really(path)),

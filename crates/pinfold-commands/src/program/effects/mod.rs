@@ -14,7 +14,7 @@ use pinfold_shell::{Span, Word};
 use self::options::OperandOptions;
 use super::scan::{Arg, Scanned};
 use super::{Operands, OptionEffect, Options, ProgramKind, Purpose, Reach, Style, find_versioned, scan};
-pub(crate) use crate::FolderUse;
+pub(crate) use crate::WorkDirUse;
 use crate::invocation::Invocation;
 use crate::{HostClaim, NotAllowlistable, Operation};
 
@@ -49,7 +49,7 @@ pub(crate) struct InvocationEffects<'a> {
     /// Other folders that it takes code from.
     pub(crate) sources: Vec<Cow<'a, Word>>,
     /// Things that it takes from the folder that it works in.
-    pub(crate) folder: FolderUse,
+    pub(crate) folder: WorkDirUse,
     /// True if the catalog knows the program and each option that stands there.
     pub(crate) exact: bool,
     /// The use of its standard input.
@@ -124,10 +124,10 @@ impl<'a> InvocationEffects<'a> {
     /// The effects of `invocation`, by the catalog.
     pub(crate) fn from_invocation(invocation: &'a Invocation) -> Self {
         let Some(name) = invocation.name() else {
-            return Self { folder: FolderUse::Code, ..Self::default() };
+            return Self { folder: WorkDirUse::Code, ..Self::default() };
         };
         let Some(program) = find_versioned(name) else {
-            return Self { name, folder: FolderUse::Code, unread: true, ..Self::default() };
+            return Self { name, folder: WorkDirUse::Code, unread: true, ..Self::default() };
         };
         let scanned = scan(program, invocation.args());
         let open_ended = invocation.open_ended;

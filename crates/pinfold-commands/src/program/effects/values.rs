@@ -64,7 +64,7 @@ impl InvocationEffects<'_> {
         let whole = word.as_static().is_some()
             || start.split_once("://").is_some_and(|(_, rest)| rest.contains(['/', '?', '#']));
         let host = whole.then(|| host::of_address(start)).flatten();
-        self.hosts.push(HostClaim::of_command(host));
+        self.hosts.push(HostClaim::from_command(host));
     }
 
     /// Judges values that matter only when they say certain things.
@@ -147,9 +147,9 @@ impl InvocationEffects<'_> {
         self.mark_no_path(value);
         let text = value.literal_prefix();
         match text.split(',').find_map(|pair| pair.strip_prefix("dest=")) {
-            Some(folder) => self.touch_text(folder, value, Operation::Write, Purpose::Aside),
+            Some(folder) => self.touch_text(folder, value, Operation::Write, Purpose::BlockingRunner),
             None if text.contains('=') => {}
-            None => self.touch(Cow::Owned(value.clone()), Operation::Write, Purpose::Aside),
+            None => self.touch(Cow::Owned(value.clone()), Operation::Write, Purpose::BlockingRunner),
         }
     }
 }

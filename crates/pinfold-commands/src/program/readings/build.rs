@@ -156,5 +156,5 @@ pub(super) fn uv_tool(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 pub(super) fn go_env(_: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {}
 
 pub(super) fn always_remote(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
-    effects.hosts.push(super::super::super::HostClaim::of_command(None));
+    effects.hosts.push(super::super::super::HostClaim::from_command(None));
 }

@@ -6,18 +6,18 @@
 use std::borrow::Cow;
 
 use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Write};
-use Purpose::{Aside, Command};
+use Purpose::{BlockingRunner, Command};
 use pinfold_shell::Word;
 
 use super::super::super::tracked::{self as tracked_words, Limit};
 use super::super::super::words::{literal, unmatched};
-use super::super::{Arg, FolderUse, InvocationEffects, OptionEffect, Purpose};
+use super::super::{Arg, InvocationEffects, OptionEffect, Purpose, WorkDirUse};
 use crate::Operation;
 
 /// A subcommand that is not known: an alias of the repository, or a program of that name.
 pub(super) fn alias(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if args.iter().any(|arg| arg.operand().is_some()) {
-        effects.folder = FolderUse::ChangesRepository;
+        effects.folder = WorkDirUse::ChangesRepository;
     }
 }
 
@@ -49,7 +49,7 @@ fn cluster_has(name: &str, wanted: &[&str]) -> bool {
 }
 
 fn change(effects: &mut InvocationEffects<'_>) {
-    effects.folder = FolderUse::ChangesRepository;
+    effects.folder = WorkDirUse::ChangesRepository;
 }
 
 /// `git branch` lists; with a name it makes one, with several options it changes one.
@@ -100,7 +100,7 @@ fn list(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         Arg::Operand(word) => static_and_plain(word),
     };
     if args.iter().all(plain) {
-        effects.folder = FolderUse::Nothing;
+        effects.folder = WorkDirUse::Nothing;
     }
 }
 
@@ -350,7 +350,7 @@ pub(super) fn bundle(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     if let [verb, file, ..] = words.as_slice() {
         let creates = verb.as_static() == Some("create");
-        let (operation, purpose) = if creates { (Write, Aside) } else { (Read, Command) };
+        let (operation, purpose) = if creates { (Write, BlockingRunner) } else { (Read, Command) };
         effects.touch(Cow::Owned((*file).clone()), operation, purpose);
     }
 }
@@ -395,6 +395,6 @@ fn address_of(effects: &mut InvocationEffects<'_>, address: &Word) {
     } else if start.starts_with(['/', '.']) && effects.command_word() != Some("push") {
         effects.touch(Cow::Owned(address.clone()), Read, Command);
     } else if address.as_static().is_none() && start.is_empty() {
-        effects.hosts.push(super::super::super::HostClaim::of_command(None));
+        effects.hosts.push(super::super::super::HostClaim::from_command(None));
     }
 }

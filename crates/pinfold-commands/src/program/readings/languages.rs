@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::super::{Arg, FolderUse, InvocationEffects, Purpose, StandardInput};
+use super::super::{Arg, InvocationEffects, Purpose, StandardInput, WorkDirUse};
 use crate::Operation;
 
 /// `m4 files…`: macros in files of the folder are code of the folder; those of its input are not known.
@@ -11,7 +11,7 @@ pub(super) fn macros(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         effects.touch(Cow::Owned(word.clone()), Operation::Read, Purpose::Command);
     }
-    effects.folder = FolderUse::Code;
+    effects.folder = WorkDirUse::Code;
     effects.input = StandardInput::Script;
 }
 

@@ -89,7 +89,7 @@ pub(super) fn dig(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         }
         match text.and_then(|text| text.strip_prefix('@')) {
             Some(server) => {
-                effects.hosts.push(super::super::super::HostClaim::of_command(host::of_address(server)));
+                effects.hosts.push(super::super::super::HostClaim::from_command(host::of_address(server)));
             }
             None => effects.reach_host(word),
         }
@@ -113,7 +113,7 @@ pub(super) fn socat(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             }
             "tcp" | "tcp4" | "tcp6" | "udp" | "udp4" | "udp6" | "openssl" | "ssl" | "tcp-connect"
             | "openssl-connect" => {
-                effects.hosts.push(super::super::super::HostClaim::of_command(host::of_address(rest)));
+                effects.hosts.push(super::super::super::HostClaim::from_command(host::of_address(rest)));
             }
             _ => {}
         }
@@ -123,7 +123,7 @@ pub(super) fn socat(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 /// Aliases and extensions of a forge's tool run programs; its host is known to its settings only.
 pub(super) fn forge(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
-    effects.hosts.push(super::super::super::HostClaim::of_command(
+    effects.hosts.push(super::super::super::HostClaim::from_command(
         (effects.name == "gh").then(|| "api.github.com".to_owned()),
     ));
     match words.first().and_then(|word| word.as_static()) {
@@ -146,7 +146,7 @@ pub(super) fn forge(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 
 /// It reaches hosts that its settings name.
 pub(super) fn somewhere(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
-    effects.hosts.push(super::super::super::HostClaim::of_command(None));
+    effects.hosts.push(super::super::super::HostClaim::from_command(None));
     for word in args.iter().filter_map(Arg::operand).skip(1) {
         let here = |text: &&str| text.starts_with(['/', '~', '.']) && !text.contains("://");
         if let Some(text) = word.as_static().filter(here) {

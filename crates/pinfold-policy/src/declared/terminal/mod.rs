@@ -23,7 +23,7 @@ use pinfold_commands::PathText;
 use pinfold_commands::pieces::{Piece, Spelled, Sure, UNKNOWN, of_word};
 use pinfold_commands::{CommandClaim, CommandFolders, InnerLine, Invocation};
 use pinfold_commands::{Operation, Origin, PathClaim};
-use pinfold_shell::{OpaqueWhy, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
+use pinfold_shell::{OpaqueReason, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
 use super::drawn::Touch;
 use super::expand::ExpandContext;
@@ -339,7 +339,7 @@ impl ScriptReader<'_, '_> {
             }
         }
         for redirect in &command.redirects {
-            self.redirect(redirect, Origin::Aside(index));
+            self.redirect(redirect, Origin::BlockingRunner(index));
         }
         let words: Vec<Vec<Spelled>> = command.words.iter().map(|word| self.expand(word)).collect();
         let known: Vec<Option<&str>> = words.iter().map(|texts| only(texts)).collect();
@@ -466,12 +466,12 @@ fn only(texts: &[Spelled]) -> Option<&str> {
 }
 
 /// Why a part was not understood, as a clause.
-fn clause(why: &OpaqueWhy) -> String {
+fn clause(why: &OpaqueReason) -> String {
     match why {
-        OpaqueWhy::Character(c) => format!("the character {}", c.escape_unicode()),
-        OpaqueWhy::Syntax(expected) => format!("an error: {expected}"),
-        OpaqueWhy::Construct(name) => (*name).to_owned(),
-        OpaqueWhy::TooMuch(limit) => (*limit).to_owned(),
+        OpaqueReason::Character(c) => format!("the character {}", c.escape_unicode()),
+        OpaqueReason::Syntax(expected) => format!("an error: {expected}"),
+        OpaqueReason::Construct(name) => (*name).to_owned(),
+        OpaqueReason::TooMuch(limit) => (*limit).to_owned(),
     }
 }
 

@@ -38,7 +38,7 @@ fn described() -> String {
             }
         }
         if kind == "anything" {
-            words.extend(pinfold_commands::starters().into_iter().filter(|words| is_anything(words)));
+            words.extend(pinfold_commands::launchers().into_iter().filter(|words| is_anything(words)));
         }
         words.sort();
         words.dedup();
@@ -70,7 +70,10 @@ fn every_entry_is_of_a_known_kind_and_stands_once() {
 #[test]
 fn what_is_left_open_is_known_and_starts_nothing() {
     for name in &TABLE.open {
-        assert!(pinfold_commands::knows(name) || read_only::knows(name), "nothing is known of {name}");
+        assert!(
+            pinfold_commands::is_in_catalog(name) || read_only::is_in_catalog(name),
+            "nothing is known of {name}"
+        );
         assert!(!TABLE.kinds.contains_key(name), "{name}");
     }
 }
@@ -78,7 +81,7 @@ fn what_is_left_open_is_known_and_starts_nothing() {
 /// Whatever the tables of programs know to start others or to speak a language is in this table too.
 #[test]
 fn every_program_that_starts_others_is_named() {
-    let mut left = pinfold_commands::starters();
+    let mut left = pinfold_commands::launchers();
     left.retain(|name| {
         command_breadth(&name.split(' ').chain(["x"]).map(Some).collect::<Vec<_>>()).kind
             < CommandBreadth::Exactly

@@ -12,10 +12,10 @@ use serde_json::Value;
 
 pub use input::RecordedInput;
 
-use super::word::Word;
+use super::word::FormatWord;
 #[cfg(test)]
-use crate::consent::answer::By;
-use crate::consent::answer::Via;
+use crate::consent::answer::AnsweredBy;
+use crate::consent::answer::ApprovalChannel;
 use crate::consent::request::ProcessShown;
 use crate::denial::Denial;
 #[cfg(test)]
@@ -105,23 +105,23 @@ impl AuditEvent {
 /// A call was decided about.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[cfg_attr(test, schemars(rename = "Decided"))]
+#[cfg_attr(test, schemars(rename = "GateResult"))]
 #[expect(clippy::struct_excessive_bools, reason = "independent fields of a line")]
 #[serde(default)]
 pub struct DecisionEvent {
     /// The verdict; absent for a call that was not understood.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<DecisionWord>"))]
-    pub decision: Option<Word>,
+    pub decision: Option<FormatWord>,
     /// The step that said it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<Word>,
+    pub step: Option<FormatWord>,
     /// The ruling of the gate.
     pub ruling: Ruled,
     /// Which no, unless it was a permit.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<RefusalCode>"))]
-    pub code: Option<Word>,
+    pub code: Option<FormatWord>,
     /// Why.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -149,10 +149,10 @@ pub struct DecisionEvent {
     pub shape: Option<Value>,
     /// The mode that held.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Word>,
+    pub mode: Option<FormatWord>,
     /// Which commands need no question in that session, where that is said: `read-only` or `sandboxed`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub bash: Option<Word>,
+    pub bash: Option<FormatWord>,
     /// Nothing could be changed.
     #[serde(skip_serializing_if = "is_false")]
     pub read_only: bool,
@@ -238,7 +238,7 @@ fn any_process<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Proc
 #[serde(default)]
 pub struct RecordedApprover {
     /// The channel.
-    pub via: Word,
+    pub via: FormatWord,
     /// The identity, as far as the channel knows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
@@ -246,7 +246,7 @@ pub struct RecordedApprover {
 
 impl RecordedApprover {
     /// The approver of a channel, with an identity that is fit for the record.
-    pub(crate) fn new(via: Via, who: Option<String>) -> Self {
+    pub(crate) fn new(via: ApprovalChannel, who: Option<String>) -> Self {
         Self { via: via.as_str().into(), who }
     }
 }
@@ -298,7 +298,7 @@ impl Ruled {
 #[serde(default)]
 pub struct RecordedPath {
     /// The operation.
-    pub operation: Word,
+    pub operation: FormatWord,
     /// As the caller knows it: relative to the folder where it lies below.
     pub asked: String,
     /// The real path, where it is known and another one.
@@ -316,9 +316,9 @@ pub struct RecordedPart {
     pub part: String,
     /// The decision about it alone.
     #[cfg_attr(test, schemars(with = "DecisionWord"))]
-    pub decision: Word,
+    pub decision: FormatWord,
     /// The step that had the first opinion.
-    pub step: Word,
+    pub step: FormatWord,
     /// Why, in one clause.
     pub reason: String,
     /// The rule, grant, guard, list or safeguard.
@@ -350,7 +350,7 @@ pub struct Cut {
 pub struct RecordedHook {
     /// The strictest of what they said.
     #[cfg_attr(test, schemars(with = "DecisionWord"))]
-    pub decision: Word,
+    pub decision: FormatWord,
     /// Which hook.
     pub by: String,
     /// Why, in its words.
@@ -367,16 +367,16 @@ pub struct RecordedHook {
 #[serde(default)]
 pub struct AnswerEvent {
     /// `yes`, `session`, `always`, `no` or `silence`.
-    pub choice: Word,
+    pub choice: FormatWord,
     /// The approver, and the channel.
-    #[cfg_attr(test, schemars(with = "By"))]
+    #[cfg_attr(test, schemars(with = "AnsweredBy"))]
     pub by: RecordedApprover,
     /// The digest of the request.
     pub digest: String,
     /// The lifetime: `call`, `session` or `always`; `process` for a no to all that a process tries; absent for any
     /// other no.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub lasts: Option<Word>,
+    pub lasts: Option<FormatWord>,
     /// The moment until which it holds, where the session may last longer.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<String>"))]
@@ -416,11 +416,11 @@ pub struct NotWrittenEvent {
 #[serde(default)]
 pub struct OutcomeEvent {
     /// The outcome: `done`, `failed` or `abandoned`.
-    pub end: Word,
+    pub end: FormatWord,
     /// Which failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Option<RefusalCode>"))]
-    pub code: Option<Word>,
+    pub code: Option<FormatWord>,
     /// The failure, in one clause.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -451,7 +451,7 @@ pub struct StartEvent {
     /// The folder that can be written.
     pub folder: String,
     /// The tier that is to hold the run: `full`, `landlock` or `off`; `none` for a session, in which calls are judged.
-    pub tier: Word,
+    pub tier: FormatWord,
     /// The process that watches over it; of a session of another agent the one that started its hook.
     pub pid: u32,
     /// SHA-256 over what was granted, in hexadecimal: two runs with the same could do the same.
@@ -475,7 +475,7 @@ pub struct RefusalEvent {
 #[serde(default)]
 pub struct EndEvent {
     /// The end: `code`, `time`, `lost` or `not-started`; `closed` for a session.
-    pub end: Word,
+    pub end: FormatWord,
     /// Why a session of another agent ended, in its words; of a run the limits that were reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -522,7 +522,7 @@ pub struct RecordedHost {
     pub port: Option<u16>,
     /// `reached`; `unreachable` where it was allowed and no connection came about; `refused`; `looked-up` where only
     /// the name was asked for.
-    pub outcome: Word,
+    pub outcome: FormatWord,
     /// The number of times.
     pub times: u64,
 }
@@ -539,7 +539,7 @@ pub struct NoteEvent {
     /// The note: `torn` when a killed process left the line before unfinished, `damaged` when what stands before
     /// this line follows no line of the chain, `aside` when the file is put aside and the chain goes on in the next,
     /// `acknowledged` when a person has looked at a break somewhere before this line.
-    pub note: Word,
+    pub note: FormatWord,
     /// The number of bytes of the unfinished line, of what is damaged, of the break, or of the file before this line.
     pub bytes: u64,
     /// The hash of the last line of the chain before the unfinished one, before what is damaged, or before the break.
