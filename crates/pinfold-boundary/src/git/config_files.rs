@@ -2,6 +2,7 @@
 
 use std::collections::{HashSet, VecDeque};
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use super::config::{Config, ConfigEntry, MAX_SIZE};
@@ -12,6 +13,9 @@ const MAX_FILES: usize = 64;
 
 /// Most includes that are looked at: of files that include each other, most lead to one that was read.
 const MAX_INCLUDES: usize = 1_024;
+
+/// Blanks at the beginning of a large file that are looked behind.
+const MAX_BLANKS: u64 = 4_096;
 
 /// Why entries may be missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,9 +82,21 @@ fn gap_at(file: &Path) -> Option<ConfigGap> {
     match fs::metadata(file) {
         Err(error) => (!is_missing(&error)).then(unreadable),
         Ok(found) if !found.is_file() => None,
-        Ok(found) if found.len() > MAX_SIZE => Some(ConfigGap::Bounded),
+        Ok(found) if found.len() > MAX_SIZE && begins_as_config(file) => Some(ConfigGap::Bounded),
+        Ok(found) if found.len() > MAX_SIZE => None,
         Ok(_) => fs::File::open(file).is_err_and(|error| !is_missing(&error)).then(unreadable),
     }
+}
+
+/// Returns whether git would read on behind the beginning of a file: a section, a name or a comment stands there, behind blanks
+/// and the mark of UTF-8. Anything else ends git with an error
+/// ([git-config(1)](https://git-scm.com/docs/git-config#_syntax)).
+fn begins_as_config(file: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = fs::File::open(file).and_then(|file| file.take(MAX_BLANKS).read_to_end(&mut start));
+    let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    read.is_err() || first.is_none_or(|first| first.is_ascii_alphabetic() || b"[#;".contains(first))
 }
 
 fn included(entry: &ConfigEntry) -> Option<&str> {
@@ -130,6 +146,8 @@ mod tests {
         assert_eq!(ConfigFiles::read([tree.path("many")], None).gap, Some(ConfigGap::Bounded));
         tree.write("large", "#".repeat(usize::try_from(MAX_SIZE).unwrap() + 1));
         assert_eq!(ConfigFiles::read([tree.path("large")], None).gap, Some(ConfigGap::Bounded));
+        tree.write("zeros", "\0".repeat(usize::try_from(MAX_SIZE).unwrap() + 1));
+        assert_eq!(ConfigFiles::read([tree.path("zeros")], None).gap, None, "git ends with an error");
         tree.write("bad", "[");
         tree.make_dir("directory");
         assert_eq!(ConfigFiles::read(["bad", "directory", "none"].map(|at| tree.path(at)), None).gap, None);
