@@ -36,7 +36,9 @@ pub(super) const FIELDS: &[&str] = &[
     "session",
     "scope",
     "tools",
+    // The former name of `always_ask`.
     "immune",
+    "always_ask",
     "bash",
     "reads",
     "sandbox",

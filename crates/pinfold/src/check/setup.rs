@@ -87,7 +87,12 @@ impl Setup {
             "session" => self.grants = grants(at)?,
             "scope" => self.scope = scope(at)?,
             "tools" => self.tools = Some(at.1.clone()),
-            "immune" => self.immune = Some(at.choice(Immune::parse)?),
+            "always_ask" | "immune" if self.immune.is_some() => {
+                return Err(BadLine(
+                    "`immune` is the former name of `always_ask`: give one of them".to_owned(),
+                ));
+            }
+            "always_ask" | "immune" => self.immune = Some(at.choice(Immune::parse)?),
             "bash" => self.bash = Some(at.choice(BashMode::parse)?),
             "reads" => self.reads = Some(at.choice(Reads::parse)?),
             "sandbox" => self.sandbox = sandbox(at)?,
