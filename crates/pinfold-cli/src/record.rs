@@ -112,7 +112,7 @@ pub(crate) fn named_reader(file: &Path) -> Result<LogReader, Failure> {
 /// Reason why no more is read.
 enum Stop {
     Unreadable(io::Error),
-    ConnectionSink(Failure),
+    Taker(Failure),
 }
 
 impl From<io::Error> for Stop {
@@ -129,7 +129,7 @@ pub(crate) fn each_line(
 ) -> Result<(), Failure> {
     let mut damaged = Damaged(0);
     let read = reader.for_each(|read| match read {
-        Read::Line(line, text) => take(line, text).map_err(Stop::ConnectionSink),
+        Read::Line(line, text) => take(line, text).map_err(Stop::Taker),
         Read::Damaged(damage) => {
             damaged.report(&damage);
             Ok(())
@@ -175,7 +175,7 @@ impl Damaged {
         }
         read.map_err(|stop| match stop {
             Stop::Unreadable(error) => unreadable(&error),
-            Stop::ConnectionSink(failure) => failure,
+            Stop::Taker(failure) => failure,
         })
     }
 }

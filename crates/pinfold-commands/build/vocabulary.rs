@@ -157,7 +157,7 @@ pub(crate) fn read_only<'a>(words: &[&'a str]) -> Option<(String, Vec<&'a str>)>
 /// `reads`, `writes-aside`.
 fn path(word: &str) -> Option<String> {
     let (word, purpose) = match word.strip_suffix("-aside") {
-        Some(word) => (word, "BlockingRunner"),
+        Some(word) => (word, "Aside"),
         None => (word, "Command"),
     };
     look_up(OPERATIONS, word).map(|name| format!("Operation::{name}, Purpose::{purpose}"))

@@ -512,7 +512,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         for path in inner.paths {
             let origin = match path.origin {
-                Origin::BlockingRunner(_) => Origin::BlockingRunner(self.at),
+                Origin::Aside(_) => Origin::Aside(self.at),
                 Origin::Command(_)
                 | Origin::Call
                 | Origin::Foreign

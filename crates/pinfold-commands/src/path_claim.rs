@@ -70,14 +70,14 @@ pub enum Origin {
     Process,
     /// A command beside its purpose, by a redirect or an option: `sort -o a`, `echo > a`. It is judged like the
     /// same deed by a file tool, whatever allows the command.
-    BlockingRunner(usize),
+    Aside(usize),
 }
 
 impl Origin {
     /// The number of the command, if one says so.
     pub fn command(self) -> Option<usize> {
         match self {
-            Self::Command(number) | Self::BlockingRunner(number) => Some(number),
+            Self::Command(number) | Self::Aside(number) => Some(number),
             Self::Call | Self::Foreign | Self::Supposed(_) | Self::Process => None,
         }
     }

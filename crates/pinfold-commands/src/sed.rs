@@ -21,7 +21,7 @@ pub(super) fn script(effects: &mut InvocationEffects<'_>, script: &Word) {
         match effect {
             Effect::Bars(why) => effects.bar_script(why),
             Effect::File(name, operation) => {
-                let purpose = if operation.writes() { Purpose::BlockingRunner } else { Purpose::Command };
+                let purpose = if operation.writes() { Purpose::Aside } else { Purpose::Command };
                 effects.touch(Cow::Owned(literal(&name, script)), operation, purpose);
             }
         }

@@ -80,7 +80,7 @@ fn claim_lines(line: &str) -> String {
                     panic!("a command's path that comes from the call")
                 }
                 Origin::Command(number) => (number, ""),
-                Origin::BlockingRunner(number) => (number, " aside"),
+                Origin::Aside(number) => (number, " aside"),
             };
             if number == at {
                 let text = path.path.as_ref().map_or(".".into(), |path| path.as_os_str().to_string_lossy());

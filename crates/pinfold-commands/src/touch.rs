@@ -27,7 +27,7 @@ impl CommandAnalyzer<'_, '_> {
         } else if let Some(address) = redirect.target.literal_prefix().strip_prefix("/dev/udp/") {
             self.socket(address);
         } else {
-            return self.path(&redirect.target, operation, Purpose::BlockingRunner, found);
+            return self.path(&redirect.target, operation, Purpose::Aside, found);
         }
         false
     }
@@ -122,7 +122,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         let origin = match purpose {
             Purpose::Command => Origin::Command(self.at),
-            Purpose::BlockingRunner => Origin::BlockingRunner(self.at),
+            Purpose::Aside => Origin::Aside(self.at),
         };
         let claim = PathClaim { wild, ..PathClaim::new(Some(PathText::new(path)), operation, origin) };
         if !self.out.paths.iter().rev().take(MAX_COMPARED).any(|there| *there == claim) {

@@ -27,7 +27,7 @@ pub enum Outcome {
     /// Taken over with a stricter meaning.
     Narrowed,
     /// Not taken over.
-    ExcludedEntries,
+    LeftOut,
 }
 
 impl Outcome {
@@ -36,7 +36,7 @@ impl Outcome {
         match self {
             Self::Taken => "taken",
             Self::Narrowed => "narrowed",
-            Self::ExcludedEntries => "left out",
+            Self::LeftOut => "left out",
         }
     }
 }
@@ -98,7 +98,7 @@ impl Finding {
     fn can_be_written(&mut self, layer: Layer) {
         let written = edited(None, layer, &"settings.json".into(), &self.changes);
         if let Err(bad) = written {
-            self.outcome = Outcome::ExcludedEntries;
+            self.outcome = Outcome::LeftOut;
             self.why = bad.bad.first().map_or_else(String::new, |bad| bad.what.clone()).into();
             self.changes.clear();
         }
@@ -135,7 +135,7 @@ impl Findings {
     }
 
     fn left_out(&mut self, at: &str, said: &str, why: impl Into<Cow<'static, str>>) {
-        self.push(at, said, Outcome::ExcludedEntries, why.into(), Vec::new());
+        self.push(at, said, Outcome::LeftOut, why.into(), Vec::new());
     }
 
     /// Reports the keys that are not looked at.

@@ -77,7 +77,7 @@ fn what_is_taken_can_be_written() {
         let findings = import(&agent, File { layer, name: &name, text: &text }).expect("it is understood");
         assert!(findings.len() > 3, "{name}");
         for finding in findings {
-            if finding.outcome == Outcome::ExcludedEntries {
+            if finding.outcome == Outcome::LeftOut {
                 assert!(finding.changes.is_empty() && !finding.why.is_empty(), "{finding:?}");
             }
             let written = edited(None, layer, &"f".into(), &finding.changes);
@@ -147,7 +147,7 @@ fn a_name_for_all_servers_allows_nothing() {
     let findings = import("claude", File { layer: Layer::User, name: "settings.json", text });
     let findings = findings.expect("it is understood");
     let outcomes: Vec<Outcome> = findings.iter().map(|finding| finding.outcome).collect();
-    assert_eq!(outcomes, [Outcome::ExcludedEntries, Outcome::Taken, Outcome::Taken]);
+    assert_eq!(outcomes, [Outcome::LeftOut, Outcome::Taken, Outcome::Taken]);
 }
 
 #[test]
@@ -156,10 +156,8 @@ fn what_no_settings_file_takes_is_left_out() {
     let findings = import("claude", File { layer: Layer::User, name: "settings.json", text });
     let findings = findings.expect("it is understood");
     let told: Vec<_> = findings.iter().map(|finding| (finding.outcome, finding.changes.len())).collect();
-    assert_eq!(told, [(Outcome::ExcludedEntries, 0), (Outcome::Taken, 1)], "{findings:?}");
-    assert!(
-        !findings.iter().any(|finding| finding.outcome == Outcome::ExcludedEntries && finding.why.is_empty())
-    );
+    assert_eq!(told, [(Outcome::LeftOut, 0), (Outcome::Taken, 1)], "{findings:?}");
+    assert!(!findings.iter().any(|finding| finding.outcome == Outcome::LeftOut && finding.why.is_empty()));
 }
 
 #[test]

@@ -78,7 +78,7 @@ pub(crate) fn survey(
     let of_shells = shell_folder(shared, &own);
     let start_of = |claim: &PathClaim| match claim.origin {
         Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process => own.as_path(),
-        Origin::Command(_) | Origin::BlockingRunner(_) => of_shells,
+        Origin::Command(_) | Origin::Aside(_) => of_shells,
     };
     let start = if claims.shell.is_some() { of_shells } else { &own };
     let declared = ScopeCheck { shared, policy, call, start };
@@ -329,7 +329,7 @@ fn guard_in_folder(
 /// Returns true if a command would find a place of its shell's own there.
 fn is_private_to_shells(shared: &Shared, claim: &PathClaim, fact: &PathFact) -> bool {
     let Some(shells) = &shared.hosts.shells else { return false };
-    let by_command = matches!(claim.origin, Origin::Command(_) | Origin::BlockingRunner(_));
+    let by_command = matches!(claim.origin, Origin::Command(_) | Origin::Aside(_));
     let lies_in = |place: &PathBuf| fact.real.as_ref().is_some_and(|real| real.starts_with(place));
     by_command
         && fact.standing == Standing::Outside { disguise: None }

@@ -53,7 +53,7 @@ struct ListenerState {
 }
 
 impl PeerListener {
-    /// Accepts connections, `most` at a time. `guest` is called for each on a thread of its own, named after `name`;
+    /// Accepts connections, `limit` at a time. `handler` is called for each on a thread of its own, named after `name`;
     /// for a rejected peer with the reason.
     ///
     /// # Errors

@@ -92,7 +92,7 @@ impl RunStart<'_> {
 fn warn_of_gaps(started: &Started) {
     let mediated = started.run.boundary().profile().mediated.is_some();
     let gaps = Strength { tier: Tier::Landlock, mediated }.gaps();
-    let gaps: String = gaps.map(|gap| format!("\npinfold:   - {gap}")).collect();
+    let gaps: String = gaps.map(|gap| format!("\n- {gap}")).collect();
     warn(format_args!("held by Landlock and seccomp only. Not held:{gaps}"));
 }
 

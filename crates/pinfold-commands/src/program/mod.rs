@@ -184,7 +184,7 @@ pub(crate) enum Purpose {
     /// The program is there for it.
     Command,
     /// Something else, beside the purpose.
-    BlockingRunner,
+    Aside,
 }
 
 /// Effect of an option. Each is named by its word in the catalog.

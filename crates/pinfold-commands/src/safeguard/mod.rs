@@ -162,7 +162,7 @@ struct Invoked<'a> {
     name: &'a str,
     program: &'static Program,
     args: &'a [Word],
-    work_dirs: Option<&'a str>,
+    work_dir: Option<&'a str>,
     scanned: OnceCell<Scanned<'a>>,
 }
 
@@ -201,7 +201,7 @@ impl<'a> Invoked<'a> {
 struct Command<'a> {
     written: &'a SimpleCommand,
     readings: &'a [Invocation],
-    work_dirs: Option<&'a str>,
+    work_dir: Option<&'a str>,
 }
 
 /// A command line.
@@ -303,13 +303,13 @@ fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
 pub fn of_command(
     command: &SimpleCommand,
     readings: &[Invocation],
-    work_dirs: Option<&str>,
+    work_dir: Option<&str>,
 ) -> Vec<SafeguardHit> {
     let mut hits = Vec::new();
     for reading in readings {
-        of_program(reading, work_dirs, &mut hits);
+        of_program(reading, work_dir, &mut hits);
     }
-    let command = Command { written: command, readings, work_dirs };
+    let command = Command { written: command, readings, work_dir };
     for safeguard in &INDEX.commands {
         if matches!(safeguard.watch, Watch::Commands(check) if check(&command)) {
             add(safeguard, &mut hits);
@@ -319,7 +319,7 @@ pub fn of_command(
 }
 
 /// What the program of one reading would do.
-fn of_program(reading: &Invocation, work_dirs: Option<&str>, hits: &mut Vec<SafeguardHit>) {
+fn of_program(reading: &Invocation, work_dir: Option<&str>, hits: &mut Vec<SafeguardHit>) {
     let Some((program, args)) = reading.words.split_first() else { return };
     let Some(program) = program_name(program) else { return };
     let of_git = match program.strip_prefix("git-") {
@@ -338,7 +338,7 @@ fn of_program(reading: &Invocation, work_dirs: Option<&str>, hits: &mut Vec<Safe
         let program = find_or_unlisted(name);
         (program, [INDEX.program(name), INDEX.kind(program.kind)])
     };
-    let invoked = Invoked { name, program, args, work_dirs, scanned: OnceCell::new() };
+    let invoked = Invoked { name, program, args, work_dir, scanned: OnceCell::new() };
     for safeguard in watching.into_iter().flatten() {
         if safeguard.watch.is_hit_by(&invoked) {
             add(safeguard, hits);

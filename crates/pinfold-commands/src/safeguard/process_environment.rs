@@ -54,7 +54,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 };
 
 fn hits(command: &Command<'_>) -> bool {
-    let leads_there = |word: &Word| leads_to_secrets(word, command.work_dirs);
+    let leads_there = |word: &Word| leads_to_secrets(word, command.work_dir);
     command.written.redirects.iter().any(|redirect| {
         matches!(redirect.kind, RedirectKind::Read | RedirectKind::ReadWrite) && leads_there(&redirect.target)
     }) || command.readings.iter().any(|reading| reads(reading, leads_there))
@@ -90,17 +90,17 @@ fn is_code_for_it(text: &str) -> bool {
         && text.split_once("/proc/").is_some_and(|(_, behind)| behind.contains("/environ"))
 }
 
-fn leads_to_secrets(word: &Word, work_dirs: Option<&str>) -> bool {
+fn leads_to_secrets(word: &Word, work_dir: Option<&str>) -> bool {
     // The common word is a plain name; nothing is worked out for it unless the folder says so.
     let is_elsewhere = match Start::from_word(word) {
         Start::Unknown => true,
-        Start::Here => work_dirs.is_none() && !known_start(word).starts_with(".."),
+        Start::Here => work_dir.is_none() && !known_start(word).starts_with(".."),
         Start::Root | Start::Home => word.as_static().is_some_and(|text| !text.contains("/proc")),
     };
     if is_elsewhere {
         return false;
     }
-    let way = Way::from_word(word, work_dirs);
+    let way = Way::from_word(word, work_dir);
     let all = way.steps();
     let steps = match way.start {
         Start::Root => all.as_slice(),

@@ -76,7 +76,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
 
 fn hits(invoked: &Invoked<'_>) -> bool {
     let args = invoked.args;
-    let is_root = |word: &Word| is_root_kind(word, invoked.work_dirs);
+    let is_root = |word: &Word| is_root_kind(word, invoked.work_dir);
     match invoked.name {
         "chmod" | "chown" | "chgrp" => invoked.has("R", "recursive") && invoked.operands().any(is_root),
         "find" | "gfind" => {
@@ -102,14 +102,14 @@ fn sources<'a>(invoked: &Invoked<'a>) -> Vec<&'a Word> {
 
 fn is_root_way(invoked: &Invoked<'_>) -> impl Fn(Option<&Word>) -> bool {
     move |start| match start {
-        Some(word) => is_root_kind(word, invoked.work_dirs),
-        None => invoked.work_dirs.is_some_and(|folder| leads_to_root(&Way::from_text(folder))),
+        Some(word) => is_root_kind(word, invoked.work_dir),
+        None => invoked.work_dir.is_some_and(|folder| leads_to_root(&Way::from_text(folder))),
     }
 }
 
 /// Returns whether a word leads to a root, system or home directory, or to everything in one.
-pub(crate) fn is_root_kind(word: &Word, work_dirs: Option<&str>) -> bool {
-    leads_to_root(&Way::from_word(word, work_dirs))
+pub(crate) fn is_root_kind(word: &Word, work_dir: Option<&str>) -> bool {
+    leads_to_root(&Way::from_word(word, work_dir))
 }
 
 /// Returns whether a way leads to a directory of that kind, or to everything in one.

@@ -37,10 +37,10 @@ impl Start {
 
 impl Way {
     /// Where the word leads for a command that works in this folder.
-    pub(super) fn from_word(word: &Word, work_dirs: Option<&str>) -> Self {
+    pub(super) fn from_word(word: &Word, work_dir: Option<&str>) -> Self {
         let (start, parts) = beginning(&word.parts);
         let mut way = Self { start, steps: Vec::new() };
-        if let (Start::Here, Some(folder)) = (start, work_dirs) {
+        if let (Start::Here, Some(folder)) = (start, work_dir) {
             way = Self::from_text(folder);
         }
         way.follow(&text(parts));

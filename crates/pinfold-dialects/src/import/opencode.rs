@@ -81,7 +81,7 @@ pub(super) fn findings(file: File<'_>) -> Result<Vec<Finding>, NotRead> {
 fn take_back(findings: &mut Findings) {
     let allows = |change: &SettingsChange| matches!(change, SettingsChange::Add(Effect::Allow, _));
     for finding in findings.0.iter_mut().filter(|finding| finding.changes.iter().any(allows)) {
-        finding.outcome = Outcome::ExcludedEntries;
+        finding.outcome = Outcome::LeftOut;
         finding.why = "the entry about everything that follows takes it back".into();
         finding.changes.clear();
     }

@@ -94,11 +94,9 @@ fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> 
     }
     let tool = match claim.origin {
         Origin::Call => trial.case.call.ruled_as().unwrap_or(ToolName::Edit),
-        Origin::Foreign
-        | Origin::Supposed(_)
-        | Origin::Process
-        | Origin::Command(_)
-        | Origin::BlockingRunner(_) => ToolName::Edit,
+        Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Command(_) | Origin::Aside(_) => {
+            ToolName::Edit
+        }
     };
     let rule = |path: Option<String>| Rule::parse(&format!("{}({})", tool.as_str(), path?)).ok();
     let exact = rule(anchored(trial, real));

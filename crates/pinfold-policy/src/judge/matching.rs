@@ -72,20 +72,12 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
             // All commands, with all that they are there for.
             Origin::Command(_) => ToolName::Bash.as_str(),
-            Origin::Call
-            | Origin::Foreign
-            | Origin::Supposed(_)
-            | Origin::Process
-            | Origin::BlockingRunner(_)
+            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_)
                 if steps::reason_outside_boundary(claim.operation, fact).is_none() =>
             {
                 EDIT
             }
-            Origin::Call
-            | Origin::Foreign
-            | Origin::Supposed(_)
-            | Origin::Process
-            | Origin::BlockingRunner(_) => {
+            Origin::Call | Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Aside(_) => {
                 return None;
             }
         },
@@ -161,7 +153,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
     let bare = match claim.origin {
         Origin::Call => case.call.ruled_as(),
         // Who allows all of Bash allows what it writes inside the line.
-        Origin::Command(_) | Origin::BlockingRunner(_) => Some(ToolName::Bash),
+        Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
         Origin::Foreign | Origin::Supposed(_) | Origin::Process => None,
     };
     let bare = || bare.filter(|_| !beyond).and_then(|tool| rules.tool(tool.as_str()));
@@ -172,20 +164,14 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call => case.call.ruled_as() == Some(named),
-        Origin::Command(_)
-        | Origin::BlockingRunner(_)
-        | Origin::Foreign
-        | Origin::Supposed(_)
-        | Origin::Process
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process
             if claim.operation.writes() =>
         {
             matches!(named, ToolName::Edit | ToolName::Write)
         }
-        Origin::Command(_)
-        | Origin::BlockingRunner(_)
-        | Origin::Foreign
-        | Origin::Supposed(_)
-        | Origin::Process => named == ToolName::Read,
+        Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process => {
+            named == ToolName::Read
+        }
     }
 }
 

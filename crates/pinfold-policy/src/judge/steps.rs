@@ -114,7 +114,7 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 }
 
 fn is_read_by_command(claim: &PathClaim) -> bool {
-    !claim.operation.writes() && matches!(claim.origin, Origin::Command(_) | Origin::BlockingRunner(_))
+    !claim.operation.writes() && matches!(claim.origin, Origin::Command(_) | Origin::Aside(_))
 }
 
 fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
@@ -356,8 +356,7 @@ pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 /// Allows changes of places that only the shell of the call sees, but for an agent that changes nothing: the purpose of
 /// its commands is decided with them, what they write beside that is not.
 fn shells_own(case: &Case<'_>, claim: &PathClaim) -> Opinion {
-    let changes_nothing =
-        case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::BlockingRunner(_));
+    let changes_nothing = case.policy.mode == Mode::Explore && matches!(claim.origin, Origin::Aside(_));
     if changes_nothing && claim.operation.writes() {
         return by_level(Mode::Explore, Level::Write);
     }
@@ -368,13 +367,13 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
     match claim.origin {
         // What allows the command allows what it is there for, and what it reads; a folder is handed over with the agent.
         Origin::Command(_) | Origin::Foreign | Origin::Supposed(_) => allow(Reason::DecidedElsewhere),
-        Origin::BlockingRunner(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
+        Origin::Aside(_) if !claim.operation.writes() => allow(Reason::DecidedElsewhere),
         _ if !claim.operation.writes() => by_level(case.policy.mode, Level::ReadOnly),
         // In the folder it can do that by itself.
         Origin::Process => allow(Reason::HeldByTheKernel),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
-        Origin::BlockingRunner(_) if is_held(case) => allow(Reason::HeldByTheKernel),
-        Origin::Call | Origin::BlockingRunner(_) => by_level(case.policy.mode, Level::Write),
+        Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
+        Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),
     }
 }
 

@@ -63,7 +63,7 @@ fn counts(claim: &PathClaim) -> bool {
     match claim.origin {
         Origin::Call | Origin::Foreign | Origin::Supposed(_) => true,
         // Nobody is shown what a process will write, nor over what.
-        Origin::Command(_) | Origin::BlockingRunner(_) | Origin::Process => !claim.operation.writes(),
+        Origin::Command(_) | Origin::Aside(_) | Origin::Process => !claim.operation.writes(),
     }
 }
 

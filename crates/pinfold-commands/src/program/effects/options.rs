@@ -40,7 +40,7 @@ impl<'a> InvocationEffects<'a> {
             OptionEffect::Code => self.bar_code(name, "holds code, which no pattern can judge"),
             OptionEffect::InPlace | OptionEffect::InPlaceSuffix => reading.in_place = true,
             OptionEffect::ForFirst => reading.has_first = true,
-            OptionEffect::WritesHere => self.write_in_folder(Purpose::BlockingRunner),
+            OptionEffect::WritesHere => self.write_in_folder(Purpose::Aside),
             OptionEffect::UnnamedFiles => self.reads_unnamed = true,
             OptionEffect::FirstIsCommandLine => {
                 reading.first_is_line = true;
@@ -121,9 +121,7 @@ impl<'a> InvocationEffects<'a> {
                 self.bar_option("option", name, "runs a command line");
                 self.start_line(Cow::Owned(strip_start(value, 1)));
             }
-            OptionEffect::WritesOrPipes => {
-                self.touch(value.clone(), Operation::Write, Purpose::BlockingRunner)
-            }
+            OptionEffect::WritesOrPipes => self.touch(value.clone(), Operation::Write, Purpose::Aside),
             OptionEffect::SedScript => {
                 reading.has_first = true;
                 self.mark_no_path(value);

@@ -147,9 +147,9 @@ impl InvocationEffects<'_> {
         self.mark_no_path(value);
         let text = value.literal_prefix();
         match text.split(',').find_map(|pair| pair.strip_prefix("dest=")) {
-            Some(folder) => self.touch_text(folder, value, Operation::Write, Purpose::BlockingRunner),
+            Some(folder) => self.touch_text(folder, value, Operation::Write, Purpose::Aside),
             None if text.contains('=') => {}
-            None => self.touch(Cow::Owned(value.clone()), Operation::Write, Purpose::BlockingRunner),
+            None => self.touch(Cow::Owned(value.clone()), Operation::Write, Purpose::Aside),
         }
     }
 }

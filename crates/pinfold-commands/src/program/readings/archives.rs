@@ -208,8 +208,8 @@ pub(super) fn seven(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 
 /// `cpio -i` writes what its input names.
 pub(super) fn cpio(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
-    let read_dirs = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
-    if read_dirs {
+    let reads_archive = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
+    if reads_archive {
         effects.bar_unknown_write();
     }
     for word in args.iter().filter_map(Arg::operand) {

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use Operation::{Delete, Edit, MakeDir, MoveFrom, MoveTo, Read, Write};
-use Purpose::{BlockingRunner, Command};
+use Purpose::{Aside, Command};
 use pinfold_shell::Word;
 
 use super::super::super::tracked::{self as tracked_words, Limit};
@@ -350,7 +350,7 @@ pub(super) fn bundle(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words = operands(args);
     if let [verb, file, ..] = words.as_slice() {
         let creates = verb.as_static() == Some("create");
-        let (operation, purpose) = if creates { (Write, BlockingRunner) } else { (Read, Command) };
+        let (operation, purpose) = if creates { (Write, Aside) } else { (Read, Command) };
         effects.touch(Cow::Owned((*file).clone()), operation, purpose);
     }
 }

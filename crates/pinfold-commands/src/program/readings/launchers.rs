@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use Operation::Write;
-use Purpose::BlockingRunner;
+use Purpose::Aside;
 use pinfold_shell::Word;
 
 use super::super::super::words::literal;
@@ -98,7 +98,7 @@ pub(super) fn find(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             Some("-delete") => deletes = true,
             Some("-fprint" | "-fprint0" | "-fls" | "-fprintf") => {
                 if let Some(file) = left.next() {
-                    effects.touch(Cow::Owned((*file).clone()), Write, BlockingRunner);
+                    effects.touch(Cow::Owned((*file).clone()), Write, Aside);
                 }
             }
             Some("-files0-from" | "-newer" | "-anewer" | "-cnewer" | "-samefile") => {
@@ -160,7 +160,7 @@ pub(super) fn flock(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     let Some((file, command)) = words.split_first() else { return };
     if file.as_static().is_none_or(|text| !text.bytes().all(|b| b.is_ascii_digit())) {
-        effects.touch(Cow::Owned((*file).clone()), Write, BlockingRunner);
+        effects.touch(Cow::Owned((*file).clone()), Write, Aside);
     }
     match command {
         [option, line] if matches!(option.as_static(), Some("-c" | "--command")) => {

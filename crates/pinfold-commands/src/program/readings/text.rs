@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use Operation::{Edit, Read, Search, Write};
-use Purpose::{BlockingRunner, Command};
+use Purpose::{Aside, Command};
 use pinfold_shell::Word;
 
 use super::super::super::words::known_start;
@@ -127,7 +127,7 @@ pub(super) fn xxd(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 /// The first operand is read, the second written.
 pub(super) fn input_output(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for (at, word) in args.iter().filter_map(Arg::operand).enumerate() {
-        let (operation, purpose) = if at == 0 { (Read, Command) } else { (Write, BlockingRunner) };
+        let (operation, purpose) = if at == 0 { (Read, Command) } else { (Write, Aside) };
         effects.touch(Cow::Owned(word.clone()), operation, purpose);
     }
 }
@@ -152,7 +152,7 @@ pub(super) fn sed_script(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) 
     });
     match suffix.map(|suffix| (suffix.as_static(), suffix)) {
         Some((Some(text), suffix)) if text.contains('/') => {
-            effects.touch_text(&text.replace('*', "_"), suffix, Write, BlockingRunner);
+            effects.touch_text(&text.replace('*', "_"), suffix, Write, Aside);
         }
         Some((None, _)) => effects.bar_unknown_write(),
         Some((Some(_), _)) | None => {}

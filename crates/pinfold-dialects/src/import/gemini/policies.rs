@@ -48,7 +48,7 @@ pub(super) fn findings(text: &str, findings: &mut Findings) -> Result<(), NotRea
 fn take_back(findings: &mut Findings) {
     let allows = |change: &SettingsChange| matches!(change, SettingsChange::Add(Effect::Allow, _));
     for finding in findings.0.iter_mut().filter(|finding| finding.changes.iter().any(allows)) {
-        finding.outcome = Outcome::ExcludedEntries;
+        finding.outcome = Outcome::LeftOut;
         finding.why = "a rule that is not understood could take it back".into();
         finding.changes.clear();
     }

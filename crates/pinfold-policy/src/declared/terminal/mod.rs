@@ -339,7 +339,7 @@ impl ScriptReader<'_, '_> {
             }
         }
         for redirect in &command.redirects {
-            self.redirect(redirect, Origin::BlockingRunner(index));
+            self.redirect(redirect, Origin::Aside(index));
         }
         let words: Vec<Vec<Spelled>> = command.words.iter().map(|word| self.expand(word)).collect();
         let known: Vec<Option<&str>> = words.iter().map(|texts| only(texts)).collect();
