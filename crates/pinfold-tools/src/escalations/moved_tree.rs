@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use pinfold::paths::show;
 use pinfold_sandbox::{FileOperation, Opening, Syscall};
 
-use super::removal::{SHOWN, TooMany};
+use super::removal::{MAX_LISTED_NAMES, TooMany};
 
 /// A tree with its new place.
 #[derive(Debug)]
@@ -70,7 +70,7 @@ impl MovedTree {
             for entry in found {
                 let (path, Ok(metadata)) = (entry.path(), entry.metadata()) else { continue };
                 // A yes is for what was on the screen.
-                if tree.names.len() >= SHOWN {
+                if tree.names.len() >= MAX_LISTED_NAMES {
                     return Err(TooMany);
                 }
                 if metadata.is_dir() && metadata.dev() == top.dev() {

@@ -19,8 +19,8 @@ const REMOVERS: [&str; 6] = ["rm", "rmdir", "unlink", "find", "shred", "rimraf"]
 /// A tree of more files and folders is not asked about: no person could look at it.
 const MAX_ENTRIES: usize = 100_000;
 
-/// Most names that a question shows.
-pub(super) const SHOWN: usize = 200;
+/// Names that a question lists. A tree with more is not moved out by one.
+pub(super) const MAX_LISTED_NAMES: usize = 200;
 
 /// Paths that are going to be removed.
 #[derive(Debug)]
@@ -125,7 +125,7 @@ impl Root {
 
     /// The names that are shown.
     pub(super) fn names(&self) -> Vec<String> {
-        self.below.iter().take(SHOWN).cloned().collect()
+        self.below.iter().take(MAX_LISTED_NAMES).cloned().collect()
     }
 }
 
