@@ -148,7 +148,7 @@ fn reason(opened: &HookSession, refusal: &Refusal) -> String {
 fn not_granted(opened: &HookSession) -> String {
     let told = opened.not_granted.as_ref();
     let told = told.map(|(folder, why)| {
-        let folder = output::path(&folder);
+        let folder = output::path(folder);
         format!("the agent was started in `{folder}`, which is not a folder to work in: {why}")
     });
     told.unwrap_or_default()

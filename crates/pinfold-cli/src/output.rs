@@ -81,8 +81,8 @@ pub(crate) fn printable_json(json: &str) -> String {
 pub(crate) use pinfold_render::{printable, visible};
 
 /// A path in a text of ours: in one line, whatever its names are.
-pub(crate) fn path(path: impl AsRef<Path>) -> String {
-    visible(&path.as_ref().to_string_lossy())
+pub(crate) fn path(path: &Path) -> String {
+    visible(&path.to_string_lossy())
 }
 
 /// Words of ours on several lines, in which there may be some of others: each line as [`visible`] has it.

@@ -103,7 +103,7 @@ pub(crate) fn reader() -> Result<LogReader, Failure> {
 /// A reader of another record, which is one file.
 pub(crate) fn named_reader(file: &Path) -> Result<LogReader, Failure> {
     std::fs::File::open(file).map_err(|e| {
-        let shown = output::path(&file);
+        let shown = output::path(file);
         Failure::new(USAGE, format!("the record `{shown}` cannot be read: {e}"))
     })?;
     Ok(LogReader::open_file(&Ambient::claim(), file))

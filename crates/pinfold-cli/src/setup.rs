@@ -102,5 +102,5 @@ pub(crate) fn shown(path: &Path, before: Option<&str>, after: Option<&str>) -> S
 
 /// A failure about a file of an agent.
 fn failure(path: &Path, what: impl std::fmt::Display) -> Failure {
-    Failure::new(FAILED, format!("{}: {what}", output::path(&path)))
+    Failure::new(FAILED, format!("{}: {what}", output::path(path)))
 }

@@ -101,7 +101,7 @@ pub fn learn(sessions: &[Session], past: impl IntoIterator<Item = PastQuestion>,
             Ok(Some(wish)) => wanted.push(wish),
             Ok(None) => {}
             Err(why) => {
-                left.push(UnlearnedCall { call: describe(&group.call), times: group.names.len(), why })
+                left.push(UnlearnedCall { call: describe(&group.call), times: group.names.len(), why });
             }
         }
     }

@@ -69,7 +69,7 @@ fn models(wanted: &AgentRun) -> Result<Arc<dyn Models>, Failure> {
     let Some(file) = &wanted.script else {
         return Ok(Arc::new(Providers::new(env::variables(), wanted.model.clone(), wanted.price)));
     };
-    let shown = output::path(&file);
+    let shown = output::path(file);
     let text = std::fs::read_to_string(file)
         .map_err(|e| Failure::new(USAGE, format!("the script {shown} cannot be read: {e}")))?;
     let script = Script::parse(&text).map_err(|e| unusable(&format!("{shown}: "), &e))?;

@@ -64,7 +64,7 @@ pub(super) fn acknowledged(asked: &Acknowledge) -> Result<ExitCode, Failure> {
     let ledger = record::ledger(Limits::from(&settings.merged.record))?;
     let breaks = ledger.acknowledge(asked.reason.as_deref()).map_err(|error| match error {
         CannotAcknowledge::TooMany => {
-            let directory = output::path(&ledger.directory());
+            let directory = output::path(ledger.directory());
             Failure::new(FAILED, error.to_string())
                 .mend(format!("move `{directory}` away: the next event begins a new record"))
         }

@@ -36,7 +36,7 @@ pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     let logins = logins()?;
     logins.save(&login).map_err(host_policy::failure)?;
     warn(format_args!("logged in at {}", line(&login)));
-    warn(format_args!("stored in {}, which no agent can read", output::path(&logins.directory())));
+    warn(format_args!("stored in {}, which no agent can read", output::path(logins.directory())));
     Ok(ExitCode::from(DONE))
 }
 

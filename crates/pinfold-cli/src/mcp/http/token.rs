@@ -80,9 +80,9 @@ impl Token {
     /// Returns a sentence about the location of the token.
     pub(super) fn describe_location(&self) -> String {
         match &self.from {
-            From::File(file) => format!("the token is in {}", output::path(&file)),
+            From::File(file) => format!("the token is in {}", output::path(file)),
             From::Start(file) => {
-                format!("the token of this start is in {}", output::path(&file))
+                format!("the token of this start is in {}", output::path(file))
             }
             From::Environment => "the token is that of PINFOLD_MCP_TOKEN".to_owned(),
         }
@@ -132,7 +132,7 @@ fn is_token(text: &str) -> bool {
 }
 
 fn unusable(file: &Path, why: &str) -> Failure {
-    let file = output::path(&file);
+    let file = output::path(file);
     Failure::new(USAGE, format!("the token of `{file}` cannot be used: {why}"))
 }
 
