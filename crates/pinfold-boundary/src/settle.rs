@@ -1,13 +1,14 @@
 //! The look at the folder after a run: harmless git configuration comes back, and changes that matter later are reported.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::boundary::Boundary;
 use crate::git::operations::Operations;
 use crate::git::{layout, protect};
 use crate::lookup::Lookup;
-use crate::mediation::Changes;
+use crate::mediation::{Changes, is_among_dependencies};
 use crate::report::{AutorunChanges, RunReport};
 use crate::scan::Coverage;
 use crate::snapshot::Snapshot;
@@ -50,6 +51,15 @@ impl Boundary {
                 files.insert(directory.clone());
             }
         }
+        for link in changes.links().filter(|link| self.leads_out_of_dependencies(link)) {
+            if Snapshot::take(link, &mut seen, &self.guards, self.home()) != Coverage::Everything {
+                let place = link.display();
+                notes.push(format!(
+                    "`{place}` is a new link, and is listed as what it leads to was not searched everywhere"
+                ));
+                files.insert(link.clone());
+            }
+        }
         files.extend(seen.files().cloned());
         let is_repository = |at: &&PathBuf| layout::may_be_repository(at) && !layout::is_part_of_worktree(at);
         let mut repositories: BTreeSet<PathBuf> =
@@ -68,6 +78,15 @@ impl Boundary {
             notes,
             ..RunReport::default()
         }
+    }
+
+    /// Returns whether a link leads to a directory among dependencies or products, in which no change is noted, from elsewhere.
+    fn leads_out_of_dependencies(&self, link: &Path) -> bool {
+        let leads_among = || {
+            let end = fs::canonicalize(link).ok().filter(|end| end.is_dir())?;
+            Some(is_among_dependencies(self, &end.join("name")))
+        };
+        !is_among_dependencies(self, link) && leads_among().unwrap_or_default()
     }
 
     /// Reports the differences from the snapshot.

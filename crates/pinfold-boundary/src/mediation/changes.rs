@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{ErrorKind, Read};
+use std::ops::Bound;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -25,6 +26,8 @@ pub(crate) struct Changes {
     repositories: BTreeSet<PathBuf>,
     /// Directories that were moved, with all that was in them.
     moved: BTreeSet<PathBuf>,
+    /// Symbolic links that were made or moved: what they lead to is at their names as well.
+    links: BTreeSet<PathBuf>,
     /// Operations of git that were begun.
     begun: BTreeSet<PathBuf>,
     /// Files by which git goes on with an operation that was begun before.
@@ -109,6 +112,12 @@ fn add(
     }
 }
 
+/// Returns whether one of these places is a directory or lies in it.
+fn has_within(list: &BTreeSet<PathBuf>, directory: &Path) -> bool {
+    let from = (Bound::Included(directory), Bound::Unbounded);
+    list.range::<Path, _>(from).next().is_some_and(|first| first.starts_with(directory))
+}
+
 impl Changes {
     /// A file that matters is about to change.
     pub(crate) fn file(&mut self, place: &Path) {
@@ -132,24 +141,33 @@ impl Changes {
         self.repositories.insert(place.to_owned());
     }
 
+    /// A symbolic link is about to be put at a place.
+    pub(crate) fn link(&mut self, place: &Path) {
+        self.links.insert(place.to_owned());
+    }
+
     /// An operation of git was begun.
     pub(crate) fn begun(&mut self, state: &Path) {
         self.begun.insert(state.to_owned());
     }
 
-    /// A directory was moved: what was noted in it is where it went by now.
-    pub(crate) fn moved(&mut self, from: &Path, to: &Path) {
-        let at = |place: &Path| place.strip_prefix(from).ok().map(|below| to.join(below));
+    /// Directories were moved, all in one step: what was noted in them is where they went by now.
+    pub(crate) fn moved(&mut self, moves: &[(&Path, &Path)]) {
+        let at = |place: &Path| {
+            moves.iter().find_map(|(from, to)| place.strip_prefix(from).ok().map(|below| to.join(below)))
+        };
         let inside: Vec<PathBuf> = self.files.keys().filter_map(|place| at(place)).collect();
         for place in inside {
             self.files.entry(place).or_insert(PriorState::Nothing);
         }
-        for list in [&mut self.repositories, &mut self.moved, &mut self.begun] {
-            let moved: Vec<PathBuf> = list.iter().filter_map(|place| at(place)).collect();
-            list.retain(|place| !place.starts_with(from));
-            list.extend(moved);
+        for list in [&mut self.repositories, &mut self.moved, &mut self.links, &mut self.begun] {
+            // Most have nothing there, and there may be many links.
+            if !moves.iter().any(|(from, _)| has_within(list, from)) {
+                continue;
+            }
+            *list = std::mem::take(list).into_iter().map(|place| at(&place).unwrap_or(place)).collect();
         }
-        self.moved.insert(to.to_owned());
+        self.moved.extend(moves.iter().map(|(_, to)| (*to).to_owned()));
     }
 
     /// Files that are not as they were.
@@ -170,6 +188,11 @@ impl Changes {
         self.moved.iter()
     }
 
+    /// Symbolic links that were made or moved.
+    pub(crate) fn links(&self) -> impl Iterator<Item = &PathBuf> {
+        self.links.iter()
+    }
+
     /// Operations that were begun and not ended, and the changed files of earlier ones.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = &PathBuf> {
         let is_there = |now: &PriorState| *now != PriorState::Nothing;
@@ -184,5 +207,24 @@ impl Changes {
     /// Returns the number of changes that were not noted.
     pub(crate) fn more(&self) -> u64 {
         self.more
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_noted_in_exchanged_directories_goes_with_each() {
+        let (one, other) = (Path::new("/f/one"), Path::new("/f/other"));
+        for moves in [[(one, other), (other, one)], [(other, one), (one, other)]] {
+            let mut changes = Changes::default();
+            changes.repository(&one.join(".git"));
+            changes.link(&other.join("link"));
+            changes.moved(&moves);
+            assert!(changes.repositories().eq([&other.join(".git")]), "{changes:?}");
+            assert!(changes.links().eq([&one.join("link")]), "{changes:?}");
+            assert!(changes.directories().eq([one, other]), "{changes:?}");
+        }
     }
 }

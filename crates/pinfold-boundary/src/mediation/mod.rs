@@ -175,16 +175,16 @@ impl Mediator {
                 self.trees.forget(from);
                 self.trees.forget(place);
                 if moved_directory {
-                    self.changes.moved(from, place);
+                    self.changes.moved(&[(from.as_path(), place)]);
                 }
             }
             (Intent::MoveTo, Detail::Exchange(other)) => {
-                for (from, to) in [(other.as_path(), place), (place, other.as_path())] {
+                let mut moves = vec![(other.as_path(), place), (place, other.as_path())];
+                for (_, to) in &moves {
                     self.trees.forget(to);
-                    if Lookup::find(to).may_be_directory() {
-                        self.changes.moved(from, to);
-                    }
                 }
+                moves.retain(|(_, to)| Lookup::find(to).may_be_directory());
+                self.changes.moved(&moves);
             }
             _ => {}
         }
@@ -396,6 +396,9 @@ impl Mediator {
         if makes && is_git_dir_marker(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
         }
+        if puts_link(attempt) {
+            self.changes.link(place);
+        }
         // Of what is there only a repository is acted on: by who goes there.
         if name != ".git" && is_among_dependencies(boundary, place) {
             return;
@@ -526,7 +529,7 @@ fn named_guard<'b, 'p>(boundary: &'b Boundary, place: &'p Path) -> Option<(&'b G
 
 /// Returns whether a place lies in a directory of dependencies or products below the folder: what is called like a guarded place
 /// there is other people's, and no tool acts on it.
-fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
+pub(crate) fn is_among_dependencies(boundary: &Boundary, place: &Path) -> bool {
     let Some(granted) = boundary.granted().iter().find(|granted| is_within(place, granted)) else {
         return false;
     };
