@@ -31,6 +31,8 @@ pub(crate) enum SearchGap {
     TooMuch,
     /// A configuration of git that its owner keeps from being read.
     ClosedConfig { git_dir: PathBuf },
+    /// A configuration of git names a path that only git can expand.
+    UnknownPath { named_in: PathBuf },
 }
 
 impl SearchGap {
@@ -44,6 +46,11 @@ impl SearchGap {
                 "the configuration of git in `{}` cannot be read, and may name what is there; make it readable, or open the place \
                  with --allow-write",
                 git_dir.display()
+            ),
+            Self::UnknownPath { named_in } => format!(
+                "the configuration of git in `{}` names a path that only git can expand (`%(prefix)/`, or `~NAME/` of a user that this \
+                 machine does not list), and it may be there; write that path in full, or open the place with --allow-write",
+                named_in.display()
             ),
         }
     }
@@ -126,6 +133,7 @@ impl<'a> LinkSearch<'a> {
 
     /// Searches folders, and git directories that may lie elsewhere. Below a folder that is itself guarded the grant speaks.
     pub(crate) fn search_granted(&mut self, folders: &[PathBuf], git_dirs: &[PathBuf]) {
+        self.search_person();
         for folder in folders {
             folder.ancestors().skip(1).for_each(|above| self.search_working_tree(above));
             if self.guards.write(folder, self.home, true).is_none() {

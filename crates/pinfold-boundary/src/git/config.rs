@@ -4,9 +4,12 @@
 //! quoted subsections, continuation lines, quotes, escapes, comments. Includes are not followed. An edit leaves
 //! every line alone that it is not about. Text that does not parse is an error: then nothing is concluded from it.
 
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Read};
+use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 
 /// Larger than any configuration that people write.
@@ -23,10 +26,22 @@ pub(crate) struct ConfigEntry {
     pub(crate) key: String,
     /// `None` for a bare key, which means true.
     pub(crate) value: Option<String>,
+    /// The file is no UTF-8: each character of a text stands for one byte.
+    is_bytewise: bool,
     lines: (usize, usize),
 }
 
 impl ConfigEntry {
+    /// Returns a part of the value as the file has it.
+    pub(crate) fn written<'p>(&self, part: &'p str) -> Cow<'p, OsStr> {
+        let byte = |c: char| u8::try_from(c).unwrap_or(b'?');
+        if self.is_bytewise {
+            Cow::Owned(OsString::from_vec(part.chars().map(byte).collect()))
+        } else {
+            Cow::Borrowed(OsStr::new(part))
+        }
+    }
+
     /// `section.subsection.key`.
     pub(crate) fn name(&self) -> String {
         match &self.subsection {
@@ -63,17 +78,19 @@ impl Config {
         Self::read_from(fs::File::open(path)?)
     }
 
-    /// Reads what can be read of a file that [`Self::read`] does not take: through links, and without the values that are
-    /// no text. Nothing may be written by it.
+    /// Reads what can be read of a file that [`Self::read`] does not take: through links, and byte by byte where it is no text, as git
+    /// does. Nothing may be written by it.
     pub(crate) fn read_roughly(path: &Path) -> io::Result<Self> {
         let meta = fs::metadata(path)?;
         if !meta.is_file() || meta.len() > MAX_SIZE {
             return Err(io::Error::other("not a file of a sensible size"));
         }
-        let text = String::from_utf8_lossy(&fs::read(path)?).into_owned();
-        let parsed = Self::parse_any(&text);
-        let mut config = parsed.ok_or_else(|| io::Error::other("git does not read it either"))?;
-        config.entries.retain(|entry| !entry.value.as_ref().is_some_and(|value| value.contains('\u{fffd}')));
+        let text = String::from_utf8(fs::read(path)?);
+        let is_bytewise = text.is_err();
+        let text = text.unwrap_or_else(|error| bytewise(error.as_bytes()));
+        let mut config =
+            Self::parse_any(&text).ok_or_else(|| io::Error::other("git does not read it either"))?;
+        config.entries.iter_mut().for_each(|entry| entry.is_bytewise = is_bytewise);
         Ok(config)
     }
 
@@ -170,6 +187,7 @@ impl Config {
             subsection: section.and_then(|section| section.subsection.clone()),
             key: key.to_ascii_lowercase(),
             value,
+            is_bytewise: false,
             lines: (at, next),
         });
         Some(next)
@@ -320,6 +338,11 @@ impl Config {
         }
         out
     }
+}
+
+/// A text with one character for each byte.
+fn bytewise(bytes: &[u8]) -> String {
+    bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).iter().map(|byte| char::from(*byte)).collect()
 }
 
 /// Returns whether git takes a character for a blank.

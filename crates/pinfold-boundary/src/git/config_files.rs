@@ -1,8 +1,11 @@
 //! Configuration files of git with those that they include.
 
+use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::config::{Config, ConfigEntry, MAX_SIZE};
@@ -27,6 +30,8 @@ pub(crate) enum ConfigGap {
         /// The user could open it again.
         by_user: bool,
     },
+    /// A path begins in a way that only git can expand.
+    Unexpanded,
 }
 
 /// Files that were read, each with its directory.
@@ -61,8 +66,12 @@ impl ConfigFiles {
                 break;
             }
             let directory = file.parent().unwrap_or(&file).to_owned();
-            let included = config.entries().iter().filter_map(included);
-            ahead.extend(included.take(MAX_INCLUDES).map(|path| expanded(&directory, path, home)));
+            for included in config.entries().iter().filter_map(included).take(MAX_INCLUDES) {
+                match expanded(&directory, &included, home) {
+                    Some(path) => ahead.push_back(path),
+                    None => all.gap = all.gap.or(Some(ConfigGap::Unexpanded)),
+                }
+            }
             all.files.push((directory, config));
         }
         all
@@ -99,17 +108,37 @@ fn begins_as_config(file: &Path) -> bool {
     read.is_err() || first.is_none_or(|first| first.is_ascii_alphabetic() || b"[#;".contains(first))
 }
 
-fn included(entry: &ConfigEntry) -> Option<&str> {
+fn included(entry: &ConfigEntry) -> Option<Cow<'_, OsStr>> {
     let includes = matches!(entry.section.as_str(), "include" | "includeif") && entry.key == "path";
-    entry.value.as_deref().filter(|value| includes && !value.is_empty())
+    let value = entry.value.as_deref().filter(|value| includes && !value.is_empty());
+    value.map(|value| entry.written(value))
 }
 
-/// A path as git expands it: `~/` is the person's home.
-pub(crate) fn expanded(base: &Path, text: &str, home: Option<&Path>) -> PathBuf {
-    match (text.strip_prefix("~/"), home) {
-        (Some(below), Some(home)) => home.join(below),
-        _ => base.join(text),
+/// A path as git expands it: `~/` is the person's home, `~ana/` that of another one. `None`: git itself would have to be asked.
+/// [git-config(1)](https://git-scm.com/docs/git-config#_values), `pathname`
+pub(crate) fn expanded(base: &Path, text: &OsStr, home: Option<&Path>) -> Option<PathBuf> {
+    let text = text.as_bytes();
+    let text = text.strip_prefix(b":(optional)").unwrap_or(text);
+    if text.starts_with(b"%(prefix)/") {
+        return None;
     }
+    let Some(below) = text.strip_prefix(b"~") else { return Some(base.join(OsStr::from_bytes(text))) };
+    let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
+    let (user, below) = below.split_at_checked(end)?;
+    let of = if user.is_empty() { home?.to_owned() } else { home_of(user, home)? };
+    Some(of.join(OsStr::from_bytes(below.strip_prefix(b"/").unwrap_or(below))))
+}
+
+/// The home of a user that this machine lists, or of the person, by its name.
+fn home_of(user: &[u8], home: Option<&Path>) -> Option<PathBuf> {
+    let listed = fs::read("/etc/passwd").unwrap_or_default();
+    let of_line = |line: &[u8]| {
+        let mut fields = line.split(|byte| *byte == b':');
+        let home = fields.next().filter(|name| *name == user).and_then(|_| fields.nth(4))?;
+        Some(PathBuf::from(OsStr::from_bytes(home)))
+    };
+    let named = || home.filter(|home| home.file_name().is_some_and(|name| name.as_bytes() == user));
+    listed.split(|byte| *byte == b'\n').find_map(of_line).or_else(|| named().map(Path::to_owned))
 }
 
 #[cfg(test)]

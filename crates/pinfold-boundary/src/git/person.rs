@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::config::ConfigEntry;
-use super::config_files::ConfigFiles;
+use super::config_files::{ConfigFiles, ConfigGap};
 
 /// Files of the person's configuration.
 #[derive(Debug, Default)]
@@ -18,6 +18,11 @@ impl Person {
         let own =
             home.into_iter().flat_map(|home| [home.join(".config/git/config"), home.join(".gitconfig")]);
         Self(ConfigFiles::read(std::iter::once(PathBuf::from("/etc/gitconfig")).chain(own), home))
+    }
+
+    /// Returns why entries may be missing, where git would read them all the same.
+    pub(crate) fn gap(&self) -> Option<ConfigGap> {
+        self.0.gap.filter(|gap| !matches!(gap, ConfigGap::Unreadable { .. }))
     }
 
     /// Returns its entries, each with the directory to which its paths are relative.

@@ -32,6 +32,17 @@ impl LinkSearch<'_> {
         }
         let left = self.bounds.links.saturating_sub(self.lookups);
         let named = NamedPlaces::read(repository, person, self.home, left);
+        self.take_named(named, git_dir);
+    }
+
+    /// Holds what the person's configuration of git names, whether a repository lies in the folder or not.
+    pub(super) fn search_person(&mut self) {
+        let (Some(person), Some(home)) = (self.person, self.home) else { return };
+        let left = self.bounds.links.saturating_sub(self.lookups);
+        self.take_named(NamedPlaces::read_person(person, self.home, left), home);
+    }
+
+    fn take_named(&mut self, named: NamedPlaces, named_in: &Path) {
         self.lookups += named.lookups;
         let held = named.held.into_iter();
         let held = held.map(|(place, why)| Linked { place, kind: GuardKind::Place, why: why.to_owned() });
@@ -39,7 +50,10 @@ impl LinkSearch<'_> {
         match named.gap {
             Some(ConfigGap::Bounded) => self.note(Coverage::Bounded),
             Some(ConfigGap::Unreadable { by_user: true }) => {
-                self.gap.get_or_insert_with(|| SearchGap::ClosedConfig { git_dir: git_dir.clone() });
+                self.gap.get_or_insert_with(|| SearchGap::ClosedConfig { git_dir: named_in.to_owned() });
+            }
+            Some(ConfigGap::Unexpanded) => {
+                self.gap.get_or_insert_with(|| SearchGap::UnknownPath { named_in: named_in.to_owned() });
             }
             // Nobody who works here reads it either.
             Some(ConfigGap::Unreadable { by_user: false }) | None => {}
