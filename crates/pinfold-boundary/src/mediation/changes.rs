@@ -141,9 +141,14 @@ impl Changes {
         self.repositories.insert(place.to_owned());
     }
 
-    /// A symbolic link is about to be put at a place.
-    pub(crate) fn link(&mut self, place: &Path) {
-        self.links.insert(place.to_owned());
+    /// A symbolic link is about to be put at a place. Installations make more among dependencies than are noted, and it matters only
+    /// once it is moved out of them.
+    pub(crate) fn link(&mut self, place: &Path, is_among_dependencies: bool) {
+        if self.links.len() < MAX_NOTED {
+            self.links.insert(place.to_owned());
+        } else if !is_among_dependencies {
+            self.more += 1;
+        }
     }
 
     /// An operation of git was begun.
@@ -220,7 +225,7 @@ mod tests {
         for moves in [[(one, other), (other, one)], [(other, one), (one, other)]] {
             let mut changes = Changes::default();
             changes.repository(&one.join(".git"));
-            changes.link(&other.join("link"));
+            changes.link(&other.join("link"), false);
             changes.moved(&moves);
             assert!(changes.repositories().eq([&other.join(".git")]), "{changes:?}");
             assert!(changes.links().eq([&one.join("link")]), "{changes:?}");

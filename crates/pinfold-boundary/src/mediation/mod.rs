@@ -396,11 +396,12 @@ impl Mediator {
         if makes && is_git_dir_marker(name) && !layout::serves_as_git_dir(parent) {
             self.changes.repository(parent);
         }
+        let is_among_dependencies = name != ".git" && is_among_dependencies(boundary, place);
         if puts_link(attempt) {
-            self.changes.link(place);
+            self.changes.link(place, is_among_dependencies);
         }
         // Of what is there only a repository is acted on: by who goes there.
-        if name != ".git" && is_among_dependencies(boundary, place) {
+        if is_among_dependencies {
             return;
         }
         if let Some((git_dir, below)) = in_git {
