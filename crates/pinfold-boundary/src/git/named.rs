@@ -427,6 +427,17 @@ mod tests {
     }
 
     #[test]
+    fn what_a_person_names_is_found_where_there_is_no_repository() {
+        let tree = TempTree::new().with_files(["w/hooks/pre-commit", "w/check"], "");
+        tree.write(".gitconfig", "[core]\n\thooksPath = ~/w/hooks\n[init]\n\ttemplateDir = ~/w/template\n[alias]\n\tx = !~/w/check\n");
+        let home = Some(tree.top());
+        let named = NamedPlaces::read_person(&Person::read(home), home, MAX_LOOKUPS);
+        let held: BTreeSet<PathBuf> = named.held.into_iter().map(|(place, _)| place).collect();
+        assert_eq!(held, ["w/hooks", "w/template", "w/check"].map(|at| tree.path(at)).into());
+        assert_eq!(named.gap, None);
+    }
+
+    #[test]
     fn a_configuration_that_names_too_much_is_said_to_be_read_in_part() {
         let tree = TempTree::new();
         tree.make_git_dir(".git");
