@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
-//! use pinfold::consent::{Asking, By, Choice, Via};
+//! use pinfold::consent::{AnsweredBy, ApprovalChannel, Asking, Choice};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
 //! use pinfold_approvals::{Broker, ClosureResponder};
 //! use serde_json::json;
@@ -22,7 +22,7 @@
 //! // Without a responder the call is refused at once.
 //! assert!(session.decide(&call).outcome.is_err());
 //!
-//! let by = By { via: Via::Embedder, who: None };
+//! let by = AnsweredBy { via: ApprovalChannel::Embedder, who: None };
 //! broker.add(ClosureResponder::new(by, |showing| Some(Choice::Yes)))?;
 //! assert!(session.decide(&call).outcome.is_ok());
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -5,7 +5,7 @@
 //! denied, and it never satisfies a rule that allows.
 //!
 //! ```
-//! use pinfold_shell::{OpaqueWhy, parse};
+//! use pinfold_shell::{OpaqueReason, parse};
 //!
 //! let script = parse("cd core && git log --format=\"$(cat format)\" >log");
 //! let programs = script.commands.iter().map(|command| command.words[0].as_static());
@@ -15,7 +15,7 @@
 //! // bash runs the first line and refuses the second. Both are listed, and nothing is certain.
 //! let script = parse("make\nrm -rf build && ;");
 //! assert_eq!(script.commands.len(), 2);
-//! assert_eq!(script.opaque[0].why, OpaqueWhy::Syntax("a command"));
+//! assert_eq!(script.opaque[0].why, OpaqueReason::Syntax("a command"));
 //! ```
 //!
 //! # Vocabulary
