@@ -240,6 +240,11 @@ fn every_field_has_its_effect() {
         ),
         (bash("rm -rf build", &json!({"mode": "bypassPermissions"})), Ask, "safeguard"),
         (
+            bash("rm -rf build", &json!({"mode": "bypassPermissions", "always_ask": "breaker"})),
+            Allow,
+            "bypass-mode",
+        ),
+        (
             bash("rm -rf build", &json!({"mode": "bypassPermissions", "immune": "breaker"})),
             Allow,
             "bypass-mode",
@@ -376,6 +381,8 @@ fn what_cannot_be_meant_is_an_error_of_the_line() {
         (call(json!({"agent_def": {"mode": "yolo"}})), "`agent_def.mode`"),
         (call(json!({"bash": "always"})), "`bash`: `always` is none of"),
         (call(json!({"immune": "none"})), "`immune`"),
+        (call(json!({"always_ask": "none"})), "`always_ask`"),
+        (call(json!({"immune": "all", "always_ask": "all"})), "`immune` is the former name of `always_ask`"),
         (call(json!({"sandbox": {"mode": "loose"}})), "`sandbox.mode`"),
         (call(json!({"cwd": "proj"})), "`cwd` is not an absolute path"),
         (call(json!({"headless": "yes"})), "`headless` is not true or false"),
