@@ -382,7 +382,7 @@ fn rule_of(hosts: &Hosts, address: IpAddr, port: u16) -> Option<Located<HostRule
     }
 }
 
-/// What would have to be changed for an address that only a rule opens.
+/// The rule, and the advice, for an address that only a rule opens.
 fn near_rule(
     hosts: &Hosts,
     ask: &ConnectRequest,
@@ -403,7 +403,7 @@ fn near_rule(
     (asked, to_allow.into())
 }
 
-/// What opens an address on this machine and its networks.
+/// Reason of a refusal of an address on this machine and its networks.
 const ONLY_A_RULE: &str = "only a rule that names the address allows it";
 
 const NAMES_ANOTHER: &str = "nothing allows that: connect to the host that is meant, under its own name";

@@ -1,0 +1,188 @@
+use std::io::{IoSlice, IoSliceMut};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+use pinfold_egress::ConnectMethod;
+use pinfold_host::Host;
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, recvmsg, sendmsg,
+};
+
+use super::*;
+
+/// Says yes, and remembers what it was asked; `shares` is given to another process meanwhile.
+#[derive(Debug, Default)]
+struct Yes {
+    programs: Mutex<Vec<String>>,
+    shares: Mutex<Option<TcpStream>>,
+    others: Mutex<Vec<Child>>,
+    ends: Arc<Mutex<Vec<Result<(), String>>>>,
+}
+
+/// An approval that notes its end.
+struct Ended(Arc<Mutex<Vec<Result<(), String>>>>);
+
+impl HostApproval for Ended {
+    fn close(self: Box<Self>, end: Result<(), &str>) {
+        self.0.lock().unwrap().push(end.map_err(str::to_owned));
+    }
+}
+
+impl HostApprover for Yes {
+    fn may_connect(
+        &self,
+        request: &HostRequest,
+        _: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Box<dyn HostApproval>, String> {
+        self.programs.lock().unwrap().push(request.program());
+        if let Some(stream) = self.shares.lock().unwrap().take() {
+            self.others.lock().unwrap().push(holder(stream));
+        }
+        Ok(Box::new(Ended(Arc::clone(&self.ends))))
+    }
+
+    fn denies(&self, _: &HostRequest) -> Option<String> {
+        None
+    }
+}
+
+impl Drop for Yes {
+    fn drop(&mut self) {
+        for other in &mut *self.others.lock().unwrap() {
+            end(other);
+        }
+    }
+}
+
+/// Held by a test that looks at who holds what: a child has everything of its parent until it executes its program.
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Another process that holds a connection.
+fn holder(stream: TcpStream) -> Child {
+    Command::new("sleep").arg("60").stdin(Stdio::from(OwnedFd::from(stream))).spawn().unwrap()
+}
+
+fn end(child: &mut Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+fn connection() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    (client, listener.accept().unwrap().0)
+}
+
+/// The refusals of a connection from this port, once it was decided about.
+fn refused(decides: &Arc<Yes>, from: u16) -> Vec<String> {
+    let init = i32::try_from(std::process::id()).unwrap();
+    let asked = Arc::new(PendingHosts::new(Arc::clone(decides) as Arc<_>, init));
+    let request = ConnectRequest {
+        host: Host::parse("a.test").unwrap(),
+        port: 443,
+        method: ConnectMethod::Direct,
+        source_port: from,
+    };
+    let whys = Arc::new(Mutex::new(Vec::new()));
+    let decision = Arc::clone(&whys);
+    let refuse = move |why: Unapproved<'_>, _: Who<'_>| {
+        let Unapproved::Clause(why) = why else { panic!("its address is not looked at") };
+        decision.lock().unwrap().push(why.to_owned());
+        ConnectRefusal { id: String::new(), message: why.to_owned() }
+    };
+    let mut waits = Some(asked.take(&request, true, Box::new(refuse)));
+    for _ in 0..500 {
+        if asked.state().waiting.values().all(Vec::is_empty) {
+            // It was answered: the relay is through with it.
+            waits = None;
+        }
+        if waits.is_none() && asked.state().open == 0 && asked.state().waiting.is_empty() {
+            return std::mem::take(&mut *whys.lock().unwrap());
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("it still waits");
+}
+
+#[test]
+fn a_connection_that_no_process_holds_is_no_question() {
+    let _alone = ALONE.lock();
+    let (client, _server) = connection();
+    let from = client.local_addr().unwrap().port();
+    let decides = Arc::new(Yes::default());
+    assert!(refused(&decides, from).is_empty(), "the control");
+    assert_eq!(*decides.ends.lock().unwrap(), [Ok(())]);
+    assert_eq!(decides.programs.lock().unwrap().len(), 1);
+
+    let (here, there) = UnixStream::pair().unwrap();
+    let fds = [client.as_fd()];
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = SendAncillaryBuffer::new(&mut space);
+    assert!(message.push(SendAncillaryMessage::ScmRights(&fds)));
+    sendmsg(&here, &[IoSlice::new(b"x")], &mut message, SendFlags::empty()).unwrap();
+    drop(client);
+    let why = refused(&decides, from);
+    assert!(why.len() == 1 && why[0].starts_with("no process holds the connection"), "{why:?}");
+    assert_eq!(decides.programs.lock().unwrap().len(), 1, "nothing was asked");
+
+    // It was open all the time.
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = RecvAncillaryBuffer::new(&mut space);
+    recvmsg(&there, &mut [IoSliceMut::new(&mut [0])], &mut message, RecvFlags::empty()).unwrap();
+    let taken = message.drain().find_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    TcpStream::from(taken.unwrap()).shutdown(Shutdown::Both).unwrap();
+}
+
+#[test]
+fn a_question_names_every_process_that_holds_the_connection() {
+    let _alone = ALONE.lock();
+    let (client, _server) = connection();
+    let from = client.local_addr().unwrap().port();
+    let mut other = holder(client.try_clone().unwrap());
+    let decides = Arc::new(Yes::default());
+    assert!(refused(&decides, from).is_empty());
+    end(&mut other);
+    let programs = std::mem::take(&mut *decides.programs.lock().unwrap());
+    assert!(programs[0].contains(", ") && programs[0].contains("sleep"), "{programs:?}");
+    assert!(refused(&decides, from).is_empty());
+    let programs = decides.programs.lock().unwrap();
+    assert!(!programs[0].contains("sleep"), "the control: {programs:?}");
+}
+
+#[test]
+fn a_yes_is_for_the_processes_that_were_asked_about() {
+    let _alone = ALONE.lock();
+    let (client, _server) = connection();
+    let from = client.local_addr().unwrap().port();
+    let decides = Arc::new(Yes::default());
+    *decides.shares.lock().unwrap() = Some(client.try_clone().unwrap());
+    let why = refused(&decides, from);
+    assert_eq!(why, ["other processes hold the connection than were asked about"]);
+    assert_eq!(*decides.ends.lock().unwrap(), [Err(why[0].clone())], "what was approved is told as refused");
+}
+
+#[test]
+fn processes_that_were_answered_differently_are_asked_about_together() {
+    let asked = PendingHosts::new(Arc::new(Yes::default()), 1);
+    let (yes, no, new) = (Some((1, 1)), Some((2, 2)), Some((3, 3)));
+    let why = || Err("no".to_owned());
+    asked.state().answered.insert(((1, 1), "k".to_owned()), Ok(()));
+    asked.state().answered.insert(((2, 2), "k".to_owned()), why());
+    for (processes, expected) in [
+        (vec![yes], Some(Ok(()))),
+        (vec![no], Some(why())),
+        (vec![yes, no], Some(why())),
+        (vec![yes, new], None),
+        (vec![new, no], Some(why())),
+        (vec![yes, None], None),
+        (vec![None], None),
+    ] {
+        assert_eq!(asked.answered("k", &processes), expected, "{processes:?}");
+    }
+}
