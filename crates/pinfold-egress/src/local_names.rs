@@ -1,4 +1,4 @@
-//! What can be known about the addresses of a host without a DNS query, and which of them a connection may not lead to.
+//! Addresses of a host that are known without a DNS query, and those of them to which no connection may lead.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::OnceLock;

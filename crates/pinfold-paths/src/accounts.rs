@@ -1,4 +1,4 @@
-//! Home directories of the accounts of this machine, as `~name` means them in a command line.
+//! Home directories of the accounts of this machine, as `~name` means them for shells and git.
 
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -11,9 +11,9 @@ const ACCOUNTS: &str = "/etc/passwd";
 /// The most bytes of the list that are read.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A path of a command in which `~name` is the home directory of that account. `None`: it does not start so, or no such
-/// account is known.
-pub(crate) fn expanded(path: &Path) -> Option<PathBuf> {
+/// Returns a path in which `~name` is the home directory of that account. `None`: it does not start so, or no such account is
+/// known.
+pub fn expand_account_home(path: &Path) -> Option<PathBuf> {
     let (name, rest) = split(path.as_os_str().as_bytes())?;
     let mut list = Vec::new();
     std::fs::File::open(ACCOUNTS).ok()?.take(MAX_BYTES).read_to_end(&mut list).ok()?;

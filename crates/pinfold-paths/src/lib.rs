@@ -58,6 +58,7 @@
 //! told. Changes of one file are told apart by its clocks, which tick every few milliseconds before 6.13.
 //! Elsewhere this crate does not build: another system needs its own file beside `sys/linux.rs`.
 
+mod accounts;
 mod claim;
 mod contained;
 mod directory;
@@ -78,6 +79,7 @@ mod version;
 mod workspace;
 mod writable_roots;
 
+pub use accounts::expand_account_home;
 pub use claim::PathClaim;
 pub use contained::Contained;
 pub use directory::{Directory, DirectoryEntry, EntryKind};

@@ -8,7 +8,7 @@
 //! Each passes a turnstile before it takes its turn, and the one that wants a turn of its own stays in it until it has that: those that
 //! share follow each other closely, and would never all be gone at once (readers and writers without starvation,
 //! <https://greenteapress.com/wp/semaphores/>, 4.2.3). Who has passed it goes on without for a moment: passing costs as much as the turn
-//! itself, and whoever stays in it waits that moment longer at most. What excludes is the turn alone.
+//! itself, and whoever stays in it waits that moment longer at most. The turn alone excludes others.
 //!
 //! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
 
@@ -39,7 +39,7 @@ const QUICK_TRIES: u32 = 32;
 pub struct Turns {
     file: Arc<OwnedFd>,
     turnstile: Arc<OwnedFd>,
-    /// When the turnstile was passed last.
+    /// Time at which the turnstile was passed last.
     passed: Option<Instant>,
 }
 

@@ -5,10 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use pinfold_commands::{CommandClaim, NamedPlace, NotAllowlistable, PathText, WorkDirUse, WorkFolder};
-use pinfold_paths::{LastLink, PathClaim, Place, Resolution};
+use pinfold_paths::{LastLink, PathClaim, Place, Resolution, expand_account_home};
 use pinfold_policy::{Claims, CommandFact, NamedFact, Operation};
 
-use crate::accounts;
 use crate::guarded::{self, CallChanges};
 use crate::session::Shared;
 
@@ -70,7 +69,7 @@ fn has_another_repository(root: &Path, start: &Path) -> bool {
 
 /// A path of a command, with the home directory of another account put in.
 pub(crate) fn resolve(shared: &Shared, start: &Path, path: &Path) -> Resolution {
-    let expanded = accounts::expanded(path);
+    let expanded = expand_account_home(path);
     let claim = PathClaim::new(expanded.as_deref().unwrap_or(path));
     shared.bounds.line.resolve(start, &claim, LastLink::Follow)
 }

@@ -43,7 +43,6 @@
 //! What a process does after it was started: that line is the kernel's. What is read can be told on: that line is
 //! the network's.
 
-mod accounts;
 pub mod agents;
 pub mod audit;
 mod call_request;

@@ -13,7 +13,6 @@ use pinfold_policy::{
     PathKind, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
 };
 
-use crate::accounts;
 use crate::foreign_cwd;
 use crate::git_parts;
 use crate::guarded::{self, CallChanges};
@@ -99,7 +98,7 @@ pub(crate) fn survey(
         let words = words.map_or(start.as_os_str(), PathText::as_os_str);
         let last = if claim.operation.follows_last_link() { LastLink::Follow } else { LastLink::Keep };
         let path = |path: &Path| shared.bounds.line.resolve(start, &paths::PathClaim::new(path), last);
-        match claim.origin.command().and_then(|_| accounts::expanded(Path::new(words))) {
+        match claim.origin.command().and_then(|_| paths::expand_account_home(Path::new(words))) {
             Some(expanded) => path(&expanded),
             None => path(Path::new(words)),
         }

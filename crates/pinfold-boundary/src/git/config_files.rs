@@ -8,6 +8,8 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use pinfold_paths::expand_account_home;
+
 use super::config::{Config, ConfigEntry, MAX_SIZE};
 use crate::lookup::{is_closed_by_user, is_missing};
 
@@ -122,23 +124,19 @@ pub(crate) fn expanded(base: &Path, text: &OsStr, home: Option<&Path>) -> Option
     if text.starts_with(b"%(prefix)/") {
         return None;
     }
-    let Some(below) = text.strip_prefix(b"~") else { return Some(base.join(OsStr::from_bytes(text))) };
-    let end = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
-    let (user, below) = below.split_at_checked(end)?;
-    let of = if user.is_empty() { home?.to_owned() } else { home_of(user, home)? };
-    Some(of.join(OsStr::from_bytes(below.strip_prefix(b"/").unwrap_or(below))))
+    let path = Path::new(OsStr::from_bytes(text));
+    if !text.starts_with(b"~") {
+        return Some(base.join(path));
+    }
+    expand_account_home(path).or_else(|| home_by_name(path, home?))
 }
 
-/// The home of a user that this machine lists, or of the person, by its name.
-fn home_of(user: &[u8], home: Option<&Path>) -> Option<PathBuf> {
-    let listed = fs::read("/etc/passwd").unwrap_or_default();
-    let of_line = |line: &[u8]| {
-        let mut fields = line.split(|byte| *byte == b':');
-        let home = fields.next().filter(|name| *name == user).and_then(|_| fields.nth(4))?;
-        Some(PathBuf::from(OsStr::from_bytes(home)))
-    };
-    let named = || home.filter(|home| home.file_name().is_some_and(|name| name.as_bytes() == user));
-    listed.split(|byte| *byte == b'\n').find_map(of_line).or_else(|| named().map(Path::to_owned))
+/// The person's own home, where a path begins with `~` or with `~` and its name: a directory service may know that account alone.
+fn home_by_name(path: &Path, home: &Path) -> Option<PathBuf> {
+    let mut parts = path.components();
+    let named = parts.next()?.as_os_str().as_bytes().strip_prefix(b"~")?;
+    let is_theirs = named.is_empty() || home.file_name().is_some_and(|name| name.as_bytes() == named);
+    is_theirs.then(|| home.join(parts))
 }
 
 #[cfg(test)]

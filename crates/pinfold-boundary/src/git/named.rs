@@ -59,11 +59,11 @@ pub(crate) struct NamedPlaces {
     pub(crate) lookups: usize,
 }
 
-/// What paths of a configuration are relative to.
+/// Directories to which paths of a configuration are relative.
 struct Bases<'a> {
     /// The top of the working tree.
     top: PathBuf,
-    /// Where git can be when it looks for hooks: tops, and git directories, in which it takes what is pushed.
+    /// Working directories of git when it looks for hooks: tops, and git directories, for pushes into them.
     hooks: Vec<&'a Path>,
     home: Option<&'a Path>,
 }
@@ -207,7 +207,8 @@ fn way(path: &Path, bases: &Bases<'_>) -> (Vec<PathBuf>, PathBuf) {
     (held, end)
 }
 
-/// What links in directories lead through and to, and those in directories that they lead to. `None`: `looks` gave out.
+/// Returns the places that links in directories lead through and to, and links in directories that they lead to. `None`: `looks`
+/// gave out.
 fn linked_in(
     mut ahead: Vec<PathBuf>,
     bases: &Bases<'_>,
@@ -292,12 +293,12 @@ fn programs(entry: &ConfigEntry, value: &str, Bases { top, home, .. }: &Bases<'_
     named.collect()
 }
 
-/// What stands behind a directory, which may be any: `$DIRECTORY/x`.
+/// Returns the path below a directory, which may be any: `$DIRECTORY/x`.
 fn behind_directory(word: &str) -> Option<&str> {
     word.split_once('/').map(|(_, below)| below)
 }
 
-/// What stands behind an option of one letter: `-F./x`.
+/// Returns the value of an option of one letter: `-F./x`.
 fn behind_option(word: &str) -> Option<&str> {
     let mut behind = word.strip_prefix('-')?.chars();
     behind.next().filter(char::is_ascii_alphabetic)?;
@@ -364,7 +365,7 @@ mod tests {
         }
     }
 
-    /// What the configuration of a repository in a tree names, without the tree.
+    /// Returns the places that the configuration of a repository in a tree names, relative to the tree.
     fn named_in(tree: &TempTree, config: &[u8]) -> (BTreeSet<PathBuf>, Option<ConfigGap>) {
         tree.make_git_dir(".git");
         fs::write(tree.path(".git/config"), config).unwrap();

@@ -55,7 +55,7 @@ impl LinkSearch<'_> {
             Some(ConfigGap::Unexpanded) => {
                 self.gap.get_or_insert_with(|| SearchGap::UnknownPath { named_in: named_in.to_owned() });
             }
-            // Nobody who works here reads it either.
+            // Git cannot read it either as this user.
             Some(ConfigGap::Unreadable { by_user: false }) | None => {}
         }
     }

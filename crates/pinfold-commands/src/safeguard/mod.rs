@@ -298,7 +298,7 @@ fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
     }
 }
 
-/// What one simple command would do that needs a person. `work_dir` is the folder it runs in, as far as a `cd` in
+/// Returns the safeguards that one simple command hits. `work_dir` is the folder it runs in, as far as a `cd` in
 /// front of it says.
 pub fn of_command(
     command: &SimpleCommand,

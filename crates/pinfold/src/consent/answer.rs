@@ -31,7 +31,7 @@ pub enum Choice {
     Yes,
     /// All of this kind, until the session ends.
     Session {
-        /// Which of the offered scopes.
+        /// Index of the offered scope.
         scope: usize,
         /// The duration, where it is less.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub enum Choice {
     },
     /// From now on: a rule for each part.
     Always {
-        /// Which of the offered scopes, for each part in its order; the usual one where none is given.
+        /// Index of the offered scope, for each part in its order; the usual one where none is given.
         scopes: Vec<usize>,
         /// The settings file that the rules are written to.
         file: RuleFile,

@@ -163,7 +163,7 @@ pub struct OperationShown {
     /// A description of the content that comes, where it is no text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// What an approval does not cover.
+    /// The limit of an approval, in one clause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// The number of files and folders below it that go with it.

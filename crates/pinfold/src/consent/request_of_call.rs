@@ -267,7 +267,7 @@ fn connects(to: &Connection) -> OperationShown {
     }
 }
 
-/// What an approval of a name does not open.
+/// Addresses that an approval of a name does not open.
 const NO_NEAR_ADDRESS: &str = "a yes opens no private or reserved address, should the name lead to one";
 
 fn shell_folder(shared: &Shared) -> PathBuf {
