@@ -480,3 +480,38 @@ fn the_first_command_of_the_readme_has_one_program_to_run() {
         .collect();
     assert_eq!(programs, ["pinfold"]);
 }
+
+/// The build of an example's binary takes longer than the example: a crate without one says that there is none.
+#[test]
+fn crates_without_an_example_have_no_documentation_tests() {
+    for folder in
+        fs::read_dir(top().join("crates")).expect("crates").map(|entry| entry.expect("an entry").path())
+    {
+        if !folder.join("src/lib.rs").exists() {
+            continue;
+        }
+        let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        let switched_off = manifest.lines().any(|line| line == "doctest = false");
+        assert_eq!(
+            switched_off,
+            !has_example(&folder.join("src")),
+            "{}: `doctest = false` in `[lib]`",
+            folder.display()
+        );
+    }
+}
+
+/// Whether a doc comment below here has a block of code.
+fn has_example(folder: &Path) -> bool {
+    fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).any(|path| {
+        if path.is_dir() {
+            return has_example(&path);
+        }
+        let text = fs::read_to_string(&path).unwrap_or_default();
+        let mut comments = text
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| line.starts_with("//!") || line.starts_with("///"));
+        comments.any(|line| line[3..].trim_start().starts_with("```"))
+    })
+}
