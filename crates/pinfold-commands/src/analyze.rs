@@ -21,12 +21,12 @@ use crate::read_only::{self, ReadsIn};
 use crate::safeguard;
 use crate::{Operation, Origin, PathClaim};
 
-/// How deep launchers may stand in each other, and scripts in scripts. Nobody writes more by hand.
+/// Deepest nesting of launchers, and of scripts in scripts. Nothing deeper is written by hand.
 const DEEPEST: usize = 8;
-/// How many readings one command may have.
+/// Most readings of one command.
 const MAX_READINGS: usize = 64;
 
-/// What a line of the call would do.
+/// Analyzes a line of the call.
 pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
     let here = Surroundings {
         folders: vec![WorkingDirectory::new(BaseDirectory::Call)],
@@ -41,15 +41,15 @@ pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
 struct Surroundings {
     /// The folders that it may start in.
     folders: Vec<WorkingDirectory>,
-    /// What starts the shell that reads it, outermost first.
+    /// Programs that start the shell that reads it, outermost first.
     through: Vec<Through>,
-    /// How many programs stand around it.
+    /// Number of programs around it.
     depth: usize,
-    /// It runs where its paths are not ours.
+    /// Runs where its paths are not ours.
     elsewhere: bool,
 }
 
-/// What `script`, read from `text`, would do.
+/// Analyzes `script`, read from `text`.
 fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> CommandEffects {
     let mut out = CommandEffects::default();
     out.commands.reserve_exact(script.commands.len());
@@ -69,7 +69,7 @@ fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> C
     out
 }
 
-/// What stands in no command: loops that set variables that matter, tests that evaluate.
+/// Reasons outside every command: loops that set variables that matter, tests that evaluate.
 fn loose(script: &Script) -> impl Iterator<Item = NotAllowlistable> {
     let set = script.loops.iter().filter(|name| environment::matters(&name.name)).map(|assignment| {
         NotAllowlistable::new(
@@ -124,7 +124,7 @@ struct PendingInvocation<'f> {
     depth: usize,
     /// Only wrappers that change nothing stand in front of it.
     surface: bool,
-    /// It runs where its paths are not ours.
+    /// Runs where its paths are not ours.
     elsewhere: bool,
 }
 
@@ -487,7 +487,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         self.inner_lines.push(InnerLine::new(script, found));
     }
 
-    /// What another shell would do is what this command does.
+    /// Adds the effects of another shell to those of this command.
     fn take_in(&mut self, inner: CommandEffects) {
         inner.bars.into_iter().for_each(|bar| self.bar(bar));
         self.safeguards.extend(inner.safeguards);

@@ -12,7 +12,7 @@ use super::invocation::Invocation;
 /// More values than this of one name are not tried; the name counts as unknown.
 const VALUES_AT_MOST: usize = 64;
 
-/// What the line sets.
+/// Variables that the line sets.
 #[derive(Debug)]
 pub(crate) struct Constants<'a> {
     table: VariableTable<'a>,
@@ -24,7 +24,7 @@ pub(crate) struct Constants<'a> {
 #[derive(Debug)]
 struct KnownValues<'a> {
     values: Vec<Value<'a>>,
-    /// It gets no other value.
+    /// There is no other value.
     complete: bool,
 }
 
@@ -69,7 +69,7 @@ fn is_home(part: &Part) -> bool {
     matches!(part, Part::Tilde(_)) || matches!(part, Part::Parameter { name, .. } if name == "HOME")
 }
 
-/// What a name is given by the line.
+/// Values that the line gives to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Given<'c, 'a> {
     /// One of these.

@@ -1,4 +1,4 @@
-//! What the words of a program that is not known could start.
+//! Programs that the words of an unknown program could start.
 //!
 //! `sshpass -p x rm -rf x` is `rm -rf x` for one who knows `sshpass`. Of a program without a row each word may be the
 //! program that it starts, and a word with blanks may be a command line.
@@ -18,10 +18,10 @@ use crate::safeguard;
 const WORDS: &[&str] =
     &["eval", "exec", "init", "halt", "reboot", "shutdown", "poweroff", "service", "mount", "umount"];
 
-/// How many words of one command are tried as a program. More that a safeguard watches are not named by hand.
+/// Most words of one command that are tried as a program. More that a safeguard watches are not named by hand.
 const MAX_TRIED: usize = 32;
 
-/// What safeguards say about programs and command lines that the arguments of a program would be.
+/// Safeguards hit by the programs and command lines that the arguments of a program would be.
 pub(super) fn safeguards(args: &[Word]) -> Vec<SafeguardHit> {
     let mut hits = Vec::new();
     let mut tried = 0;

@@ -1,4 +1,4 @@
-//! What programs take from their standard input: commands of a shell, code of a language, scripts and queries.
+//! Standard input of programs: commands of a shell, code of a language, scripts and queries.
 
 use std::borrow::Cow;
 

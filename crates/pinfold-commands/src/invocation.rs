@@ -12,7 +12,7 @@ pub struct Invocation {
     /// The program and its arguments. Braces are expanded: `git pu{sh,ll}` has three words. Without braces they are those of the
     /// script, shared with it.
     pub words: Arc<Vec<Word>>,
-    /// What starts it, outermost first; empty for a command as it is written.
+    /// Programs that start it, outermost first; empty for a command as it is written.
     pub through: Vec<Through>,
     /// More arguments follow that are not known here, as `xargs` adds them.
     pub open_ended: bool,

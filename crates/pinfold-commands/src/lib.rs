@@ -82,7 +82,7 @@ use pinfold_shell::{Script, Span};
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own about one command")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandClaim {
-    /// Where it stands in the command line.
+    /// Place in the command line.
     pub span: Span,
     /// Every reading that a deny rule, an ask rule or a safeguard looks at: as written first, then what wrappers
     /// and launchers (`sudo`, `env`, `xargs`, `find -exec`, `sh -c`, …) would run, outermost first.
@@ -91,14 +91,14 @@ pub struct CommandClaim {
     allowable: usize,
     /// Why no rule may allow it, if so.
     pub bars: Vec<NotAllowlistable>,
-    /// What it would do that needs a person whatever rules and modes say.
+    /// Effects that need a person whatever rules and modes say.
     pub safeguards: Vec<SafeguardHit>,
-    /// It does nothing but read what it names, and says it.
+    /// Does nothing but read what it names, and says it.
     pub read_only: bool,
     /// Folders that a `cd` or `-C` may lead it to: it does nothing but read where each of them is the folder of the call.
     /// Empty where that does not count.
     pub read_dirs: Vec<PathText>,
-    /// It has no effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
+    /// Without effect beyond the shell it stands in: `cd` within the folder, `true`, an assignment that changes
     /// nothing else.
     pub inert: bool,
     /// Other folders than that of the call that it works in and takes something from. Several, where it depends on
@@ -106,7 +106,7 @@ pub struct CommandClaim {
     pub work_dirs: Vec<WorkFolder>,
     /// Folders that it, or what it starts, may run in, other than that of the call.
     pub exec_dirs: Vec<PathText>,
-    /// It, or what it starts, may run in a folder that is known only by running, or where paths are not ours.
+    /// May run, or start a program, in a folder that is known only by running, or where paths are not ours.
     pub runs_anywhere: bool,
     /// Its use of the folder of the call, where it may work there.
     pub start_dir_use: WorkDirUse,
@@ -136,17 +136,17 @@ impl CommandClaim {
         self.allowable().words.is_empty()
     }
 
-    /// It starts another program than the one it names; wrappers that change nothing are not counted.
+    /// Returns whether it starts another program than the one it names; wrappers that change nothing are not counted.
     pub fn launches(&self) -> bool {
         self.readings.iter().flat_map(|reading| &reading.through).any(|by| !wrapper::is_name(&by.name))
     }
 
-    /// It is a condition: it looks, says nothing, and changes nothing.
+    /// Returns whether it is a condition: it looks, says nothing, and changes nothing.
     pub fn is_condition(&self) -> bool {
         self.inert && matches!(self.allowable().program(), Some("test" | "[" | "[["))
     }
 
-    /// It does nothing but read, or goes to another folder to do so.
+    /// Returns whether it does nothing but read, or goes to another folder to do so.
     pub fn only_reads(&self) -> bool {
         self.read_only || self.inert && self.allowable().name() == Some("cd")
     }
@@ -157,11 +157,11 @@ impl CommandClaim {
 pub struct WorkFolder {
     /// The folder, from the folder of the call if it is relative.
     pub path: PathText,
-    /// What the command takes from it.
+    /// Use that the command makes of it.
     pub takes: WorkDirUse,
 }
 
-/// What a command takes from the folder that it works in, the mildest first.
+/// Use that a command makes of the folder that it works in, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum WorkDirUse {
     /// Nothing but the files that it names.
@@ -204,7 +204,7 @@ pub struct SafeguardHit {
     pub severity: Severity,
 }
 
-/// How bad it would be, the mildest first.
+/// Severity of an effect, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Dangerous or suspicious; `alwaysAsk: all` keeps it.
@@ -249,14 +249,14 @@ impl HostClaim {
 pub struct CommandEffects {
     /// Every simple command, in the order of the text.
     pub commands: Vec<CommandClaim>,
-    /// What they would write and read. Relative paths start from the folder of the call; a `cd` on the way is
+    /// Paths that they would write and read. Relative paths start from the folder of the call; a `cd` on the way is
     /// already part of them.
     pub paths: Vec<PathClaim>,
     /// The hosts they would reach.
     pub hosts: Vec<HostClaim>,
     /// Why no rule may allow the line as a whole, if so: a part that was not understood, an unknown file.
     pub bars: Vec<NotAllowlistable>,
-    /// What the line as a whole would do that needs a person: hidden characters, fork bombs, too many parts.
+    /// Effects of the line as a whole that need a person: hidden characters, fork bombs, too many parts.
     pub safeguards: Vec<SafeguardHit>,
     /// Names that it gives to what has another.
     links: Vec<links::Link>,
@@ -318,7 +318,7 @@ pub fn is_in_catalog(name: &str) -> bool {
     program::find(name).is_some()
 }
 
-/// What `script`, read from `text`, would do.
+/// Analyzes `script`, read from `text`.
 pub fn analyze(text: &str, script: &Script) -> CommandEffects {
     analyze::analyze(text, script)
 }

@@ -16,9 +16,9 @@ use crate::PathClaim;
 use crate::PathText;
 use crate::safeguard;
 
-/// How many links are followed, one through another.
+/// Most links that are followed, one through another.
 const MAX_FOLLOWED: usize = 4;
-/// How many names one path may have by them; with more it is not known what it leads to.
+/// Most names that one path may have by them; with more it is not known what it leads to.
 const MAX_NAMES: usize = 16;
 
 /// One name that a line gives to something that has another.
@@ -28,9 +28,9 @@ pub(super) struct Link {
     by: Option<usize>,
     /// The new name, from the folder of the call if it is relative.
     name: String,
-    /// What it leads to; `None` when that is known only by running.
+    /// Path that it leads to; `None` when that is known only by running.
     leads_to: Option<String>,
-    /// What is written under the new name is written there: not so for a copy.
+    /// A write under the new name is a write there: not so for a copy.
     writes: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn made_by(
     links
 }
 
-/// How a name comes to be.
+/// Ways in which a name comes to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Symbolic,
@@ -205,7 +205,7 @@ impl Links {
         (more, unknown)
     }
 
-    /// Where a path leads through the links that other commands make. `None` among them: that is not known.
+    /// Returns where a path leads through the links that other commands make. `None` among them: that is not known.
     fn follow(&self, path: &str, by: usize, writes: bool) -> Vec<Option<String>> {
         let mut found: Vec<Option<String>> = Vec::new();
         let mut open = vec![plain(path)];

@@ -26,7 +26,7 @@ pub struct NamedPlace {
     pub path: PathText,
     /// The word that names it, as it stands in a rule that means it.
     pub word: String,
-    /// It begins as only a path does. Others are compared with rules for paths alone.
+    /// Begins as only a path does. Others are compared with rules for paths alone.
     pub is_path: bool,
     /// Some of it is a wildcard.
     pub wild: bool,
@@ -34,7 +34,7 @@ pub struct NamedPlace {
     pub reads: bool,
 }
 
-/// What words name beyond the claims.
+/// Places that words name beyond the claims.
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
     pub(super) places: Vec<NamedPlace>,
@@ -42,7 +42,7 @@ pub(super) struct Unclaimed {
     pub(super) open: bool,
     /// There are more places than are looked at.
     pub(super) too_many: bool,
-    /// How many of the places are plainly paths.
+    /// Number of places that are plainly paths.
     paths: usize,
     others: usize,
 }

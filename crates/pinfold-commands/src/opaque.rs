@@ -1,4 +1,4 @@
-//! What was not understood, in a clause for the person and the model.
+//! Parts that were not understood, in a clause for the person and the model.
 
 use pinfold_shell::{Opaque, OpaqueReason};
 

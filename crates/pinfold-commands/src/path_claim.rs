@@ -88,7 +88,7 @@ impl Origin {
 pub enum Assumption {
     /// Its name says that it is one, and this is another way to read it.
     Reading,
-    /// It begins as only a path does.
+    /// Begins as only a path does.
     Evident,
     /// Nothing says what it is.
     Text,

@@ -48,18 +48,18 @@ impl Spelled {
 pub struct Piece<'a> {
     /// The part.
     pub text: Cow<'a, str>,
-    /// Where the shell begins to fill in names.
+    /// The index from which the shell fills in names.
     open: Option<usize>,
     /// Certainty that it is a path.
     pub sure: Sure,
 }
 
-/// Whether it is one.
+/// Certainty that a piece is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sure {
-    /// It begins as only a path does, or climbs.
+    /// Begins as only a path does, or climbs.
     Yes,
-    /// It may also be a plain word.
+    /// May also be a plain word.
     Perhaps,
 }
 
@@ -134,7 +134,7 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
 /// Characters in front of the parts of a list, and behind the scheme of an address.
 const CUTS: [char; 4] = ['=', ':', ',', '@'];
 
-/// What stands behind `=`, `:`, `,` and `@`.
+/// Adds the values behind `=`, `:`, `,` and `@`.
 fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
     // A part behind a blank belongs to a sentence rather than to a list: `block dd if=/dev/zero`.
     let blank = text.find(char::is_whitespace).unwrap_or(text.len());

@@ -54,7 +54,7 @@ struct Reader<'r> {
     at: usize,
     /// A delimiter within `[…]` belongs to it.
     brackets: bool,
-    /// That made a difference.
+    /// The brackets made a difference.
     differs: bool,
     /// sed would not take the script, and does nothing.
     refused: bool,
@@ -248,7 +248,7 @@ impl<'r> Reader<'r> {
 mod tests {
     use super::*;
 
-    /// What a script does, in words.
+    /// Describes the effects of a script.
     fn does(script: &str) -> String {
         let told = |effect: &Effect| match effect {
             Effect::Bars(why) => why.split(' ').next().unwrap().to_owned(),

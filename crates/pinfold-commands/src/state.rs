@@ -11,13 +11,13 @@ use pinfold_shell::{Part, Script, SimpleCommand, Span, Word, builtin};
 use super::value::Values;
 use super::working_directory::{BaseDirectory, WorkingDirectory};
 
-/// How many folders a command may possibly stand in before that is simply unknown.
+/// Most folders that a command may possibly stand in before that is simply unknown.
 const MAX_FOLDERS: usize = 8;
 
-/// How many names a program that is a variable may have.
+/// Most names that a program that is a variable may have.
 const MAX_NAMES: usize = 64;
 
-/// How many `&&` are followed back; beyond that it is not known what a command waits for.
+/// Most `&&` that are followed back; beyond that it is not known what a command waits for.
 const MAX_CHAIN_LEN: usize = 64;
 
 /// Builtins that change the folder of their shell.
@@ -53,7 +53,7 @@ pub(super) struct Shells {
     start: Shell,
     /// There is a change of folder. Without one every command stands where the script starts.
     moves: bool,
-    /// Where functions and changes of folder meet, a body runs wherever it is called.
+    /// Functions meet changes of folder: a body runs in each folder that it is called in.
     unsure: bool,
     /// The last change of folder of each shell that may be made several times: what stands in front of it in its loop stands behind it
     /// the next time.
@@ -124,7 +124,7 @@ impl Goes {
 pub(super) struct Found {
     /// The folders that it may run in, the likeliest first.
     pub(super) folders: Vec<WorkingDirectory>,
-    /// How many of them, from the first, are where the line means it to run.
+    /// Number of them, from the first, that the line means it to run in.
     pub(super) meant: usize,
     /// The folders that it takes its shell to.
     leads_to: Vec<WorkingDirectory>,
@@ -166,7 +166,7 @@ impl Shells {
         }
     }
 
-    /// What the command at `at` finds, and from then on what it leaves.
+    /// Returns the folders that the command at `at` finds, and notes those that it leaves.
     pub(super) fn enter(
         &mut self,
         script: &Script,

@@ -155,7 +155,7 @@ macro_rules! tables {
 tables! { wrappers launchers variables folders files text git network build languages containers archives others beside disguises }
 
 mod laws {
-    //! What holds for every line.
+    //! Properties of every line.
 
     use proptest::prelude::*;
 

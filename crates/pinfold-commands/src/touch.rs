@@ -1,4 +1,4 @@
-//! What a command claims to touch: its redirects, the files that its words name, the folders that it works in.
+//! Claims of a command: its redirects, the files that its words name, the folders that it works in.
 
 use pinfold_shell::{Redirect, RedirectKind, Word};
 
@@ -146,7 +146,7 @@ impl CommandAnalyzer<'_, '_> {
         self.bar_once("unknown-file", why);
     }
 
-    /// Where it takes code or configuration from, when that is not the folder of the call.
+    /// Claims the folders that it takes code or configuration from, other than that of the call.
     pub(super) fn work_dirs(
         &mut self,
         invocation: &Invocation,

@@ -10,7 +10,7 @@ pub(super) enum Tracked<'a> {
     FromFolder(&'a str),
     /// This path, from the root of the repository.
     FromRoot(&'a str),
-    /// What matches in a folder, at any depth: its names end with `ends`.
+    /// Files in a folder, at any depth, whose names end with `ends`.
     Matching { folder: &'a str, ends: &'a str, from_root: bool },
     /// Any file of the repository.
     Any,

@@ -43,6 +43,6 @@ pub enum Unknown {
         /// The program that it may start.
         starts: String,
     },
-    /// It starts more, one in another, than is looked through.
+    /// More programs, one in another, than are looked through.
     TooMuch,
 }

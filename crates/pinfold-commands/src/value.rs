@@ -1,4 +1,4 @@
-//! What a word may turn out to be, as far as the line itself gives its variables their values.
+//! Values that a word may have, as far as the line itself gives its variables their values.
 
 use std::borrow::Cow;
 use std::slice;
@@ -54,7 +54,7 @@ const PLAIN_GIT_OPTIONS: &[&str] = &[
     "--",
 ];
 
-/// How many words one may become; with more it is as good as not known.
+/// Most words that one may become; with more it is as good as not known.
 const MAX_WORDS: usize = 64;
 
 /// The values that a line gives to variables.
@@ -68,7 +68,7 @@ impl<'s> Values<'s> {
         Self { script, constants: Constants::from_script(script) }
     }
 
-    /// What the line sets variables to.
+    /// Values that the line gives to variables.
     pub(crate) fn constants(&self) -> &Constants<'s> {
         &self.constants
     }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use pinfold_shell::{Part, Word};
 
-/// How many words the braces of one command may make. More stay one unknown word.
+/// Most words that the braces of one command may make. More stay one unknown word.
 const MAX_WORDS: usize = 256;
-/// How many bytes the alternatives of one word may have together.
+/// Most bytes that the alternatives of one word may have together.
 const MAX_BYTES: usize = 1 << 20;
 
 /// The literal text that a word starts with; the whole of it when it is static.
@@ -32,7 +32,7 @@ pub(super) fn literal(text: &str, like: &Word) -> Word {
     Word { parts: vec![Part::Literal(text.to_owned())], span: like.span.clone(), quoted: like.quoted }
 }
 
-/// What is left of a word behind `bytes` of its literal start.
+/// Returns the rest of a word behind `bytes` of its literal start.
 pub(super) fn strip_start(word: &Word, bytes: usize) -> Word {
     let mut parts = word.parts.clone();
     if let Some(Part::Literal(text)) = parts.first_mut() {

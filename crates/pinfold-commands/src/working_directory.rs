@@ -53,7 +53,7 @@ pub const EMPTY_DEVICES: &[&str] = &[
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingDirectory {
     pub(super) now: BaseDirectory,
-    /// What `$OLDPWD`, `~-` and `cd -` mean.
+    /// Meaning of `$OLDPWD`, `~-` and `cd -`.
     pub(super) before: BaseDirectory,
 }
 
@@ -95,7 +95,7 @@ impl WorkingDirectory {
         Self { now, before: BaseDirectory::Unknown }
     }
 
-    /// Where a `cd` to `word` leads. With `..` the shell goes back by the words, and a program by the links, which may
+    /// Returns where a `cd` to `word` leads. With `..` the shell goes back by the words, and a program by the links, which may
     /// be two places.
     pub(super) fn change_to(&self, word: &Word) -> Vec<Self> {
         let to = |now: BaseDirectory| Self { now, before: self.now.clone() };
@@ -113,12 +113,12 @@ impl WorkingDirectory {
         }
     }
 
-    /// Where `cd -` leads.
+    /// Returns where `cd -` leads.
     pub(super) fn change_back(&self) -> Self {
         Self { now: self.before.clone(), before: self.now.clone() }
     }
 
-    /// Where a `cd` to a word leads of which the line does not say what it is.
+    /// Returns where a `cd` to a word leads of which the line does not say what it is.
     pub(super) fn named(&self, word: &Arc<Word>) -> Self {
         Self { now: BaseDirectory::Named(Arc::clone(word)), before: self.now.clone() }
     }
@@ -206,7 +206,7 @@ fn is_no_file(text: &str) -> bool {
     text.starts_with("/dev/") && EMPTY_DEVICES.contains(&text) || descriptor().unwrap_or(false)
 }
 
-/// Where a written path starts.
+/// The start of a written path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PathStart {
     /// At the root or at home.
@@ -259,7 +259,7 @@ impl WrittenPath {
     }
 }
 
-/// What a path starts with, and where that is when the text does not say it.
+/// Returns the text that a path starts with, and where that is when the text does not say it.
 fn start(part: &Part) -> Option<(String, Option<PathStart>)> {
     match part {
         Part::Literal(text) | Part::Glob(text) => Some((text.clone(), None)),

@@ -52,7 +52,7 @@ pub(crate) struct FakeIps {
 pub(crate) struct FakeIpPool {
     numbers: HashMap<Name, u32>,
     names: Vec<Name>,
-    /// How many names each pattern has.
+    /// Number of names that each pattern has.
     by_pattern: HashMap<String, usize>,
 }
 

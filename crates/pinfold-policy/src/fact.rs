@@ -28,7 +28,7 @@ pub struct CommandFact {
     pub bars: Vec<NotAllowlistable>,
     /// Facts about the places that it names, in the order of its claim.
     pub named: Vec<NamedFact>,
-    /// It only reads: each folder that it may be led to is the folder of the call, or the session's.
+    /// Only reads: each folder that it may be led to is the folder of the call, or the session's.
     pub reads_at_home: bool,
     /// The folder of the call has another repository than the session's, whose settings it would follow.
     pub starts_elsewhere: bool,

@@ -126,7 +126,7 @@ fn folded(path: &Path) -> Vec<u8> {
 pub struct GitDirChange<'a> {
     /// The place, resolved.
     pub real: &'a Path,
-    /// What the same call makes, at this place included.
+    /// Parts of git directories that the same call makes, at this place included.
     pub along: &'a PartsMade,
     /// A process makes it, git perhaps, which writes references and objects all the time.
     pub by_process: bool,

@@ -8,7 +8,7 @@
 //! Each passes a turnstile before it takes its turn, and the one that wants a turn of its own stays in it until it has that: those that
 //! share follow each other closely, and would never all be gone at once (readers and writers without starvation,
 //! <https://greenteapress.com/wp/semaphores/>, 4.2.3). Who has passed it goes on without for a moment: passing costs as much as the turn
-//! itself, and whoever stays in it waits that moment longer at most. The turn alone excludes others.
+//! itself, and a thread that stays in it waits that moment longer at most. The turn alone excludes others.
 //!
 //! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
 

@@ -87,7 +87,7 @@ impl Evaluated {
         None
     }
 
-    /// Where a change of a variable gives it what may be code; names in the value are added to those that are read.
+    /// Finds a change of a variable that gives it what may be code; names in the value are added to those that are read.
     fn code(&self, change: &VariableChange<'_>, script: &Script, names: &mut Vec<String>) -> Option<Span> {
         let mut doubtful = |word: &Word| (!self.harmless(word, names)).then(|| word.span.clone());
         match change.value {

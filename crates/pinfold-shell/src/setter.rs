@@ -16,7 +16,7 @@ pub enum Setter {
     ByOption(char),
     /// By arithmetic: `let`.
     Counts,
-    /// It takes the value away: `unset`.
+    /// Takes the value away: `unset`.
     Removes,
 }
 

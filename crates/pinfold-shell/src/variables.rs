@@ -51,14 +51,14 @@ pub enum NewValue<'s> {
     },
     /// `export NAME`, `local NAME`: what it held, or nothing.
     Kept {
-        /// What it holds from then on is not what is written: `declare -u NAME`.
+        /// From then on it holds another text than is written: `declare -u NAME`.
         altered: bool,
     },
     /// `unset NAME`.
     Removed,
     /// A number, by arithmetic.
     Number,
-    /// What a builtin reads or makes: `read NAME`, `printf -v NAME`.
+    /// A value that a builtin reads or makes: `read NAME`, `printf -v NAME`.
     Unknown,
 }
 
@@ -123,7 +123,7 @@ impl<'s> VariableTable<'s> {
         self.changes.keys().copied()
     }
 
-    /// Where it first changes a variable whose name is known only by running: any may hold anything.
+    /// The first change of a variable whose name is known only by running: any may hold anything.
     pub fn any(&self) -> Option<&Span> {
         self.any.as_ref()
     }

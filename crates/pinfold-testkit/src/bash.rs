@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
-/// Nobody, on every Unix.
+/// An ordinary account without files of its own, on every Unix.
 const NOBODY: u32 = 65534;
 
 /// bash as an ordinary user, without programs, start-up files, environment and input, killed after three seconds. Its arguments follow.

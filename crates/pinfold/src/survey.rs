@@ -241,7 +241,7 @@ fn add_repository_root(shared: &Shared, start: &Path, written: &Path, fact: &mut
     }
 }
 
-/// What lies below a folder that is searched or copied as a whole.
+/// Facts about what lies below a folder that is searched or copied as a whole.
 fn add_facts_below(shared: &Shared, policy: &Policy, start: &Path, claim: &PathClaim, fact: &mut PathFact) {
     let written = claim.path.as_ref().map_or(Path::new("."), |path| Path::new(path.as_os_str()));
     if fact.guarded.is_none() && matches!(fact.operation, Operation::Search | Operation::CopyFrom) {

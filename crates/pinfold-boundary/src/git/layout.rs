@@ -97,7 +97,7 @@ pub(crate) fn detect(top: &Path) -> GitLayout {
 pub(crate) enum ActingRepository {
     None,
     Found(Repository),
-    /// It cannot be looked up.
+    /// The repository cannot be looked up.
     Unknown,
 }
 

@@ -157,7 +157,7 @@ struct Candidate {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum CandidateKind {
-    /// It is named, whether it is there or not.
+    /// A named path, whether it is there or not.
     Place,
     /// The same, for a directory of hooks.
     Hooks,

@@ -20,7 +20,7 @@ pub(crate) struct Tree {
     pub(crate) held: Vec<(PathBuf, &'static str)>,
     /// Why nothing in it may change.
     pub(crate) closed: Option<&'static str>,
-    /// It stays what it is until a call names a part of what ties it to its repository. Otherwise it is looked at each time: a file that
+    /// Stays what it is until a call names a part of what ties it to its repository. Otherwise it is looked at each time: a file that
     /// names another one may still be written, and what could not be looked up may be opened again.
     is_settled: bool,
 }

@@ -45,7 +45,7 @@ pub(super) struct Settling(VecDeque<Waiting>);
 struct Waiting {
     line: AuditLine,
     text: String,
-    /// It permits what its outcome may still refuse.
+    /// A permission that the outcome may still refuse.
     is_open: bool,
 }
 

@@ -37,9 +37,9 @@ pub(crate) struct Program {
     pub(super) stops: bool,
     options: Span,
     pub(super) operands: Operands,
-    /// Whether it takes code or configuration from the folder that it works in.
+    /// Use of code or configuration in the folder that it works in.
     pub(super) folder: WorkDirUse,
-    /// What it does with a place that a word names and no row speaks of.
+    /// Use of a place that a word names and no row speaks of.
     pub(super) reach: Reach,
     /// An option without a row, and a first operand that is no known subcommand, may do anything.
     pub(super) closed: bool,
@@ -57,17 +57,17 @@ pub(crate) struct Program {
 /// Kind of a program: what it does with its words beside what they name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ProgramKind {
-    /// It does what it is there for.
+    /// Does what it is there for.
     Plain,
-    /// It starts the rest of its words and changes nothing about that which a rule could mean: `timeout`.
+    /// Starts the rest of its words and changes nothing about that which a rule could mean: `timeout`.
     Wrapper,
-    /// It starts a program or a command line that its words name: `sudo`, `xargs`, `find`.
+    /// Starts a program or a command line that its words name: `sudo`, `xargs`, `find`.
     Launcher,
     /// A shell whose command lines are read here: `sh`.
     Shell,
     /// A shell with a language of its own, so that its lines are code: `fish`.
     ForeignShell,
-    /// It runs code of a language: `python3`.
+    /// Runs code of a language: `python3`.
     Interpreter,
 }
 
@@ -89,7 +89,7 @@ impl ProgramKind {
 /// Read-only class of a program: whether it does nothing but read, and what its operands may be then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ReadOnly {
-    /// It is not known to.
+    /// Not known to.
     No,
     /// No operands at all.
     None,
@@ -131,12 +131,12 @@ pub(crate) enum OwnCheck {
     Xxd,
 }
 
-/// What a program does with a place that one of its words names, where no row of the tables speaks of that word.
+/// Use that a program makes of a place that one of its words names, where no row of the tables speaks of that word.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub(crate) enum Reach {
     /// Nothing: its words are text.
     Text,
-    /// It reads it at most.
+    /// Reads it at most.
     Reads,
     /// Not known.
     #[default]
@@ -167,7 +167,7 @@ pub(crate) struct Options {
     pub(crate) effect: OptionEffect,
 }
 
-/// Whether an option takes a value.
+/// Value of an option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Takes {
     /// None.
@@ -178,7 +178,7 @@ pub(crate) enum Takes {
     Glued,
 }
 
-/// What the operand or the value of an option is to the program.
+/// Meaning of an operand, or of the value of an option, to the program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     /// The program is there for it.
@@ -295,7 +295,7 @@ pub(crate) enum Operands {
     ShellScript,
     /// Addresses.
     Hosts,
-    /// It takes its own reading.
+    /// Read by code of its own.
     Own(OwnReading),
 }
 

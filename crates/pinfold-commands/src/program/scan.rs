@@ -12,7 +12,7 @@ use super::{OptionEffect, Options, Program, Style, Takes, command};
 pub(crate) enum Arg<'a> {
     /// An option.
     Option {
-        /// What is known of it.
+        /// The rows that describe it.
         known: Option<&'static Options>,
         /// As it is written, without its value: `-C`, `-pO`, `--outp`.
         name: &'a str,
@@ -31,7 +31,7 @@ pub(crate) struct Scanned<'a> {
     pub(crate) levels: Vec<&'static Program>,
     /// The word of the subcommand, if there is one.
     pub(crate) command: Option<&'a str>,
-    /// Where the words of subcommands stand.
+    /// Spans of the words of subcommands.
     pub(crate) commands: Vec<Span>,
     /// In the order of the words, without the words of subcommands and without `--`.
     pub(crate) args: Vec<Arg<'a>>,

@@ -10,17 +10,17 @@ fn look_up(kind: &str) -> impl Iterator<Item = &'static str> {
     TABLE.lines().filter_map(of_kind).flat_map(str::split_ascii_whitespace)
 }
 
-/// What `git -c name=value` does.
+/// Effect of `git -c name=value`.
 pub(super) enum Setting<'a> {
-    /// It changes how something looks or is counted.
+    /// Changes how something looks or is counted.
     Harmless,
-    /// It names a command line: an alias, a helper.
+    /// Names a command line: an alias, a helper.
     Runs(&'a str),
-    /// It may name a program, or a place that does.
+    /// May name a program, or a place that does.
     Unknown,
 }
 
-/// What a setting of git in a word does.
+/// Returns the effect of a setting of git in a word.
 pub(super) fn classify(value: &Word) -> Setting<'_> {
     let Some(text) = value.as_static() else { return Setting::Unknown };
     let (name, set) = text.split_once('=').unwrap_or((text, ""));

@@ -185,7 +185,7 @@ fn only_prints(command: &str) -> bool {
     }
 }
 
-/// What comes behind one address: a number, `$`, `/pattern/`; nothing at all is one too.
+/// Returns the text behind one address: a number, `$`, `/pattern/`; nothing at all is one too.
 fn address(text: &str) -> Option<&str> {
     if let Some(pattern) = text.strip_prefix('/') {
         let mut escaped = false;

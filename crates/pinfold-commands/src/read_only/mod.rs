@@ -1,4 +1,4 @@
-//! Whether a command does nothing but read: programs that only look, with options that were reviewed one by one.
+//! Commands that do nothing but read: programs that only look, with options that were reviewed one by one.
 //!
 //! The catalog names what is let through (`read-only` and `safe` in `programs/*.txt`). An option that runs something, writes something, or reads a file as
 //! options, patterns or configuration is not in them; nor is an option that is cut short, or one they do not know.

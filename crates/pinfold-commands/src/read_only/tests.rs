@@ -6,7 +6,7 @@ use crate::PathClaim;
 use crate::analyze;
 use crate::program::{Program, ReadOnly, Takes, all, find};
 
-/// Whether every command of a line only reads, or does nothing beside one that does.
+/// Returns whether every command of a line only reads, or does nothing beside one that does.
 fn reads(text: &str) -> bool {
     let commands = analyze(text, &parse(text));
     let mut claims = commands.commands.iter();

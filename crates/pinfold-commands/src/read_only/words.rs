@@ -1,4 +1,4 @@
-//! What a word may be where it stands.
+//! Meanings of a word where it stands.
 
 use pinfold_shell::{Part, Word};
 

@@ -48,7 +48,7 @@ fn is_device(way: &Way) -> bool {
     way.start == Start::Root && dev.may_be("dev") && DEVICES.iter().any(|device| name.may_begin(device))
 }
 
-/// What the names of disks, and of the machine's memory, begin with.
+/// Prefixes of the names of disks, and of the machine's memory.
 const DEVICES: &[&str] = &[
     "sd", "hd", "vd", "xvd", "nvme", "mmcblk", "disk", "rdisk", "dm-", "md", "mapper", "loop", "nbd", "zd",
     "sr", "st0", "nst0", "mtd", "pmem", "ram", "bcache", "drbd", "rbd", "mem", "kmem", "port",

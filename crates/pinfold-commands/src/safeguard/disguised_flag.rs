@@ -1,5 +1,5 @@
 //! `disguised-flag`: a backslash or a code inside an option or a program's name says nothing to the shell, and hides
-//! the word from whoever reads it.
+//! the word from its reader.
 
 use pinfold_shell::Word;
 
@@ -99,7 +99,7 @@ fn is_disguised(raw: &str) -> bool {
     false
 }
 
-/// What a character stands in.
+/// Quotes around a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Quote {
     None,

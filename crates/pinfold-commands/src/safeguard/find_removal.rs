@@ -93,7 +93,7 @@ const NARROWS: &[&str] = &[
     "-nogroup",
 ];
 
-/// Where the search starts; `None` stands for the folder it works in.
+/// Returns where the search starts; `None` stands for the folder it works in.
 pub(super) fn starts(args: &[Word]) -> impl Iterator<Item = Option<&Word>> {
     let first =
         args.iter().position(|word| !matches!(known_start(word), "-H" | "-L" | "-P")).unwrap_or(args.len());

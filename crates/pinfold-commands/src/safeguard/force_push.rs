@@ -1,5 +1,5 @@
-//! `force-push`: rewriting or deleting a remote branch loses other people's work, and nobody can bring it back
-//! from here.
+//! `force-push`: rewriting or deleting a remote branch loses other people's work, which cannot be brought
+//! back from here.
 
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;

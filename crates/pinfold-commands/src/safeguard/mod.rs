@@ -1,4 +1,4 @@
-//! What needs a person whatever rules and modes say: the list of safeguards, and one look with all of them.
+//! Effects that need a person whatever rules and modes say: the list of safeguards, and one look with all of them.
 //!
 //! Each safeguard is one file: why it is there, what it hits, what it lets pass, what it cannot see. They look at
 //! programs and their arguments, never at text that merely mentions them: `git commit -m 'rm -rf /'` is a commit.
@@ -122,18 +122,18 @@ pub struct Safeguard {
     pub id: &'static str,
     /// One clause: `rewrites a remote branch`.
     pub about: &'static str,
-    /// How bad it would be.
+    /// Severity of a hit.
     pub severity: Severity,
     /// Command lines that it hits.
     pub hits: &'static [&'static str],
     /// Command lines like them that it lets pass.
     pub passes: &'static [&'static str],
-    /// What it cannot see.
+    /// Command lines like them that it misses.
     pub blind: &'static str,
     watch: Watch,
 }
 
-/// What a safeguard looks at.
+/// Part of a command line that a safeguard looks at.
 #[derive(Debug)]
 enum Watch {
     /// Programs of these names, wherever they lie. A name that ends with `.` or `_` stands for all that start so.
@@ -208,9 +208,9 @@ struct Command<'a> {
 struct Line<'a> {
     text: &'a str,
     script: &'a Script,
-    /// What is known of each command of the script, in its order.
+    /// Claims of each command of the script, in its order.
     commands: &'a [CommandClaim],
-    /// What the commands would write and read.
+    /// Paths that the commands would write and read.
     paths: &'a [PathClaim],
     values: &'a Values<'a>,
     hands_over: OnceCell<bool>,
@@ -218,7 +218,7 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// What the line sets variables to.
+    /// Values that the line gives to variables.
     fn constants(&self) -> &Constants<'a> {
         self.values.constants()
     }
@@ -233,7 +233,7 @@ impl<'a> Line<'a> {
         *self.hands_over.get_or_init(|| unknown_program::hands_over(self.script))
     }
 
-    /// Where the line writes, as far as that can lead to a place of the system: what its redirects and programs
+    /// Places that the line writes, as far as they can be places of the system: what its redirects and programs
     /// claim, and redirects to a name of which a variable hides the end.
     fn written(&self) -> &[Way] {
         self.written.get_or_init(|| {
@@ -259,7 +259,7 @@ impl Safeguard {
     }
 }
 
-/// What the line as a whole would do that needs a person. `claims` is what its commands would do, one for each of
+/// Finds what the line as a whole would do that needs a person. `claims` is what its commands would do, one for each of
 /// the script; text that another shell would read (`sh -c`) is a line of its own.
 pub(crate) fn of_line(
     text: &str,
@@ -280,7 +280,7 @@ pub(crate) fn of_line(
     hits
 }
 
-/// What the commands would do with the values that the line itself gives to variables.
+/// Finds what the commands would do with the values that the line itself gives to variables.
 fn of_constants(line: &Line<'_>, hits: &mut Vec<SafeguardHit>) {
     if line.constants().table().is_empty() {
         return;
@@ -318,7 +318,7 @@ pub fn of_command(
     hits
 }
 
-/// What the program of one reading would do.
+/// Finds what the program of one reading would do.
 fn of_program(reading: &Invocation, work_dir: Option<&str>, hits: &mut Vec<SafeguardHit>) {
     let Some((program, args)) = reading.words.split_first() else { return };
     let Some(program) = program_name(program) else { return };
@@ -365,14 +365,14 @@ pub(crate) fn watches(program: &str) -> bool {
     name == "git" || !INDEX.program(name).is_empty() || kind(name) == Some(ProgramKind::Interpreter)
 }
 
-/// What a program with its arguments would do that needs a person.
+/// Finds what a program with its arguments would do that needs a person.
 pub(crate) fn of_hidden_program(words: &[Word]) -> Vec<SafeguardHit> {
     let mut hits = Vec::new();
     of_program(&Invocation { words: Arc::new(words.to_vec()), ..Invocation::default() }, None, &mut hits);
     hits
 }
 
-/// What a text would do as a command line that needs a person. A text that does not begin with a known program is prose.
+/// Finds what a text would do as a command line that needs a person. A text that does not begin with a known program is prose.
 pub(crate) fn of_hidden_line(text: &str) -> Vec<SafeguardHit> {
     let script = pinfold_shell::parse(text);
     let first = script.commands.first().and_then(|command| command.words.first()).and_then(Word::as_static);

@@ -91,7 +91,7 @@ fn hits(invoked: &Invoked<'_>) -> bool {
     }
 }
 
-/// What `mv` takes away: all operands but the last, which is where they go.
+/// Operands that `mv` takes away: all but the last, which is where they go.
 fn sources<'a>(invoked: &Invoked<'a>) -> Vec<&'a Word> {
     let mut all: Vec<_> = invoked.operands().collect();
     if !invoked.has("t", "target-directory") {

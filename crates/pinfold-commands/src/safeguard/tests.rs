@@ -189,7 +189,7 @@ fn a_destructive_line_as_an_argument_is_data() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// What can stand in front of a plain command without changing what it does.
+/// Words that can stand in front of a plain command without changing what it does.
 const LAUNCHERS: &[&str] = &[
     "sudo",
     "env",
@@ -260,7 +260,7 @@ const PIECES: &[&str] = &[
     "f()", "{a,b}", "1", ":", "curl", "http://x", "for", "in", "do", "done",
 ];
 
-/// What each costs, and that four times as much costs four times as much, is shown by the benchmark `hostile`.
+/// The cost of each, and that four times as much costs four times as much, is shown by the benchmark `hostile`.
 #[test]
 fn hostile_lines_come_to_an_end() {
     for (front, piece, back) in [

@@ -96,13 +96,13 @@ fn language(name: &str) -> Option<Language> {
     }
 }
 
-/// Where the text of a program comes from.
+/// Source of the text of a program.
 enum Text<'a> {
     /// An argument is the text.
     Word(&'a Word),
     /// A file.
     File(&'a Word),
-    /// What comes in.
+    /// Standard input.
     Input,
     /// The argument that would be the text is filled in later.
     Missing,

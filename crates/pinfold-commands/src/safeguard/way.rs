@@ -1,4 +1,4 @@
-//! Where a word leads, as far as its text says: from the root, from a home directory, from here.
+//! Destination of a word, as far as its text says: from the root, from a home directory, from here.
 //!
 //! Nothing is looked up. `.` and `..` are taken as text, globs are kept, and a piece that is known only by
 //! running it may be any name.
@@ -7,7 +7,7 @@ use pinfold_shell::{Part, Word};
 
 use crate::wild::{Token, matches, tokens};
 
-/// Where a path starts.
+/// The start of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Start {
     Root,
@@ -36,7 +36,7 @@ impl Start {
 }
 
 impl Way {
-    /// Where the word leads for a command that works in this folder.
+    /// Returns where the word leads for a command that works in this folder.
     pub(super) fn from_word(word: &Word, work_dir: Option<&str>) -> Self {
         let (start, parts) = beginning(&word.parts);
         let mut way = Self { start, steps: Vec::new() };
@@ -47,12 +47,12 @@ impl Way {
         way
     }
 
-    /// Where a literal text leads.
+    /// Returns where a literal text leads.
     pub(super) fn from_text(text: &str) -> Self {
         Self::of_claim(&escaped(text))
     }
 
-    /// Where a claimed path leads; `*` and its kind in it are globs.
+    /// Returns where a claimed path leads; `*` and its kind in it are globs.
     pub(super) fn of_claim(text: &str) -> Self {
         let (start, rest) = match text.strip_prefix('~') {
             Some(rest) => (Start::Home, rest.split_once('/').map_or("", |(_, below)| below)),

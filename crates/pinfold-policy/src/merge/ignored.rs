@@ -14,7 +14,7 @@ pub struct Renamed {
     pub from: &'static str,
     /// The key that it has now.
     pub to: &'static str,
-    /// Where it stands.
+    /// The settings file with the former key.
     pub source: Source,
 }
 

@@ -33,7 +33,7 @@ pub(super) struct CallerThread {
     umask: Option<u32>,
     /// Its number as it and those around it see it; `None` until it is asked for.
     number: Cell<Option<Pid>>,
-    /// It was found alive since it made the call at hand.
+    /// Found alive since it made the call at hand.
     lives: Cell<bool>,
 }
 

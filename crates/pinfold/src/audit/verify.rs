@@ -106,7 +106,7 @@ pub struct ChainBreak {
     pub(super) evidence: Option<Evidence>,
 }
 
-/// What stands at a break: the same for as long as none of it is changed.
+/// The lines around a break and what lies between: the same for as long as none of it is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Evidence {
     /// The last line before it that follows.

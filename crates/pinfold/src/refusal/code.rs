@@ -9,7 +9,7 @@ use serde::Serialize;
 pub enum RefusalCode {
     /// A write beyond the folder of this agent.
     OutOfScope,
-    /// It needs approval first.
+    /// Needs approval first.
     RequiresApproval,
     /// Denied, whatever an approver says.
     Denied,

@@ -12,7 +12,7 @@ use crate::Operation;
 
 const RUNS: &str = "runs the program that it names";
 
-/// What `tar` does with its archive and its operands, old style (`tar xf a`) and new.
+/// The archive and the operands of `tar`, old style (`tar xf a`) and new.
 pub(super) fn tar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     let named = |wanted: &[&str]| {
@@ -71,7 +71,7 @@ pub(super) fn tar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     }
 }
 
-/// What is packed. Each `-C` holds for the operands behind it.
+/// Claims the files that are packed. Each `-C` holds for the operands behind it.
 fn packed(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>], old: bool) {
     let mut folder: Option<&Word> = None;
     let mut words = Vec::new();

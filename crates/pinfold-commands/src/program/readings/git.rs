@@ -150,7 +150,7 @@ pub(super) fn words_that_look(effects: &mut InvocationEffects<'_>, args: &[Arg<'
     }
 }
 
-/// What git-lfs keeps beside the repository; `install` and its kind write hooks and the person's own settings.
+/// Files that git-lfs keeps beside the repository; `install` and its kind write hooks and the person's own settings.
 pub(super) fn lfs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let verb = operands(args).first().and_then(|word| word.as_static());
     let known =

@@ -144,7 +144,7 @@ pub(super) fn forge(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     }
 }
 
-/// It reaches hosts that its settings name.
+/// Reaches hosts that its settings name.
 pub(super) fn somewhere(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     effects.hosts.push(super::super::super::HostClaim::from_command(None));
     for word in args.iter().filter_map(Arg::operand).skip(1) {

@@ -13,9 +13,9 @@ const MAX_FOLDERS: usize = 32;
 
 /// The folders of one script, absolute.
 pub(super) struct Folders {
-    /// Those that it starts in, and each that it goes to.
+    /// Folders that it starts in, and each that it goes to.
     pub(super) all: Vec<String>,
-    /// Those of each command, where all of them are known.
+    /// Folders of each command, where all of them are known.
     of_commands: Vec<Option<Vec<String>>>,
     /// The first command that goes to a folder, or stands in one, that is known only by running.
     pub(super) unknown: Option<Span>,

@@ -14,7 +14,7 @@ use crate::declared::expand::ExpandContext;
 /// The variables of one script.
 pub(super) struct Variables<'a> {
     around: &'a ExpandContext,
-    /// What the script sets.
+    /// Variables that the script sets.
     table: VariableTable<'a>,
     /// Names that what stands around it may have set.
     outer: BTreeSet<String>,

@@ -99,9 +99,9 @@ impl Torn {
 /// Strictness of the look at the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
-    /// It has to be sealed.
+    /// The last line has to be sealed.
     Quick,
-    /// It has to be sealed to the line before it.
+    /// The last line has to be sealed to the line before it.
     Strict,
 }
 

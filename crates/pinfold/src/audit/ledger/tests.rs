@@ -328,7 +328,7 @@ impl Bed {
     }
 }
 
-/// What a loss of power leaves, what another program appends, a last line that was changed.
+/// Damage by a loss of power, lines that another program appends, a last line that was changed.
 #[test]
 fn damage_at_the_end_is_noted_and_the_chain_goes_on() {
     type Spoil = fn(&Bed);

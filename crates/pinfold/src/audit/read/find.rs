@@ -506,7 +506,7 @@ mod tests {
         assert!(matches!(found(&bed, "call-abc:1"), Ok(NamedRecord::Call(_))));
     }
 
-    /// What is looked up by a whole name is near the end; what stands before costs nothing, however much it is.
+    /// A whole name is looked up from the end, where it is near; lines before it cost nothing, however many they are.
     #[test]
     fn a_whole_name_is_found_from_the_end_of_a_large_record() {
         const GIBIBYTE: u64 = 1 << 30;

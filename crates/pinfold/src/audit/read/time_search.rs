@@ -31,7 +31,7 @@ impl TimeSearch {
         Self { since, older: 0 }
     }
 
-    /// Where the first line from the moment on begins in a file, or where its whole lines end if there is none. Lines
+    /// Returns where the first line from the moment on begins in a file, or where its whole lines end if there is none. Lines
     /// without a time that can be read are on the side of those around them.
     pub(super) fn first_line(&mut self, lines: &mut Backwards<'_>) -> io::Result<u64> {
         let mut first = lines.end();
