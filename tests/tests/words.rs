@@ -66,9 +66,9 @@ const NO_VERBS: [&str; 50] = [
 ];
 
 /// Most doc comments in a thousand that begin with a clause.
-const MAX_CLAUSES: usize = 12;
+const MAX_CLAUSES: usize = 1;
 /// Most persons without a role in a million words of doc comments.
-const MAX_PERSONS: usize = 35;
+const MAX_PERSONS: usize = 10;
 /// Most names of types that are defined more than twice.
 const MAX_TYPES: usize = 1;
 /// Most functions that are named by a preposition or by what a voice does.
