@@ -44,6 +44,7 @@ mod command;
 mod identity;
 mod job_control;
 mod linux;
+mod open_file;
 mod passing;
 mod placeholder;
 mod probe;
@@ -61,6 +62,7 @@ pub use command::Command;
 pub use identity::FileIdentity;
 pub use job_control::JobControl;
 pub use linux::relay_sockets::RelaySockets;
+pub use open_file::is_open_for_writing;
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, remove_left_behind, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{

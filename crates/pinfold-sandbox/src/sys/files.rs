@@ -199,3 +199,29 @@ pub(crate) fn is_in_memory(fd: BorrowedFd<'_>) -> io::Result<bool> {
 pub(crate) fn is_read_only(fd: BorrowedFd<'_>) -> io::Result<bool> {
     Ok(rustix::fs::fstatvfs(fd)?.f_flag.contains(rustix::fs::StatVfsMountFlags::RDONLY))
 }
+
+/// Returns whether a regular file is open for writing, by any process: a lease for reading is not given then. One that is given is
+/// returned at once. A process that opens the file for writing in between waits for that moment, and the kernel says so to this process
+/// by a signal, which is chosen to be one without effect.
+///
+/// [fcntl(2)](https://man7.org/linux/man-pages/man2/fcntl.2.html), "Leases"
+///
+/// # Errors
+/// `EACCES` when the file is another user's, `EINVAL` when it is no regular one or its file system has no leases.
+pub(crate) fn is_open_for_writing(file: BorrowedFd<'_>) -> io::Result<bool> {
+    /// `asm-generic/fcntl.h`; the `libc` crate lacks it.
+    const F_SETSIG: c_int = 10;
+    let fd = file.as_raw_fd();
+    // SAFETY: takes numbers. The signal without it is SIGIO, which ends a process.
+    check_int(unsafe { libc::fcntl(fd, F_SETSIG, libc::SIGURG) })?;
+    // SAFETY: takes numbers.
+    match check_int(unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_RDLCK) }) {
+        Ok(_) => {
+            // SAFETY: takes numbers.
+            check_int(unsafe { libc::fcntl(fd, libc::F_SETLEASE, libc::F_UNLCK) })?;
+            Ok(false)
+        }
+        Err(error) if error.raw_os_error() == Some(libc::EAGAIN) => Ok(true),
+        Err(error) => Err(error),
+    }
+}
