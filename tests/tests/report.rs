@@ -9,7 +9,8 @@ use std::process::Output;
 
 use pinfold_tests::missing::all_there;
 use pinfold_tests::output::describe;
-use pinfold_tests::{Bed, Tier, Who};
+use pinfold_tests::processes::until;
+use pinfold_tests::{Bed, Tier, Who, each};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -42,7 +43,7 @@ struct Case {
     /// Options with which nothing is refused.
     #[serde(default)]
     unless: Vec<String>,
-    /// Part of the report as data.
+    /// Part of the report as data, with the places of this world.
     #[serde(default)]
     contains: String,
     /// No part of the report as data.
@@ -161,7 +162,7 @@ fn try_case(case: &Case, who: Who, tier: Tier) {
         assert!(all, "{refused:#?}\n{}", context(&output));
     }
     let text = report.to_string();
-    assert!(text.contains(&case.contains), "{}", context(&output));
+    assert!(text.contains(&world.fill(&case.contains)), "{}", context(&output));
     assert!(case.never.as_ref().is_none_or(|never| !text.contains(never)), "{}", context(&output));
     if let Some(expected) = &case.limits {
         let met = report["limits"].as_array().cloned().unwrap_or_default();
@@ -227,4 +228,36 @@ fn the_report_tells_what_happened() {
         }
     }
     assert!(tried > 0 && failed == 0, "{failed} of {tried} failed");
+}
+
+/// The last content of a changed file is not known while another program may still write it.
+#[each(user, tier)]
+fn a_changed_file_that_is_still_written_elsewhere_is_told(who: Who, tier: Tier) {
+    const OPEN: &str = "open for writing";
+    let world = World::new(who);
+    let at = |name: &str| world.bed.folder().join(name);
+    fs::write(at("Makefile"), "x\n").expect("a file");
+    world.bed.give();
+    let notes = |script: &str| {
+        let output = world.bed.run(tier, &["--ask", "nobody", "--json"]).args(["sh", "-c", script]).output();
+        report(&output.expect("a run"))["notes"].to_string()
+    };
+    let is_told = || notes("echo y >> Makefile").contains(&format!("{}` {OPEN}", at("Makefile").display()));
+    assert!(!is_told(), "the control");
+    let reader = fs::File::open(at("Makefile")).expect("a file");
+    assert!(!is_told(), "a reader changes nothing");
+    drop(reader);
+    let writer = fs::OpenOptions::new().append(true).open(at("Makefile")).expect("a file");
+    assert!(is_told(), "a program outside");
+    assert!(!notes("cat Makefile").contains(OPEN), "it is not changed");
+    drop(writer);
+    assert!(!is_told(), "it was closed");
+    let script = "exec 3>> Makefile; touch ready; while test ! -e end; do sleep 0.01; done";
+    let mut other =
+        world.bed.run(tier, &["--ask", "nobody"]).args(["sh", "-c", script]).spawn().expect("a run");
+    until("the file is open", || at("ready").exists());
+    let told = is_told();
+    fs::write(at("end"), "").expect("a file");
+    assert!(other.wait().expect("its end").success() && told, "another run");
+    assert!(!is_told(), "it has ended");
 }

@@ -1,12 +1,11 @@
 //! A compiled sandbox request: the limits for the kernel, and the same limits as answers for the file tools.
 
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use pinfold_policy::{DeniedPaths, Guard, Guards, KernelHold, SourcedRule};
-use pinfold_sandbox::{Profile, Strength, Tier, Turns};
+use pinfold_sandbox::{Profile, Strength, Tier};
 
 use crate::access_list::{AccessList, PathAccess};
 use crate::credentials;
@@ -14,7 +13,7 @@ use crate::egress::network;
 use crate::folder::Findings;
 use crate::git::layout;
 use crate::git::operations::Operations;
-use crate::guarded_links::{self, AllLinks};
+use crate::guarded_links::{self, AllLinks, LinkedBuildFiles};
 use crate::hosts::HostList;
 use crate::private::Private;
 use crate::request::SandboxRequest;
@@ -106,11 +105,10 @@ impl Boundary {
         self.findings.link_gap.is_some().then(|| self.all_links.get_or_init(search))
     }
 
-    /// Returns the lock by which supervisors in one folder take turns.
-    pub(crate) fn turns(&self) -> Option<Turns> {
-        let place = self.state_home.as_ref()?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(place).ok()?;
-        Turns::open(&place.join("turn")).ok()
+    /// Returns the older links by which files run later under other names, as they lead now: to be called before the first change.
+    pub(crate) fn linked_build_files(&self) -> LinkedBuildFiles {
+        let links = self.links_beyond_start().map_or(&self.findings.links, |all| &all.links);
+        LinkedBuildFiles::resolve(self, links)
     }
 
     /// The directory in which supervisors meet.

@@ -12,7 +12,7 @@ use crate::compile_error::resolve;
 use crate::credentials;
 use crate::folder::{Findings, FolderSearch};
 use crate::git::person::Person;
-use crate::guarded_links;
+use crate::guarded_links::{self, AllLinks};
 use crate::request::{SandboxMode, SandboxRequest};
 use crate::scan::Bounds;
 
@@ -99,8 +99,9 @@ impl BoundaryBuilder {
         let person = Person::read(home);
         let mut look = guarded_links::LinkSearch::new(guards, home, self.bounds).with_repositories(&person);
         look.search_granted(&self.granted, &self.findings.git.git_dirs);
-        let (found, gap) = look.finish();
+        let AllLinks { found, links, gap } = look.finish_with_links();
         self.findings.linked.extend(found);
+        self.findings.links = links;
         let opened = &self.opened;
         self.findings.linked.retain(|linked| !opened.iter().any(|open| linked.place.starts_with(open)));
         if !self.mediated {

@@ -104,7 +104,10 @@ impl Boundary {
         visible.extend(builder.granted.iter().chain([&cwd]).cloned());
         lists::apply(request, home.as_deref(), &cwd, &mut visible, &mut builder)?;
         denied::apply(request, guards, home.as_deref(), &cwd, &mut builder)?;
-        Ok(builder.finish(request, guards.clone(), home, cwd, VisiblePlaces { visible, sockets }, tier))
+        let seen = VisiblePlaces { visible, sockets };
+        let mut boundary = builder.finish(request, guards.clone(), home, cwd, seen, tier);
+        boundary.compare_linked_build_files();
+        Ok(boundary)
     }
 }
 

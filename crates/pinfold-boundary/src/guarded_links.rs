@@ -6,6 +6,7 @@
 
 mod chain;
 mod holds;
+mod linked_build_files;
 mod repositories;
 
 use std::collections::HashSet;
@@ -21,6 +22,7 @@ use crate::mediation::{GitPart, is_user_git_config, part};
 use crate::scan::{Bounds, Coverage, Descend, ScannedEntry, each_entry, scan};
 pub(crate) use chain::{Chain, follow};
 pub(crate) use holds::{add_guards, judge, on_the_way, protect};
+pub(crate) use linked_build_files::{BuildLink, LinkedBuildFiles, runs_later};
 
 const GIT_RUNS: &str = "git runs what stands there, or is told there what to run";
 
@@ -80,6 +82,8 @@ pub(crate) struct LinkSearch<'a> {
     home: Option<&'a Path>,
     bounds: Bounds,
     found: Vec<Linked>,
+    /// Every link that was met, wherever it leads.
+    links: Vec<PathBuf>,
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
     /// The person's configuration of git, where what repositories name is searched for.
@@ -106,6 +110,7 @@ impl<'a> LinkSearch<'a> {
             home,
             bounds,
             found: Vec::new(),
+            links: Vec::new(),
             followed: HashSet::new(),
             entered: HashSet::new(),
             person: None,
@@ -175,6 +180,11 @@ impl<'a> LinkSearch<'a> {
         (self.found, self.gap)
     }
 
+    /// Returns the same, with every link that was met in the folders.
+    pub(crate) fn finish_with_links(self) -> AllLinks {
+        AllLinks { found: self.found, links: self.links, gap: self.gap }
+    }
+
     fn note(&mut self, reach: Coverage) {
         if reach == Coverage::Bounded {
             self.gap.get_or_insert(SearchGap::TooMuch);
@@ -183,6 +193,7 @@ impl<'a> LinkSearch<'a> {
 
     fn see(&mut self, entry: &ScannedEntry<'_>) -> Descend {
         if entry.kind.is_symlink() {
+            self.links.push(entry.path.to_owned());
             self.link(entry.path);
         } else if entry.kind.is_dir() {
             let is_data = ["objects", "refs"].iter().any(|name| entry.name == *name);
@@ -299,7 +310,10 @@ impl<'a> LinkSearch<'a> {
 /// Links of everything that was granted.
 #[derive(Debug)]
 pub(crate) struct AllLinks {
+    /// Places that guarded names lead to.
     pub(crate) found: Vec<Linked>,
+    /// Every link, whatever it is called.
+    pub(crate) links: Vec<PathBuf>,
     /// Why there may be more.
     pub(crate) gap: Option<SearchGap>,
 }
@@ -315,8 +329,7 @@ impl AllLinks {
         let person = Person::read(home);
         let mut look = LinkSearch::new(guards, home, Bounds::WHOLE).with_repositories(&person);
         look.search_granted(folders, git_dirs);
-        let (found, gap) = look.finish();
-        Self { found, gap }
+        look.finish_with_links()
     }
 }
 

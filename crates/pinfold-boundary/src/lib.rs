@@ -54,6 +54,8 @@ mod scan;
 mod secrets;
 mod settle;
 mod snapshot;
+mod still_written;
+mod turns;
 mod within;
 
 pub use access_list::{AccessEntry, PathAccess};

@@ -6,14 +6,20 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use crate::git::settle::ConfigOutcome;
+use crate::guarded_links::LinkedBuildFiles;
 use crate::mediation::{Changes, Locks};
+use crate::turns::TurnsGap;
 
 /// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`](crate::Boundary::settle).
 #[derive(Debug)]
 pub struct AutorunChanges {
     pub(crate) changes: Changes,
+    /// Older links by which some of the changed files have a name that matters.
+    pub(crate) linked_build_files: LinkedBuildFiles,
     /// Locks of git that are left when a process was killed.
     pub(crate) locks: Locks,
+    /// Why other runs in the folder were not kept apart, where they were not.
+    pub(crate) turns_gap: Option<TurnsGap>,
 }
 
 /// The findings of one run, as data.
@@ -44,7 +50,7 @@ impl RunReport {
 }
 
 /// Paths listed one by one before the rest is only counted.
-const SHOWN: usize = 20;
+pub(crate) const SHOWN: usize = 20;
 
 impl fmt::Display for RunReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::boundary::Boundary;
 use crate::git::operations::Operations;
 use crate::git::{layout, protect};
+use crate::guarded_links::{BuildLink, LinkedBuildFiles, runs_later};
 use crate::lookup::Lookup;
 use crate::mediation::{Changes, is_among_dependencies};
-use crate::report::{AutorunChanges, RunReport};
-use crate::scan::Coverage;
+use crate::report::{AutorunChanges, RunReport, SHOWN};
+use crate::scan::{Bounds, Coverage, Descend, scan};
 use crate::snapshot::Snapshot;
+use crate::still_written::still_written;
 
 impl Boundary {
     /// Removes worktrees of repositories that were held all the time: programs that git runs there were never open to the run.
@@ -24,13 +26,17 @@ impl Boundary {
     /// run lives any more. `changed` is what the [`DenialObserver`](crate::DenialObserver) of a mediated run saw; of another one the folder
     /// is looked at once more.
     pub fn settle(&self, changed: Option<&AutorunChanges>) -> RunReport {
-        let mut report = match changed {
-            Some(AutorunChanges { changes, locks }) => {
+        let (mut report, linked) = match changed {
+            Some(AutorunChanges { changes, linked_build_files, locks, turns_gap }) => {
                 locks.remove_left();
-                self.noted(changes)
+                let mut report = self.noted(changes, linked_build_files);
+                let gap = turns_gap.as_ref().filter(|_| !self.is_read_only());
+                report.notes.extend(gap.map(ToString::to_string));
+                (report, linked_build_files)
             }
-            None => self.compared(),
+            None => (self.compared(), &self.findings.linked_build_files),
         };
+        report.notes.extend(self.notes_about(&report.changed_autorun, linked));
         report.git_config =
             self.findings.git.configs.iter().filter_map(protect::PrivateConfig::settle).collect();
         report.environment_removed.clone_from(&self.removed);
@@ -38,11 +44,38 @@ impl Boundary {
         report
     }
 
+    /// Says of changed files by which older links they have other names, and which of them another program still writes.
+    fn notes_about(&self, changed: &[PathBuf], linked: &LinkedBuildFiles) -> Vec<String> {
+        let links = changed.iter().filter_map(|file| linked.find(self, file)).map(BuildLink::describe);
+        let links: BTreeSet<String> = links.collect();
+        let incomplete = (linked.is_incomplete && !changed.is_empty()).then(|| {
+            "there are more links to files that run later than were followed: a change through one of the others is not listed".to_owned()
+        });
+        let written = still_written(changed).into_iter().map(|file| {
+            format!(
+                "another program still has `{}` open for writing: what it will hold is not known",
+                file.display()
+            )
+        });
+        let written: Vec<String> = written.collect();
+        [(links.into_iter().collect(), "such links"), (written, "files are open for writing")]
+            .into_iter()
+            .flat_map(|(notes, what)| bounded(notes, what))
+            .chain(incomplete)
+            .collect()
+    }
+
+    fn runs_later(&self, file: &Path, linked: &LinkedBuildFiles) -> bool {
+        runs_later(self, file) || linked.find(self, file).is_some()
+    }
+
     /// Reports the changes that were noted as they happened.
-    fn noted(&self, changes: &Changes) -> RunReport {
+    fn noted(&self, changes: &Changes, linked: &LinkedBuildFiles) -> RunReport {
         let mut seen = Snapshot::default();
         let mut notes = Vec::new();
-        let mut files: BTreeSet<PathBuf> = changes.changed().cloned().collect();
+        // What went elsewhere with its directory may matter there no more.
+        let matters = |file: &&PathBuf| self.guard(file).is_some() || self.runs_later(file, linked);
+        let mut files: BTreeSet<PathBuf> = changes.changed().filter(matters).cloned().collect();
         for directory in changes.directories().filter(|directory| Lookup::find(directory).may_be_directory())
         {
             if Snapshot::take(directory, &mut seen, &self.guards, self.home()) != Coverage::Everything {
@@ -60,7 +93,11 @@ impl Boundary {
                 files.insert(link.clone());
             }
         }
-        files.extend(seen.files().cloned());
+        files.extend(seen.files().filter(|file| !changes.is_unchanged(file)).cloned());
+        // What an older link leads to may stand behind a new one.
+        let new_links = changes.links().filter(|link| link.is_symlink());
+        let behind = new_links.flat_map(|link| linked.beneath(link).filter(move |place| *place != link));
+        files.extend(behind.filter(|place| place.is_dir()).map(Path::to_owned));
         let is_repository = |at: &&PathBuf| layout::may_be_repository(at) && !layout::is_part_of_worktree(at);
         let mut repositories: BTreeSet<PathBuf> =
             changes.repositories().filter(is_repository).cloned().collect();
@@ -89,6 +126,34 @@ impl Boundary {
         !is_among_dependencies(self, link) && leads_among().unwrap_or_default()
     }
 
+    /// Takes what older links lead to into the comparison, where changes are found by one.
+    pub(crate) fn compare_linked_build_files(&mut self) {
+        if self.profile.mediated.is_some() {
+            return;
+        }
+        let linked = LinkedBuildFiles::resolve(self, &self.findings.links);
+        let mut before = std::mem::take(&mut self.findings.before);
+        self.take_linked(&linked, &mut before);
+        self.findings.before = before;
+        self.findings.linked_build_files = linked;
+    }
+
+    /// Looks at what older links lead to.
+    fn take_linked(&self, linked: &LinkedBuildFiles, into: &mut Snapshot) {
+        for place in linked.places() {
+            if !place.is_dir() {
+                into.file(place);
+                continue;
+            }
+            scan(place, Bounds::START, |entry| {
+                if !entry.kind.is_dir() && linked.find(self, entry.path).is_some() {
+                    into.file(entry.path);
+                }
+                Descend::Yes
+            });
+        }
+    }
+
     /// Reports the differences from the snapshot.
     fn compared(&self) -> RunReport {
         let mut after = Snapshot::default();
@@ -98,6 +163,7 @@ impl Boundary {
             }
         }
         self.findings.missing.iter().for_each(|path| after.file(path));
+        self.take_linked(&self.findings.linked_build_files, &mut after);
         let before = &self.findings.before;
         let operations = Operations::look(&self.findings.git.git_dirs);
         RunReport {
@@ -107,4 +173,12 @@ impl Boundary {
             ..RunReport::default()
         }
     }
+}
+
+/// Notes as far as they are shown one by one, and how many there are more.
+fn bounded(mut notes: Vec<String>, what: &str) -> Vec<String> {
+    let more = notes.len().saturating_sub(SHOWN);
+    notes.truncate(SHOWN);
+    notes.extend((more > 0).then(|| format!("{more} more {what}")));
+    notes
 }

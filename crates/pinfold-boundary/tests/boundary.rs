@@ -453,6 +453,36 @@ fn what_is_no_folder_is_refused() {
     assert!(matches!(refused("/proc/self".into()), CompileError::NotAFolder { .. }));
 }
 
+/// Where the supervisor only watches, a folder is compared with what it was.
+#[test]
+fn what_changed_behind_an_older_link_is_found_by_comparison() {
+    let bed = Bed::new();
+    for (file, text) in [("w/mk/all", "x"), ("w/ci/a.yml", "x"), ("w/ci/b.yml", "x"), ("w/sub/Makefile", "x")]
+    {
+        bed.file(file, text);
+    }
+    bed.dir("w/build/n");
+    let links = [("w/Makefile", "mk/all"), ("w/.github", "ci"), ("w/proj", "build/n"), ("w/setup.py", "s")];
+    for (link, text) in links {
+        symlink(text, bed.at(link)).unwrap();
+    }
+    let boundary = bed.compile(|_| {});
+    assert!(boundary.settle(None).is_quiet(), "{}", boundary.settle(None));
+    bed.file("w/mk/all", "more");
+    bed.file("w/ci/a.yml", "more");
+    bed.file("w/build/n/Makefile", "");
+    bed.file("w/build/n/text", "");
+    bed.file("w/s", "");
+    fs::rename(bed.at("w/sub"), bed.at("w/other")).unwrap();
+    let report = boundary.settle(None);
+    let changed = ["build/n/Makefile", "ci/a.yml", "mk/all", "other/Makefile", "s", "sub/Makefile"];
+    let changed: Vec<PathBuf> = changed.iter().map(|name| bed.at("w").join(name)).collect();
+    assert_eq!(report.changed_autorun, changed);
+    let note =
+        format!("the link `{}` leads to `{}`", bed.at("w/Makefile").display(), bed.at("w/mk/all").display());
+    assert!(report.notes.contains(&note), "{report}");
+}
+
 #[test]
 fn the_end_of_a_run_says_what_appeared() {
     let bed = Bed::new();

@@ -183,6 +183,13 @@ impl Changes {
             .map(|(place, _)| place)
     }
 
+    /// Returns whether a file or link was noted, and is what it was.
+    pub(crate) fn is_unchanged(&self, place: &Path) -> bool {
+        let noted = self.files.get(place);
+        let is_whole = |before: &&PriorState| matches!(before, PriorState::File { .. } | PriorState::Link(_));
+        noted.filter(is_whole).is_some_and(|before| before.is_still(&PriorState::read(place)))
+    }
+
     /// Returns the directories that may be repositories.
     pub(crate) fn repositories(&self) -> impl Iterator<Item = &PathBuf> {
         self.repositories.iter()

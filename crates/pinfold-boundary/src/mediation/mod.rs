@@ -12,6 +12,7 @@ mod git_dir;
 mod in_git;
 mod index_swap;
 mod layouts;
+mod linked_changes;
 mod linked_files;
 mod links;
 mod lock_record;
@@ -38,7 +39,7 @@ use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
 use crate::git::layout;
 use crate::git::person::Person;
-use crate::guarded_links::{LinkSearch, names_through};
+use crate::guarded_links::{LinkSearch, LinkedBuildFiles, names_through};
 use crate::lookup::{Lookup, is_out_of_sight, is_too_long};
 use crate::scan::{Bounds, is_skipped};
 use crate::snapshot::is_build_file;
@@ -73,12 +74,15 @@ pub(crate) struct Mediator {
     trees: Trees,
     links: Links,
     linked_files: LinkedFiles,
+    linked_build_files: Option<LinkedBuildFiles>,
     names: AccessCache,
     changes: Changes,
     swap: Swap,
     locks: Locks,
     /// Source of a rename: a call is asked about for each of its places.
     moved: Option<(PathBuf, Occupant)>,
+    /// Names that run later in a directory of which a move was just judged.
+    names_in_moved: Vec<PathBuf>,
 }
 
 impl Mediator {
@@ -92,9 +96,9 @@ impl Mediator {
         self.swap.content_for(attempts)
     }
 
-    /// Returns the changes, and the locks that were made.
-    pub(crate) fn into_changes(self) -> (Changes, Locks) {
-        (self.changes, self.locks)
+    /// Returns the changes, the links by which some of them matter, and the locks that were made.
+    pub(crate) fn into_changes(self) -> (Changes, LinkedBuildFiles, Locks) {
+        (self.changes, self.linked_build_files.unwrap_or_default(), self.locks)
     }
 
     /// Returns the [access](Boundary::access) of a place.
@@ -106,6 +110,7 @@ impl Mediator {
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         self.swap.forget();
+        self.names_in_moved.clear();
         if attempt.intent == Intent::MoveFrom {
             self.moved = None;
         }
@@ -340,7 +345,17 @@ impl Mediator {
         if let Some(into) = self.git_dir_of(boundary, to) {
             return self.directory_into_git_dir(boundary, from, &into);
         }
-        match walk(from, |entry, kind| self.visit(boundary, (from, to), entry, kind)) {
+        self.linked_build_files(boundary);
+        let mut later_names = Vec::new();
+        let walked = walk(from, |entry, kind| {
+            let visit = self.visit(boundary, (from, to), entry, kind);
+            if !kind.is_dir() && matches!(visit, Visit::Enter) {
+                later_names.extend(self.later_names(boundary, (from, to), entry));
+            }
+            visit
+        });
+        self.names_in_moved = later_names;
+        match walked {
             Walked::Everything => None,
             Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
             Walked::InPart => {
@@ -400,6 +415,10 @@ impl Mediator {
         if puts_link(attempt) {
             self.changes.link(place, is_among_dependencies);
         }
+        self.note_moved(attempt);
+        if in_git.is_none() && name != ".git" {
+            self.note_linked(boundary, attempt);
+        }
         // Of what is there only a repository is acted on: by who goes there.
         if is_among_dependencies {
             return;
@@ -420,12 +439,7 @@ impl Mediator {
         if attempt.intent == Intent::MakeDir || !matters {
             return;
         }
-        // A directory that this run made was not there before: removed again, it is no change.
-        match (self.created.contains(place), attempt.intent) {
-            (true, Intent::Remove) => {}
-            (true, _) => self.changes.new_file(place),
-            (false, _) => self.changes.file(place),
-        }
+        self.note_file(place, attempt.intent);
     }
 }
 

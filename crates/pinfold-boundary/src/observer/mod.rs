@@ -31,6 +31,7 @@ use crate::lookup::Lookup;
 use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_kind};
 use crate::outcome::{EscalationOutcome, LimitMet, MAX_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
+use crate::turns::TurnsGap;
 use crate::within::is_within;
 use limits::LimitsMet;
 use refusal::{CHANGE_THE_RULE, Denial, OF_THE_KERNEL, program};
@@ -61,6 +62,7 @@ pub struct DenialObserver<'a> {
     read_links: ReadLinks,
     /// None where other runs are not met.
     turns: Option<Turns>,
+    turns_gap: Option<TurnsGap>,
     /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
     /// opened by the supervisor.
     opens_for_reading: bool,
@@ -83,6 +85,11 @@ impl<'a> DenialObserver<'a> {
             true => read_names(boundary).with_ends(&read_links.ends()),
             false => ReadNames::default(),
         };
+        let (turns, turns_gap) = match mediated.then(|| boundary.turns()) {
+            Some(Ok(turns)) => (Some(turns), None),
+            Some(Err(gap)) => (None, Some(gap)),
+            None => (None, None),
+        };
         Self {
             boundary,
             tier,
@@ -92,7 +99,8 @@ impl<'a> DenialObserver<'a> {
             mediator: mediated.then(|| Mediator::new(boundary)),
             reads,
             read_links,
-            turns: mediated.then(|| boundary.turns()).flatten(),
+            turns,
+            turns_gap,
             opens_for_reading,
             limits: LimitsMet::default(),
         }
@@ -112,14 +120,12 @@ impl<'a> DenialObserver<'a> {
 
     /// Returns the refusals, the number of those that the list left out, and the changes.
     pub fn finish(self) -> (Vec<Refused>, u64, Option<AutorunChanges>) {
-        (
-            self.refused.into_values().collect(),
-            self.more,
-            self.mediator.map(|mediator| {
-                let (changes, locks) = mediator.into_changes();
-                AutorunChanges { changes, locks }
-            }),
-        )
+        let turns_gap = self.turns_gap;
+        let changed = self.mediator.map(|mediator| {
+            let (changes, linked_build_files, locks) = mediator.into_changes();
+            AutorunChanges { changes, linked_build_files, locks, turns_gap }
+        });
+        (self.refused.into_values().collect(), self.more, changed)
     }
 
     fn remember(&mut self, attempt: &Attempt, no: Denial) -> Reply {

@@ -1,0 +1,49 @@
+//! Turns of a run with others in one folder, and the gap where it cannot take any.
+
+use std::fmt;
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+use pinfold_sandbox::Turns;
+
+use crate::boundary::Boundary;
+
+/// Why a run takes no turns with others in its folder.
+#[derive(Debug)]
+pub(crate) enum TurnsGap {
+    /// No directory is known in which supervisors meet.
+    NoDirectory,
+    /// The file by which they take turns can be neither opened nor made.
+    Unusable { file: PathBuf, error: io::Error },
+}
+
+impl Boundary {
+    /// Returns the lock by which supervisors in one folder take turns.
+    ///
+    /// # Errors
+    /// The gap, where it cannot be had.
+    pub(crate) fn turns(&self) -> Result<Turns, TurnsGap> {
+        let Some(directory) = self.state_home() else { return Err(TurnsGap::NoDirectory) };
+        let file = directory.join("turn");
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
+        made.and_then(|()| Turns::open(&file)).map_err(|error| TurnsGap::Unusable { file, error })
+    }
+}
+
+/// A note for the user, in one sentence.
+impl fmt::Display for TurnsGap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const MISSING: &str = "what another run in this folder does at the same time is not kept apart from this one, so that it can \
+             exchange what was judged here";
+        match self {
+            Self::NoDirectory => {
+                write!(f, "{MISSING}: no state directory is known (HOME and XDG_STATE_HOME are not set)")
+            }
+            Self::Unusable { file, error } => {
+                write!(f, "{MISSING}: `{}` cannot be opened: {error}", file.display())
+            }
+        }
+    }
+}
