@@ -7,3 +7,4 @@ mod hold;
 mod mediated;
 mod relayed;
 mod sockets;
+mod umask;

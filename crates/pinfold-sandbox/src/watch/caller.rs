@@ -3,8 +3,10 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::CString;
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::FileExt;
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -23,18 +25,32 @@ const MAX_STATUS: u64 = 64 * 1024;
 #[derive(Default)]
 pub(super) struct Callers {
     known: BTreeMap<Pid, CallerThread>,
+    umask: RunUmask,
+}
+
+/// The umask of the threads of a run.
+///
+/// Threads that share it change it for each other, and the kernel does not tell when a call that was let go on is over: once one of them has called
+/// umask(2), none is remembered.
+enum RunUmask {
+    /// The one that the run began with, once it was asked for: no thread has changed its own yet.
+    Inherited(Option<u32>),
+    /// Each thread may have its own. The state of the last one that was asked about, held open.
+    Changed(Option<(Pid, File)>),
+}
+
+impl Default for RunUmask {
+    fn default() -> Self {
+        Self::Inherited(None)
+    }
 }
 
 /// One thread.
 pub(super) struct CallerThread {
     pid: Pid,
     directory: OwnedFd,
-    /// `None` until it is asked for, and after a change.
-    umask: Option<u32>,
     /// Its number as it and those around it see it; `None` until it is asked for.
     number: Cell<Option<Pid>>,
-    /// Found alive since it made the call at hand.
-    lives: Cell<bool>,
 }
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -50,16 +66,7 @@ impl Callers {
                 self.known.clear();
             }
             let directory = rustix::fs::open(format!("/proc/{pid}"), DIRECTORY, Mode::empty())?;
-            self.known.insert(
-                pid,
-                CallerThread {
-                    pid,
-                    directory,
-                    umask: None,
-                    number: Cell::new(None),
-                    lives: Cell::new(false),
-                },
-            );
+            self.known.insert(pid, CallerThread { pid, directory, number: Cell::new(None) });
         }
         self.known.get_mut(&pid).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
@@ -69,9 +76,34 @@ impl Callers {
         self.known.remove(&pid);
     }
 
-    /// Forgets every umask: one of them is about to change, and others may share it.
-    pub(super) fn forget_umasks(&mut self) {
-        self.known.values_mut().for_each(|caller| caller.umask = None);
+    /// Notes that a thread is about to change its umask, which others may share.
+    pub(super) fn note_umask_call(&mut self) {
+        if matches!(self.umask, RunUmask::Inherited(_)) {
+            self.umask = RunUmask::Changed(None);
+        }
+    }
+
+    /// Returns the umask that a thread has now.
+    ///
+    /// # Errors
+    /// `ESRCH` when it is gone.
+    pub(super) fn umask(&mut self, pid: Pid) -> io::Result<u32> {
+        if let RunUmask::Inherited(Some(umask)) = self.umask {
+            return Ok(umask);
+        }
+        if let RunUmask::Changed(Some((known, status))) = &self.umask
+            && *known == pid
+            && let Ok(umask) = read_umask(status)
+        {
+            return Ok(umask);
+        }
+        let status = self.get(pid)?.open_status()?;
+        let umask = read_umask(&status)?;
+        self.umask = match self.umask {
+            RunUmask::Inherited(_) => RunUmask::Inherited(Some(umask)),
+            RunUmask::Changed(_) => RunUmask::Changed(Some((pid, status))),
+        };
+        Ok(umask)
     }
 }
 
@@ -84,18 +116,12 @@ impl CallerThread {
         if let Some(number) = self.number.get() {
             return Ok(number);
         }
-        let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let text = io::read_to_string(std::fs::File::from(file).take(MAX_STATUS))?;
+        let text = io::read_to_string(self.open_status()?.take(MAX_STATUS))?;
         let numbers = text.lines().find_map(|line| line.strip_prefix("NSpid:"));
         let innermost = numbers.and_then(|numbers| numbers.split_whitespace().last()?.parse().ok());
         let number = innermost.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
         self.number.set(Some(number));
         Ok(number)
-    }
-
-    /// Begins with a call of it: whether it still lives is not known.
-    pub(super) fn begin(&self) {
-        self.lives.set(false);
     }
 
     /// The directory that a relative path starts from.
@@ -119,7 +145,6 @@ impl CallerThread {
             BaseDirectory::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
             BaseDirectory::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
         };
-        self.lives.set(found.is_ok());
         found.map(|found| (found.st_dev, found.st_ino)).map_err(|error| self.missing(error))
     }
 
@@ -164,26 +189,27 @@ impl CallerThread {
         Ok(openat(&self.directory, "root", DIRECTORY, Mode::empty())?)
     }
 
-    /// Returns the umask.
+    /// Opens its state. One that is read after the thread has ended gives nothing, whichever thread has its number then.
     ///
     /// # Errors
     /// `ESRCH` when it is gone.
-    pub(super) fn umask(&mut self) -> io::Result<u32> {
-        if let Some(umask) = self.umask {
-            let lives = self.lives.get() || self.lives();
-            return if lives { Ok(umask) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) };
+    fn open_status(&self) -> io::Result<File> {
+        match openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+            Err(Errno::NOENT) => Err(io::Error::from_raw_os_error(libc::ESRCH)),
+            opened => Ok(opened?.into()),
         }
-        let file = openat(&self.directory, "status", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let mut text = [0u8; 256];
-        // It is among the first lines.
-        let len = std::fs::File::from(file).read(&mut text)?;
-        let text = String::from_utf8_lossy(text.get(..len).unwrap_or_default()).into_owned();
-        let umask = text.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
-        let umask = umask.and_then(|mask| u32::from_str_radix(mask, 8).ok());
-        let umask = umask.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))?;
-        self.umask = Some(umask);
-        Ok(umask)
     }
+}
+
+/// Reads the umask of a thread in its state, as it is now.
+fn read_umask(status: &File) -> io::Result<u32> {
+    let mut text = [0u8; 256];
+    // It is among the first lines.
+    let len = status.read_at(&mut text, 0)?;
+    let text = String::from_utf8_lossy(text.get(..len).unwrap_or_default()).into_owned();
+    let umask = text.lines().find_map(|line| line.strip_prefix("Umask:")).map(str::trim);
+    let umask = umask.and_then(|mask| u32::from_str_radix(mask, 8).ok());
+    umask.ok_or_else(|| io::Error::from_raw_os_error(libc::EPROTO))
 }
 
 fn fd_name(fd: i32) -> CString {

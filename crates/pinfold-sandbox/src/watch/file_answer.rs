@@ -187,7 +187,6 @@ impl SyscallNotifier {
 
     fn walk(&mut self, pid: Pid, call: &FileCall) -> io::Result<(Vec<ResolvedPath>, Vec<PathBuf>)> {
         let caller = self.callers.get(pid)?;
-        caller.begin();
         let own_root;
         let mediated = self.enforcement.mediated;
         let root: &OwnedFd = if mediated {
@@ -235,12 +234,17 @@ impl SyscallNotifier {
         self.read_bases.get(identity, look)
     }
 
-    /// The umask of a thread.
-    fn umask(&mut self, pid: Pid) -> io::Result<u32> {
-        match self.callers.get(pid)?.umask() {
+    /// The umask of the thread that asks, as it is now.
+    fn umask(&mut self, question: &libc::seccomp_notif) -> io::Result<u32> {
+        let pid = question.pid.cast_signed();
+        match self.callers.umask(pid) {
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {
+                // Another thread that had its number was met before.
                 self.callers.forget(pid);
-                self.callers.get(pid)?.umask()
+                let umask = self.callers.umask(pid)?;
+                // Else its number may mean another thread by now.
+                let lives = sys::is_notification_valid(self.fd(), question.id);
+                if lives { Ok(umask) } else { Err(io::Error::from_raw_os_error(libc::ESRCH)) }
             }
             umask => umask,
         }
@@ -257,7 +261,7 @@ impl SyscallNotifier {
         if let Err(error) = self.count_move(turn, &found, &attempts) {
             return self.answer(question, NotifyResponse::Fail(error.raw_os_error().unwrap_or(libc::EBUSY)));
         }
-        let umask = if found.makes() { self.umask(pid).map(Some) } else { Ok(None) };
+        let umask = if found.makes() { self.umask(question).map(Some) } else { Ok(None) };
         let content = handler.content_for(&attempts);
         let carried = umask.and_then(|umask| {
             // Beyond its own limit the supervisor would get a signal.

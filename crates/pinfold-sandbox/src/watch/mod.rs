@@ -206,7 +206,7 @@ impl SyscallNotifier {
                 self.answer_network_call(&question, handler)
             }
             libc::SYS_umask => {
-                self.callers.forget_umasks();
+                self.callers.note_umask_call();
                 self.answer(&question, NotifyResponse::Continue)
             }
             _ if limits::concerns(number) => {
