@@ -10,7 +10,8 @@
 //! <https://greenteapress.com/wp/semaphores/>, 4.2.3). Who has passed it goes on without for a moment: passing costs as much as the turn
 //! itself, and a thread that stays in it waits that moment longer at most. The turn alone excludes others.
 //!
-//! The file counts the moves of directories. While the count is the same, each directory has the path by which it was walked to.
+//! The file counts the moves of directories, and the changes that close one. While the count is the same, each path leads to the directory to which
+//! it was walked.
 
 use std::fmt;
 use std::io;
@@ -49,7 +50,7 @@ pub struct Turn {
     is_shared: bool,
 }
 
-/// A number that is another one after each move of a directory.
+/// A number that is another one after each move of a directory, and after each change that closes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MoveCount {
     seconds: i64,
@@ -159,7 +160,7 @@ impl Turn {
         })
     }
 
-    /// Counts a move that is about to be made, in a turn that is not shared. Returns the new count.
+    /// Counts a move or a closing that is about to be made, in a turn that is not shared. Returns the new count.
     ///
     /// The count is the time of the last change of the file, which nothing else sets: unlike a content it can be read and written by a
     /// descriptor that reads nothing, and has no limit that a person could meet.

@@ -5,6 +5,7 @@ mod kit;
 mod confine;
 mod hold;
 mod mediated;
+mod moved;
 mod relayed;
 mod sockets;
 mod umask;

@@ -1,7 +1,8 @@
 //! Directories that were walked to a moment ago: a build makes many files in few of them.
 //!
-//! An entry is believed for a moment only, and dropped when a call moves, removes or replaces anything on its way: within a
-//! mediated run nothing else does. Only paths without links are kept, so that the path of an entry is its way.
+//! An entry is believed for a moment only, and dropped when a call moves, removes, replaces or closes anything on its way: within a
+//! mediated run nothing else does. Only paths without links and without `..` are kept, so that the path of an entry is its way: a way over
+//! a directory and back leads elsewhere once that directory is moved, and nothing in the path of its end says so.
 
 use std::collections::HashMap;
 use std::io;
@@ -69,7 +70,7 @@ struct KnownDirectory {
 }
 
 impl Directories {
-    /// The directory at the end of a way, walked to by `walk` unless that was done a moment ago.
+    /// The directory at the end of a way, walked to by `walk` unless that was done a moment ago. `walk` also says whether its result is kept.
     ///
     /// # Errors
     /// Those of `walk`.
@@ -79,17 +80,21 @@ impl Directories {
         path: &[u8],
         walk: impl FnOnce() -> io::Result<(HeldDirectory, bool)>,
     ) -> io::Result<HeldDirectory> {
+        if leads_back(path) {
+            return Ok(walk()?.0);
+        }
         let at = self.known.iter().rposition(|known| known.from == from && known.path == path);
         if let Some(known) = at.and_then(|at| self.known.get(at))
             && known.since.elapsed() < MOMENT
+            && known.found.is_there()
         {
             return Ok(known.found.clone());
         }
         if let Some(at) = at {
             self.known.swap_remove(at);
         }
-        let (found, plain) = walk()?;
-        if plain {
+        let (found, is_kept) = walk()?;
+        if is_kept {
             if self.known.len() >= MAX_CACHED {
                 self.known.clear();
             }
@@ -103,9 +108,25 @@ impl Directories {
     pub(super) fn forget(&mut self, place: &Path) {
         self.known.retain(|known| !known.found.real.starts_with(place));
     }
+
+    /// Drops what lies at, below or above a place.
+    pub(super) fn forget_around(&mut self, place: &Path) {
+        let is_around = |real: &Path| real.starts_with(place) || place.starts_with(real);
+        self.known.retain(|known| !is_around(&known.found.real));
+    }
+}
+
+/// Returns whether a path leads to the directory above one that it names.
+fn leads_back(path: &[u8]) -> bool {
+    path.windows(2).any(|pair| pair == b"..") && path.split(|byte| *byte == b'/').any(|name| name == b"..")
 }
 
 impl HeldDirectory {
+    /// Returns whether it has not been removed: another may have its name by now.
+    fn is_there(&self) -> bool {
+        rustix::fs::fstat(&*self.handle).is_ok_and(|found| found.st_nlink != 0)
+    }
+
     pub(super) fn join(&self, name: &[u8]) -> PathBuf {
         use std::os::unix::ffi::OsStrExt;
         let mut joined = PathBuf::with_capacity(self.real.as_os_str().len() + 1 + name.len());

@@ -52,9 +52,9 @@ impl SyscallNotifier {
             }
         };
         if let Some(turn) = &turn
-            && !self.is_path_unchanged(turn, &found)
+            && !self.is_way_unchanged(turn, &found)
         {
-            // Another supervisor has moved a directory since it was walked to. In this turn it moves none.
+            // Another supervisor may have moved a directory on the way since it was walked to. In this turn it moves none.
             (found.places, found.passed) = match self.find(pid, &found.call) {
                 Ok(anew) => anew,
                 Err(error) => return self.not_found(question, is_unheld, &error),
@@ -103,25 +103,28 @@ impl SyscallNotifier {
             // The kernel would read the mode as it was said.
             Reply::Continue if would_set_id => self.answer(question, NotifyResponse::Fail(libc::EPERM)),
             Reply::Continue | Reply::CarryOut | Reply::Hold | Reply::LeaveToSandbox => {
+                if found.changes() {
+                    self.forget_beside(&attempts);
+                }
                 self.answer(question, NotifyResponse::Continue)
             }
         }
     }
 
-    /// Returns whether the places of a call have the paths by which they were walked to. Forgets all others, unless they have too.
-    fn is_path_unchanged(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
+    /// Returns whether the places of a call are where their paths lead now. Forgets all known directories, unless they are too.
+    ///
+    /// Whether a place still has its path is not enough: a way over a directory that was moved, and back, or through one that was closed, leads there no more.
+    fn is_way_unchanged(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
         let moves = turn.moves().ok();
-        if moves.is_some() && moves == self.moves && found.names_entries_only() {
-            return true;
-        }
         if moves.is_none() || moves != self.moves {
             self.known.take();
             self.moves = moves;
+            return false;
         }
-        found.is_path_unchanged(&self.own)
+        found.names_entries_only() || found.is_path_unchanged(&self.own)
     }
 
-    /// Tells other supervisors that a call may move a directory.
+    /// Tells other supervisors that a call may move or close a directory.
     fn count_move(
         &mut self,
         turn: Option<&Turn>,
@@ -129,7 +132,7 @@ impl SyscallNotifier {
         attempts: &[Attempt],
     ) -> io::Result<()> {
         if let Some(turn) = turn
-            && found.moves_directory(attempts)
+            && (found.moves_directory(attempts) || !turn.is_shared() && found.is_about_attributes())
         {
             self.moves = Some(turn.count_move()?);
         }
@@ -199,10 +202,10 @@ impl SyscallNotifier {
             own_root = caller.root()?;
             &own_root
         };
-        let known = mediated.then_some(&self.known);
+        let known = (mediated && call.takes_turn()).then_some(&self.known);
         let passed = RefCell::default();
         let notes = call.may_read().then_some(&passed);
-        let walk = Walk { root, caller, known, began: Cell::default(), passed: notes };
+        let walk = Walk { root, caller, mediated, known, began: Cell::default(), passed: notes };
         let places = self.rights.as_caller(None, || file_question::places(call, &walk))??;
         Ok((places, passed.take()))
     }
@@ -306,6 +309,14 @@ impl SyscallNotifier {
             for attempt in attempts {
                 known.forget(&attempt.place);
             }
+        }
+    }
+
+    /// Drops what was walked to on the way to a change that the process makes itself, and below: nothing tells when it has made it.
+    fn forget_beside(&self, attempts: &[Attempt]) {
+        let mut known = self.known.borrow_mut();
+        for attempt in attempts {
+            known.forget_around(&attempt.place);
         }
     }
 

@@ -211,6 +211,11 @@ impl FileCall {
         matches!(self, Self::Open(open) if !open.changes() || open.only_makes())
     }
 
+    /// Returns whether it takes a turn among the supervisors of a folder: it may change something.
+    pub(super) fn takes_turn(&self) -> bool {
+        !self.may_read() && !matches!(self, Self::Access { .. } | Self::Lock { .. })
+    }
+
     /// Removes set-ID bits from the mode of a new file. Returns whether there were any. On a directory they have another
     /// meaning, and the kernel creates none with them.
     pub(super) fn drop_set_id(&mut self) -> bool {

@@ -182,7 +182,9 @@ impl ResolvedPath {
 pub(super) struct Walk<'a> {
     pub(super) root: &'a OwnedFd,
     pub(super) caller: &'a CallerThread,
-    /// None where others than the supervisor change what lies on the way.
+    /// The supervisor carries out what is allowed.
+    pub(super) mediated: bool,
+    /// None where others than the supervisor change what lies on the way, and where no turn keeps other supervisors from that.
     pub(super) known: Option<&'a RefCell<Directories>>,
     /// Directory in which a path of this walk began: both paths of a rename mostly begin at one place.
     pub(super) began: Cell<Option<(BaseDirectory, (u64, u64))>>,
@@ -229,16 +231,20 @@ impl Walk<'_> {
         closed: Closed,
     ) -> io::Result<HeldDirectory> {
         let absolute = above.first() == Some(&b'/');
-        let walk = || {
+        let walk = |from: Option<(u64, u64)>| {
             let base = if absolute { self.root.try_clone()? } else { self.caller.base(base)? };
             let (handle, plain) = self.directory(&base, (above, name), closed, &mut 0)?;
             // From the root down, without a link, there is no way out of the view.
             let held = if absolute && plain { in_view_of_run(handle) } else { self.held(handle) };
-            Ok((held?, plain))
+            // Another thread may have set the working directory since it was looked at.
+            let is_kept = plain && (absolute || identity(base.as_fd()) == from);
+            Ok((held?, is_kept))
         };
-        let Some(known) = self.known.filter(|_| !closed.mounts) else { return Ok(walk()?.0) };
+        let Some(known) = self.known.filter(|_| !closed.mounts) else {
+            return Ok(walk(None)?.0);
+        };
         let from = if absolute { (0, 0) } else { self.beginning(base)? };
-        known.borrow_mut().get(from, above, walk)
+        known.borrow_mut().get(from, above, || walk(Some(from)))
     }
 
     /// Returns the identity of the directory in which a relative path begins.
@@ -498,7 +504,7 @@ impl Walk<'_> {
 
     fn view(&self, held: BorrowedFd<'_>, real: &Path) -> PathView {
         // Elsewhere nothing is carried out.
-        if self.known.is_some() { view_of(self.root, held, real) } else { PathView::Run }
+        if self.mediated { view_of(self.root, held, real) } else { PathView::Run }
     }
 
     /// Holds what a path below a directory leads to under the rules of openat2(2) that say how it may go.
@@ -530,7 +536,6 @@ impl Walk<'_> {
     }
 
     fn is_root(&self, directory: BorrowedFd<'_>) -> bool {
-        let identity = |fd: BorrowedFd<'_>| fstat(fd).ok().map(|found| (found.st_dev, found.st_ino));
         identity(directory).is_some_and(|at| Some(at) == identity(self.root.as_fd()))
     }
 }
@@ -545,6 +550,11 @@ fn entry(parent: &HeldDirectory, name: &[u8]) -> ResolvedPath {
         view: parent.view,
         seemed_missing: false,
     })
+}
+
+/// Device and inode of what is held.
+fn identity(held: BorrowedFd<'_>) -> Option<(u64, u64)> {
+    fstat(held).ok().map(|found| (found.st_dev, found.st_ino))
 }
 
 fn in_view_of_run(handle: OwnedFd) -> io::Result<HeldDirectory> {
