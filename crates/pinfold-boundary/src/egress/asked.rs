@@ -1,14 +1,14 @@
 //! Hosts that no rule names: connections to them wait here until an approver has decided.
 //!
 //! All that waits for one host at one port waits together, and a thread of its own asks for it, one program after the
-//! other. A yes is for what waits, and for what the same process connects to there later: a program that opens a hundred
-//! connections to one host is one question. A no lasts as long. A yes does not open every address: where the host leads to
-//! one that needs a rule, what waits beside it and what comes later is refused without a question.
+//! other. A yes is for what waits, and for what the same process connects to there later while it runs that program: a
+//! program that opens a hundred connections to one host is one question. It is compared when the yes is used, by its
+//! executable: a process that executed another program meanwhile has no yes. A no lasts as long as the process, whatever it
+//! executes. A yes does not open every address: where the host leads to one that needs a rule, what waits beside it and what
+//! comes later is refused without a question.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
 use std::fmt::Debug;
-use std::fs;
 use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ use pinfold_policy::Connection;
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
 use super::host_policy::reason;
-use super::program::{self, Unheld, Who};
+use super::program::{self, Holder, Process, RunningProgram, Unheld, Who};
 use super::refusals::REACH;
 use crate::outcome::{Approved, MAX_REMEMBERED, shown_program};
 
@@ -77,9 +77,38 @@ impl HostRequest {
     }
 }
 
-/// The executables of the holders of a connection, without an order.
-fn programs<'a>(holders: impl IntoIterator<Item = &'a Caller>) -> BTreeSet<&'a OsStr> {
-    holders.into_iter().map(|holder| holder.program.as_os_str()).collect()
+/// A question, and the processes that it is about.
+struct Question {
+    request: HostRequest,
+    holders: Vec<Holder>,
+}
+
+impl Question {
+    /// `None` without a holder.
+    fn new(to: &Connection, holders: Vec<Holder>) -> Option<Self> {
+        let mut callers = holders.iter().map(|holder| holder.caller.clone());
+        let (caller, to) = (callers.next()?, to.clone());
+        let request = HostRequest { to, caller, others: callers.collect() };
+        Some(Self { request, holders })
+    }
+
+    /// Compares the present holders of a connection with those of the question.
+    ///
+    /// # Errors
+    /// Why an answer does not hold for them: one clause.
+    fn is_about(&self, now: &[Holder]) -> Result<(), &'static str> {
+        let asked = |holder: &Holder| self.holders.iter().find(|asked| asked.process == holder.process);
+        if !now.iter().all(|holder| asked(holder).is_some()) {
+            return Err(OTHER_HOLDERS);
+        }
+        let is_same = |holder| asked(holder).is_some_and(|asked| asked.program == holder.program);
+        now.iter().all(is_same).then_some(()).ok_or(OTHER_PROGRAM)
+    }
+}
+
+/// The programs of the holders of a connection, without an order.
+fn programs(holders: &[Holder]) -> BTreeSet<&RunningProgram> {
+    holders.iter().map(|holder| &holder.program).collect()
 }
 
 /// Connections that wait for answers at one time; more are refused.
@@ -98,9 +127,6 @@ const UNOPENED: Duration = Duration::from_mins(10);
 /// Time in which the ends of approved connections are recorded once the relay is closed: none takes longer than a line.
 const LAST_ENDS: Duration = Duration::from_secs(5);
 
-/// A process: its number, and when it started, since numbers are given again.
-type Process = (i32, u64);
-
 /// Connections that wait, and answers.
 #[derive(Debug)]
 pub(super) struct PendingHosts {
@@ -115,7 +141,8 @@ pub(super) struct PendingHosts {
 #[derive(Debug, Default)]
 struct AskedHosts {
     waiting: BTreeMap<String, Vec<Waiter>>,
-    answered: BTreeMap<(Process, String), Result<(), String>>,
+    /// A yes is for one program.
+    answered: BTreeMap<(Process, String), Result<RunningProgram, String>>,
     /// Hosts that led to an address that no approval opens, and when.
     unopened: BTreeMap<String, (HostMismatch, Instant)>,
     /// Hosts that were let be reached, with the program and the number of approvals.
@@ -235,30 +262,29 @@ impl PendingHosts {
     fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
         let _leaving = Leaving { asked: self, key };
         while let Some(from) = self.first(key) {
-            let mut holders = match program::holders(self.init, from) {
-                Ok(holders) => holders.into_iter(),
+            let holders = match program::holders(self.init, from) {
+                Ok(holders) => holders,
                 Err(why) => {
                     self.drop_unheld(key, from, why, refuse);
                     continue;
                 }
             };
-            let Some(caller) = holders.next() else { continue };
-            let request = HostRequest { to: to.clone(), caller, others: holders.collect() };
-            let (answer, all_left) = self.decide(key, &request);
+            let Some(question) = Question::new(to, holders) else { continue };
+            let (answer, all_left) = self.decide(key, &question);
             let approval = match answer {
                 HostAnswer::New(approval) => Ok(Some(approval)),
                 HostAnswer::Known => Ok(None),
                 HostAnswer::No(why) => Err(why),
             };
             let decision = match &approval {
-                Ok(_) => self.still_held(from, &request),
+                Ok(_) => self.still_held(from, &question),
                 Err(why) => Err(why.clone()),
             };
             // Counted before the relay can come to an end with it.
             let _open = OpenApproval::new(self);
-            let approved = self.answer(key, (from, all_left), &request, &decision, refuse);
+            let approved = self.answer(key, (from, all_left), &question, &decision, refuse);
             if let Ok(Some(approval)) = approval {
-                self.end(key, &request, approval, decision, &approved, refuse);
+                self.end(key, &question.request, approval, decision, &approved, refuse);
             }
         }
     }
@@ -322,29 +348,31 @@ impl PendingHosts {
         }
     }
 
-    /// Compares the holders of a connection with those that were asked about: another process may hold it by now. One that
-    /// does not any more uses no answer.
-    fn still_held(&self, from: u16, request: &HostRequest) -> Result<(), String> {
-        let asked: Vec<Process> = request.holders().filter_map(process).collect();
-        let is_asked = |holder: &Caller| process(holder).is_some_and(|process| asked.contains(&process));
-        let is_held = |look: u64| {
+    /// Compares the holders of a connection with those that were asked about: another process, or another program of the same
+    /// process, may hold it by now. One that does not any more uses no answer.
+    fn still_held(&self, from: u16, question: &Question) -> Result<(), String> {
+        let look = |look: u64| {
             thread::sleep(Duration::from_millis(10 * look));
             match program::holders(self.init, from) {
-                Ok(now) => now.iter().all(is_asked),
-                Err(why) => why == Unheld::Closed,
+                Ok(now) => question.is_about(&now),
+                Err(Unheld::Closed) => Ok(()),
+                Err(Unheld::Unseen | Unheld::TooMany) => Err(OTHER_HOLDERS),
             }
         };
         // A child has everything of its parent until it executes its program.
-        let is_held = (0..3).any(is_held);
-        let changed = || "other processes hold the connection than were asked about".to_owned();
-        is_held.then_some(()).ok_or_else(changed)
+        let mut last = look(0);
+        for again in 1..3 {
+            last = last.or_else(|_| look(again));
+        }
+        last.map_err(str::to_owned)
     }
 
     /// Asks about a connection. Returns the answer, and whether every waiting connection had given up: then there was no answer,
     /// and a later connection is asked about again, even while the question is being withdrawn.
-    fn decide(&self, key: &str, request: &HostRequest) -> (HostAnswer, bool) {
-        let processes: Vec<Option<Process>> = request.holders().map(process).collect();
-        match self.answered(key, &processes) {
+    fn decide(&self, key: &str, question: &Question) -> (HostAnswer, bool) {
+        let Question { request, holders } = question;
+        let programs: Vec<_> = holders.iter().map(|holder| (holder.process, &holder.program)).collect();
+        match self.answered(key, &programs) {
             Some(Ok(())) => {
                 return (self.decides.denies(request).map_or(HostAnswer::Known, HostAnswer::No), false);
             }
@@ -366,21 +394,22 @@ impl PendingHosts {
         if state.answered.len() >= MAX_ANSWERED {
             state.answered.clear();
         }
-        for process in processes.into_iter().flatten() {
-            state.answered.insert((process, key.to_owned()), decision.clone());
+        for (process, program) in programs {
+            let answer = decision.clone().map(|()| program.clone());
+            state.answered.insert((process, key.to_owned()), answer);
         }
         (answer, false)
     }
 
-    /// Returns the answer that all these processes have together: a no of any, or a yes of each.
-    fn answered(&self, key: &str, processes: &[Option<Process>]) -> Option<Result<(), String>> {
+    /// Returns the answer that all these processes have together: a no of any, or a yes of each to the program that it runs.
+    fn answered(&self, key: &str, programs: &[(Process, &RunningProgram)]) -> Option<Result<(), String>> {
         let state = self.state();
-        let answers: Vec<_> = processes
-            .iter()
-            .map(|process| process.and_then(|process| state.answered.get(&(process, key.to_owned()))))
-            .collect();
-        let no = answers.iter().flatten().find(|answer| answer.is_err());
-        no.map(|no| (*no).clone()).or_else(|| answers.iter().all(Option::is_some).then_some(Ok(())))
+        let answer = |process: Process| state.answered.get(&(process, key.to_owned()));
+        let no = programs.iter().find_map(|(process, _)| answer(*process)?.as_ref().err().cloned());
+        let is_yes = |(process, program): &(Process, &RunningProgram)| {
+            answer(*process).is_some_and(|answer| answer.as_ref().is_ok_and(|asked| asked == *program))
+        };
+        no.map(Err).or_else(|| programs.iter().all(is_yes).then_some(Ok(())))
     }
 
     /// Answers the one that was decided about, and others of the same program that wait with it; where all have left, only
@@ -389,7 +418,7 @@ impl PendingHosts {
         &self,
         key: &str,
         (from, all_left): (u16, bool),
-        request: &HostRequest,
+        question: &Question,
         decision: &Result<(), String>,
         refuse: &Refuse,
     ) -> Vec<ApprovedConnection> {
@@ -400,7 +429,7 @@ impl PendingHosts {
             }
             waiter.from == from
                 || program::holders(self.init, waiter.from)
-                    .is_ok_and(|holders| programs(&holders) == programs(request.holders()))
+                    .is_ok_and(|holders| programs(&holders) == programs(&question.holders))
         };
         // Looked at without the lock: connections that come are taken meanwhile.
         let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
@@ -408,7 +437,7 @@ impl PendingHosts {
         if let Some(waiting) = self.state().waiting.get_mut(key) {
             waiting.splice(0..0, others);
         }
-        let program = request.program();
+        let program = question.request.program();
         let mut approved = Vec::new();
         for Waiter { answer, .. } in theirs {
             match decision {
@@ -463,20 +492,15 @@ impl Drop for OpenApproval<'_> {
     }
 }
 
+/// Why an answer does not hold for a connection.
+const OTHER_HOLDERS: &str = "other processes hold the connection than were asked about";
+const OTHER_PROGRAM: &str = "its process runs another program than was asked about";
+
 /// Why a connection does not even wait.
 const TOO_MANY: &str = "too many connections wait for an answer";
 
 fn ask_key(ask: &ConnectRequest, is_usual: bool) -> String {
     Connection { host: ask.host.clone(), port: ask.port, is_usual }.to_string()
-}
-
-/// Returns the process of a caller. Its start is the 22nd field, counted behind its name.
-/// [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html)
-fn process(caller: &Caller) -> Option<Process> {
-    let stat = fs::read_to_string(format!("/proc/{}/stat", caller.process)).ok()?;
-    let (_, behind) = stat.rsplit_once(')')?;
-    let started = behind.split_ascii_whitespace().nth(19)?.parse().ok()?;
-    Some((caller.process, started))
 }
 
 /// Refusal of the waiting connections of a thread that panics.

@@ -1,11 +1,13 @@
 //! The program of a connection, by the socket tables of the kernel.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::os::unix::fs::MetadataExt;
 use std::thread;
 use std::time::Duration;
 
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use crate::outcome::shown_program;
 
@@ -52,13 +54,68 @@ pub(super) enum Unheld {
     TooMany,
 }
 
+/// A process: its number, and when it started, since numbers are given again.
+pub(super) type Process = (i32, u64);
+
+/// The program that a process runs. Names alone are not enough: any executable can have any.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RunningProgram {
+    /// Device and inode of the executable.
+    file: (u64, u64),
+    /// Last change of that inode: one that was written anew, or whose number was given to another file, is another program.
+    changed: (i64, i64),
+    /// The name by which it is shown, with the script of an interpreter.
+    name: OsString,
+}
+
+/// A process that holds a connection.
+#[derive(Debug)]
+pub(super) struct Holder {
+    /// The process as it is shown.
+    pub(super) caller: Caller,
+    /// The process.
+    pub(super) process: Process,
+    /// Its program.
+    pub(super) program: RunningProgram,
+    /// The executable: while it is open, no other file gets its inode.
+    _executable: File,
+}
+
+impl Holder {
+    /// Returns a process with its program. `None` when it is gone, or executes another program at this moment.
+    pub(super) fn from_pid(pid: i32) -> Option<Self> {
+        let path = format!("/proc/{pid}/exe");
+        let executable = openat(CWD, &*path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+        let executable = File::from(executable);
+        let (file, changed) = identity(&executable.metadata().ok()?);
+        let caller = Caller::from_pid(pid)?;
+        let process = (caller.process, started(caller.process)?);
+        let program = RunningProgram { file, changed, name: caller.program.clone() };
+        // The name was read meanwhile.
+        let is_same = identity(&fs::metadata(path).ok()?) == (file, changed);
+        is_same.then_some(Self { caller, process, program, _executable: executable })
+    }
+}
+
+fn identity(file: &Metadata) -> ((u64, u64), (i64, i64)) {
+    ((file.dev(), file.ino()), (file.ctime(), file.ctime_nsec()))
+}
+
+/// Returns when a process started: the 22nd field, counted behind its name.
+/// [proc_pid_stat(5)](https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html)
+fn started(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let (_, behind) = stat.rsplit_once(')')?;
+    behind.split_ascii_whitespace().nth(19)?.parse().ok()
+}
+
 /// Most holders of one connection that are shown.
 const MAX_HOLDERS: usize = 8;
 
 /// Returns every process inside that holds the connection from this port. `init` is the first process inside. Reads every
 /// process of the run, so it must not run on a thread that others wait for.
-pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Caller>, Unheld> {
-    /// Looks, since a socket can be passed on while processes are read one after the other.
+pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Holder>, Unheld> {
+    /// Looks, since a socket can be passed on, and a program executed, while processes are read one after the other.
     const LOOKS: u64 = 3;
     for look in 0..LOOKS {
         thread::sleep(Duration::from_millis(10 * look));
@@ -66,12 +123,15 @@ pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Caller>, Unheld> {
         if sockets.is_empty() {
             return Err(Unheld::Closed);
         }
-        let holders: Vec<Caller> =
-            processes_with(init, &sockets).filter_map(Caller::from_pid).take(MAX_HOLDERS + 1).collect();
-        match holders.len() {
-            0 => {}
-            1..=MAX_HOLDERS => return Ok(holders),
-            _ => return Err(Unheld::TooMany),
+        let holders: Vec<Option<Holder>> =
+            processes_with(init, &sockets).map(Holder::from_pid).take(MAX_HOLDERS + 1).collect();
+        if holders.len() > MAX_HOLDERS {
+            return Err(Unheld::TooMany);
+        }
+        // One that cannot be told is not left out: it holds the connection as well.
+        let holders: Option<Vec<Holder>> = holders.into_iter().collect();
+        if let Some(holders) = holders.filter(|holders| !holders.is_empty()) {
+            return Ok(holders);
         }
     }
     Err(Unheld::Unseen)

@@ -1,7 +1,9 @@
-use std::io::{IoSlice, IoSliceMut};
+use std::fs;
+use std::io::{IoSlice, IoSliceMut, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use pinfold_egress::ConnectMethod;
@@ -13,12 +15,22 @@ use rustix::net::{
 
 use super::*;
 
+/// Something that happens while a question is open.
+struct Meanwhile(Box<dyn FnOnce() + Send>);
+
+impl Debug for Meanwhile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Meanwhile")
+    }
+}
+
 /// Says yes, and remembers what it was asked; `shares` is given to another process meanwhile.
 #[derive(Debug, Default)]
 struct Yes {
     programs: Mutex<Vec<String>>,
     shares: Mutex<Option<TcpStream>>,
     others: Mutex<Vec<Child>>,
+    meanwhile: Mutex<Option<Meanwhile>>,
     ends: Arc<Mutex<Vec<Result<(), String>>>>,
 }
 
@@ -40,6 +52,9 @@ impl HostApprover for Yes {
         self.programs.lock().unwrap().push(request.program());
         if let Some(stream) = self.shares.lock().unwrap().take() {
             self.others.lock().unwrap().push(holder(stream));
+        }
+        if let Some(Meanwhile(happens)) = self.meanwhile.lock().unwrap().take() {
+            happens();
         }
         Ok(Box::new(Ended(Arc::clone(&self.ends))))
     }
@@ -167,22 +182,82 @@ fn a_yes_is_for_the_processes_that_were_asked_about() {
     assert_eq!(*decides.ends.lock().unwrap(), [Err(why[0].clone())], "what was approved is told as refused");
 }
 
+/// A shell that holds a connection as its output, and executes `command` once it is told to.
+fn shell(client: TcpStream, program: &Path, command: &str) -> Child {
+    let script = format!("read go; {command}");
+    let stdout = Stdio::from(OwnedFd::from(client));
+    Command::new(program).args(["-c", &script]).stdin(Stdio::piped()).stdout(stdout).spawn().unwrap()
+}
+
+/// Waits until a process runs this program, since a child is a copy of its parent before.
+fn runs(pid: u32, program: &Path) {
+    let is_there = || fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == program);
+    assert!((0..500).any(|_| is_there() || (thread::sleep(Duration::from_millis(10)), false).1));
+}
+
+fn found(program: &str) -> PathBuf {
+    fs::canonicalize(program).unwrap()
+}
+
+#[test]
+fn a_yes_is_for_the_program_that_was_asked_about_and_no_other_that_its_process_executes() {
+    let _alone = ALONE.lock();
+    let (sh, sleep) = (found("/bin/sh"), found("/bin/sleep"));
+    let folder = tempfile::tempdir().unwrap();
+    let same_name = folder.path().join(sh.file_name().unwrap());
+    fs::copy(&sh, &same_name).unwrap();
+    let other = Some("its process runs another program than was asked about");
+    let again = format!("exec {} -c 'read on; :'", same_name.display());
+    for (command, then, expected) in [
+        ("read on; :", &sh, None),
+        ("exec sleep 60", &sleep, other),
+        // The same name is not the same program.
+        (&*again, &same_name, other),
+    ] {
+        let (client, _server) = connection();
+        let from = client.local_addr().unwrap().port();
+        let mut child = shell(client, &sh, command);
+        runs(child.id(), &sh);
+        let decides = Arc::new(Yes::default());
+        let (mut go, then, pid) = (child.stdin.take().unwrap(), then.clone(), child.id());
+        *decides.meanwhile.lock().unwrap() = Some(Meanwhile(Box::new(move || {
+            go.write_all(b"go\n").unwrap();
+            runs(pid, &then);
+            // Its input stays open: without one it ends.
+            std::mem::forget(go);
+        })));
+        let why = refused(&decides, from);
+        assert_eq!(why, Vec::from_iter(expected), "{command}");
+        let program = sh.file_name().unwrap().to_str().unwrap();
+        assert_eq!(*decides.programs.lock().unwrap(), [program], "{command}");
+        end(&mut child);
+    }
+}
+
 #[test]
 fn processes_that_were_answered_differently_are_asked_about_together() {
     let asked = PendingHosts::new(Arc::new(Yes::default()), 1);
-    let (yes, no, new) = (Some((1, 1)), Some((2, 2)), Some((3, 3)));
+    let program = |pid: u32| Holder::from_pid(pid.cast_signed()).unwrap().program;
+    let mut other = Command::new("sleep").arg("60").spawn().unwrap();
+    runs(other.id(), &found("/bin/sleep"));
+    let (program, other_program) = (program(std::process::id()), program(other.id()));
+    end(&mut other);
+    let (yes, no, new) = (((1, 1), &program), ((2, 2), &program), ((3, 3), &program));
+    let (executed, executed_after_no) = (((1, 1), &other_program), ((2, 2), &other_program));
     let why = || Err("no".to_owned());
-    asked.state().answered.insert(((1, 1), "k".to_owned()), Ok(()));
-    asked.state().answered.insert(((2, 2), "k".to_owned()), why());
-    for (processes, expected) in [
+    asked.state().answered.insert(((1, 1), "k".to_owned()), Ok(program.clone()));
+    asked.state().answered.insert(((2, 2), "k".to_owned()), Err("no".to_owned()));
+    for (programs, expected) in [
         (vec![yes], Some(Ok(()))),
         (vec![no], Some(why())),
         (vec![yes, no], Some(why())),
         (vec![yes, new], None),
         (vec![new, no], Some(why())),
-        (vec![yes, None], None),
-        (vec![None], None),
+        (vec![executed], None),
+        (vec![yes, executed], None),
+        // A no is for the process, so that it cannot ask for ever.
+        (vec![executed_after_no], Some(why())),
     ] {
-        assert_eq!(asked.answered("k", &processes), expected, "{processes:?}");
+        assert_eq!(asked.answered("k", &programs), expected, "{programs:?}");
     }
 }
