@@ -4,7 +4,7 @@
 
 use std::process::Command;
 
-use crate::kit::{Bed, TIERS};
+use crate::kit::{Bed, TIERS, has_perl_threads};
 use pinfold_sandbox::{Attempt, Intent, Mediation, Reply, SyscallHandler};
 
 /// Carries out whatever changes something.
@@ -58,6 +58,9 @@ const RACES: &str = r#"
 "#;
 
 fn run_and_run_outside(script: &str) {
+    if !has_perl_threads("the umask of threads") {
+        return;
+    }
     let bed = Bed::new();
     let free = Command::new("perl").args(["-e", script]).args(NUMBERS).current_dir(&bed.folder).output();
     let free = free.expect("perl");

@@ -9,6 +9,17 @@ use std::path::PathBuf;
 
 use pinfold_sandbox::{Command, End, Profile, Signalling, SyscallHandler, Tier, Writes, start};
 use pinfold_testkit::TempTree;
+use pinfold_testkit::missing::left_out;
+
+/// Returns true if Perl is there with threads, which its smallest package lacks; if not, [`left_out`] has been told.
+pub(crate) fn has_perl_threads(what: &str) -> bool {
+    let perl = std::process::Command::new("perl").args(["-Mthreads", "-e", "1"]).output();
+    let is_there = perl.is_ok_and(|ended| ended.status.success());
+    if !is_there {
+        left_out(what, "no perl with threads here");
+    }
+    is_there
+}
 
 /// A folder, and beside it an outside, below a directory that is not covered by a private `/tmp`.
 pub(crate) struct Bed {
