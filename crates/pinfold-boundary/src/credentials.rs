@@ -10,6 +10,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, Guards, KernelHold};
+use pinfold_sandbox::open_plain_through_links;
 
 /// Files are searched for marker words up to here; a login in a settings file stands near its top.
 const MAX_SEARCHED: u64 = 256 * 1024;
@@ -120,7 +121,7 @@ pub(crate) fn counts(place: &Path, guard: &Guard) -> bool {
 /// A file that cannot be read by the person cannot be read inside either; it counts as marked.
 fn is_marked(path: &Path, markers: &[&str]) -> bool {
     let mut text = Vec::new();
-    let read = fs::File::open(path).and_then(|f| f.take(MAX_SEARCHED).read_to_end(&mut text));
+    let read = open_plain_through_links(path).and_then(|f| f.take(MAX_SEARCHED).read_to_end(&mut text));
     let text = String::from_utf8_lossy(&text).to_ascii_lowercase();
     read.is_err() || markers.iter().any(|m| text.contains(m))
 }
@@ -136,4 +137,23 @@ pub(crate) fn coverable_parts(cover: &Path, open: &[PathBuf]) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(cover) else { return Vec::new() };
     let plain = entries.flatten().filter(|e| e.file_type().is_ok_and(|t| !t.is_symlink()));
     plain.flat_map(|e| coverable_parts(&e.path(), open)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold_testkit::TempTree;
+
+    use super::*;
+
+    #[test]
+    fn a_file_counts_by_its_words_and_a_pipe_without_waiting_for_any() {
+        let tree = TempTree::new();
+        tree.write("with", "a\n_AuthToken=x");
+        tree.write("without", "registry=x");
+        tree.link("link", "without");
+        tree.make_pipe("pipe");
+        for (name, expected) in [("with", true), ("without", false), ("link", false), ("pipe", true)] {
+            assert_eq!(is_marked(&tree.path(name), &["_authtoken"]), expected, "{name}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxRequest};
 use pinfold_policy::Guards;
@@ -867,4 +868,24 @@ fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
     fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
     let boundary = bed.boundary();
     assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
+}
+
+#[test]
+fn a_pipe_in_place_of_a_configuration_of_git_is_not_waited_for_and_holds_the_folder() {
+    for has_pipe in [false, true] {
+        let bed = Bed::new();
+        if has_pipe {
+            fs::remove_file(bed.at("w/.git/config")).unwrap();
+            bed.0.make_pipe("w/.git/config");
+        }
+        let begun = Instant::now();
+        let boundary = bed.boundary();
+        let mut run = Run::new(&bed, &boundary);
+        assert_eq!(run.tries(Intent::Create, "w/new", Detail::None), !has_pipe);
+        assert!(!run.tries(Intent::Write, "w/.git/config", Detail::None), "as ever");
+        assert!(begun.elapsed() < Duration::from_secs(10));
+        let (refused, ..) = run.observer.finish();
+        let told = refused.iter().any(|one| one.place.ends_with("new") && one.why.contains("cannot be read"));
+        assert_eq!(told, has_pipe, "{refused:?}");
+    }
 }

@@ -1,13 +1,14 @@
 //! `pinfold init`: a first settings file, with an explanation of each part.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::process::ExitCode;
 
 use pinfold::policy::Layer;
 use pinfold::policy::settings::SCHEMA_URL;
+use pinfold_sandbox::open_plain;
 
 use crate::args::Init;
 use crate::exit::{DONE, FAILED, Failure, USAGE};
@@ -52,10 +53,17 @@ fn create(path: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
+/// Bytes of an ignore file that are read.
+const MAX_IGNORE_FILE_BYTES: u64 = 1 << 20;
+
 /// Returns whether the ignore file of the project names the local settings plainly. Other ways to ignore them are not seen:
 /// the proposal is one line too many then.
 fn ignores_local(project: &Path) -> bool {
-    let text = fs::read_to_string(project.join(".gitignore")).unwrap_or_default();
+    let mut text = Vec::new();
+    // Git follows no link there, and reads nothing but a regular file.
+    let read = open_plain(&project.join(".gitignore"));
+    let _ = read.and_then(|file| file.take(MAX_IGNORE_FILE_BYTES).read_to_end(&mut text));
+    let text = String::from_utf8_lossy(&text);
     let names = [
         ".pinfold/settings.local.json",
         "settings.local.json",

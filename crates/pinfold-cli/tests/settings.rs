@@ -57,6 +57,26 @@ fn the_first_file_is_read_and_is_written_once() {
 }
 
 #[test]
+fn an_ignore_file_that_is_no_file_is_not_waited_for() {
+    // The control: what is ignored is not proposed.
+    for (ignores, is_proposed) in [("file", false), ("pipe", true), ("link to a pipe", true)] {
+        let bed = Bed::new();
+        let ignore = bed.project.join(".gitignore");
+        let pipe = bed.project.join("pipe");
+        let made = |at: &Path| std::process::Command::new("mkfifo").arg(at).status().unwrap().success();
+        match ignores {
+            "file" => fs::write(&ignore, ".pinfold\n").unwrap(),
+            "pipe" => assert!(made(&ignore)),
+            _ => {
+                assert!(made(&pipe));
+                std::os::unix::fs::symlink(&pipe, &ignore).unwrap();
+            }
+        }
+        assert_eq!(bed.said(&["init"]).contains("to .gitignore"), is_proposed, "{ignores}");
+    }
+}
+
+#[test]
 fn rules_are_added_listed_and_removed() {
     let bed = Bed::new();
     bed.said(&["rules", "add", "allow", "Bash(npm test)"]);

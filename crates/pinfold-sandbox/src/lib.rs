@@ -45,6 +45,7 @@ mod identity;
 mod job_control;
 mod linux;
 mod open_file;
+mod open_files;
 mod passing;
 mod placeholder;
 mod probe;
@@ -63,6 +64,7 @@ pub use identity::FileIdentity;
 pub use job_control::JobControl;
 pub use linux::relay_sockets::RelaySockets;
 pub use open_file::is_open_for_writing;
+pub use open_files::{open_plain, open_plain_in, open_plain_through_links, open_without_waiting};
 pub use placeholder::{is_marked, is_placeholder, is_stand_in, remove_left_behind, unmark_left_behind};
 pub use probe::{ProbeResult, probe, strongest};
 pub use profile::{

@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::open_files::{open_plain, open_without_waiting};
 use crate::profile::StandIn;
 use crate::sys;
 
@@ -104,7 +105,7 @@ pub fn is_stand_in(path: &Path, content: &[u8]) -> bool {
     let ours = fs::symlink_metadata(path).is_ok_and(|m| m.is_file() && m.mode() & 0o7777 == FILE_MODE);
     let mut found = Vec::new();
     let limit = content.len() as u64 + 1;
-    ours && File::open(path).and_then(|f| f.take(limit).read_to_end(&mut found)).is_ok()
+    ours && open_plain(path).and_then(|f| f.take(limit).read_to_end(&mut found)).is_ok()
         && (found.is_empty() || found == content)
 }
 
@@ -207,8 +208,7 @@ impl HeldName {
     /// Takes away one that was made and could not be held. What another run holds stays.
     fn abandon(&self) {
         let path = self.path();
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let Ok(left) = OpenOptions::new().read(true).custom_flags(flags).open(path) else { return };
+        let Ok(left) = open_without_waiting(path) else { return };
         if left.try_lock().is_ok() && self.is_ours() {
             let _ = match self {
                 Self::Directory(_) => fs::remove_dir(path),
@@ -228,7 +228,7 @@ impl HeldName {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists && self.is_ours() => {}
                 made => made?,
             }
-            let held = match File::open(path) {
+            let held = match open_without_waiting(path) {
                 Ok(held) => held,
                 Err(error) if is_exhausted(&error) => return Err(error),
                 // Another run has taken it away.
@@ -343,6 +343,23 @@ mod tests {
         fs::create_dir(&name).unwrap();
         assert!(Placeholders::hold(std::slice::from_ref(&name), &[], None).is_err());
         assert!(name.is_dir());
+    }
+
+    #[test]
+    fn a_pipe_is_never_taken_for_a_stand_in_and_not_waited_for() {
+        let tree = pinfold_testkit::TempTree::new();
+        let stand_in = StandIn { path: tree.make_pipe("commondir"), content: b".\n" };
+        fs::set_permissions(&stand_in.path, Permissions::from_mode(FILE_MODE)).unwrap();
+        assert!(!is_stand_in(&stand_in.path, stand_in.content));
+        assert!(Placeholders::hold(&[], std::slice::from_ref(&stand_in), None).is_err());
+        remove_left_behind(&[], std::slice::from_ref(&stand_in));
+        assert!(fs::symlink_metadata(&stand_in.path).is_ok(), "it is another program's");
+        // The control.
+        fs::remove_file(&stand_in.path).unwrap();
+        let held = Placeholders::hold(&[], std::slice::from_ref(&stand_in), None).unwrap();
+        assert!(is_stand_in(&stand_in.path, stand_in.content));
+        drop(held);
+        assert!(!stand_in.path.exists());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FileType, Mode};
 use tempfile::TempDir;
 
 use crate::ground::new_place;
@@ -92,6 +93,14 @@ impl TempTree {
     pub fn link(&self, name: impl AsRef<Path>, target: impl AsRef<Path>) -> PathBuf {
         let path = self.with_parent(name.as_ref());
         symlink(target, &path).unwrap_or_else(|failed| panic!("{}: {failed}", path.display()));
+        path
+    }
+
+    /// Makes a pipe with a name, with no process at either end: what opens it and waits is stuck.
+    pub fn make_pipe(&self, name: impl AsRef<Path>) -> PathBuf {
+        let path = self.path(name);
+        let made = rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RWXU, 0);
+        made.unwrap_or_else(|failed| panic!("{}: {failed}", path.display()));
         path
     }
 

@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use pinfold_sandbox::open_without_waiting;
 use tempfile::Builder;
 
 /// A directory without a lock that is younger may belong to a process that is just making it.
@@ -111,7 +112,7 @@ fn clear_up(own: &Path) {
         if old.is_none_or(|age| age < NEWBORN) {
             continue;
         }
-        if let Ok(left) = File::open(entry.path())
+        if let Ok(left) = open_without_waiting(&entry.path())
             && left.try_lock().is_ok()
         {
             clear(&entry.path());

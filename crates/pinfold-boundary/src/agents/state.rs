@@ -1,12 +1,12 @@
 //! The state of an agent in a run: a private layer over each of its directories, with what is fixed held in it.
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Permissions};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::Layer;
+use pinfold_sandbox::{Layer, open_plain_through_links};
 
 use super::{AgentProfile, Fixed, Missing, State};
 
@@ -152,8 +152,8 @@ fn bring(file: &Path, layer: &Layer) -> io::Result<()> {
     clear(&copy)?;
     let beside = layer.work.with_file_name("brought");
     clear(&beside)?;
-    fs::copy(file, &beside)?;
-    fs::set_permissions(&beside, Permissions::from_mode(0o600))?;
+    let mut made = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside)?;
+    io::copy(&mut open_plain_through_links(file)?, &mut made)?;
     fs::rename(&beside, &copy)
 }
 

@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
+
+use pinfold_sandbox::{open_plain, open_plain_through_links};
 
 /// Larger than any configuration that people write.
 pub(crate) const MAX_SIZE: u64 = 1 << 20;
@@ -71,21 +72,13 @@ pub(crate) struct Config {
 impl Config {
     /// Reads a file, following no link in its last component.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
-        let meta = fs::symlink_metadata(path)?;
-        if !meta.is_file() || meta.len() > MAX_SIZE {
-            return Err(io::Error::other("not a plain file of a sensible size"));
-        }
-        Self::read_from(fs::File::open(path)?)
+        Self::read_from(open_plain(path)?)
     }
 
     /// Reads what can be read of a file that [`Self::read`] does not take: through links, and byte by byte where it is no text, as git
     /// does. Nothing may be written by it.
     pub(crate) fn read_roughly(path: &Path) -> io::Result<Self> {
-        let meta = fs::metadata(path)?;
-        if !meta.is_file() || meta.len() > MAX_SIZE {
-            return Err(io::Error::other("not a file of a sensible size"));
-        }
-        let text = String::from_utf8(fs::read(path)?);
+        let text = String::from_utf8(bytes_of(open_plain_through_links(path)?)?);
         let is_bytewise = text.is_err();
         let text = text.unwrap_or_else(|error| bytewise(error.as_bytes()));
         let mut config =
@@ -96,12 +89,7 @@ impl Config {
 
     /// Reads what is left of a file.
     pub(crate) fn read_from(file: impl Read) -> io::Result<Self> {
-        let mut bytes = Vec::new();
-        file.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > MAX_SIZE {
-            return Err(io::Error::other("larger than any configuration"));
-        }
-        let text = String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8"))?;
+        let text = String::from_utf8(bytes_of(file)?).map_err(|_| io::Error::other("not UTF-8"))?;
         Self::parse(&text).ok_or_else(|| io::Error::other("not in the format of git's configuration"))
     }
 
@@ -345,6 +333,16 @@ fn bytewise(bytes: &[u8]) -> String {
     bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes).iter().map(|byte| char::from(*byte)).collect()
 }
 
+/// Reads what is left of a file.
+fn bytes_of(file: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(MAX_SIZE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_SIZE {
+        return Err(io::Error::other("larger than any configuration"));
+    }
+    Ok(bytes)
+}
+
 /// Returns whether git takes a character for a blank.
 fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
@@ -492,7 +490,7 @@ mod tests {
     /// Returns the entries that git lists, where it accepts the text.
     fn by_git(text: &str) -> Option<Vec<String>> {
         let file = tempfile::NamedTempFile::new().unwrap();
-        fs::write(file.path(), text).unwrap();
+        std::fs::write(file.path(), text).unwrap();
         let git = std::process::Command::new("git")
             .args(["config", "-z", "--list", "--file"])
             .arg(file.path())

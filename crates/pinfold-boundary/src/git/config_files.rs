@@ -6,9 +6,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_paths::expand_account_home;
+use pinfold_sandbox::open_plain_through_links;
 
 use super::config::{Config, ConfigEntry, MAX_SIZE};
 use crate::lookup::{is_closed_by_user, is_missing};
@@ -90,21 +92,24 @@ impl ConfigFiles {
 /// A missing file, and one that does not parse, git does not act by.
 fn gap_at(file: &Path) -> Option<ConfigGap> {
     let unreadable = || ConfigGap::Unreadable { by_user: is_closed_by_user(file) };
-    match fs::metadata(file) {
-        Err(error) => (!is_missing(&error)).then(unreadable),
-        Ok(found) if !found.is_file() => None,
-        Ok(found) if found.len() > MAX_SIZE && begins_as_config(file) => Some(ConfigGap::Bounded),
-        Ok(found) if found.len() > MAX_SIZE => None,
-        Ok(_) => fs::File::open(file).is_err_and(|error| !is_missing(&error)).then(unreadable),
+    match open_plain_through_links(file) {
+        Ok(opened) if opened.metadata().is_ok_and(|found| found.len() <= MAX_SIZE) => None,
+        Ok(opened) => begins_as_config(opened).then_some(ConfigGap::Bounded),
+        Err(error) if is_missing(&error) => None,
+        // What comes out of a pipe is for its other end to say.
+        Err(_) => match fs::metadata(file) {
+            Ok(found) if !found.is_file() && !found.file_type().is_fifo() => None,
+            Ok(_) | Err(_) => Some(unreadable()),
+        },
     }
 }
 
 /// Returns whether git would read on behind the beginning of a file: a section, a name or a comment stands there, behind blanks
 /// and the mark of UTF-8. Anything else ends git with an error
 /// ([git-config(1)](https://git-scm.com/docs/git-config#_syntax)).
-fn begins_as_config(file: &Path) -> bool {
+fn begins_as_config(file: fs::File) -> bool {
     let mut start = Vec::new();
-    let read = fs::File::open(file).and_then(|file| file.take(MAX_BLANKS).read_to_end(&mut start));
+    let read = file.take(MAX_BLANKS).read_to_end(&mut start);
     let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
     let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
     read.is_err() || first.is_none_or(|first| first.is_ascii_alphabetic() || b"[#;".contains(first))
@@ -178,6 +183,13 @@ mod tests {
         tree.write("bad", "[");
         tree.make_dir("directory");
         assert_eq!(ConfigFiles::read(["bad", "directory", "none"].map(|at| tree.path(at)), None).gap, None);
+        tree.make_pipe("pipe");
+        tree.link("link-to-pipe", "pipe");
+        for name in ["pipe", "link-to-pipe"] {
+            let gap = ConfigFiles::read([tree.path(name)], None).gap;
+            assert_eq!(gap, Some(ConfigGap::Unreadable { by_user: true }), "{name}");
+        }
+        assert_eq!(ConfigFiles::read(["/dev/null".into()], None).gap, None, "nothing comes out of it");
         tree.write("closed", "");
         fs::set_permissions(tree.path("closed"), fs::Permissions::from_mode(0o000)).unwrap();
         let is_closed = fs::File::open(tree.path("closed")).is_err();

@@ -8,11 +8,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::git_dir::{COMMON, HEAD, UNFINISHED, completes, is_git_dir_marker};
-use rustix::fs::OFlags;
+use pinfold_sandbox::open_plain;
 
 use super::config::Config;
 use super::references::all_stay_in;
@@ -300,13 +299,8 @@ fn directories(parent: &Path) -> impl Iterator<Item = PathBuf> + use<> {
 
 /// The path in a pointer file, after `prefix`; trailing line ends and leading blanks are not part of it.
 fn read_pointer(file: &Path, prefix: &[u8]) -> Option<PathBuf> {
-    // A pipe put there while we look must not make us wait.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags).open(file).ok()?;
-    let meta = file.metadata().ok()?;
-    if !meta.is_file() || meta.len() > MAX_POINTER {
-        return None;
-    }
+    let file =
+        open_plain(file).ok().filter(|file| file.metadata().is_ok_and(|found| found.len() <= MAX_POINTER))?;
     let mut text = Vec::new();
     file.take(MAX_POINTER).read_to_end(&mut text).ok()?;
     let rest = text.strip_prefix(prefix)?.trim_ascii_start();

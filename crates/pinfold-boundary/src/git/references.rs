@@ -7,8 +7,9 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use pinfold_sandbox::open_plain;
 
 /// Bytes of a reference.
 pub(crate) const MAX_SIZE: u64 = 1 << 16;
@@ -64,10 +65,8 @@ fn stays_in_beneath(git_dir: &Path, below: &Path, depth: usize) -> bool {
 }
 
 fn file_stays_in(file: &Path) -> bool {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
     let mut content = Vec::new();
-    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(file);
-    let read = opened.and_then(|file| file.take(MAX_SIZE).read_to_end(&mut content));
+    let read = open_plain(file).and_then(|file| file.take(MAX_SIZE).read_to_end(&mut content));
     read.is_ok() && stays_in(&content)
 }
 

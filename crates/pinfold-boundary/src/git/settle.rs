@@ -9,9 +9,10 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
+use pinfold_sandbox::open_plain_in;
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, statat, unlinkat};
 use serde::Serialize;
 
@@ -101,8 +102,7 @@ impl PrivateConfig {
     /// Sets the branches' keys in the real file as it is now: a process outside may have changed it meanwhile.
     fn edit(&self, after: &Config, branches: &[String]) -> io::Result<()> {
         let lock = Lock::take(&self.held)?;
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut now = Config::read_from(File::from(openat(&self.held, "config", flags, Mode::empty())?))?;
+        let mut now = Config::read_from(open_plain_in(self.held.as_fd(), "config")?)?;
         for branch in branches {
             let wanted: Vec<(&str, &str)> = after
                 .entries()
@@ -205,6 +205,8 @@ fn harmless(entry: &ConfigEntry, known: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use pinfold_testkit::TempTree;
+
     use super::*;
 
     const REAL: &str = "[core]\n\tbare = false\n[remote \"origin\"]\n\turl = /x\n";
@@ -256,5 +258,23 @@ mod tests {
         let (_folder, outcome, real) = bed("[core\n");
         assert!(outcome.failed.is_some());
         assert_eq!(real, REAL);
+    }
+
+    #[test]
+    fn a_pipe_that_took_the_place_of_the_configuration_is_not_waited_for() {
+        let tree = TempTree::new().with_dirs(["git"]);
+        let real = tree.write("git/config", REAL);
+        let config = Config::read(&real).unwrap();
+        let private = PrivateConfig::new(&tree.path("git"), &config, &tree.path("copy")).unwrap();
+        fs::write(private.file(), format!("{REAL}[branch \"x\"]\n\trebase = true\n")).unwrap();
+        fs::remove_file(&real).unwrap();
+        tree.make_pipe("git/config");
+        let outcome = private.settle().unwrap();
+        assert_eq!(outcome.failed.as_deref(), Some("it is a pipe, not a regular file"));
+        assert!(outcome.brought_back.is_empty() && !tree.path("git/config.lock").exists());
+        // The control.
+        fs::remove_file(&real).unwrap();
+        fs::write(&real, REAL).unwrap();
+        assert_eq!(private.settle().unwrap().brought_back, ["x"]);
     }
 }

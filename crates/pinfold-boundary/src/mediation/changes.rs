@@ -5,12 +5,14 @@
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::hash::{DefaultHasher, Hasher};
 use std::io::{ErrorKind, Read};
 use std::ops::Bound;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use pinfold_sandbox::open_plain;
 
 /// Files that are noted. More are only counted.
 const MAX_NOTED: usize = 10_000;
@@ -84,8 +86,7 @@ impl PriorState {
 }
 
 fn content(place: &Path) -> Option<u64> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
-    let mut file: File = fs::OpenOptions::new().read(true).custom_flags(flags).open(place).ok()?;
+    let mut file = open_plain(place).ok()?;
     let (mut hash, mut part) = (DefaultHasher::new(), [0; 16 * 1024]);
     loop {
         match file.read(&mut part).ok()? {

@@ -13,7 +13,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use pinfold_sandbox::FileIdentity;
+use pinfold_sandbox::{FileIdentity, open_plain};
 
 use super::locks::{is_name, remove};
 
@@ -104,7 +104,7 @@ const HIDDEN: &str = ".";
 /// The text of a record that belongs to no run; `None` of one whose supervisor lives.
 fn read_dead(record: &Path) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    let file = File::open(record).ok()?;
+    let file = open_plain(record).ok()?;
     file.try_lock().ok()?;
     file.take(MAX_FILE_BYTES).read_to_end(&mut text).ok()?;
     Some(text)

@@ -4,12 +4,10 @@
 //! puts what it has read into a file of its own, which gets the name.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::{Attempt, Detail, Intent};
+use pinfold_sandbox::{Attempt, Detail, Intent, open_plain};
 
 use crate::within::is_within;
 
@@ -114,12 +112,8 @@ impl Swap {
 
 /// The content of a plain file that is not too large, following no link in the last component.
 pub(super) fn read(path: &Path, max_size: u64) -> Option<Vec<u8>> {
-    let flags = (rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK).bits().cast_signed();
-    let file: File = std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    let found = file.metadata().ok()?;
-    if !found.is_file() || found.len() > max_size {
-        return None;
-    }
+    let file =
+        open_plain(path).ok().filter(|file| file.metadata().is_ok_and(|found| found.len() <= max_size))?;
     let mut content = Vec::new();
     file.take(max_size + 1).read_to_end(&mut content).ok()?;
     (content.len() as u64 <= max_size).then_some(content)

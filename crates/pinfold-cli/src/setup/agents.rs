@@ -6,6 +6,7 @@ use std::time::Duration;
 use pinfold_dialects::{Dialect, dialect, shim};
 use serde_json::{Value, json};
 
+use super::file;
 use crate::env;
 use crate::exit::{Failure, USAGE};
 
@@ -339,8 +340,5 @@ fn is_true(settings: &Value, path: &[&str]) -> bool {
 /// Returns whether Codex was ever told to trust what stands in this file: it notes so beside it, and asks again when it changes.
 fn is_trusted(hooks: &Path) -> bool {
     let noted = |config: String| config.contains(&format!("{}:pre_tool_use:", hooks.display()));
-    hooks
-        .parent()
-        .and_then(|folder| std::fs::read_to_string(folder.join("config.toml")).ok())
-        .is_some_and(noted)
+    hooks.parent().and_then(|folder| file::read(&folder.join("config.toml")).ok()?).is_some_and(noted)
 }

@@ -1,9 +1,10 @@
 //! Files of agents: read whole, replaced in one step.
 
 use std::fs;
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use pinfold_sandbox::open_plain_through_links;
 use tempfile::NamedTempFile;
 
 use super::failure;
@@ -14,14 +15,16 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// Its text; `None` where there is none.
 pub(crate) fn read(path: &Path) -> Result<Option<String>, Failure> {
-    match fs::metadata(path) {
+    let file = match open_plain_through_links(path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(e) => return Err(failure(path, e)),
-        Ok(there) if !there.is_file() => return Err(failure(path, "it is no file")),
-        Ok(there) if there.len() > MAX_BYTES => return Err(failure(path, "it is longer than settings are")),
-        Ok(_) => {}
+        opened => opened.map_err(|e| failure(path, e))?,
+    };
+    let mut text = String::new();
+    file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|e| failure(path, e))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(failure(path, "it is longer than settings are"));
     }
-    fs::read_to_string(path).map(Some).map_err(|e| failure(path, e))
+    Ok(Some(text))
 }
 
 /// Puts a text in its place; who may read it stays as it is.
