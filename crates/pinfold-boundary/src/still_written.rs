@@ -1,12 +1,9 @@
 //! Changed files that another program still has open for writing when a run has ended: the report cannot know what they will hold.
 
-use std::fs::{self, OpenOptions};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::is_open_for_writing;
-use rustix::fs::OFlags;
+use pinfold_sandbox::{is_open_for_writing, open_plain};
 
 /// Returns those of the files that are open for writing.
 ///
@@ -21,9 +18,5 @@ pub(crate) fn still_written<'f>(files: impl IntoIterator<Item = &'f PathBuf>) ->
 }
 
 fn is_still_written(path: &Path) -> Option<bool> {
-    // Opening could have an effect on what is no file.
-    fs::symlink_metadata(path).ok().filter(fs::Metadata::is_file)?;
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
-    is_open_for_writing(file.as_fd()).ok()
+    is_open_for_writing(open_plain(path).ok()?.as_fd()).ok()
 }
