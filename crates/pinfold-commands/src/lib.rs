@@ -207,9 +207,9 @@ pub struct SafeguardHit {
 /// Severity of an effect, the mildest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Dangerous or suspicious; `alwaysAsk: all` keeps it.
+    /// Dangerous or suspicious; `alwaysAsk: medium` keeps it.
     Medium,
-    /// The loss cannot be undone: disks, history of others; `alwaysAsk: unrecoverable` keeps it too.
+    /// The loss cannot be undone: disks, history of others; `alwaysAsk: high` keeps it too.
     High,
     /// A root or home directory goes, or its kind: always kept.
     Critical,

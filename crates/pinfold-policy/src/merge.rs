@@ -239,12 +239,17 @@ impl Merging<'_> {
         let value = self.user_or_managed(ALWAYS_ASK, |says| says.always_ask.as_slice());
         let former = self.user_or_managed(IMMUNE, |says| says.immune.as_slice());
         let strongest = value.into_iter().chain(former).min_by_key(|value| value.source.layer);
-        strongest.unwrap_or_else(|| built_in(Immune::All))
+        strongest.unwrap_or_else(|| built_in(Immune::Medium))
     }
 
     fn renamed(&self) -> Vec<Renamed> {
-        let former = self.layers.iter().filter_map(|layered| layered.settings.says.immune.as_ref());
-        former.map(|value| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: value.source.clone() }).collect()
+        let key =
+            |value: &Located<Immune>| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: value.source.clone() };
+        let in_file = |layered: &&Layered| {
+            let settings = &layered.settings;
+            settings.says.immune.iter().map(key).chain(settings.renamed.iter().cloned()).collect::<Vec<_>>()
+        };
+        self.layers.iter().flat_map(in_file).collect()
     }
 
     /// Hooks may let through what would have been asked about, so a layer that may not widen has none. Each one that

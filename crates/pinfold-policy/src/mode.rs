@@ -101,15 +101,26 @@ choices! {
 }
 
 choices! {
-    /// The safeguards in force.
+    /// The least severity of the safeguards in force.
     Immune {
-        /// All.
+        /// All safeguards.
         #[default]
-        All = "all";
+        Medium = "medium" | "all";
         /// Safeguards against losses that cannot be undone.
-        Unrecoverable = "unrecoverable";
+        High = "high" | "unrecoverable";
         /// Only those against the removal of a root or home directory, and their kind.
-        Breaker = "breaker";
+        Critical = "critical" | "breaker";
+    }
+}
+
+impl Immune {
+    /// The word for it in settings of former versions, which is still read.
+    pub(crate) fn former_word(self) -> &'static str {
+        match self {
+            Self::Medium => "all",
+            Self::High => "unrecoverable",
+            Self::Critical => "breaker",
+        }
     }
 }
 

@@ -240,7 +240,7 @@ fn every_field_has_its_effect() {
         ),
         (bash("rm -rf build", &json!({"mode": "bypassPermissions"})), Ask, "safeguard"),
         (
-            bash("rm -rf build", &json!({"mode": "bypassPermissions", "always_ask": "breaker"})),
+            bash("rm -rf build", &json!({"mode": "bypassPermissions", "always_ask": "critical"})),
             Allow,
             "bypass-mode",
         ),
@@ -382,7 +382,10 @@ fn what_cannot_be_meant_is_an_error_of_the_line() {
         (call(json!({"bash": "always"})), "`bash`: `always` is none of"),
         (call(json!({"immune": "none"})), "`immune`"),
         (call(json!({"always_ask": "none"})), "`always_ask`"),
-        (call(json!({"immune": "all", "always_ask": "all"})), "`immune` is the former name of `always_ask`"),
+        (
+            call(json!({"immune": "medium", "always_ask": "medium"})),
+            "`immune` is the former name of `always_ask`",
+        ),
         (call(json!({"sandbox": {"mode": "loose"}})), "`sandbox.mode`"),
         (call(json!({"cwd": "proj"})), "`cwd` is not an absolute path"),
         (call(json!({"headless": "yes"})), "`headless` is not true or false"),

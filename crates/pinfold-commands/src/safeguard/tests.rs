@@ -289,8 +289,8 @@ fn described() -> String {
     let mut page = String::from("| safeguard | what it would do | kept by |\n| --- | --- | --- |\n");
     for safeguard in ALL {
         let kept = match safeguard.severity {
-            Severity::Medium => "`all`",
-            Severity::High => "`all`, `unrecoverable`",
+            Severity::Medium => "`medium`",
+            Severity::High => "`medium`, `high`",
             Severity::Critical => "always",
         };
         let _ = writeln!(

@@ -162,9 +162,9 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 
 fn holds(immune: Immune, severity: Severity) -> bool {
     match immune {
-        Immune::All => true,
-        Immune::Unrecoverable => severity >= Severity::High,
-        Immune::Breaker => severity >= Severity::Critical,
+        Immune::Medium => true,
+        Immune::High => severity >= Severity::High,
+        Immune::Critical => severity >= Severity::Critical,
     }
 }
 

@@ -1,4 +1,4 @@
-//! Settings that were read and do not count, and settings that stand under a former name.
+//! Settings that were read and do not count, and settings that stand under a former name or with a former word.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::rule::Rule;
 use crate::source::{Located, Source};
 
-/// A setting that stands under its former name: it counts, and the person is told the new one.
+/// A setting that stands under its former name, or with the former word for its value: it counts, and the person is told the new one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Renamed {
-    /// The key that was read.
+    /// The key or word that was read.
     pub from: &'static str,
-    /// The key that it has now.
+    /// The key or word for it now.
     pub to: &'static str,
-    /// The settings file with the former key.
+    /// The settings file with the former key or word.
     pub source: Source,
 }
 

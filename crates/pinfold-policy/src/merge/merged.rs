@@ -56,7 +56,7 @@ pub struct Merged {
     pub tests: Vec<PolicyTest>,
     /// Settings that do not count.
     pub ignored: Vec<Ignored>,
-    /// Settings that are read by a former name.
+    /// Settings that are read by a former name, or with a former word.
     pub renamed: Vec<Renamed>,
 }
 
@@ -81,7 +81,7 @@ impl Merged {
         tighten(&mut closed.mode, Mode::looseness);
         tighten(&mut closed.bash, BASH.looseness);
         tighten(&mut closed.reads, READS.looseness);
-        closed.immune = built_in(Immune::All);
+        closed.immune = built_in(Immune::Medium);
         closed.ask_rules_in_bypass = built_in(true);
         closed.allow_bash = Some(built_in(false));
         closed.additional_directories.clear();

@@ -5,7 +5,7 @@ use crate::hook::{Hook, HookEvent};
 use crate::settings::Flags;
 
 /// Layers as lines (`layer {…}`, a `?` behind the layer says that it is not trusted), then what holds: `= key value`
-/// for each value that is not built in, `+ effect rule` for each rule, `- …` for what does not count.
+/// for each value that is not built in, `+ effect rule` for each rule, `- …` for what does not count, `~ …` for each former name.
 const CASES: &str = include_str!("cases.txt");
 
 fn layer(word: &str) -> Layer {
@@ -104,6 +104,8 @@ fn shown(merged: &Merged) -> Vec<String> {
     lines.extend(merged.rules.iter().map(rule));
     let ignored = |i: &Ignored| format!("- {} {}: {}", i.source.layer.as_str(), i.what, i.why);
     lines.extend(merged.ignored.iter().map(ignored));
+    let renamed = |r: &Renamed| format!("~ {} {}: {}", r.source.layer.as_str(), r.from, r.to);
+    lines.extend(merged.renamed.iter().map(renamed));
     lines
 }
 
@@ -126,7 +128,7 @@ fn every_case_of_the_table_merges_as_it_stands_there() {
         let (name, rest) = block.split_once('\n').unwrap();
         let lines: Vec<_> = rest.lines().filter(|line| !line.is_empty()).collect();
         let (expected, layers): (Vec<_>, Vec<_>) =
-            lines.into_iter().partition(|line| line.starts_with(['=', '+', '-']));
+            lines.into_iter().partition(|line| line.starts_with(['=', '+', '-', '~']));
         let mut layers: Vec<_> = layers.into_iter().map(stands).collect();
         assert_eq!(shown(&merge(&layers)), expected, "{name}");
         layers.reverse();
@@ -171,7 +173,7 @@ fn anything() -> impl Strategy<Value = String> {
     let rest = (
         prop::option::of(words("bash", &["\"ask\"", "\"read-only\"", "\"sandboxed\""])),
         prop::option::of(words("allowBash", &["true", "false"])),
-        prop::option::of(words("alwaysAsk", &["\"all\"", "\"unrecoverable\"", "\"breaker\""])),
+        prop::option::of(words("alwaysAsk", &["\"medium\"", "\"high\"", "\"critical\"", "\"all\""])),
         prop::option::of(words("reads", &["\"anywhere\"", "\"workspace\""])),
         prop::option::of(words("guards", &["{\"write\": [\"a\"]}", "{\"except\": [\".git/**\"]}"])),
         prop::option::of(words(

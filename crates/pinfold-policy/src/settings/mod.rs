@@ -48,6 +48,7 @@ use value::Setting;
 
 use crate::decision::Decision;
 use crate::declared::ToolScopes;
+use crate::merge::Renamed;
 use crate::mode::{BashMode, Immune, Mode, Reads, choices};
 use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
@@ -253,6 +254,8 @@ pub struct Settings {
     pub says: Content,
     /// Allow rules of it that cannot be read: told, and without effect.
     pub without_effect: Vec<BadSetting>,
+    /// Values that were read by a former word: they count, and the person is told the new one.
+    pub renamed: Vec<Renamed>,
 }
 
 impl Settings {
@@ -264,20 +267,20 @@ impl Settings {
         let text = text(bytes).map_err(|(what, mend)| whole_file(layer, file, what, mend))?;
         let mut reader = SettingsReader::new(text, layer, Arc::clone(file));
         let says = content(text, &mut reader);
-        let SettingsReader { mut bad, mut without_effect, .. } = reader;
+        let SettingsReader { mut bad, mut without_effect, renamed, .. } = reader;
         if layer == Layer::Managed {
             bad.append(&mut without_effect);
         }
         bad.sort_by_key(|bad| bad.span.start);
         match says {
-            Some(says) if bad.is_empty() => Ok(Self { layer, says, without_effect }),
+            Some(says) if bad.is_empty() => Ok(Self { layer, says, without_effect, renamed }),
             _ => Err(BadSettings { text: text.into(), bad }),
         }
     }
 
     /// A layer that says nothing yet.
     pub fn silent(layer: Layer) -> Self {
-        Self { layer, says: Content::default(), without_effect: Vec::new() }
+        Self { layer, says: Content::default(), without_effect: Vec::new(), renamed: Vec::new() }
     }
 
     /// The JSON Schema of a settings file.

@@ -8,6 +8,7 @@ use jsonc_parser::ast::{ObjectProp, Value};
 use jsonc_parser::common::Ranged;
 
 use super::bad::BadSetting;
+use crate::merge::Renamed;
 use crate::source::{Layer, Source};
 use crate::tool::nearest_name;
 
@@ -23,6 +24,8 @@ pub(super) struct SettingsReader<'t> {
     pub(super) bad: Vec<BadSetting>,
     /// Errors that only fail to grant, and invalidate nothing.
     pub(super) without_effect: Vec<BadSetting>,
+    /// Values that are read by a former word.
+    pub(super) renamed: Vec<Renamed>,
 }
 
 /// Position of the last request. Positions are asked for from the front to the back, so that finding all of
@@ -38,7 +41,15 @@ const START: TextPosition = TextPosition { byte: 0, line: 1, column: 1 };
 
 impl<'t> SettingsReader<'t> {
     pub(super) fn new(text: &'t str, layer: Layer, file: Arc<str>) -> Self {
-        Self { text, layer, file, at: START, bad: Vec::new(), without_effect: Vec::new() }
+        Self {
+            text,
+            layer,
+            file,
+            at: START,
+            bad: Vec::new(),
+            without_effect: Vec::new(),
+            renamed: Vec::new(),
+        }
     }
 
     /// Returns the position of a byte as a person counts: line and column from 1, columns in characters.
@@ -71,6 +82,12 @@ impl<'t> SettingsReader<'t> {
         if self.without_effect.len() < MAX_TOLD {
             self.without_effect.push(bad);
         }
+    }
+
+    /// Notes a value that is read and has another word now.
+    pub(super) fn note_renamed(&mut self, span: Range<usize>, from: &'static str, to: &'static str) {
+        let source = self.source(span.start);
+        self.renamed.push(Renamed { from, to, source });
     }
 
     /// Tells that something else belongs here. There is no value then.

@@ -210,7 +210,22 @@ macro_rules! choices {
     )+ };
 }
 
-choices! { BashMode Immune Reads SandboxMode Network HookShell HookType OnFailure }
+choices! { BashMode Reads SandboxMode Network HookShell HookType OnFailure }
+
+/// Severities; the words of former versions are read, with a note.
+impl Setting for Immune {
+    fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
+        let immune = choice(value, reader, Self::parse)?;
+        if matches!(value, Value::StringLit(word) if word.value == immune.former_word()) {
+            reader.note_renamed(span(value), immune.former_word(), immune.as_str());
+        }
+        Some(immune)
+    }
+
+    fn schema() -> serde_json::Value {
+        json!({"type": "string", "enum": Self::WORDS})
+    }
+}
 
 impl Setting for Mode {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
