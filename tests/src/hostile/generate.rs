@@ -41,7 +41,7 @@ pub(super) fn world_of(seed: u64) -> WorldName {
     const SETS: [&[&str]; 4] = [
         &[],
         &["autorun", "packages", "shared-files", "links-below", "hooks-below"],
-        &["hooks-path", "include", "packages"],
+        &["hooks-path", "include", "packages", "build-links"],
         &["hooks-path", "include", "autorun", "packages", "build"],
     ];
     let mut random = Random::new(seed);

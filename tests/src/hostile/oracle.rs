@@ -13,6 +13,7 @@ mod calls;
 mod config;
 mod left;
 mod links;
+mod older_links;
 mod person;
 mod places;
 mod reports;
@@ -29,6 +30,7 @@ use super::world::World;
 use crate::Tier;
 
 pub(super) use left::{after_the_last as left_behind, grow_old, has_run_directories};
+use older_links::OlderLink;
 pub(super) use person::goes_on as person_goes_on;
 
 /// Something that must not have happened.
@@ -65,6 +67,7 @@ pub(super) struct Look<'a> {
     pub(super) ran: &'a [Ran],
     pub(super) held: Held,
     changes: OnceCell<Vec<Change<'a>>>,
+    older_links: OnceCell<Vec<OlderLink<'a>>>,
 }
 
 /// A violation, before it is written down.
@@ -81,12 +84,19 @@ impl<'a> Look<'a> {
         (before, after): (&'a Snapshot, &'a Snapshot),
         (stage, ran): (&'a [Run], &'a [Ran]),
     ) -> Self {
-        Self { world, roles, before, after, stage, ran, held, changes: OnceCell::new() }
+        let (changes, older_links) = (OnceCell::new(), OnceCell::new());
+        Self { world, roles, before, after, stage, ran, held, changes, older_links }
     }
 
     /// What is not as it was before.
     fn changes(&self) -> impl Iterator<Item = Change<'a>> {
         self.changes.get_or_init(|| self.before.changes(self.after)).iter().copied()
+    }
+
+    /// Whether a file runs later by the name that a link gives it which was there before.
+    fn runs_by_older_link(&self, path: &Path) -> bool {
+        let links = self.older_links.get_or_init(|| OlderLink::all(self));
+        links.iter().any(|link| link.runs_later(self, path))
     }
 
     /// Everything that was violated in this stage.

@@ -56,7 +56,7 @@ impl LinkedBuildFiles {
             .map(|link| (link.clone(), link.clone()))
             .collect();
         while let Some((name, link)) = ahead.pop() {
-            resolver.follow(name, link, &mut ahead);
+            resolver.follow(&name, &link, &mut ahead);
         }
         resolver.all
     }
@@ -113,20 +113,21 @@ impl Resolver<'_> {
         text.is_absolute() || climbs >= depth || text.components().any(|part| is_skipped(part.as_os_str()))
     }
 
-    fn follow(&mut self, name: PathBuf, link: PathBuf, ahead: &mut Vec<(PathBuf, PathBuf)>) {
-        let Chain { links, end, .. } = follow(&link);
+    fn follow(&mut self, name: &Path, link: &Path, ahead: &mut Vec<(PathBuf, PathBuf)>) {
+        let Chain { links, end, .. } = follow(link);
         let is_directory = fs::symlink_metadata(&end).is_ok_and(|found| found.is_dir());
-        let by_name = runs_later(self.boundary, &name)
-            || names_through(self.boundary.guards_by_name(), &name).next().is_some();
+        let by_name = runs_later(self.boundary, name)
+            || names_through(self.boundary.guards_by_name(), name).next().is_some();
         // A plain file has the name of the link and no other; and a plain directory the same names as by its own path.
-        if !by_name && !(is_directory && is_among_dependencies(self.boundary, &end.join("name"))) {
+        let leads_among = || is_directory && is_among_dependencies(self.boundary, &end.join("name"));
+        if !by_name && !leads_among() {
             return;
         }
-        for place in links.iter().filter(|place| **place != link).chain([&end]) {
-            self.add(&name, &link, place);
+        for place in links.iter().filter(|place| place.as_path() != link).chain([&end]) {
+            self.add(name, link, place);
         }
         if is_directory && self.boundary.is_within_granted(&end) {
-            self.search(&name, &end, ahead);
+            self.search(name, &end, ahead);
         }
     }
 

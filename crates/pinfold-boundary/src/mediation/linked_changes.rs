@@ -63,8 +63,8 @@ impl Mediator {
         let is_moved = attempt.intent == Intent::MoveFrom
             || attempt.intent == Intent::MoveTo && matches!(attempt.detail, Detail::Exchange(_));
         let names = std::mem::take(&mut self.names_in_moved);
-        if is_moved {
-            names.iter().for_each(|name| self.changes.file(name));
+        for name in names.iter().filter(|_| is_moved) {
+            self.changes.file(name);
         }
     }
 }

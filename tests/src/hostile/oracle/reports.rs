@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::older_links::{end_of, is_link};
 use super::{Found, Look, Violation, is_placeholder};
 use crate::hostile::gits::{is_repository, pointed};
 use crate::hostile::log::Logged;
@@ -65,6 +66,9 @@ fn to_be_listed(look: &Look<'_>, change: Change<'_>) -> Option<&'static str> {
             Some("a changed file that runs later is not reported")
         }
         Role::Content if is_new_repository(look, change) => Some("a new repository is not reported"),
+        Role::Content if content_changed && !is_dir && look.runs_by_older_link(path) => {
+            Some("a changed file that runs later by an older link is not reported")
+        }
         Role::GitData if is_unfinished(look, path) && change.before.is_none() => {
             Some("an unfinished operation is not reported")
         }
@@ -119,12 +123,19 @@ fn what_is_listed_was_changed(look: &Look<'_>, reports: &[&Report], all: &mut Ve
         let lists = [&report.changed, &report.new_repositories, &report.unfinished];
         for path in lists.into_iter().flatten() {
             // What modes have shut from it the supervisor cannot compare, and tells of.
-            if !was_changed(look, path) && !modes_shut(look, path) {
+            let was_changed = was_changed(look, path) || was_put_in_place(look, path);
+            if !was_changed && !modes_shut(look, path) {
                 let what = "it is what it was, or a name that pinfold itself held".to_owned();
                 all.push(look.violation(Found { kind: "what is reported as changed was not", path, what }));
             }
         }
     }
+}
+
+/// Whether a name leads through a link that was not there before, to what has that name now.
+fn was_put_in_place(look: &Look<'_>, path: &Path) -> bool {
+    let by_new_link = |above: &Path| is_link(look.after, above) && was_changed(look, above);
+    path.ancestors().skip(1).any(by_new_link) && look.after.has(&end_of(look.after, path))
 }
 
 fn was_changed(look: &Look<'_>, path: &Path) -> bool {
