@@ -48,7 +48,7 @@ impl Boundary {
     fn notes_about(&self, changed: &[PathBuf], linked: &LinkedBuildFiles) -> Vec<String> {
         let links = changed.iter().filter_map(|file| linked.find(self, file)).map(BuildLink::describe);
         let links: BTreeSet<String> = links.collect();
-        let incomplete = (linked.is_incomplete && !changed.is_empty()).then(|| {
+        let incomplete = linked.is_incomplete.then(|| {
             "there are more links to files that run later than were followed: a change through one of the others is not listed".to_owned()
         });
         let written = still_written(changed).into_iter().map(|file| {

@@ -39,11 +39,38 @@ impl fmt::Display for TurnsGap {
              exchange what was judged here";
         match self {
             Self::NoDirectory => {
-                write!(f, "{MISSING}: no state directory is known (HOME and XDG_STATE_HOME are not set)")
+                write!(f, "{MISSING}: no state directory is known, as by HOME or XDG_STATE_HOME")
             }
             Self::Unusable { file, error } => {
                 write!(f, "{MISSING}: `{}` cannot be opened: {error}", file.display())
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pinfold_policy::Guards;
+    use pinfold_sandbox::{Strength, Tier};
+    use pinfold_testkit::TempTree;
+
+    use super::*;
+    use crate::request::SandboxRequest;
+
+    #[test]
+    fn a_run_without_turns_says_why() {
+        let tree = TempTree::new().with_dirs(["w", "state"]);
+        tree.write("file", "");
+        let gap = |state_home: Option<&str>| {
+            let mut request = SandboxRequest::new(tree.path("w"));
+            request.state_home = state_home.map(|name| tree.path(name));
+            let strength = Strength { tier: Tier::Landlock, mediated: true };
+            let boundary = Boundary::compile(&request, &Guards::default(), strength).unwrap();
+            boundary.turns().err().map(|gap| gap.to_string())
+        };
+        assert_eq!(gap(Some("state")), None, "the control");
+        assert!(gap(None).is_some_and(|why| why.contains("no state directory is known")));
+        let why = gap(Some("file")).unwrap();
+        assert!(why.contains("/file/turn` cannot be opened: "), "{why}");
     }
 }

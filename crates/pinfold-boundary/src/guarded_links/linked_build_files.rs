@@ -20,6 +20,9 @@ use crate::within::is_within;
 /// Directories that are searched for further links because a link leads to them.
 const MAX_ENTERED: usize = 1_000;
 
+/// Limits of the search for further links in one of them: what a project has, but for directories of dependencies in there.
+const TARGET_BOUNDS: Bounds = Bounds { directories: 16_384, ..Bounds::WHOLE };
+
 /// A name in the folder, by way of a link, and the place that it stands for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct BuildLink {
@@ -152,7 +155,7 @@ impl Resolver<'_> {
         if !self.entered.insert((directory.to_owned(), runs_whole)) {
             return;
         }
-        let reach = scan(directory, Bounds::START, |entry| {
+        let reach = scan(directory, TARGET_BOUNDS, |entry| {
             if entry.kind.is_symlink()
                 && let Ok(below) = entry.path.strip_prefix(directory)
             {

@@ -1,12 +1,22 @@
 //! Changes of files that run later by a name that is not in the call: that of an older link, or one below a directory that is moved.
 
+use std::fs::FileType;
 use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
-use super::Mediator;
+use super::{Mediator, is_among_dependencies};
 use crate::boundary::Boundary;
 use crate::guarded_links::{LinkedBuildFiles, runs_later};
+
+/// Names in a directory that is about to be moved.
+#[derive(Debug, Default)]
+pub(super) struct NamesInMoved {
+    /// Those that run later, lost or new.
+    later: Vec<PathBuf>,
+    /// New names of links.
+    links: Vec<PathBuf>,
+}
 
 impl Mediator {
     /// Returns the older links by which files run later. They are resolved when the first change is about to be made.
@@ -43,19 +53,23 @@ impl Mediator {
         }
     }
 
-    /// Returns the names of an entry of a directory that is about to be moved by which it runs later, the one that it loses and the one
-    /// that it gets.
-    pub(super) fn later_names(
+    /// Adds the names of an entry of a directory that is about to be moved, the one that it loses and the one that it gets.
+    pub(super) fn add_names(
         &self,
         boundary: &Boundary,
         (from, to): (&Path, &Path),
-        entry: &Path,
-    ) -> impl Iterator<Item = PathBuf> {
+        (entry, kind): (&Path, FileType),
+        names: &mut NamesInMoved,
+    ) {
         let there = entry.strip_prefix(from).map_or_else(|_| entry.to_owned(), |below| to.join(below));
+        if kind.is_symlink() && !is_among_dependencies(boundary, &there) {
+            names.links.push(there.clone());
+        }
         let by_link = |name: &Path| {
             self.linked_build_files.as_ref().is_some_and(|linked| linked.find(boundary, name).is_some())
         };
-        [entry.to_owned(), there].into_iter().filter(move |name| runs_later(boundary, name) || by_link(name))
+        let both = [entry.to_owned(), there].into_iter();
+        names.later.extend(both.filter(|name| runs_later(boundary, name) || by_link(name)));
     }
 
     /// Notes the names in a directory that is about to be moved, which were found when the move was judged.
@@ -63,8 +77,14 @@ impl Mediator {
         let is_moved = attempt.intent == Intent::MoveFrom
             || attempt.intent == Intent::MoveTo && matches!(attempt.detail, Detail::Exchange(_));
         let names = std::mem::take(&mut self.names_in_moved);
-        for name in names.iter().filter(|_| is_moved) {
+        if !is_moved {
+            return;
+        }
+        for name in &names.later {
             self.changes.file(name);
+        }
+        for link in &names.links {
+            self.changes.link(link, false);
         }
     }
 }

@@ -50,6 +50,7 @@ use created::CreatedByRun;
 pub(crate) use git_dir::{GitPart, part};
 use in_git::InGit;
 use layouts::Layouts;
+use linked_changes::NamesInMoved;
 use linked_files::LinkedFiles;
 use links::Links;
 pub(crate) use locks::Locks;
@@ -81,8 +82,8 @@ pub(crate) struct Mediator {
     locks: Locks,
     /// Source of a rename: a call is asked about for each of its places.
     moved: Option<(PathBuf, Occupant)>,
-    /// Names that run later in a directory of which a move was just judged.
-    names_in_moved: Vec<PathBuf>,
+    /// Names in a directory of which a move was just judged.
+    names_in_moved: NamesInMoved,
 }
 
 impl Mediator {
@@ -110,7 +111,7 @@ impl Mediator {
     pub(crate) fn judge(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
         self.swap.forget();
-        self.names_in_moved.clear();
+        self.names_in_moved = NamesInMoved::default();
         if attempt.intent == Intent::MoveFrom {
             self.moved = None;
         }
@@ -346,15 +347,15 @@ impl Mediator {
             return self.directory_into_git_dir(boundary, from, &into);
         }
         self.linked_build_files(boundary);
-        let mut later_names = Vec::new();
+        let mut names = NamesInMoved::default();
         let walked = walk(from, |entry, kind| {
             let visit = self.visit(boundary, (from, to), entry, kind);
             if !kind.is_dir() && matches!(visit, Visit::Enter) {
-                later_names.extend(self.later_names(boundary, (from, to), entry));
+                self.add_names(boundary, (from, to), (entry, kind), &mut names);
             }
             visit
         });
-        self.names_in_moved = later_names;
+        self.names_in_moved = names;
         match walked {
             Walked::Everything => None,
             Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
