@@ -17,7 +17,7 @@ use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
 use crate::access_list::AccessList;
 use crate::git::layout::{self, GitLayout};
 use crate::git::protect::{self, hold};
-use crate::guarded_links::{Linked, LinkedBuildFiles, SearchGap};
+use crate::guarded_links::{Linked, LinkedBuildFiles, MetLink, SearchGap};
 use crate::left_behind::LeftBehind;
 use crate::lookup::Lookup;
 use crate::private::Private;
@@ -53,7 +53,7 @@ pub(crate) struct Findings {
     /// Targets of guarded names.
     pub(crate) linked: Vec<Linked>,
     /// Every link in the folders.
-    pub(crate) links: Vec<PathBuf>,
+    pub(crate) links: Vec<MetLink>,
     /// Names in the folders that run later and lead elsewhere, where changes are found by comparison.
     pub(crate) linked_build_files: LinkedBuildFiles,
     /// Why the look for them at the start may have missed some.

@@ -83,7 +83,7 @@ pub(crate) struct LinkSearch<'a> {
     bounds: Bounds,
     found: Vec<Linked>,
     /// Every link that was met, wherever it leads.
-    links: Vec<PathBuf>,
+    links: Vec<MetLink>,
     followed: HashSet<PathBuf>,
     entered: HashSet<PathBuf>,
     /// The person's configuration of git, where what repositories name is searched for.
@@ -193,8 +193,8 @@ impl<'a> LinkSearch<'a> {
 
     fn see(&mut self, entry: &ScannedEntry<'_>) -> Descend {
         if entry.kind.is_symlink() {
-            self.links.push(entry.path.to_owned());
-            self.link(entry.path);
+            let is_named = self.link(entry.path);
+            self.links.push(MetLink { path: entry.path.to_owned(), is_named });
         } else if entry.kind.is_dir() {
             let is_data = ["objects", "refs"].iter().any(|name| entry.name == *name);
             let bare = || entry.path.parent().filter(|_| is_data).and_then(layout::bare);
@@ -213,22 +213,29 @@ impl<'a> LinkSearch<'a> {
         Descend::No
     }
 
-    /// A link is at a guarded name, or on the way to one.
-    fn link(&mut self, link: &Path) {
+    /// A link is at a guarded name, or on the way to one. Returns whether it is at one of any kind, but for a git directory.
+    fn link(&mut self, link: &Path) -> bool {
         let guards = self.guards;
         if link.file_name().is_some_and(|name| name == ".git") {
             // What it leads to is told by what is in it, as any git directory.
             let chain = follow(link);
             self.met_closed |= chain.is_closed;
             self.hold(&chain.links, link, Reason { kind: GuardKind::Git, why: GIT_RUNS });
-            return self.git_directory(&chain.end);
+            self.git_directory(&chain.end);
+            return false;
         }
-        let through = names_through(guards, link);
-        for name in std::iter::once(link.to_owned()).chain(through) {
+        let guard = guards.write(link, self.home, true);
+        if let Some(guard) = guard.filter(|guard| is_held_by_name(guard)) {
+            self.lead(link, Reason { kind: guard.kind(), why: guard.why() });
+        }
+        let mut is_named = guard.is_some();
+        for name in names_through(guards, link) {
+            is_named = true;
             if let Some(guard) = guarded(guards, &name, self.home) {
                 self.lead(&name, Reason { kind: guard.kind(), why: guard.why() });
             }
         }
+        is_named
     }
 
     /// Holds what a name leads through and to.
@@ -307,13 +314,21 @@ impl<'a> LinkSearch<'a> {
     }
 }
 
+/// A link that was met on a walk.
+#[derive(Debug)]
+pub(crate) struct MetLink {
+    pub(crate) path: PathBuf,
+    /// It is at a guarded name, or on the way to one.
+    pub(crate) is_named: bool,
+}
+
 /// Links of everything that was granted.
 #[derive(Debug)]
 pub(crate) struct AllLinks {
     /// Places that guarded names lead to.
     pub(crate) found: Vec<Linked>,
     /// Every link, whatever it is called.
-    pub(crate) links: Vec<PathBuf>,
+    pub(crate) links: Vec<MetLink>,
     /// Why there may be more.
     pub(crate) gap: Option<SearchGap>,
 }
@@ -340,10 +355,11 @@ fn is_closed(directory: &Path) -> bool {
 
 /// The guard of a name that a kernel holds; what belongs to a git directory is held as a part of that.
 fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&'g Guard> {
-    let guard = guards.write(name, home, true)?;
-    let counts =
-        guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_user_git_config(guard));
-    counts.then_some(guard)
+    guards.write(name, home, true).filter(|guard| is_held_by_name(guard))
+}
+
+fn is_held_by_name(guard: &Guard) -> bool {
+    guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_user_git_config(guard))
 }
 
 /// Guarded names that begin with a place: of `.config` those of `.config/fish` and its like. A link at the place leads all of

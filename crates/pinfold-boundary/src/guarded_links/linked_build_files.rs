@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, KernelHold};
 
-use super::{Chain, follow, names_through};
+use super::{Chain, MetLink, follow, names_through};
 use crate::boundary::Boundary;
 use crate::mediation::{is_among_dependencies, is_user_git_config};
 use crate::scan::{Bounds, Coverage, Descend, is_skipped, scan};
@@ -51,12 +51,12 @@ pub(crate) struct LinkedBuildFiles {
 
 impl LinkedBuildFiles {
     /// Follows the links that were found in the granted folders, as far as one of them matters.
-    pub(crate) fn resolve(boundary: &Boundary, links: &[PathBuf]) -> Self {
+    pub(crate) fn resolve(boundary: &Boundary, links: &[MetLink]) -> Self {
         let mut resolver = Resolver { boundary, all: Self::default(), entered: HashSet::new() };
         let mut ahead: Vec<(PathBuf, PathBuf)> = links
             .iter()
             .filter(|link| resolver.may_matter(link))
-            .map(|link| (link.clone(), link.clone()))
+            .map(|link| (link.path.clone(), link.path.clone()))
             .collect();
         while let Some((name, link)) = ahead.pop() {
             resolver.follow(&name, &link, &mut ahead);
@@ -99,13 +99,13 @@ struct Resolver<'b> {
 
 impl Resolver<'_> {
     /// Tells most links apart by their names and texts, so that they need not be followed.
-    fn may_matter(&self, link: &Path) -> bool {
+    fn may_matter(&self, MetLink { path: link, is_named }: &MetLink) -> bool {
         if is_among_dependencies(self.boundary, &link.join("name")) {
             return false;
         }
-        let by_name = runs_later(self.boundary, link)
-            || names_through(self.boundary.guards_by_name(), link).next().is_some();
-        by_name || fs::read_link(link).is_ok_and(|text| self.may_lead_among_dependencies(link, &text))
+        *is_named
+            || is_build_file(link)
+            || fs::read_link(link).is_ok_and(|text| self.may_lead_among_dependencies(link, &text))
     }
 
     /// A link leads there by its own text, by that of another link, which is looked at itself, or by a way around outside.
