@@ -123,6 +123,108 @@ fn a_yes_is_for_the_program_that_waits_and_a_no_is_said_in_words(who: Who) {
     });
 }
 
+/// Waits until something is in the folder.
+fn appears(world: &World, name: &str) {
+    let end = Instant::now() + ANSWER_TIMEOUT;
+    while !world.bed.folder().join(name).exists() {
+        assert!(Instant::now() < end, "{name}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[each(user)]
+fn a_yes_is_no_yes_for_a_program_that_the_process_executes_meanwhile(who: Who) {
+    // Another program speaks on the same connection.
+    const CODE: &str = r#"
+import os, time
+from inside import *
+connection = tcp('other.test', HTTP, 90)
+while not os.path.exists('go-' + NAME): time.sleep(0.02)
+request = f'GET /{NAME} HTTP/1.1\r\nHost: other.test:{HTTP}\r\nConnection: close\r\n\r\n'
+if NAME == 'executes':
+    connection.setblocking(True)
+    os.dup2(connection.fileno(), 9)
+    os.execv('/bin/sh', ['sh', '-c', 'touch ready-executes; printf %s "$1" >&9; exec cat <&9', 'sh', request])
+open('ready-stays', 'w').close()
+print(ask(connection, f'other.test:{HTTP}', f'/{NAME}').decode())
+"#;
+    with_world(who, |world| {
+        fs::write(world.bed.folder().join("executes.py"), CODE).expect("a script");
+        // The control stays what it is.
+        for (name, answered) in [("executes", false), ("stays", true)] {
+            let child =
+                command(world, &["--json"], &["python3", "executes.py", name]).spawn().expect("python3");
+            let id = waits(world, &http(world, "other.test"));
+            fs::write(world.bed.folder().join(format!("go-{name}")), "").expect("a file");
+            appears(world, &format!("ready-{name}"));
+            answer(world, &["approve", &id, "--yes"]);
+            let (text, report) = said(child);
+            assert_eq!(text.contains("hello from outside"), answered, "{name}: {text}: {report:#}");
+            assert_eq!(world.hits().contains(name), answered, "{name}: {}", world.hits());
+            let why = "its process runs another program than was asked about";
+            assert_eq!(report["refused"].to_string().contains(why), !answered, "{name}: {report:#}");
+        }
+    });
+}
+
+#[each(user)]
+fn what_a_process_executes_after_a_yes_is_asked_about_again(who: Who) {
+    let code = "import os\nfrom inside import *\n\
+                print(ask(tcp('other.test', HTTP, 90), f'other.test:{HTTP}').split(b'\\r')[0].decode(), flush=True)\n\
+                os.execv(sys.executable, ['python3', 'ask.py', 'other-program', 'other.test'])\n";
+    with_world(who, |world| {
+        fs::write(world.bed.folder().join("first.py"), code).expect("a script");
+        let child = command(world, &["--json"], &["python3", "first.py", "x"]).spawn().expect("python3");
+        let first = waits(world, "other.test");
+        answer(world, &["approve", &first, "--yes"]);
+        let end = Instant::now() + ANSWER_TIMEOUT;
+        let again = loop {
+            let again = waits(world, "other.test");
+            if again != first {
+                break again;
+            }
+            assert!(Instant::now() < end, "the other program is not asked about");
+        };
+        answer(world, &["deny", &again]);
+        let (text, _) = said(child);
+        assert!(text.contains("200 OK") && text.contains("403"), "{text}");
+        assert!(!world.hits().contains("other-program"), "{}", world.hits());
+    });
+}
+
+#[each(user)]
+fn what_was_asked_and_not_answered_when_a_run_ends_is_told(who: Who) {
+    with_world(who, |world| {
+        let script = "python3 ask.py open other.test & until test -e over; do sleep 0.05; done";
+        for ends_by_signal in [false, true] {
+            let _ = fs::remove_file(world.bed.folder().join("over"));
+            let child = command(world, &["--json"], &["sh", "-c", script]).spawn().expect("sh");
+            waits(world, &http(world, "other.test"));
+            if ends_by_signal {
+                let pid = i32::try_from(child.id())
+                    .ok()
+                    .and_then(rustix::process::Pid::from_raw)
+                    .expect("a process");
+                rustix::process::kill_process(pid, rustix::process::Signal::TERM).expect("a signal");
+            } else {
+                fs::write(world.bed.folder().join("over"), "").expect("a file");
+            }
+            let (_, report) = said(child);
+            let (why, to_allow, _) = why_refused(&report, "other.test");
+            assert!(why.starts_with("it was asked about, and not answered: "), "{report:#}");
+            assert!(to_allow.contains("--allow-host other.test"), "{report:#}");
+            let program = refused(&report)[0]["program"].as_str().expect("a program");
+            assert!(program.starts_with("python3"), "{report:#}");
+            assert!(listed(world).is_empty(), "no approver is shown it any more");
+        }
+        let log = String::from_utf8(pinfold_there(world, &["log"]).stdout).expect("text");
+        assert!(
+            log.lines().any(|line| line.contains("other.test") && line.contains("not answered")),
+            "{log}"
+        );
+    });
+}
+
 #[each(user)]
 fn a_grant_for_the_session_is_for_every_program_and_always_is_a_rule(who: Who) {
     with_world(who, |world| {
@@ -202,7 +304,8 @@ fn what_nobody_waits_for_any_more_is_not_asked(who: Who) {
         // Whichever is noticed first: the end of the process, or that of its connection.
         let why = one["why"].as_str().expect("a reason");
         let ends = ["the process that tried it has ended", "the process that wanted it gave up"];
-        assert!(ends.contains(&why), "{report:#}");
+        let why = why.strip_prefix("it was asked about, and not answered: ");
+        assert!(why.is_some_and(|why| ends.contains(&why)), "{report:#}");
         let program = one["program"].as_str().expect("a program");
         assert!(program.starts_with("python3"), "{report:#}");
     });

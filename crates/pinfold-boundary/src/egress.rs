@@ -81,6 +81,7 @@ impl EgressProxy {
                 one.to_allow = format!("start with --allow-host {name}:{port}").into();
             }
         }
+        self.keeper.end_questions();
         drop(self.relay);
         self.keeper.append_to(tried);
         self.keeper.contacts()

@@ -8,8 +8,9 @@
 //! comes later is refused without a question.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Debug;
+use std::fmt::{self, Debug};
 use std::iter;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -78,12 +79,12 @@ impl HostRequest {
 }
 
 /// A question, and the processes that it is about.
-struct Question {
+struct HostQuestion {
     request: HostRequest,
     holders: Vec<Holder>,
 }
 
-impl Question {
+impl HostQuestion {
     /// `None` without a holder.
     fn new(to: &Connection, holders: Vec<Holder>) -> Option<Self> {
         let mut callers = holders.iter().map(|holder| holder.caller.clone());
@@ -127,6 +128,9 @@ const UNOPENED: Duration = Duration::from_mins(10);
 /// Time in which the ends of approved connections are recorded once the relay is closed: none takes longer than a line.
 const LAST_ENDS: Duration = Duration::from_secs(5);
 
+/// Time in which open questions are withdrawn when the run ends. One that is put to a slow hook is not waited for.
+const LAST_QUESTIONS: Duration = Duration::from_secs(2);
+
 /// Connections that wait, and answers.
 #[derive(Debug)]
 pub(super) struct PendingHosts {
@@ -149,6 +153,33 @@ struct AskedHosts {
     reached: BTreeMap<(String, String), u64>,
     /// Approved connections whose end is not recorded yet.
     open: usize,
+    /// Threads that ask.
+    deciding: usize,
+    /// Hosts that are decided about, for the end of the run.
+    asking: BTreeMap<String, OpenQuestion>,
+    /// The run has ended: nothing is asked any more.
+    has_ended: bool,
+}
+
+/// A host that is asked about.
+struct OpenQuestion {
+    /// The programs of the question, once it was put.
+    program: Option<String>,
+    refuse: Arc<Refuse>,
+}
+
+impl Debug for OpenQuestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenQuestion").field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+impl AskedHosts {
+    /// Ends what is asked about a host. Returns what still waited for it.
+    fn release(&mut self, key: &str) -> Vec<Waiter> {
+        self.asking.remove(key);
+        self.waiting.remove(key).unwrap_or_default()
+    }
 }
 
 #[derive(Debug)]
@@ -197,9 +228,26 @@ impl PendingHosts {
         (at.elapsed() < UNOPENED).then(|| mismatch.clone())
     }
 
-    /// Adds the hosts that were let be reached to what else was approved. The relay is closed by then.
+    /// Ends all questions: those that are open are withdrawn, and what waits for them is refused as not answered.
+    pub(super) fn end_all(&self) {
+        let mut state = self.state();
+        state.has_ended = true;
+        let (waiting, mut asking) = (mem::take(&mut state.waiting), mem::take(&mut state.asking));
+        drop(state);
+        for (key, waiters) in waiting {
+            let Some(OpenQuestion { program, refuse }) = asking.remove(&key) else { continue };
+            let program = program.as_deref().unwrap_or(UNSEEN_PROGRAM);
+            for Waiter { answer, .. } in waiters {
+                answer.deny(refuse(Unapproved::Clause(&unanswered(RUN_ENDED)), Who::Program(program)));
+            }
+        }
+    }
+
+    /// Adds the hosts that were let be reached to what else was approved. The relay is closed by then, and every question ended.
     pub(super) fn append_approved(&self, approved: &mut Vec<Approved>) {
-        let state = self.ended.wait_timeout_while(self.state(), LAST_ENDS, |state| state.open > 0);
+        let state = self.ended.wait_timeout_while(self.state(), LAST_QUESTIONS, |state| state.deciding > 0);
+        let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
+        let state = self.ended.wait_timeout_while(state, LAST_ENDS, |state| state.open > 0);
         let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
         approved.extend(state.reached.iter().map(|((place, program), times)| Approved {
             did: REACH,
@@ -225,8 +273,16 @@ impl PendingHosts {
         let to = Connection { host: ask.host.clone(), port: ask.port, is_usual };
         let (answer, pending) = DecisionSender::pending();
         let key = to.to_string();
+        let refuse: Arc<Refuse> = Arc::from(refuse);
         {
             let mut state = self.state();
+            if state.has_ended {
+                drop(state);
+                return ConnectDecision::Deny(refuse(
+                    Unapproved::Clause("the run has ended"),
+                    Who::Program(UNSEEN_PROGRAM),
+                ));
+            }
             let waiting: usize = state.waiting.values().map(Vec::len).sum();
             let hosts = state.waiting.len();
             match state.waiting.get_mut(&key) {
@@ -248,12 +304,17 @@ impl PendingHosts {
                 }
                 None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.source_port }]),
             };
+            let question = OpenQuestion { program: None, refuse: Arc::clone(&refuse) };
+            state.asking.insert(key.clone(), question);
+            state.deciding += 1;
         }
         let here = Arc::clone(self);
         let asks = thread::Builder::new().name("pinfold-asks".into());
         if asks.spawn(move || here.decide_all(&key, &to, &*refuse)).is_err() {
             // Dropped, each is a no.
-            self.state().waiting.remove(&ask_key(ask, is_usual));
+            let mut state = self.state();
+            state.deciding -= 1;
+            drop(state.release(&ask_key(ask, is_usual)));
         }
         pending
     }
@@ -269,7 +330,7 @@ impl PendingHosts {
                     continue;
                 }
             };
-            let Some(question) = Question::new(to, holders) else { continue };
+            let Some(question) = HostQuestion::new(to, holders) else { continue };
             let (answer, all_left) = self.decide(key, &question);
             let approval = match answer {
                 HostAnswer::New(approval) => Ok(Some(approval)),
@@ -312,7 +373,7 @@ impl PendingHosts {
 
     /// Refuses what else waits for a host that leads where no approval opens it.
     fn refuse_waiting(&self, key: &str, mismatch: &HostMismatch, refuse: &Refuse) {
-        let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
+        let all = self.state().waiting.get_mut(key).map(mem::take).unwrap_or_default();
         for Waiter { answer, from } in all {
             answer.deny(refuse(Unapproved::Mismatch(mismatch), Who::At(from)));
         }
@@ -350,7 +411,7 @@ impl PendingHosts {
 
     /// Compares the holders of a connection with those that were asked about: another process, or another program of the same
     /// process, may hold it by now. One that does not any more uses no answer.
-    fn still_held(&self, from: u16, question: &Question) -> Result<(), String> {
+    fn still_held(&self, from: u16, question: &HostQuestion) -> Result<(), String> {
         let look = |look: u64| {
             thread::sleep(Duration::from_millis(10 * look));
             match program::holders(self.init, from) {
@@ -369,8 +430,8 @@ impl PendingHosts {
 
     /// Asks about a connection. Returns the answer, and whether every waiting connection had given up: then there was no answer,
     /// and a later connection is asked about again, even while the question is being withdrawn.
-    fn decide(&self, key: &str, question: &Question) -> (HostAnswer, bool) {
-        let Question { request, holders } = question;
+    fn decide(&self, key: &str, question: &HostQuestion) -> (HostAnswer, bool) {
+        let HostQuestion { request, holders } = question;
         let programs: Vec<_> = holders.iter().map(|holder| (holder.process, &holder.program)).collect();
         match self.answered(key, &programs) {
             Some(Ok(())) => {
@@ -379,6 +440,9 @@ impl PendingHosts {
             Some(Err(why)) => return (HostAnswer::No(why), false),
             None => {}
         }
+        if let Some(open) = self.state().asking.get_mut(key) {
+            open.program = Some(request.program());
+        }
         let given_up = AtomicBool::new(false);
         let waits = || {
             let awaited = self.is_awaited(key);
@@ -386,7 +450,7 @@ impl PendingHosts {
             awaited
         };
         let (answer, decision) = match self.decides.may_connect(request, &waits) {
-            Err(why) if given_up.into_inner() => return (HostAnswer::No(why), true),
+            Err(why) if given_up.into_inner() => return (HostAnswer::No(unanswered(&why)), true),
             Err(why) => (HostAnswer::No(why.clone()), Err(why)),
             Ok(approval) => (HostAnswer::New(approval), Ok(())),
         };
@@ -418,7 +482,7 @@ impl PendingHosts {
         &self,
         key: &str,
         (from, all_left): (u16, bool),
-        question: &Question,
+        question: &HostQuestion,
         decision: &Result<(), String>,
         refuse: &Refuse,
     ) -> Vec<ApprovedConnection> {
@@ -432,12 +496,20 @@ impl PendingHosts {
                     .is_ok_and(|holders| programs(&holders) == programs(&question.holders))
         };
         // Looked at without the lock: connections that come are taken meanwhile.
-        let all = self.state().waiting.get_mut(key).map(std::mem::take).unwrap_or_default();
+        let all = self.state().waiting.get_mut(key).map(mem::take).unwrap_or_default();
         let (theirs, others): (Vec<_>, Vec<_>) = all.into_iter().partition(is_theirs);
-        if let Some(waiting) = self.state().waiting.get_mut(key) {
-            waiting.splice(0..0, others);
-        }
         let program = question.request.program();
+        let left = match self.state().waiting.get_mut(key) {
+            Some(waiting) => {
+                waiting.splice(0..0, others);
+                Vec::new()
+            }
+            // The run ended meanwhile.
+            None => others,
+        };
+        for Waiter { answer, .. } in left {
+            answer.deny(refuse(Unapproved::Clause(&unanswered(RUN_ENDED)), Who::Program(&program)));
+        }
         let mut approved = Vec::new();
         for Waiter { answer, .. } in theirs {
             match decision {
@@ -455,7 +527,7 @@ impl PendingHosts {
         waiting.retain(|waiter| waiter.answer.is_awaited());
         let first = waiting.first().map(|waiter| waiter.from);
         if first.is_none() {
-            state.waiting.remove(key);
+            state.release(key);
         }
         first
     }
@@ -496,6 +568,14 @@ impl Drop for OpenApproval<'_> {
 const OTHER_HOLDERS: &str = "other processes hold the connection than were asked about";
 const OTHER_PROGRAM: &str = "its process runs another program than was asked about";
 
+/// Why a question was withdrawn.
+const RUN_ENDED: &str = "the run ended";
+
+/// The reason of a connection that an approver was asked about, and that was not answered.
+fn unanswered(why: &str) -> String {
+    format!("it was asked about, and not answered: {why}")
+}
+
 /// Why a connection does not even wait.
 const TOO_MANY: &str = "too many connections wait for an answer";
 
@@ -503,7 +583,7 @@ fn ask_key(ask: &ConnectRequest, is_usual: bool) -> String {
     Connection { host: ask.host.clone(), port: ask.port, is_usual }.to_string()
 }
 
-/// Refusal of the waiting connections of a thread that panics.
+/// The end of a thread that asks. Where it panics, the waiting connections are refused.
 struct Leaving<'a> {
     asked: &'a PendingHosts,
     key: &'a str,
@@ -511,9 +591,12 @@ struct Leaving<'a> {
 
 impl Drop for Leaving<'_> {
     fn drop(&mut self) {
-        if thread::panicking() {
-            drop(self.asked.state().waiting.remove(self.key));
-        }
+        let mut state = self.asked.state();
+        state.deciding -= 1;
+        let dropped = thread::panicking().then(|| state.release(self.key));
+        drop(state);
+        drop(dropped);
+        self.asked.ended.notify_all();
     }
 }
 

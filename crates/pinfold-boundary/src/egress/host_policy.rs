@@ -72,6 +72,13 @@ impl HostPolicy {
         Self { asked: Some(Arc::new(PendingHosts::new(decides, self.init))), ..self }
     }
 
+    /// Withdraws the questions that are open, and refuses what waits for them. The run has ended by then.
+    pub(super) fn end_questions(&self) {
+        if let Some(asked) = &self.asked {
+            asked.end_all();
+        }
+    }
+
     /// Adds what was refused and approved to what else was. The relay is closed by then.
     pub(super) fn append_to(&self, tried: &mut EscalationOutcome) {
         if let Some(asked) = &self.asked {
