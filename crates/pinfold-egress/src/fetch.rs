@@ -3,6 +3,7 @@
 //! The host is resolved, checked and connected to as for the relay; the name that the host sees (SNI, `Host`) is the
 //! name that was judged. Header section, body and time are bounded.
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -43,6 +44,17 @@ pub struct FetchedPage {
     pub body: Vec<u8>,
 }
 
+/// Stage of a fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchStage {
+    /// Resolving the host, connecting to it, and the TLS handshake.
+    Connect,
+    /// Waiting for the header section of the response.
+    Response,
+    /// Reading the content.
+    Content,
+}
+
 /// Reason why there is no response.
 #[derive(Debug, PartialEq, Eq)]
 pub enum FetchError {
@@ -52,8 +64,8 @@ pub enum FetchError {
     Unreachable(String),
     /// The response is malformed.
     Malformed(String),
-    /// There was no response within this time.
-    TimedOut(Duration),
+    /// There was no response within this time; the stage that it ended in.
+    TimedOut(Duration, FetchStage),
     /// The caller cancelled it.
     Cancelled,
     /// The content has more than this many bytes.
@@ -104,15 +116,16 @@ impl FetchClient {
         time_limit: Duration,
         is_awaited: &(dyn Fn() -> bool + Sync),
     ) -> Result<FetchedPage, FetchError> {
-        let all = async {
-            tokio::select! {
-                fetched = timeout(time_limit, self.fetch_page(url, method, policy, limit)) => {
-                    fetched.unwrap_or(Err(FetchError::TimedOut(time_limit)))
-                }
-                () = cancelled(is_awaited) => Err(FetchError::Cancelled),
-            }
-        };
         let run = || {
+            let stage = Cell::new(FetchStage::Connect);
+            let all = async {
+                tokio::select! {
+                    fetched = timeout(time_limit, self.fetch_page(url, method, policy, limit, &stage)) => {
+                        fetched.unwrap_or_else(|_| Err(FetchError::TimedOut(time_limit, stage.get())))
+                    }
+                    () = cancelled(is_awaited) => Err(FetchError::Cancelled),
+                }
+            };
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             runtime.map_err(|e| FetchError::Unreachable(e.to_string()))?.block_on(all)
         };
@@ -126,6 +139,7 @@ impl FetchClient {
         method: FetchMethod,
         policy: &dyn AddressPolicy,
         limit: u64,
+        stage: &Cell<FetchStage>,
     ) -> Result<FetchedPage, FetchError> {
         // Before anything is sent.
         let tls = match url.scheme() {
@@ -133,7 +147,9 @@ impl FetchClient {
             Scheme::Https => Some(self.tls().map_err(FetchError::Unreachable)?),
         };
         let mut sender = connect(url, policy, tls, &Upstream::default()).await?;
+        stage.set(FetchStage::Response);
         let answer = sender.send_request(request(url, method)?).await;
+        stage.set(FetchStage::Content);
         read(answer.map_err(|e| malformed(&e.to_string()))?, limit).await
     }
 

@@ -60,7 +60,7 @@ mod tls_intercept;
 mod upstream;
 
 pub use fake_ip::NameMatch;
-pub use fetch::{FetchClient, FetchError, FetchMethod, FetchedPage};
+pub use fetch::{FetchClient, FetchError, FetchMethod, FetchStage, FetchedPage};
 pub use handoff::{HandoffSender, ProxyHandoff, proxy_handoff};
 pub use limits::RelayLimits;
 pub use local_names::{LocalNames, first_unreachable};

@@ -18,7 +18,7 @@ use pinfold_net::http1;
 use rustls::ClientConfig;
 use tokio::time::timeout;
 
-use crate::fetch::{FetchError, USER_AGENT_VALUE};
+use crate::fetch::{FetchError, FetchStage, USER_AGENT_VALUE};
 use crate::tls;
 use crate::upstream::{Upstream, UpstreamError};
 
@@ -82,7 +82,7 @@ impl OriginClient {
                 Some(sender) => sender,
                 None => timeout(CONNECT_TIMEOUT, self.connect())
                     .await
-                    .unwrap_or(Err(FetchError::TimedOut(CONNECT_TIMEOUT)))?,
+                    .unwrap_or(Err(FetchError::TimedOut(CONNECT_TIMEOUT, FetchStage::Connect)))?,
             };
             let answer = sender.send_request(self.request(method, target, headers, body)?).await;
             match answer {

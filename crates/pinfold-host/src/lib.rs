@@ -15,7 +15,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`AddressPolicy`].
+//! [`Host`], [`Name`], [`HostRule`], [`HostPattern`], [`WebUrl`], [`Near`], [`AddressPolicy`], [`HostsFile`], [`UnreachableAddress`].
 //!
 //! # Features
 //! `idna` (default): names with letters beyond ASCII, in their encoded form (RFC 5891). Without it they are not names.
@@ -29,6 +29,7 @@ mod address_policy;
 mod file_url;
 #[cfg_attr(not(feature = "idna"), path = "international_absent.rs")]
 mod international;
+mod local;
 mod name;
 mod pattern;
 mod rule;
@@ -37,6 +38,7 @@ mod url;
 pub use address::{Near, classify_near};
 pub use address_policy::{AddressPolicy, AddressRule};
 pub use file_url::{file_url, percent_decoded, split_scheme};
+pub use local::{AddressBar, HostsFile, UnreachableAddress, first_unreachable};
 pub use name::{Host, Name};
 pub use pattern::HostPattern;
 pub use rule::{BadHost, HostRule};

@@ -180,7 +180,7 @@ fn transport_error(endpoint: &Endpoint, why: &FetchError) -> LoginError {
         FetchError::Unreachable(why) | FetchError::Malformed(why) | FetchError::UnsupportedCoding(why) => {
             unreachable(&visible(why))
         }
-        FetchError::TimedOut(_) | FetchError::Cancelled => unreachable("it does not respond"),
+        FetchError::TimedOut(..) | FetchError::Cancelled => unreachable("it does not respond"),
         FetchError::TooLarge(_) => unreachable("its response is too large"),
     }
 }

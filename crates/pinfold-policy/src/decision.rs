@@ -6,7 +6,7 @@ use pinfold_commands::{NotAllowlistable, SafeguardHit};
 use pinfold_host::{HostRule, Near};
 use serde::Serialize;
 
-use crate::fact::{DeclaredHit, Disguise, GuardHit, Why};
+use crate::fact::{DeclaredHit, Disguise, GuardHit, UnreachableHost, Why};
 use crate::grant::Grant;
 use crate::hook::HookWord;
 use crate::mode::Mode;
@@ -116,6 +116,8 @@ pub enum Reason {
     HostDenied(Located<HostRule>),
     /// An address on this machine or beside it, which nothing names.
     NearAddress(Near),
+    /// A host that leads to an address that no approval of the host opens.
+    UnreachableHost(UnreachableHost),
     /// A host that is known by its address alone.
     BareAddress,
     /// A port at which hosts are not reached without a rule that names it.

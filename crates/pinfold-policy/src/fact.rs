@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_commands::NotAllowlistable;
 use pinfold_commands::Operation;
+use pinfold_host::{Host, UnreachableAddress};
 
 use crate::declared::DeclaredNo;
 
@@ -18,6 +19,26 @@ pub struct Facts {
     pub commands: Vec<CommandFact>,
     /// The objection of a declared scope to the call as a whole.
     pub declared: Option<DeclaredHit>,
+    /// Hosts of the claims that no approval opens.
+    pub unreachable_hosts: Vec<UnreachableHost>,
+}
+
+impl Facts {
+    /// Returns the address of a host that no approval of the host opens.
+    pub(crate) fn unreachable_host(&self, host: &Host, port: u16) -> Option<&UnreachableHost> {
+        self.unreachable_hosts.iter().find(|known| known.host == *host && known.port == port)
+    }
+}
+
+/// A host that leads to an address that no approval of the host opens, as far as that is known without a DNS query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnreachableHost {
+    /// The host.
+    pub host: Host,
+    /// Its port.
+    pub port: u16,
+    /// Where it leads.
+    pub leads_to: UnreachableAddress,
 }
 
 /// Facts about one command beyond its words.

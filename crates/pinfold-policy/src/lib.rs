@@ -90,7 +90,7 @@ pub use declared::{BadScope, Declared, DeclaredNo, DeclaredWhy, ExpandContext, S
 pub use denied::{DeniedPaths, DeniedPattern};
 pub use fact::{
     CommandFact, DeclaredHit, Disguise, Facts, GuardHit, NamedFact, PathFact, PathKind, ShellFact, ShellHold,
-    Standing, Why,
+    Standing, UnreachableHost, Why,
 };
 pub use folder_choice::{FolderChoice, NoProject};
 pub use foreign::ForeignCall;

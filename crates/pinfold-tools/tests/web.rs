@@ -14,7 +14,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold::consent::Caller;
-use pinfold::{CallRequest, RawCall, RefusalCode};
+use pinfold::policy::Decision;
+use pinfold::{CallRequest, RawCall, RefusalCode, WebHost};
+use pinfold_host::{AddressBar, Host, Near, UnreachableAddress};
 use pinfold_testkit::TempTree;
 use pinfold_tools::{Ended, Reply, call};
 use serde_json::{Value, json};
@@ -163,77 +165,96 @@ fn a_long_page_is_read_in_parts() {
 /// Answers that no page can be made of: what is said about each.
 #[test]
 fn hostile_answers_end_in_words() {
-    let slow = Server::start(|_, stream| {
-        let _ = stream
-            .write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 9000000\r\n\r\n");
-        // As long as anybody listens.
-        while stream.write_all(b"x").is_ok() {
-            thread::sleep(Duration::from_millis(200));
-        }
-    });
     let endless = Server::start(|_, stream| {
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n");
         while stream.write_all(&vec![b'x'; 65536]).is_ok() {}
     });
-    let mute = Server::start(|_, _| thread::sleep(Duration::from_mins(1)));
     let giant = format!("200 OK\r\nx-giant: {}", "x".repeat(200_000));
     let many: String = (0..2000).map(|i| format!("\r\nx-{i}: y")).collect();
     let packed = "200 OK\r\ncontent-type: text/html\r\ncontent-encoding: gzip";
-    thread::scope(|scope| {
-        // These take the whole of the time, beside the others.
-        for server in [&slow, &mute] {
-            scope.spawn(move || {
-                let reply = fetch(&setup(&[server]), &server.url("a.test"));
-                assert_eq!(
-                    (reply.ended, code(&reply)),
-                    (Ended::Failed, &json!("NotFetched")),
-                    "{}",
-                    reply.text()
-                );
-                assert!(reply.text().contains("longer than"), "{}", reply.text());
-            });
+    for (name, server, expected) in [
+        ("endless", endless, RefusalCode::TooLarge),
+        ("giant header", Server::saying(&giant, "x"), RefusalCode::NotFetched),
+        ("many headers", Server::saying(&format!("200 OK{many}"), "x"), RefusalCode::NotFetched),
+        (
+            "no http",
+            Server::start(|_, stream| drop(stream.write_all(b"SSH-2.0-x\r\n"))),
+            RefusalCode::NotFetched,
+        ),
+        ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
+        ("packed and broken", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
+        (
+            "packed in a strange way",
+            Server::saying(&packed.replace("gzip", "zstd"), "x"),
+            RefusalCode::NotFetched,
+        ),
+        (
+            "two lengths",
+            Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),
+            RefusalCode::NotFetched,
+        ),
+        ("cut off", Server::saying("200 OK\r\ncontent-length: 100", "x"), RefusalCode::NotFetched),
+        ("an image", Server::saying("200 OK\r\ncontent-type: image/png", "x"), RefusalCode::NotText),
+        (
+            "a lie",
+            Server::saying("200 OK\r\ncontent-type: text/html", b"\x89PNG\r\n\0\0"),
+            RefusalCode::NotText,
+        ),
+        ("nul", Server::saying("200 OK\r\ncontent-type: text/plain", b"a\0b"), RefusalCode::NotText),
+    ] {
+        let began = Instant::now();
+        let reply = fetch(&setup(&[&server]), &server.url("a.test"));
+        assert_eq!(
+            (reply.ended, code(&reply)),
+            (Ended::Failed, &spelled(expected)),
+            "{name}: {}",
+            reply.text()
+        );
+        assert!(began.elapsed() < Duration::from_secs(30), "{name}");
+    }
+}
+
+#[test]
+fn a_page_that_takes_too_long_says_the_limit_and_what_took_so_long() {
+    let slow = Server::start(|target, stream| {
+        if target == "/leads-on" {
+            thread::sleep(Duration::from_millis(300));
+            let _ = stream.write_all(b"HTTP/1.1 302 Found\r\nlocation: /slow\r\ncontent-length: 0\r\n\r\n");
+            return;
         }
-        for (name, server, expected) in [
-            ("endless", endless, RefusalCode::TooLarge),
-            ("giant header", Server::saying(&giant, "x"), RefusalCode::NotFetched),
-            ("many headers", Server::saying(&format!("200 OK{many}"), "x"), RefusalCode::NotFetched),
-            (
-                "no http",
-                Server::start(|_, stream| drop(stream.write_all(b"SSH-2.0-x\r\n"))),
-                RefusalCode::NotFetched,
-            ),
-            ("nothing", Server::start(|_, _| ()), RefusalCode::NotFetched),
-            ("packed and broken", Server::saying(packed, "\x1f"), RefusalCode::NotFetched),
-            (
-                "packed in a strange way",
-                Server::saying(&packed.replace("gzip", "zstd"), "x"),
-                RefusalCode::NotFetched,
-            ),
-            (
-                "two lengths",
-                Server::saying("200 OK\r\ncontent-length: 1\r\ncontent-length: 2", "xx"),
-                RefusalCode::NotFetched,
-            ),
-            ("cut off", Server::saying("200 OK\r\ncontent-length: 100", "x"), RefusalCode::NotFetched),
-            ("an image", Server::saying("200 OK\r\ncontent-type: image/png", "x"), RefusalCode::NotText),
-            (
-                "a lie",
-                Server::saying("200 OK\r\ncontent-type: text/html", b"\x89PNG\r\n\0\0"),
-                RefusalCode::NotText,
-            ),
-            ("nul", Server::saying("200 OK\r\ncontent-type: text/plain", b"a\0b"), RefusalCode::NotText),
-        ] {
-            let began = Instant::now();
-            let reply = fetch(&setup(&[&server]), &server.url("a.test"));
-            assert_eq!(
-                (reply.ended, code(&reply)),
-                (Ended::Failed, &spelled(expected)),
-                "{name}: {}",
-                reply.text()
-            );
-            assert!(began.elapsed() < Duration::from_secs(30), "{name}");
+        let _ =
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 90000\r\n\r\n");
+        // As long as the client is there.
+        while stream.write_all(b"x").is_ok() {
+            thread::sleep(Duration::from_millis(50));
         }
     });
+    let mute = Server::start(|_, _| thread::sleep(Duration::from_mins(1)));
+    let authority = Authority::new();
+    let folder = TempTree::new();
+    std::fs::write(folder.top().join("roots.pem"), authority.pem()).unwrap();
+    let began = Instant::now();
+    for (url, stage) in [
+        (slow.url("a.test"), "reading its content"),
+        // Not the time that the redirect left.
+        (format!("http://a.test:{}/leads-on", slow.port), "reading its content"),
+        (mute.url("a.test"), "waiting for its answer"),
+        (mute.url("a.test").replace("http:", "https:"), "connecting to the host"),
+    ] {
+        let mut setup = setup(&[&slow, &mute]);
+        (setup.timeout, setup.roots) =
+            (Some(Duration::from_millis(500)), Some(folder.top().join("roots.pem")));
+        let reply = fetch(&setup, &url);
+        assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotFetched")), "{}", reply.text());
+        let expected = format!("it timed out after 0.5 s, redirects included, while {stage}");
+        assert!(reply.text().contains(&expected), "{url}: {}", reply.text());
+    }
+    assert!(began.elapsed() < Duration::from_secs(30), "the limit that was set holds");
+    // The control: with time enough it comes.
+    let server = Server::saying("200 OK\r\ncontent-type: text/plain", "here");
+    let mut setup = setup(&[&server]);
+    setup.timeout = Some(Duration::from_secs(30));
+    assert!(fetch(&setup, &server.url("a.test")).text().ends_with("here"));
 }
 
 /// The server never says anything: that the call ends at all shows it.
@@ -290,8 +311,9 @@ fn where_a_page_leads_on_is_judged_again() {
             "/file" => "file:///etc/passwd".to_owned(),
             "/ask" => "http://ask.test/x".to_owned(),
             "/deny" => "http://deny.test/x".to_owned(),
-            "/unnamed" => "http://b.test/x".to_owned(),
-            "/port" => "http://b.test:1/x".to_owned(),
+            "/unnamed" => "http://far.test/x".to_owned(),
+            "/port" => "http://far.test:1/x".to_owned(),
+            "/pinned-near" => "http://b.test/x".to_owned(),
             "/address" => "http://8.8.8.8/x".to_owned(),
             _ => "/loop".to_owned(),
         };
@@ -308,7 +330,7 @@ fn where_a_page_leads_on_is_judged_again() {
         ("same", Ok("ok")),
         ("other", Ok("the target")),
         ("loopback", Err("Denied")),
-        ("localhost", Err("RequiresApproval")),
+        ("localhost", Err("Denied")),
         ("near", Err("Denied")),
         ("metadata", Err("Denied")),
         ("decimal", Err("Denied")),
@@ -317,6 +339,7 @@ fn where_a_page_leads_on_is_judged_again() {
         ("file", Err("NotFetched")),
         ("ask", Err("RequiresApproval")),
         ("deny", Err("Denied")),
+        ("pinned-near", Err("Denied")),
         ("unnamed", Err("RequiresApproval")),
         ("port", Err("RequiresApproval")),
         ("address", Err("RequiresApproval")),
@@ -354,8 +377,10 @@ fn what_is_near_needs_a_rule_that_names_it() {
         ("http://both.test/".to_owned(), "Denied"),
         (format!("http://user:pass@127.0.0.1:{port}/"), "InvalidInput"),
         ("ftp://a.test/".to_owned(), "InvalidInput"),
-        ("http://b.test/".to_owned(), "RequiresApproval"),
-        ("http://b.test:9/".to_owned(), "RequiresApproval"),
+        ("http://b.test/".to_owned(), "Denied"),
+        ("http://b.test:9/".to_owned(), "Denied"),
+        ("http://far.test/".to_owned(), "RequiresApproval"),
+        ("http://far.test:9/".to_owned(), "RequiresApproval"),
         ("http://8.8.8.8/".to_owned(), "RequiresApproval"),
     ] {
         let reply = fetch(&named, &url);
@@ -375,6 +400,84 @@ fn what_is_near_needs_a_rule_that_names_it() {
     named.deny("127.0.0.1");
     assert_eq!(code(&fetch(&named, &format!("http://a.test:{port}/"))), "Denied");
     assert_eq!(server.asked(), 1);
+}
+
+/// A host that was found to lead nearby.
+#[derive(Debug)]
+struct FoundNear;
+
+impl WebHost for FoundNear {
+    fn fork(&self) -> Arc<dyn WebHost> {
+        Arc::new(Self)
+    }
+
+    fn refused_address(&self, host: &Host, port: u16) -> Option<UnreachableAddress> {
+        let because = AddressBar::Near(Near::Private);
+        let found = UnreachableAddress { address: "10.9.8.7".parse().unwrap(), because };
+        (host.to_string() == "found.test" && port == 80).then_some(found)
+    }
+}
+
+/// Each is judged alone: nothing is fetched.
+#[test]
+fn no_page_is_asked_about_that_a_yes_cannot_open() {
+    let mut setup = Setup::default();
+    setup.network["hosts"]["denied.test"] = json!(["9.9.9.9"]);
+    setup.deny("9.9.9.9");
+    setup.rule("ask", "WebFetch(domain:1.1.1.1)").rule("ask", "WebFetch(domain:near.test)");
+    setup.network["hosts"]["asked.test"] = json!(["1.1.1.1"]);
+    let judged = |setup: &Setup, url: &str| {
+        let surfer = setup.open_with(Some(Arc::new(FoundNear)));
+        let found = surfer.session.check(&RawCall::new("WebFetch", json!({"url": url}))).unwrap();
+        let why = surfer.call("WebFetch", json!({"url": url})).text();
+        (found.verdict.decision, why)
+    };
+    for (url, why) in [
+        ("http://near.test/", "it leads to 10.0.0.1, and it is an address of a private network: only a rule"),
+        ("http://NEAR.test./", "it leads to 10.0.0.1"),
+        ("http://both.test/", "it leads to 127.0.0.1, and it is an address of this machine"),
+        ("http://localhost/", "it leads to 127.0.0.1"),
+        ("https://a.b.localhost:8443/", "it leads to 127.0.0.1"),
+        ("http://denied.test/", "it leads to 9.9.9.9, which a rule denies"),
+        ("http://asked.test/", "it leads to 1.1.1.1, which a rule asks about"),
+        ("http://found.test/", "it leads to 10.9.8.7"),
+        ("http://[::ffff:10.0.0.1]/", "it is an address of a private network"),
+        ("http://[64:ff9b::a00:1]/", "it is"),
+    ] {
+        let (decision, text) = judged(&setup, url);
+        assert_eq!(decision, Decision::Deny, "{url}: {text}");
+        assert!(text.contains(why), "{url}: {text}");
+    }
+    // Other spellings of an address are no hosts at all, or that address.
+    for host in [
+        "127.1",
+        "0x7f.0.0.1",
+        "2130706433",
+        "0177.0.0.1",
+        "\u{ff11}27.0.0.1",
+        "127.0.0.1.",
+        "[::ffff:7f00:1]",
+    ] {
+        let surfer = setup.open_with(Some(Arc::new(FoundNear)));
+        let reply = surfer.call("WebFetch", json!({"url": format!("http://{host}/")}));
+        assert!(
+            ["Denied", "InvalidInput"].iter().any(|code| reply.structured["error"] == *code),
+            "{host}: {reply:?}"
+        );
+    }
+    // The control: what a yes opens is asked about, and what a rule allows by its address too is allowed.
+    for url in ["http://far.test/", "http://unknown.test/", "http://found.test:8080/", "http://8.8.8.8/"] {
+        assert_eq!(judged(&setup, url).0, Decision::Ask, "{url}");
+    }
+    setup.allow("10.9.8.7");
+    assert_eq!(judged(&setup, "http://found.test/").0, Decision::Ask, "a rule opens the address by now");
+    setup.rules.clear();
+    setup.allow("near.test");
+    assert_eq!(judged(&setup, "http://near.test/").0, Decision::Deny, "a rule for the name opens no address");
+    setup.allow("10.0.0.1");
+    let surfer = setup.open_with(None);
+    let allowed = surfer.session.check(&RawCall::new("WebFetch", json!({"url": "http://near.test/"})));
+    assert_eq!(allowed.unwrap().verdict.decision, Decision::Allow);
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! A verdict in words: why, by which rule, about which part.
 
+use pinfold_host::AddressBar;
 use pinfold_policy::{
     Claims, Decision, Disguise, Facts, ForeignCall, Grant, PartId, PathFact, Reason, ShellClaim, SourcedRule,
-    ToolCall, TrailEntry,
+    ToolCall, TrailEntry, UnreachableHost,
 };
 
 use serde::Serialize;
@@ -48,6 +49,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::HostAllowed(_) => "a rule allows the host",
         Reason::HostDenied(_) => "a rule denies the host",
         Reason::NearAddress(near) => near.reason(),
+        Reason::UnreachableHost(known) => return known.leads_to.reason(),
         Reason::BareAddress => "it is an address without a name",
         Reason::UnusualPort(_) => "it is a port at which hosts are not usually reached",
         Reason::BashNotAllowed => "shells are off in this session",
@@ -55,6 +57,16 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::NothingToJudge => "the call has no part that could be judged",
     };
     plain.to_owned()
+}
+
+/// What would let a host be reached that leads to an address that no approval opens.
+fn describe_unreachable(known: &UnreachableHost) -> String {
+    let address = known.leads_to.address;
+    match known.leads_to.because {
+        AddressBar::Near(_) => format!("name the address {address} under `network.allow`"),
+        AddressBar::Denied => format!("take the rule away that denies {address} (`network.deny`)"),
+        AddressBar::Asked => format!("take the rule away that asks about {address}"),
+    }
 }
 
 /// The rule, guard or list that stands behind a reason, and where it stands.
@@ -169,6 +181,7 @@ impl<'a> Explainer<'a> {
             Reason::NearAddress(_) | Reason::BareAddress | Reason::UnusualPort(_) => {
                 "name the host with its port under `network.allow`".to_owned()
             }
+            Reason::UnreachableHost(known) => describe_unreachable(known),
             Reason::BashNotAllowed => "switch shells on: `--allow-bash`, or `\"allowBash\": true`".to_owned(),
             Reason::ReadOnly => "leave the read-only sandbox".to_owned(),
             Reason::ReadOutside => "set `\"reads\": \"anywhere\"`, or add the directory".to_owned(),

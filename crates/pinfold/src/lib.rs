@@ -56,6 +56,7 @@ mod git_parts;
 mod guard_search;
 mod guarded;
 mod judgement;
+mod known_hosts;
 pub mod learn;
 mod matches;
 mod outcome;

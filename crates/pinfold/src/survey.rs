@@ -16,6 +16,7 @@ use pinfold_policy::{
 use crate::foreign_cwd;
 use crate::git_parts;
 use crate::guarded::{self, CallChanges};
+use crate::known_hosts;
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
 use crate::plan::ExecutedBy;
@@ -110,6 +111,7 @@ pub(crate) fn survey(
         shell,
         commands: foreign_cwd::commands(shared, of_shells, claims),
         declared: declared.whole(claims),
+        unreachable_hosts: known_hosts::unreachable_hosts(shared, policy, call, claims),
     };
     let by_process = matches!(call, ToolCall::Process(_));
     let along = CallChanges { parts: parts_made(claims, &found), by_process };

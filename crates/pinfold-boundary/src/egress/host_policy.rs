@@ -120,7 +120,10 @@ impl HostPolicy {
         };
         asked
             .known_unopened(&connection(hosts, ask))
-            .filter(|mismatch| is_unopened_still(hosts, mismatch, ask.port))
+            .filter(|mismatch| {
+                let address = mismatch.unreachable_address();
+                address.is_some_and(|address| address.is_barred(ask.port, hosts))
+            })
             .or_else(known)
     }
 }
@@ -238,7 +241,7 @@ impl EgressPolicy for HostPolicy {
 
     fn report_mismatch(&self, ask: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
         let hosts = self.last();
-        if let (Some(asked), true) = (&self.asked, is_of_address(mismatch)) {
+        if let (Some(asked), Some(_)) = (&self.asked, mismatch.unreachable_address()) {
             asked.unopened(&connection(&hosts, ask), mismatch);
         }
         let no = unmet(&hosts, ask, mismatch);
@@ -298,29 +301,6 @@ impl EgressPolicy for HostPolicy {
     }
 
     fn report_closed(&self, _: &ConnectRequest, _: TransferredBytes) {}
-}
-
-/// Returns whether it is the address that an approval does not open.
-fn is_of_address(mismatch: &HostMismatch) -> bool {
-    matches!(
-        mismatch,
-        HostMismatch::NearAddress(..) | HostMismatch::DeniedAddress(_) | HostMismatch::AskedAddress(_)
-    )
-}
-
-/// Returns whether the rules of now do not open the address that a host led to.
-fn is_unopened_still(hosts: &Hosts, mismatch: &HostMismatch, port: u16) -> bool {
-    match mismatch {
-        HostMismatch::NearAddress(address, _) => hosts.address_rule(*address, port) != AddressRule::Allowed,
-        HostMismatch::DeniedAddress(address) => hosts.address_rule(*address, port) == AddressRule::Denied,
-        HostMismatch::AskedAddress(address) => hosts.address_rule(*address, port) == AddressRule::Asked,
-        HostMismatch::ServerName(_)
-        | HostMismatch::HostHeader(_)
-        | HostMismatch::ConflictingLengths
-        | HostMismatch::TransferCoding
-        | HostMismatch::Http2Cleartext
-        | HostMismatch::Malformed => false,
-    }
 }
 
 /// Why a connection is refused although its host is allowed: one clause.

@@ -34,7 +34,7 @@ pub(super) fn send_error(why: &FetchError) -> String {
         FetchError::Unreachable(why) | FetchError::Malformed(why) | FetchError::UnsupportedCoding(why) => {
             format!("the server cannot be reached: {why}")
         }
-        FetchError::TimedOut(_) | FetchError::Cancelled => "the server does not answer".to_owned(),
+        FetchError::TimedOut(..) | FetchError::Cancelled => "the server does not answer".to_owned(),
         FetchError::TooLarge(_) => "the answer is too long".to_owned(),
     }
 }

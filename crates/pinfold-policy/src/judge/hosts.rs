@@ -26,15 +26,22 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
     let (host, port) = claim.at.as_ref()?;
     match case.policy.hosts.host(host, *port) {
         HostMatch::Denied(rule) => Some(deny(Reason::HostDenied(rule.clone()))),
-        HostMatch::Allowed(_) => None,
+        // A rule for a name opens no address that needs one either.
+        HostMatch::Allowed(_) => unreachable(case, claim),
         // What a command reaches is for its relay to hold.
         HostMatch::Asked(_) if !claim.of_tool => None,
         // No approval opens it, so that no approver is asked.
         HostMatch::Asked(_) | HostMatch::Unnamed => match host {
             Host::Address(address) => Some(deny(Reason::NearAddress(classify_near(*address)?))),
-            Host::Name(_) => None,
+            Host::Name(_) => unreachable(case, claim),
         },
     }
+}
+
+/// Denies a host that is known to lead to an address that no approval of the host opens.
+fn unreachable(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
+    let (host, port) = claim.at.as_ref().filter(|_| claim.of_tool)?;
+    case.facts.unreachable_host(host, *port).map(|known| deny(Reason::UnreachableHost(known.clone())))
 }
 
 /// Returns the reason for a question about a host that no rule names.

@@ -131,11 +131,7 @@ fn verdict(world: &JudgeWorld, facts: &Facts) -> Verdict {
 }
 
 fn decide(world: &JudgeWorld) -> Decision {
-    verdict(
-        world,
-        &Facts { paths: vec![world.fact.clone()], shell: None, commands: Vec::new(), declared: None },
-    )
-    .decision
+    verdict(world, &Facts { paths: vec![world.fact.clone()], ..Facts::default() }).decision
 }
 
 /// The specification: where the line is, as one expression.
@@ -239,19 +235,11 @@ fn the_strictest_part_stands_wherever_it_is() {
                 grants: Grants::default(),
             };
             world.scope.enforce_write = false;
-            let facts = Facts {
-                paths: vec![a.fact.clone(), b.fact.clone()],
-                shell: None,
-                commands: Vec::new(),
-                declared: None,
-            };
+            let facts =
+                Facts { paths: vec![a.fact.clone(), b.fact.clone()], shell: None, ..Facts::default() };
             let both = verdict(&world, &facts);
             let alone = |fact: &PathFact| {
-                verdict(
-                    &world,
-                    &Facts { paths: vec![fact.clone()], shell: None, commands: Vec::new(), declared: None },
-                )
-                .decision
+                verdict(&world, &Facts { paths: vec![fact.clone()], ..Facts::default() }).decision
             };
             assert_eq!(both.decision, alone(&a.fact).max(alone(&b.fact)));
             assert_eq!(both.deciding().unwrap().opinion.decision, both.decision);
@@ -268,8 +256,7 @@ fn a_call_without_parts_is_denied() {
 #[test]
 fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
     for world in every_combination() {
-        let facts =
-            Facts { paths: vec![world.fact.clone()], shell: None, commands: Vec::new(), declared: None };
+        let facts = Facts { paths: vec![world.fact.clone()], ..Facts::default() };
         let line = with_case(&world, &facts, |case| {
             let (claim, fact) = (&case.claims.paths[0], &world.fact);
             match path_decision(case, claim, fact) {

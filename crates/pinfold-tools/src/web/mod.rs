@@ -3,14 +3,17 @@
 mod budget;
 mod cache;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use pinfold::policy::Policy;
 use pinfold::{Failure, RefusalCode, WebHost};
-use pinfold_egress::{AddressPolicy, FetchClient, FetchError, FetchMethod, FetchedPage, HostMismatch};
-use pinfold_host::WebUrl;
+use pinfold_egress::{
+    AddressPolicy, FetchClient, FetchError, FetchMethod, FetchStage, FetchedPage, HostMismatch,
+};
+use pinfold_host::{Host, UnreachableAddress, WebUrl};
 
 use budget::Spent;
 use cache::Cache;
@@ -20,9 +23,10 @@ pub(crate) const LARGEST_PAGE: u64 = 8 * 1024 * 1024;
 
 /// Fetches the pages of one session ([`Plan::web`](pinfold::Plan::web)): keeps what came lately, and counts how much it
 /// was. Nothing is opened before the first page is fetched.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Web {
     client: FetchClient,
+    timeout: Duration,
     kept: Mutex<WebState>,
 }
 
@@ -32,11 +36,35 @@ struct WebState {
     policy: Weak<Policy>,
     cache: Cache,
     spent: Spent,
+    /// Hosts and ports that led to an address that no approval of the host opens, and when.
+    refused: BTreeMap<(String, u16), (UnreachableAddress, Instant)>,
+}
+
+/// Time that a page with all its redirects may take, where nothing else is set.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45);
+
+/// Time for which a host is refused without a question after it led to an address that no approval opens: by then its name
+/// may lead elsewhere.
+const REFUSED: Duration = Duration::from_mins(10);
+
+/// Most such hosts that are remembered before all are forgotten.
+const MAX_REFUSED: usize = 1000;
+
+impl Default for Web {
+    fn default() -> Self {
+        Self { client: FetchClient::default(), timeout: DEFAULT_TIMEOUT, kept: Mutex::default() }
+    }
 }
 
 impl WebHost for Web {
     fn fork(&self) -> Arc<dyn WebHost> {
-        Arc::new(Self { client: self.client.fork(), ..Self::default() })
+        Arc::new(Self { client: self.client.fork(), timeout: self.timeout, ..Self::default() })
+    }
+
+    fn refused_address(&self, host: &Host, port: u16) -> Option<UnreachableAddress> {
+        let kept = self.lock();
+        let (refused, at) = kept.refused.get(&(host.to_string(), port))?;
+        (at.elapsed() < REFUSED).then_some(*refused)
     }
 }
 
@@ -44,6 +72,17 @@ impl Web {
     /// One that trusts the authorities in a file instead of the system's.
     pub fn trusting(roots: impl Into<PathBuf>) -> Self {
         Self { client: FetchClient::with_roots(roots), ..Self::default() }
+    }
+
+    /// The same with another limit for the time that a page with all its redirects may take; 45 seconds without.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// The time that a page with all its redirects may take.
+    pub(crate) fn timeout(&self) -> Duration {
+        self.timeout
     }
 
     /// Fetches a page, from the cache where it is recent. The call has been judged.
@@ -70,24 +109,42 @@ impl Web {
             Err(_) => 0,
         };
         kept.spent.give_back(most.saturating_sub(came));
-        let answer = Arc::new(fetched.map_err(|why| failure(url, &why))?);
+        if let Err(FetchError::Refused(mismatch)) = &fetched
+            && let Some(address) = mismatch.unreachable_address()
+        {
+            kept.remember_refused(url, address);
+        }
+        let answer = Arc::new(fetched.map_err(|why| failure(url, &why, self.timeout))?);
         kept.cache.put(url, method, &answer);
         Ok(answer)
     }
 
     /// Returns the pages that are kept under these rules: when they change, none that came under others.
     fn kept(&self, policy: &Arc<Policy>) -> MutexGuard<'_, WebState> {
-        // What is held is whole after each change.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.lock();
         if !std::ptr::eq(kept.policy.as_ptr(), Arc::as_ptr(policy)) {
             kept.policy = Arc::downgrade(policy);
             kept.cache = Cache::default();
         }
         kept
     }
+
+    fn lock(&self) -> MutexGuard<'_, WebState> {
+        // What is held is whole after each change.
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
-fn failure(url: &WebUrl, why: &FetchError) -> Failure {
+impl WebState {
+    fn remember_refused(&mut self, url: &WebUrl, address: UnreachableAddress) {
+        if self.refused.len() >= MAX_REFUSED {
+            self.refused.clear();
+        }
+        self.refused.insert((url.host().to_string(), url.port()), (address, Instant::now()));
+    }
+}
+
+fn failure(url: &WebUrl, why: &FetchError, timeout: Duration) -> Failure {
     let unfetched = |why: String, hint: &str| {
         Failure::plain(RefusalCode::NotFetched, format!("{url} was not fetched: {why}"), hint)
     };
@@ -101,9 +158,8 @@ fn failure(url: &WebUrl, why: &FetchError) -> Failure {
         FetchError::Malformed(why) => {
             unfetched(format!("its answer is broken ({why})"), "look at the address, then decide")
         }
-        FetchError::TimedOut(after) => {
-            unfetched(format!("it took longer than {} seconds", after.as_secs().max(1)), "try it later")
-        }
+        // What the client was given is what redirects had left.
+        FetchError::TimedOut(_, stage) => unfetched(timed_out(timeout, *stage), "try it later"),
         FetchError::Cancelled => unfetched("the caller gave up".to_owned(), "fetch it again if it is wanted"),
         FetchError::TooLarge(most) => Failure::plain(
             RefusalCode::TooLarge,
@@ -117,20 +173,16 @@ fn failure(url: &WebUrl, why: &FetchError) -> Failure {
     }
 }
 
+fn timed_out(timeout: Duration, stage: FetchStage) -> String {
+    let at = match stage {
+        FetchStage::Connect => "connecting to the host",
+        FetchStage::Response => "waiting for its answer",
+        FetchStage::Content => "reading its content",
+    };
+    format!("it timed out after {} s, redirects included, while {at}", timeout.as_secs_f64())
+}
+
 fn refused(mismatch: &HostMismatch) -> String {
-    match mismatch {
-        HostMismatch::NearAddress(address, near) => {
-            format!("it leads to {address}, and {}; no rule names that address", near.reason())
-        }
-        HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
-        HostMismatch::AskedAddress(address) => {
-            format!("it leads to {address}, which a rule asks about: an approval of a name does not open it")
-        }
-        HostMismatch::ServerName(_)
-        | HostMismatch::HostHeader(_)
-        | HostMismatch::ConflictingLengths
-        | HostMismatch::TransferCoding
-        | HostMismatch::Http2Cleartext
-        | HostMismatch::Malformed => "it is another host".to_owned(),
-    }
+    let address = mismatch.unreachable_address();
+    address.map_or_else(|| "it is another host".to_owned(), |address| address.reason())
 }

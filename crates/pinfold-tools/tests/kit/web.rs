@@ -5,11 +5,12 @@ use std::net::TcpListener;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
+use std::time::Duration;
 
 use pinfold::policy::hosts::Hosts;
 use pinfold::policy::settings::{FetchBudget, Settings};
 use pinfold::policy::{Bases, Effect, Layer, Policy};
-use pinfold::{Plan, RawCall, Session};
+use pinfold::{Plan, RawCall, Session, WebHost};
 use pinfold_gate_testkit::rules::rule;
 use pinfold_gate_testkit::session::open;
 use pinfold_testkit::TempTree;
@@ -23,13 +24,17 @@ pub(crate) struct Setup {
     pub(crate) network: Value,
     pub(crate) rules: Vec<(Effect, String)>,
     pub(crate) roots: Option<PathBuf>,
+    /// The limit for the time of a page.
+    pub(crate) timeout: Option<Duration>,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         let hosts = json!({"a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"], "near.test": ["10.0.0.1"],
-            "both.test": ["8.8.8.8", "127.0.0.1"], "localhost": ["127.0.0.1"], "ask.test": ["127.0.0.1"]});
-        Self { network: json!({"allow": [], "deny": [], "hosts": hosts}), rules: Vec::new(), roots: None }
+            "both.test": ["8.8.8.8", "127.0.0.1"], "localhost": ["127.0.0.1"], "ask.test": ["8.8.8.8"],
+            "far.test": ["8.8.8.8"]});
+        let network = json!({"allow": [], "deny": [], "hosts": hosts});
+        Self { network, rules: Vec::new(), roots: None, timeout: None }
     }
 }
 
@@ -59,17 +64,22 @@ impl Setup {
     }
 
     pub(crate) fn start(&self) -> Surfer {
-        self.started(Some(self.roots.clone().map_or_else(Web::default, Web::trusting)))
+        let web = self.roots.clone().map_or_else(Web::default, Web::trusting);
+        let web = match self.timeout {
+            Some(timeout) => web.with_timeout(timeout),
+            None => web,
+        };
+        self.open_with(Some(Arc::new(web)))
     }
 
     pub(crate) fn start_without_web(&self) -> Surfer {
-        self.started(None)
+        self.open_with(None)
     }
 
-    fn started(&self, web: Option<Web>) -> Surfer {
+    pub(crate) fn open_with(&self, web: Option<Arc<dyn WebHost>>) -> Surfer {
         let folder = TempTree::new();
         let mut plan = Plan::for_folder(folder.top()).with_policy(self.policy());
-        plan.web = web.map(|web| Arc::new(web) as _);
+        plan.web = web;
         Surfer { session: open(plan), _folder: folder }
     }
 }

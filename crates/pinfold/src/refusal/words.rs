@@ -235,6 +235,9 @@ pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hi
             format!("{}, and no rule names it", near.reason()),
             "Do without it, and tell the user what is needed there",
         ),
+        Reason::UnreachableHost(known) => {
+            denied(known.leads_to.reason(), "Do without it, and tell the user what is needed there")
+        }
         Reason::BareAddress => approval("it is an address without a name".to_owned()),
         Reason::UnusualPort(port) => {
             approval(format!("port {port} is none at which hosts are usually reached"))

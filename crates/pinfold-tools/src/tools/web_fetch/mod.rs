@@ -6,7 +6,7 @@ mod page;
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use page::ReadablePage;
 use pinfold::consent::Caller;
@@ -26,9 +26,6 @@ pub(super) const IS_BUILT: bool = true;
 /// Most redirects of a page.
 const MAX_REDIRECTS: usize = 5;
 
-/// Time that all of it may take.
-const FETCH_TIMEOUT: Duration = Duration::from_secs(45);
-
 /// The most characters of a page that are returned at once.
 const MAX_CHARS: usize = 60_000;
 
@@ -41,7 +38,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
         Some(WebMethod::Head) => FetchMethod::Head,
     };
     let waits = caller.waits.unwrap_or(&|| true);
-    let fetch = Fetch { web, session: &session, method, until: Instant::now() + FETCH_TIMEOUT, waits };
+    let fetch = Fetch { web, session: &session, method, until: Instant::now() + web.timeout(), waits };
     let (url, answer, way) = fetch.follow(&input.url)?;
     let mut data = Data::new();
     data.insert("url".to_owned(), url.to_string().into());
