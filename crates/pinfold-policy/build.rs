@@ -18,7 +18,7 @@ const KINDS: &[(&str, &str)] = &[
     ("build", "Build"),
 ];
 
-/// Extents to which the kernel holds a place, by the word for each and the variant of `KernelHold`.
+/// Extents to which the kernel holds a place, by the word for each and the variant of `KernelProtection`.
 const HOLDS: &[(&str, &str)] =
     &[("asked", "Asked"), ("when-present", "WhenPresent"), ("even-missing", "EvenMissing")];
 
@@ -118,7 +118,7 @@ fn emit(group: &Group<'_>) -> String {
         false => format!("Patterns::Listed(&{patterns:?})"),
     };
     format!(
-        "Group {{ kind: GuardKind::{kind}, held: KernelHold::{hold}, why: {why:?}, patterns: {patterns}, \
+        "Group {{ kind: GuardKind::{kind}, kernel_protection: KernelProtection::{hold}, why: {why:?}, patterns: {patterns}, \
          markers: &{markers:?} }},\n"
     )
 }

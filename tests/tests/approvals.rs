@@ -32,13 +32,13 @@ fn waiting(who: Who) -> Bed {
 }
 
 /// A call that asks, and waits.
-struct Asking {
+struct ApprovalOptions {
     child: Child,
     id: String,
     digest: String,
 }
 
-impl Asking {
+impl ApprovalOptions {
     fn start(bed: &Bed, more: &[(&str, &str)]) -> Self {
         let mut command = bed.free(pinfold());
         let input = format!(r#"{{"file_path":"{}","content":"x\n"}}"#, bed.outside().join("asked").display());
@@ -85,7 +85,7 @@ fn listed(bed: &Bed, more: &[(&str, &str)]) -> Vec<Value> {
 #[each(user)]
 fn a_question_is_answered_at_another_terminal(who: Who) {
     let bed = waiting(who);
-    let asking = Asking::start(&bed, &[]);
+    let asking = ApprovalOptions::start(&bed, &[]);
     let shown = pinfold_there(&bed, &[], &["approve", &asking.id]);
     assert_eq!(shown.status.code(), Some(3), "nobody confirmed: {}", describe(&shown));
     let text = String::from_utf8(shown.stdout).expect("text");
@@ -103,7 +103,7 @@ fn a_question_is_answered_at_another_terminal(who: Who) {
     assert!(bed.outside().join("asked").exists());
 
     fs::remove_file(bed.outside().join("asked")).expect("a file");
-    let asking = Asking::start(&bed, &[]);
+    let asking = ApprovalOptions::start(&bed, &[]);
     let no = pinfold_there(&bed, &[], &["deny", &asking.id, "-m", "write inside"]);
     assert!(no.status.success(), "{}", describe(&no));
     let (reply, code) = asking.end();
@@ -185,7 +185,7 @@ fn nothing_inside_reaches_a_socket_behind_any_wall(who: Who, tier: Tier) {
     fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
     for (where_, environment, place) in homes(&bed) {
         let environment: Vec<(&str, &str)> = environment.iter().map(|(k, v)| (*k, v.as_str())).collect();
-        let mut asking = Asking::start(&bed, &environment);
+        let mut asking = ApprovalOptions::start(&bed, &environment);
         let name = asking.id.split(':').next().expect("a session").to_owned();
         let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
         let arguments = [
@@ -231,7 +231,7 @@ fn whoever_is_confined_is_told_so() {
     let who = Who::Ordinary;
     let bed = waiting(who);
     fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
-    let mut asking = Asking::start(&bed, &[]);
+    let mut asking = ApprovalOptions::start(&bed, &[]);
     let place = bed.home().join(".local/state/pinfold/run");
     let name = asking.id.split(':').next().expect("a session").to_owned();
     let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
@@ -260,7 +260,7 @@ fn nothing_that_a_shell_tool_starts_reaches_it(who: Who) {
     }
     let bed = waiting(who);
     fs::write(bed.folder().join("attack.py"), ATTACK).expect("a file");
-    let mut asking = Asking::start(&bed, &[]);
+    let mut asking = ApprovalOptions::start(&bed, &[]);
     let place = bed.home().join(".local/state/pinfold/run");
     let name = asking.id.split(':').next().expect("a session").to_owned();
     let secret = fs::read_to_string(place.join(format!("{name}.key"))).expect("the secret");
@@ -286,7 +286,7 @@ fn nothing_that_a_shell_tool_starts_reaches_it(who: Who) {
 #[test]
 fn a_call_that_is_killed_leaves_nothing_to_answer() {
     let bed = waiting(Who::Ordinary);
-    let mut asking = Asking::start(&bed, &[]);
+    let mut asking = ApprovalOptions::start(&bed, &[]);
     // `setpriv` becomes the program that it starts, so this is the call itself.
     asking.child.kill().expect("a child");
     asking.child.wait().expect("an end");
@@ -300,7 +300,7 @@ fn a_call_that_is_killed_leaves_nothing_to_answer() {
 #[test]
 fn of_many_answers_one_counts() {
     let bed = waiting(Who::Ordinary);
-    let asking = Asking::start(&bed, &[]);
+    let asking = ApprovalOptions::start(&bed, &[]);
     let answer = |i: usize| {
         let mut answer = bed.free(pinfold());
         match i % 2 {
@@ -325,7 +325,7 @@ fn of_many_answers_one_counts() {
 #[test]
 fn silence_is_no_and_an_answer_that_comes_too_late_does_not_count() {
     let bed = settled(Who::Ordinary, r#"{"approvals": {"socket": true, "timeout": "1s"}}"#);
-    let asking = Asking::start(&bed, &[]);
+    let asking = ApprovalOptions::start(&bed, &[]);
     let id = asking.id.clone();
     let (reply, code) = asking.end();
     assert!(code == Some(3) && !bed.outside().join("asked").exists(), "{reply}");
@@ -342,7 +342,7 @@ fn whoever_watches_is_waited_for_and_hears_what_becomes_of_it() {
     let alone = pinfold_there(&bed, &[], &["call", "Write", &input]);
     assert_eq!(alone.status.code(), Some(3), "{}", describe(&alone));
     let mut watches = watching(&bed);
-    let asking = Asking::start(&bed, &[]);
+    let asking = ApprovalOptions::start(&bed, &[]);
     let mut lines = BufReader::new(watches.stdout.take().expect("a pipe")).lines();
     let mut heard = |what: &str| lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(what)));
     assert!(heard(r#""asked":["#).is_some(), "it was not told what is asked");
@@ -396,7 +396,7 @@ fn whoever_answers_in_the_dialog_of_another_terminal_can_leave_afterwards() {
     let mut view = Terminal::start(&view);
     view.until("the first words", |screen| screen.contents().contains("end with Ctrl-C"));
     for (key, code) in [("y", Some(0)), ("n", Some(3))] {
-        let asking = Asking::start(&bed, &[]);
+        let asking = ApprovalOptions::start(&bed, &[]);
         let said = format!("{}: ", asking.id);
         asked(&mut view, "outside/asked");
         view.answer(&[key, "\r"]);
@@ -469,7 +469,7 @@ fn a_command_that_was_said_yes_to_can_still_be_interrupted() {
 #[each(user)]
 fn no_tool_reads_the_secret_or_writes_beside_it(who: Who) {
     let bed = waiting(who);
-    let mut asking = Asking::start(&bed, &[]);
+    let mut asking = ApprovalOptions::start(&bed, &[]);
     let place = bed.home().join(".local/state/pinfold/run");
     let name = asking.id.split(':').next().expect("a session");
     let key = place.join(format!("{name}.key"));

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::{Guards, KernelHold, ToolName};
+use pinfold::policy::{Guards, KernelProtection, ToolName};
 use pinfold_sandbox::{Strength, Tier};
 use pinfold_tests::missing::left_out;
 use pinfold_tests::product::is_built;
@@ -345,7 +345,8 @@ fn every_name_that_is_held_even_when_missing_is_told() {
     let row = row.lines().next().unwrap_or(row);
     let told = quoted(row);
     let guards = Guards::default();
-    let held = guards.write_list().iter().filter(|guard| guard.held() == KernelHold::EvenMissing);
+    let held =
+        guards.write_list().iter().filter(|guard| guard.kernel_protection() == KernelProtection::EvenMissing);
     let names: BTreeSet<String> =
         held.map(|guard| guard.pattern().trim_start_matches("**/").to_owned()).collect();
     assert_eq!(told, names);

@@ -70,7 +70,7 @@ const MAX_CLAUSES: usize = 1;
 /// Most persons without a role in a million words of doc comments.
 const MAX_PERSONS: usize = 10;
 /// Most names of types that are defined more than twice.
-const MAX_TYPES: usize = 1;
+const MAX_TYPES: usize = 0;
 /// Most functions that are named by a preposition or by what a voice does.
 const MAX_FUNCTIONS: usize = 1;
 

@@ -20,8 +20,8 @@ use pinfold::policy::rule::Rule;
 use pinfold::policy::{Effect, Layer, Source, SourcedRule};
 use pinfold::{Ambient, Plan, Session};
 use pinfold_agent::{
-    First, Model, ModelError, ModelRequest, Models, NoShells, Parts, RequestedCall, SpawnLimits, Task, Team,
-    Turn, Who,
+    AgentIdentity, Model, ModelError, ModelRequest, Models, NoShells, Parts, RequestedCall, RootAgent,
+    SpawnLimits, Task, Team, Turn,
 };
 use serde_json::json;
 
@@ -40,7 +40,7 @@ struct Waits {
 }
 
 impl Models for Idle {
-    fn model(&self, who: &Who, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+    fn model(&self, who: &AgentIdentity, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
         let measured = (who.depth > 0).then(|| Arc::clone(&self.measured));
         Ok(Box::new(Waits { waiting: Arc::clone(&self.waiting), measured }))
     }
@@ -87,7 +87,8 @@ fn main() {
     let session = session(top.path());
     let before = private();
     let task = Task::New("start them".to_owned());
-    let first = First { session, definition: None, limits: AgentLimits::default(), task, attended: false };
+    let first =
+        RootAgent { session, definition: None, limits: AgentLimits::default(), task, attended: false };
     let run = thread::spawn(move || team.run(first));
     while waiting.load(Ordering::SeqCst) < AGENTS {
         thread::sleep(Duration::from_millis(10));

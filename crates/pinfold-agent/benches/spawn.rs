@@ -11,7 +11,7 @@ use pinfold::agents::{ChildOptions, Definition};
 use pinfold::audit::Discard;
 use pinfold::policy::Layer;
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_tools::{Ended, ShellOptions, Shells, call};
+use pinfold_tools::{CallEnding, ShellOptions, Shells, call};
 use serde_json::json;
 
 fn main() {
@@ -78,7 +78,7 @@ fn the_first_command(bencher: divan::Bencher<'_, '_>) {
     let private = tempfile::tempdir().unwrap();
     bencher.with_inputs(|| held(&main, private.path())).bench_local_values(|session| {
         let reply = call(&session, &RawCall::new("Bash", json!({"command": "true"})));
-        assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+        assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
         session
     });
 }

@@ -7,21 +7,21 @@ use pinfold::consent::Caller;
 use pinfold::policy::foreign::level_of;
 use pinfold::policy::{Access, Level, ToolName, is_visible};
 use pinfold::{CallRequest, Failure, RawCall, RefusalCode, Session};
-use pinfold_tools::{Ended, Reply, call, call_provided, tools};
+use pinfold_tools::{CallEnding, Reply, call, call_provided, tools};
 use serde_json::Value;
 
 use crate::breaker::Breaker;
 use crate::budget::Budget;
 use crate::call_summary::short;
-use crate::event::{End, Ending, Event};
+use crate::event::{AgentResult, End, Event};
 use crate::inbox::Inbox;
-use crate::model::{Answered, CallOutcome, Message, Offered, RequestedCall, Turn, Who};
+use crate::model::{AgentIdentity, Answered, CallOutcome, Message, OfferedTool, RequestedCall, Turn};
 use crate::prompt::briefing;
 use crate::team::Team;
 use crate::team::child::Child;
 use crate::team::slots::AgentSlot;
 use crate::team::tools::TeamCall;
-use crate::turn::{Brief, NoTurn, Talk};
+use crate::turn::{Conversation, RequestTemplate, TurnFailure};
 
 /// The rest of a turn when a run stopped.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -33,8 +33,8 @@ pub struct Pending {
 }
 
 /// Initial state of an agent.
-pub(crate) struct Begin {
-    pub(crate) who: Who,
+pub(crate) struct AgentStart {
+    pub(crate) who: AgentIdentity,
     pub(crate) session: Session,
     pub(crate) definition: Option<Definition>,
     pub(crate) budget: Arc<Budget>,
@@ -51,7 +51,7 @@ pub(crate) struct Begin {
 
 /// One agent at work.
 pub(crate) struct Agent {
-    pub(crate) who: Who,
+    pub(crate) who: AgentIdentity,
     pub(crate) session: Session,
     pub(crate) team: Arc<Team>,
     pub(crate) budget: Arc<Budget>,
@@ -62,7 +62,7 @@ pub(crate) struct Agent {
     /// Its place among those that work; none while it waits for others.
     pub(crate) place: Option<AgentSlot>,
     attended: bool,
-    pub(crate) talk: Talk,
+    pub(crate) talk: Conversation,
     pending: Pending,
     breaker: Breaker,
     pub(crate) summary: String,
@@ -73,16 +73,31 @@ pub(crate) struct Agent {
 }
 
 /// The end of an agent, and the reason.
-pub(crate) type Stop = (End, String);
+pub(crate) type StopReason = (End, String);
 
 /// Most places outside the scope that are listed: of a model that tries a hundred places the rest is a number.
 const MAX_DEFERRED: usize = 32;
 
 impl Agent {
     /// Begins, works and ends. `resumed`: what it was told is known already.
-    pub(crate) fn begin(team: &Arc<Team>, begin: Begin, place: Option<AgentSlot>, resumed: bool) -> Ending {
-        let Begin { who, session, definition, budget, inbox, above, parent, messages, pending, attended } =
-            begin;
+    pub(crate) fn begin(
+        team: &Arc<Team>,
+        begin: AgentStart,
+        place: Option<AgentSlot>,
+        resumed: bool,
+    ) -> AgentResult {
+        let AgentStart {
+            who,
+            session,
+            definition,
+            budget,
+            inbox,
+            above,
+            parent,
+            messages,
+            pending,
+            attended,
+        } = begin;
         let mode = session.policy().mode.as_str().to_owned();
         team.emit(&Event::Started { who: who.clone(), session: session.id().to_owned(), mode });
         let trusted = definition.as_ref().filter(|definition| definition.trusted);
@@ -92,13 +107,13 @@ impl Agent {
             Err(error) => return never_began(team, &who, &budget, error.to_string()),
         };
         let instructions = definition.as_ref().map_or("", |definition| definition.instructions.as_str());
-        let brief = Brief {
+        let brief = RequestTemplate {
             who: who.clone(),
             system: briefing(&session, &who, instructions),
             tools: shown_tools(team, &session, &who),
         };
         let mut agent = Self {
-            talk: Talk::new(model, brief, messages),
+            talk: Conversation::new(model, brief, messages),
             team: Arc::clone(team),
             place,
             children: Vec::new(),
@@ -125,7 +140,7 @@ impl Agent {
         agent.end(how, why)
     }
 
-    fn end(mut self, how: End, why: String) -> Ending {
+    fn end(mut self, how: End, why: String) -> AgentResult {
         // Those below end on their own: what they may use up is counted here too.
         let left = self.results_of_all();
         self.inbox.close();
@@ -137,13 +152,13 @@ impl Agent {
             summary.push_str(&told);
         }
         let (deferred, denied) = (std::mem::take(&mut self.deferred), self.denied);
-        let ending = Ending { how, why, summary, deferred, denied };
+        let ending = AgentResult { how, why, summary, deferred, denied };
         let agent = self.who.id.clone();
         self.team.emit(&Event::Ended { agent, ending: ending.clone(), spent: self.budget.spent() });
         ending
     }
 
-    fn work(&mut self) -> Stop {
+    fn work(&mut self) -> StopReason {
         let Pending { results, calls } = std::mem::take(&mut self.pending);
         if !(results.is_empty() && calls.is_empty())
             && let Err(stop) = self.carry_out(results, &calls)
@@ -174,7 +189,7 @@ impl Agent {
     }
 
     /// One turn. `false`: it was the last.
-    fn turn(&mut self) -> Result<bool, Stop> {
+    fn turn(&mut self) -> Result<bool, StopReason> {
         self.may_go_on()?;
         for text in self.inbox.take() {
             self.add_user_message(text);
@@ -190,13 +205,15 @@ impl Agent {
         Ok(true)
     }
 
-    fn ask(&mut self) -> Result<Turn, Stop> {
+    fn ask(&mut self) -> Result<Turn, StopReason> {
         let Self { talk, team, budget, .. } = self;
         let left = budget.tokens_left();
         let turn = talk.turn(team, left, || team.may_go_on(budget).is_ok()).map_err(|no| match no {
-            NoTurn::Failed(error) => (End::Failed, error.to_string()),
+            TurnFailure::Failed(error) => (End::Failed, error.to_string()),
             // What it may not do any more is what it was left for.
-            NoTurn::LeftOff => self.may_go_on().err().unwrap_or((End::Stopped, "it was left".to_owned())),
+            TurnFailure::LeftOff => {
+                self.may_go_on().err().unwrap_or((End::Stopped, "it was left".to_owned()))
+            }
         })?;
         self.budget.turn(turn.usage);
         if !turn.text.trim().is_empty() {
@@ -206,7 +223,7 @@ impl Agent {
         Ok(turn)
     }
 
-    fn may_go_on(&self) -> Result<(), Stop> {
+    fn may_go_on(&self) -> Result<(), StopReason> {
         self.team.may_go_on(&self.budget)
     }
 
@@ -230,7 +247,7 @@ impl Agent {
     }
 
     /// Makes the calls of a turn, one after the other. What was not made when the agent has to end is not made.
-    fn carry_out(&mut self, mut results: Vec<Answered>, calls: &[RequestedCall]) -> Result<(), Stop> {
+    fn carry_out(&mut self, mut results: Vec<Answered>, calls: &[RequestedCall]) -> Result<(), StopReason> {
         let mut stop = Ok(());
         for wanted in calls {
             let result = self.call(wanted)?;
@@ -244,7 +261,7 @@ impl Agent {
         stop
     }
 
-    fn call(&mut self, wanted: &RequestedCall) -> Result<Answered, Stop> {
+    fn call(&mut self, wanted: &RequestedCall) -> Result<Answered, StopReason> {
         let short = short(&wanted.tool, &wanted.input);
         let reply = self.carried(wanted);
         let left = self.team.parts.parking.as_ref().filter(|_| self.who.depth == 0);
@@ -296,14 +313,14 @@ impl Agent {
             return call_provided(&self.session, CallRequest::new(raw).with_caller(caller), |_| Err(spent));
         }
         let reply = call(&self.session, CallRequest::new(raw).with_caller(caller));
-        if reply.ended == Ended::Refused {
+        if reply.ended == CallEnding::Refused {
             self.budget.not_fetched();
         }
         reply
     }
 
     /// Counts a denial, and keeps what the one above has to hear of it.
-    fn counted(&mut self, result: &Answered) -> Result<(), Stop> {
+    fn counted(&mut self, result: &Answered) -> Result<(), StopReason> {
         if let CallOutcome::Denied { code, .. } = &result.how {
             self.denied += 1;
             if code == "OutOfScope" && self.deferred.len() < MAX_DEFERRED {
@@ -325,21 +342,21 @@ impl Agent {
 fn reply_text(reply: &Reply) -> String {
     match reply.ended {
         // The whole envelope: its code is what the briefing speaks of.
-        Ended::Refused => format!("{}\n{}", reply.text(), reply.structured),
-        Ended::Done | Ended::Failed => reply.text(),
+        CallEnding::Refused => format!("{}\n{}", reply.text(), reply.structured),
+        CallEnding::Done | CallEnding::Failed => reply.text(),
     }
 }
 
 fn call_outcome(reply: &Reply) -> CallOutcome {
     let text = |name: &str| reply.structured.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     match reply.ended {
-        Ended::Done => CallOutcome::Allowed,
+        CallEnding::Done => CallOutcome::Allowed,
         // What only has to be mended is no try at what may not be.
-        Ended::Refused if MENDED.contains(&text("error").as_str()) => {
+        CallEnding::Refused if MENDED.contains(&text("error").as_str()) => {
             CallOutcome::Failed { why: text("reason") }
         }
-        Ended::Refused => CallOutcome::Denied { code: text("error"), why: text("reason") },
-        Ended::Failed => CallOutcome::Failed { why: text("message") },
+        CallEnding::Refused => CallOutcome::Denied { code: text("error"), why: text("reason") },
+        CallEnding::Failed => CallOutcome::Failed { why: text("message") },
     }
 }
 
@@ -347,11 +364,11 @@ fn call_outcome(reply: &Reply) -> CallOutcome {
 const MENDED: &[&str] = &["NotRead", "StaleRead", "InvalidInput", "NotFound", "Redacted"];
 
 /// The tools that a model is shown: none of which no call could be allowed.
-pub(crate) fn shown_tools(team: &Team, session: &Session, who: &Who) -> Vec<Arc<Offered>> {
+pub(crate) fn shown_tools(team: &Team, session: &Session, who: &AgentIdentity) -> Vec<Arc<OfferedTool>> {
     let (policy, scope, interaction) = (session.policy(), session.scope(), session.interaction());
     let visible = |tool: &str| is_visible(&policy, scope, interaction, tool);
     let (shell, agents) = (visible("Bash"), who.depth < team.parts.reach.depth && visible("Agent"));
-    let is_shown = |tool: &&Arc<Offered>| match tool.name.as_str() {
+    let is_shown = |tool: &&Arc<OfferedTool>| match tool.name.as_str() {
         // They speak to shells, so they are there where shells are.
         "BashOutput" | "KillBash" | "BashInput" => shell,
         name if TeamCall::is(name) => agents,
@@ -372,9 +389,9 @@ pub fn may_write(session: &Session) -> bool {
 }
 
 /// An agent that has no model.
-fn never_began(team: &Team, who: &Who, budget: &Budget, why: String) -> Ending {
+fn never_began(team: &Team, who: &AgentIdentity, budget: &Budget, why: String) -> AgentResult {
     let (summary, deferred) = (String::new(), Vec::new());
-    let ending = Ending { how: End::Failed, why, summary, deferred, denied: 0 };
+    let ending = AgentResult { how: End::Failed, why, summary, deferred, denied: 0 };
     let (agent, ending_told) = (who.id.clone(), ending.clone());
     team.emit(&Event::Ended { agent, ending: ending_told, spent: budget.spent() });
     ending

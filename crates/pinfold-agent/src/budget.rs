@@ -33,7 +33,7 @@ struct Counters {
 
 /// Usage so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct UsageTotals {
     /// Answers of models.
     pub turns: u64,
     /// Tokens that went in.
@@ -55,7 +55,7 @@ pub struct Spent {
 
 impl Budget {
     /// Creates the budget of a run, of which `spent` is used up already.
-    pub fn new(limits: AgentLimits, spent: Spent) -> Arc<Self> {
+    pub fn new(limits: AgentLimits, spent: UsageTotals) -> Arc<Self> {
         let before = Duration::from_millis(spent.ms);
         let spent = Counters {
             turns: spent.turns.into(),
@@ -133,11 +133,11 @@ impl Budget {
     }
 
     /// Returns the usage so far.
-    pub fn spent(&self) -> Spent {
+    pub fn spent(&self) -> UsageTotals {
         let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let Counters { turns, input, output, cost, bytes, agents, fetches } = &self.spent;
         let ms = u64::try_from(self.lasted().as_millis()).unwrap_or(u64::MAX);
-        Spent {
+        UsageTotals {
             turns: get(turns),
             input: get(input),
             output: get(output),
@@ -159,7 +159,7 @@ impl Budget {
     }
 
     fn own_exceeded_limit(&self) -> Option<String> {
-        let Spent { turns, input, output, cost, bytes, .. } = self.spent();
+        let UsageTotals { turns, input, output, cost, bytes, .. } = self.spent();
         // Agents and fetches that are too many are refused one by one.
         let AgentLimits { turns: max_turns, tokens, cost: max_cost, time, bytes: max_bytes, .. } =
             self.limits;
@@ -180,7 +180,7 @@ impl Budget {
     /// Returns the number of tokens that may still be used, by the strictest budget of this agent and its ancestors.
     pub fn tokens_left(&self) -> Option<u64> {
         let left = |budget: &Self| {
-            let Spent { input, output, .. } = budget.spent();
+            let UsageTotals { input, output, .. } = budget.spent();
             Some(budget.limits.tokens?.saturating_sub(input.saturating_add(output)))
         };
         self.chain().filter_map(left).min()
@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn parent_and_child(limits: AgentLimits) -> (Arc<Budget>, Arc<Budget>) {
-        let above = Budget::new(limits, Spent::default());
+        let above = Budget::new(limits, UsageTotals::default());
         let below = above.new_child(AgentLimits { fetches: Some(2), ..AgentLimits::default() });
         (above, below)
     }
@@ -227,7 +227,7 @@ mod tests {
         }
         below.bytes(usize::MAX);
         below.bytes(usize::MAX);
-        let Spent { input, cost, bytes, .. } = above.spent();
+        let UsageTotals { input, cost, bytes, .. } = above.spent();
         assert_eq!((input, cost, bytes), (u64::MAX, u64::MAX, u64::MAX));
         assert!(below.exceeded_limit().is_some_and(|why| why.starts_with("tokens")));
         assert_eq!(below.tokens_left(), Some(0));

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Spent;
-use crate::model::{Answered, ModelDelay, Turn, Who};
+use crate::budget::UsageTotals;
+use crate::model::{AgentIdentity, Answered, ModelDelay, Turn};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub enum Event {
     Started {
         /// The agent.
         #[serde(flatten)]
-        who: Who,
+        who: AgentIdentity,
         /// Its session in the record.
         session: String,
         /// The mode it is in.
@@ -83,9 +83,9 @@ pub enum Event {
         agent: String,
         /// The end.
         #[serde(flatten)]
-        ending: Ending,
+        ending: AgentResult,
         /// Usage with all agents below it.
-        spent: Spent,
+        spent: UsageTotals,
     },
 }
 
@@ -108,7 +108,7 @@ impl Event {
 
 /// The end of an agent, with its results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ending {
+pub struct AgentResult {
     /// The kind of end.
     pub how: End,
     /// Why, where it did not come to its end.
@@ -154,9 +154,9 @@ impl End {
     }
 }
 
-impl Ending {
+impl AgentResult {
     /// Returns the report for the parent of the agent.
-    pub fn report(&self, who: &Who) -> String {
+    pub fn report(&self, who: &AgentIdentity) -> String {
         let mut lines = vec![format!("{} ({}): {}", who.id, who.folder, self.how.as_str())];
         if !self.why.is_empty() {
             lines.push(format!("because: {}", self.why));
@@ -178,7 +178,7 @@ pub trait Listener: Send + Sync {
     fn handle_event(&self, event: &Event);
 
     /// Words of a model, as they come.
-    fn handle_text(&self, agent: &Who, words: &str) {
+    fn handle_text(&self, agent: &AgentIdentity, words: &str) {
         let _ = (agent, words);
     }
 }

@@ -3,7 +3,7 @@
 use pinfold::policy::HookEvent;
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, Stop};
+use crate::agent::{Agent, StopReason};
 use crate::compact::{compact, is_long};
 use crate::event::{End, Event};
 
@@ -41,7 +41,7 @@ impl Agent {
     }
 
     /// Makes a long conversation shorter, unless a hook says not now: then it is asked again before the next turn.
-    pub(crate) fn shorten(&mut self) -> Result<(), Stop> {
+    pub(crate) fn shorten(&mut self) -> Result<(), StopReason> {
         if !is_long(&self.talk.messages) {
             return Ok(());
         }

@@ -14,12 +14,12 @@ use std::time::Duration;
 use pinfold::Session;
 use pinfold::agents::Definition;
 use pinfold::consent::{
-    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+    Answer, AnsweredBy, ApprovalChannel, ApprovalOptions, Approver, ApproverResponse, Choice, Request,
 };
 use pinfold::policy::Mode;
 
 use crate::breaker::{IN_A_ROW, IN_ALL};
-use crate::model::{Message, Model, ModelError, ModelRequest, Models, Who};
+use crate::model::{AgentIdentity, Message, Model, ModelError, ModelRequest, Models};
 
 /// Says whether a routine call can go ahead.
 pub trait Judge: Send + Sync {
@@ -71,19 +71,19 @@ impl JudgeApprover {
     }
 
     /// Returns the asking of a session that has no other approver.
-    pub fn asking(self) -> Asking {
+    pub fn asking(self) -> ApprovalOptions {
         let timeout = self.judge.timeout().saturating_mul(2);
-        Asking { approver: Arc::new(self), timeout, locations: None }
+        ApprovalOptions { approver: Arc::new(self), timeout, locations: None }
     }
 
     /// Returns the asking of a session whose routine questions a judge may answer; the rest goes on to the approvers
     /// without it.
-    pub fn prepend_to(judge: Arc<dyn Judge>, then: Option<Asking>) -> Asking {
+    pub fn prepend_to(judge: Arc<dyn Judge>, then: Option<ApprovalOptions>) -> ApprovalOptions {
         match then {
             None => Self::new(judge, None).asking(),
             Some(then) => {
                 let approver = Self::new(judge, Some(Arc::clone(&then.approver)));
-                Asking { approver: Arc::new(approver), ..then }
+                ApprovalOptions { approver: Arc::new(approver), ..then }
             }
         }
     }
@@ -188,7 +188,7 @@ pub fn asking_for_child(
     above: &Session,
     definition: Option<&Definition>,
     judge: Option<&Arc<dyn Judge>>,
-) -> Option<Asking> {
+) -> Option<ApprovalOptions> {
     let parent = above.policy().mode;
     let own = definition.and_then(|definition| definition.mode).unwrap_or(parent).clamped_to(parent);
     let judge = judge.filter(|_| own == Mode::Auto)?;
@@ -198,7 +198,7 @@ pub fn asking_for_child(
 /// A model as a judge.
 pub struct ModelJudge {
     model: Mutex<Box<dyn Model>>,
-    who: Who,
+    who: AgentIdentity,
 }
 
 impl ModelJudge {
@@ -208,7 +208,7 @@ impl ModelJudge {
     /// When there is no such model.
     pub fn new(models: &dyn Models, named: &str) -> Result<Self, ModelError> {
         let (id, folder) = ("judge".to_owned(), String::new());
-        let who = Who { name: id.clone(), id, folder, parent: None, depth: 0 };
+        let who = AgentIdentity { name: id.clone(), id, folder, parent: None, depth: 0 };
         Ok(Self { model: Mutex::new(models.model(&who, Some(named))?), who })
     }
 }

@@ -103,9 +103,9 @@ impl RunLeases {
             let left = until.saturating_duration_since(Instant::now());
             let refused = match self.try_take(&wanted) {
                 Ok(lease) => return Ok(lease),
-                Err(Tried::Io(error)) => return Err(error.into()),
-                Err(Tried::Busy) => NotLeased::Busy,
-                Err(Tried::Held(holder, folder)) => {
+                Err(LeaseFailure::Io(error)) => return Err(error.into()),
+                Err(LeaseFailure::Busy) => NotLeased::Busy,
+                Err(LeaseFailure::Held(holder, folder)) => {
                     if !left.is_zero() && told.as_ref() != Some(&holder) {
                         waits(&holder);
                         told = Some(holder.clone());
@@ -120,7 +120,7 @@ impl RunLeases {
         }
     }
 
-    fn try_take(&self, wanted: &Holder) -> Result<RunLease, Tried> {
+    fn try_take(&self, wanted: &Holder) -> Result<RunLease, LeaseFailure> {
         // Held for as long as a look takes: no other run begins between two looks.
         let _table = Locked::try_lock(own(&self.place.join("table"))?)?;
         for entry in fs::read_dir(&self.place)? {
@@ -129,7 +129,7 @@ impl RunLeases {
                 && let Some(holder) = holder(&path)?
                 && let Some(folder) = overlap(&holder, wanted)
             {
-                return Err(Tried::Held(holder, folder));
+                return Err(LeaseFailure::Held(holder, folder));
             }
         }
         let path = self.place.join(format!("{}.{ENDING}", session_name("run")?));
@@ -142,19 +142,19 @@ impl RunLeases {
 }
 
 /// Reason why a try came to nothing.
-enum Tried {
+enum LeaseFailure {
     Held(Holder, String),
     Busy,
     Io(io::Error),
 }
 
-impl From<io::Error> for Tried {
+impl From<io::Error> for LeaseFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
 }
 
-impl From<TryLockError> for Tried {
+impl From<TryLockError> for LeaseFailure {
     fn from(error: TryLockError) -> Self {
         match error {
             TryLockError::WouldBlock => Self::Busy,

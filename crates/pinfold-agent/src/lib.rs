@@ -7,7 +7,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use pinfold::{Ambient, Plan, Session, agents::AgentLimits, audit::Memory};
-//! use pinfold_agent::{End, First, NoShells, Parts, SpawnLimits, Script, Task, Team};
+//! use pinfold_agent::{End, RootAgent, NoShells, Parts, SpawnLimits, Script, Task, Team};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! let script = Script::parse(concat!(
@@ -27,13 +27,13 @@
 //! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
 //! let task = Task::New("write a file".to_owned());
 //! let limits = AgentLimits::default();
-//! let ending = team.run(First { session, definition: None, limits, task, attended: false });
+//! let ending = team.run(RootAgent { session, definition: None, limits, task, attended: false });
 //! assert_eq!((ending.how, ending.summary.as_str()), (End::Done, "Write(a.txt) -> ALLOWED"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Vocabulary
-//! [`Team`], [`Model`], [`Script`], [`Event`], [`Ending`], [`Budget`].
+//! [`Team`], [`Model`], [`Script`], [`Event`], [`AgentResult`], [`Budget`].
 //!
 //! # Invariants
 //! 1. No call of a model is carried out but through a permit of the agent's own session.
@@ -68,17 +68,17 @@ mod turn;
 
 pub use agent::{Pending, may_write};
 pub use breaker::{IN_A_ROW, IN_ALL};
-pub use budget::{Budget, Spent};
-pub use event::{End, Ending, Event, Listener};
+pub use budget::{Budget, UsageTotals};
+pub use event::{AgentResult, End, Event, Listener};
 pub use judge::{Judge, JudgeApprover, ModelJudge, asking_for_child};
 pub use lease::{Holder, NotLeased, RunLease, RunLeases};
 pub use model::{
-    Answered, CallOutcome, Message, Model, ModelDelay, ModelError, ModelRequest, Models, Offered,
-    RequestedCall, Turn, Usage, Who,
+    AgentIdentity, Answered, CallOutcome, Message, Model, ModelDelay, ModelError, ModelRequest, Models,
+    OfferedTool, RequestedCall, Turn, Usage,
 };
 pub use parking::Parking;
 pub use provider::{Price, Providers};
 pub use script::Script;
 pub use store::{Store, events, resumed};
-pub use team::{First, Follow, MakeShells, NoShells, Parts, Resumed, SpawnLimits, Task, Team};
+pub use team::{MakeShells, NoShells, Parts, PolicyRefresh, ResumedRun, RootAgent, SpawnLimits, Task, Team};
 pub use tree::{Node, tree};

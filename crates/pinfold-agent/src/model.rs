@@ -119,7 +119,7 @@ pub struct Usage {
 
 /// A tool as it is offered to a model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Offered {
+pub struct OfferedTool {
     /// Its name.
     pub name: String,
     /// Description for the model.
@@ -131,13 +131,13 @@ pub struct Offered {
 /// A request to a model.
 pub struct ModelRequest<'a> {
     /// The asking agent and its folder: for a script.
-    pub agent: &'a Who,
+    pub agent: &'a AgentIdentity,
     /// System prompt.
     pub system: &'a str,
     /// The conversation so far.
     pub messages: &'a [Message],
     /// The tools that it can call.
-    pub tools: &'a [Arc<Offered>],
+    pub tools: &'a [Arc<OfferedTool>],
     /// Most tokens for the answer, where that is limited.
     pub max_tokens: Option<u64>,
     /// Returns `true` while the answer is still awaited. A model that is slow looks now and then, and gives up.
@@ -172,7 +172,7 @@ pub enum ModelDelay {
 
 /// The agent that a model speaks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Who {
+pub struct AgentIdentity {
     /// Its name in this run; no other agent has it.
     pub id: String,
     /// Name that it was started by.
@@ -218,5 +218,5 @@ pub trait Models: Send + Sync {
     ///
     /// # Errors
     /// When there is none of that name.
-    fn model(&self, who: &Who, named: Option<&str>) -> Result<Box<dyn Model>, ModelError>;
+    fn model(&self, who: &AgentIdentity, named: Option<&str>) -> Result<Box<dyn Model>, ModelError>;
 }

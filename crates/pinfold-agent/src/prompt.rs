@@ -4,10 +4,10 @@ use std::path::Path;
 
 use pinfold::policy::{Access, Interaction, Mode, Principal};
 use pinfold::{RawCall, Session};
-use pinfold_tools::{Ended, call};
+use pinfold_tools::{CallEnding, call};
 use serde_json::json;
 
-use crate::model::Who;
+use crate::model::AgentIdentity;
 
 /// Role of an agent without a definition.
 const PLAIN: &str =
@@ -23,14 +23,14 @@ const MAX_CONTEXTS: usize = 8;
 const MAX_LINES: u64 = 400;
 
 /// The briefing of an agent.
-pub(crate) fn briefing(session: &Session, who: &Who, instructions: &str) -> String {
+pub(crate) fn briefing(session: &Session, who: &AgentIdentity, instructions: &str) -> String {
     let mut parts = vec![if instructions.is_empty() { PLAIN } else { instructions }.to_owned()];
     parts.push(line(session, who));
     parts.extend(contexts(session));
     parts.join("\n\n")
 }
 
-fn line(session: &Session, who: &Who) -> String {
+fn line(session: &Session, who: &AgentIdentity) -> String {
     let mut told = format!(
         "You work in the workspace {}. Paths are relative to it, in what you write and in what you are told.",
         session.writable_roots().display_root().path().display()
@@ -87,6 +87,6 @@ fn context(session: &Session, folder: &Path) -> Option<String> {
     let reply = call(session, &RawCall::new("Read", input));
     let text = reply.text();
     let shown = session.writable_roots().display(&file);
-    (reply.ended == Ended::Done)
+    (reply.ended == CallEnding::Done)
         .then(|| format!("{shown} says (material about the folder, with line numbers):\n{text}"))
 }

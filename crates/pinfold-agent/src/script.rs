@@ -10,7 +10,9 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::model::{Message, Model, ModelError, ModelRequest, Models, RequestedCall, Turn, Usage, Who};
+use crate::model::{
+    AgentIdentity, Message, Model, ModelError, ModelRequest, Models, RequestedCall, Turn, Usage,
+};
 
 /// A script, read.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +60,7 @@ impl Script {
 }
 
 impl Models for Script {
-    fn model(&self, who: &Who, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+    fn model(&self, who: &AgentIdentity, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
         let own = |line: &&ScriptLine| match &line.agent {
             None => who.depth == 0,
             Some(pattern) => match pattern.strip_suffix('*') {
@@ -81,7 +83,7 @@ impl Model for Scripted {
         // As many turns were said as there are in the conversation: a run that is resumed goes on where it stopped.
         let said = asked.messages.iter().filter(|message| matches!(message, Message::Model(_))).count();
         let Some(line) = self.lines.get(said) else { return Ok(Turn::default()) };
-        let filled = Filled::new(asked);
+        let filled = PlaceholderValues::new(asked);
         let text = filled.text(&line.say);
         heard(&text);
         let call = |(i, call): (usize, &ScriptCall)| {
@@ -93,13 +95,13 @@ impl Model for Scripted {
 }
 
 /// Values of the placeholders.
-struct Filled<'a> {
+struct PlaceholderValues<'a> {
     task: &'a str,
     results: String,
-    who: &'a Who,
+    who: &'a AgentIdentity,
 }
 
-impl<'a> Filled<'a> {
+impl<'a> PlaceholderValues<'a> {
     fn new(asked: &'a ModelRequest<'a>) -> Self {
         let task = asked.messages.iter().find_map(|message| match message {
             Message::User { text } => Some(text.as_str()),

@@ -15,10 +15,10 @@ use pinfold_scrub::Scrubber;
 use serde_json::Value;
 
 use crate::agent::Pending;
-use crate::budget::Spent;
-use crate::event::{Ending, Event, Listener};
-use crate::model::{Answered, CallOutcome, Message, ModelError, RequestedCall, Who};
-use crate::team::Resumed;
+use crate::budget::UsageTotals;
+use crate::event::{AgentResult, Event, Listener};
+use crate::model::{AgentIdentity, Answered, CallOutcome, Message, ModelError, RequestedCall};
+use crate::team::ResumedRun;
 
 /// The file of a run, while it is written.
 #[derive(Debug)]
@@ -107,13 +107,13 @@ pub fn events(path: &Path) -> io::Result<Vec<Event>> {
 ///
 /// # Errors
 /// When there is nothing to go on with.
-pub fn resumed(events: &[Event]) -> Result<Resumed, ModelError> {
+pub fn resumed(events: &[Event]) -> Result<ResumedRun, ModelError> {
     let first = events.iter().find_map(|event| match event {
         Event::Started { who, .. } if who.depth == 0 => Some(who.id.as_str()),
         _ => None,
     });
     let first = first.ok_or_else(|| ModelError::new("no agent of that run had begun", "start it anew"))?;
-    let mut talk = Talk::default();
+    let mut talk = StoredConversation::default();
     events.iter().filter(|event| event.agent() == first).for_each(|event| talk.apply(event));
     if talk.messages.is_empty() {
         return Err(ModelError::new("nothing was said in that run", "start it anew"));
@@ -122,14 +122,14 @@ pub fn resumed(events: &[Event]) -> Result<Resumed, ModelError> {
         return Err(ModelError::new("that run came to its end", "start a new one"));
     }
     let notes = notes(events, first);
-    let Talk { messages, results, calls, parked, .. } = talk;
+    let StoredConversation { messages, results, calls, parked, .. } = talk;
     let pending = pending(results, calls, parked);
-    Ok(Resumed { messages, pending, notes, spent: spent(events, first) })
+    Ok(ResumedRun { messages, pending, notes, spent: spent(events, first) })
 }
 
 /// A conversation, heard again.
 #[derive(Default)]
-struct Talk {
+struct StoredConversation {
     messages: Vec<Message>,
     results: Vec<Answered>,
     calls: Vec<RequestedCall>,
@@ -137,7 +137,7 @@ struct Talk {
     done: bool,
 }
 
-impl Talk {
+impl StoredConversation {
     fn apply(&mut self, event: &Event) {
         match event {
             Event::Told { text, .. } => {
@@ -207,7 +207,7 @@ fn lost(call: &RequestedCall, why: &str) -> Answered {
 
 /// Returns the results of agents below of which the first one has not been told.
 fn notes(events: &[Event], first: &str) -> Vec<String> {
-    let mut below: BTreeMap<&str, (&Who, Option<&Ending>)> = BTreeMap::new();
+    let mut below: BTreeMap<&str, (&AgentIdentity, Option<&AgentResult>)> = BTreeMap::new();
     for event in events {
         match event {
             Event::Started { who, .. } if who.parent.as_deref() == Some(first) => {
@@ -228,7 +228,7 @@ fn notes(events: &[Event], first: &str) -> Vec<String> {
             _ => false,
         })
     };
-    let note = |(who, ending): (&Who, Option<&Ending>)| match ending {
+    let note = |(who, ending): (&AgentIdentity, Option<&AgentResult>)| match ending {
         Some(ending) => Some(ending.report(who)).filter(|told| !heard(told)),
         None => Some(format!(
             "{} ({}): the run broke off while it worked; what it did up to then stands",
@@ -239,8 +239,8 @@ fn notes(events: &[Event], first: &str) -> Vec<String> {
 }
 
 /// Returns the usage of a run: counted from its events, since a run that broke off has no total.
-fn spent(events: &[Event], first: &str) -> Spent {
-    let mut all = Spent::default();
+fn spent(events: &[Event], first: &str) -> UsageTotals {
+    let mut all = UsageTotals::default();
     for event in events {
         match event {
             Event::Turn { turn, .. } => {

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use crate::budget::Spent;
-use crate::event::{Ending, Event};
-use crate::model::{CallOutcome, Who};
+use crate::budget::UsageTotals;
+use crate::event::{AgentResult, Event};
+use crate::model::{AgentIdentity, CallOutcome};
 
 /// One agent of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Node {
     /// The agent.
     #[serde(flatten)]
-    pub who: Who,
+    pub who: AgentIdentity,
     /// Its session in the record.
     pub session: String,
     /// The mode it is in.
@@ -24,10 +24,10 @@ pub struct Node {
     pub denied: u64,
     /// Its end; none while it works, or where the run broke off.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ending: Option<Ending>,
+    pub ending: Option<AgentResult>,
     /// Usage with all below it, once it has ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub spent: Option<Spent>,
+    pub spent: Option<UsageTotals>,
 }
 
 /// The agents of a run, each behind the one that started it.

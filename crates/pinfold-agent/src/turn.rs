@@ -9,30 +9,30 @@ use std::thread;
 use std::time::Duration;
 
 use crate::event::Event;
-use crate::model::{Message, Model, ModelError, ModelRequest, Offered, Turn, Who};
+use crate::model::{AgentIdentity, Message, Model, ModelError, ModelRequest, OfferedTool, Turn};
 use crate::team::Team;
 
 /// Interval at which it is looked whether the agent may still go on.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The conversation of an agent with its model.
-pub(crate) struct Talk {
+pub(crate) struct Conversation {
     /// None where one was left to itself.
     model: Option<Box<dyn Model>>,
-    brief: Arc<Brief>,
+    brief: Arc<RequestTemplate>,
     /// The messages so far; empty where a model was left.
     pub(crate) messages: Vec<Message>,
 }
 
 /// Constant parts of every request to a model.
-pub(crate) struct Brief {
-    pub(crate) who: Who,
+pub(crate) struct RequestTemplate {
+    pub(crate) who: AgentIdentity,
     pub(crate) system: String,
-    pub(crate) tools: Vec<Arc<Offered>>,
+    pub(crate) tools: Vec<Arc<OfferedTool>>,
 }
 
 /// Reason why there is no turn.
-pub(crate) enum NoTurn {
+pub(crate) enum TurnFailure {
     /// The model did not answer.
     Failed(ModelError),
     /// The agent may not go on.
@@ -40,10 +40,10 @@ pub(crate) enum NoTurn {
 }
 
 /// Values that come back from the thread of a model.
-type Back = (Box<dyn Model>, Vec<Message>, Result<Turn, ModelError>);
+type ModelReturn = (Box<dyn Model>, Vec<Message>, Result<Turn, ModelError>);
 
-impl Talk {
-    pub(crate) fn new(model: Box<dyn Model>, brief: Brief, messages: Vec<Message>) -> Self {
+impl Conversation {
+    pub(crate) fn new(model: Box<dyn Model>, brief: RequestTemplate, messages: Vec<Message>) -> Self {
         Self { model: Some(model), brief: Arc::new(brief), messages }
     }
 
@@ -53,7 +53,7 @@ impl Talk {
         team: &Arc<Team>,
         max_tokens: Option<u64>,
         goes_on: impl Fn() -> bool,
-    ) -> Result<Turn, NoTurn> {
+    ) -> Result<Turn, TurnFailure> {
         let awaited = Arc::new(AtomicBool::new(true));
         let receiver = self.asked(team, max_tokens, &awaited).map_err(|why| failed(&why))?;
         loop {
@@ -61,13 +61,13 @@ impl Talk {
                 Ok((model, messages, answer)) => {
                     self.model = Some(model);
                     self.messages = messages;
-                    return answer.map_err(NoTurn::Failed);
+                    return answer.map_err(TurnFailure::Failed);
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(failed("it broke off")),
                 Err(RecvTimeoutError::Timeout) if goes_on() => {}
                 Err(RecvTimeoutError::Timeout) => {
                     awaited.store(false, Ordering::Relaxed);
-                    return Err(NoTurn::LeftOff);
+                    return Err(TurnFailure::LeftOff);
                 }
             }
         }
@@ -78,7 +78,7 @@ impl Talk {
         team: &Arc<Team>,
         max_tokens: Option<u64>,
         awaited: &Arc<AtomicBool>,
-    ) -> Result<Receiver<Back>, String> {
+    ) -> Result<Receiver<ModelReturn>, String> {
         let mut model = self.model.take().ok_or("it was left before")?;
         let messages = std::mem::take(&mut self.messages);
         let (sender, receiver) = channel();
@@ -94,7 +94,7 @@ impl Talk {
     }
 }
 
-impl Brief {
+impl RequestTemplate {
     fn ask(
         &self,
         model: &mut dyn Model,
@@ -119,6 +119,6 @@ impl Brief {
     }
 }
 
-fn failed(why: &str) -> NoTurn {
-    NoTurn::Failed(ModelError::new(format!("the model cannot be asked: {why}"), "go on with --resume"))
+fn failed(why: &str) -> TurnFailure {
+    TurnFailure::Failed(ModelError::new(format!("the model cannot be asked: {why}"), "go on with --resume"))
 }

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold::audit::{AuditEvent, Memory};
-use pinfold::consent::Asking;
+use pinfold::consent::ApprovalOptions;
 use pinfold::policy::{Effect, Mode};
 use pinfold::{Plan, RawCall, Session};
 use pinfold_agent::{Judge, JudgeApprover};
@@ -68,7 +68,8 @@ impl Bed {
         let (timeout, approver) = (Duration::from_secs(5), Arc::new(approver));
         let plan = Plan::for_folder(self.tree.top());
         let policy = policy_with(plan.policy.clone(), mode, rules, &plan.bases);
-        let plan = plan.with_policy(policy).with_asking(Asking { approver, timeout, locations: None });
+        let plan =
+            plan.with_policy(policy).with_asking(ApprovalOptions { approver, timeout, locations: None });
         open_recorded(plan, self.record.clone())
     }
 }

@@ -15,8 +15,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use pinfold_agent::{
-    Answered, CallOutcome, Message, ModelDelay, ModelError, ModelRequest, Models, Offered, Price, Providers,
-    RequestedCall, Turn, Usage, Who,
+    AgentIdentity, Answered, CallOutcome, Message, ModelDelay, ModelError, ModelRequest, Models, OfferedTool,
+    Price, Providers, RequestedCall, Turn, Usage,
 };
 use serde_json::{Value, json};
 
@@ -148,8 +148,8 @@ const PROVIDERS: [(&str, &str, &str); 4] = [
     ("gemini", "GEMINI_API_KEY", "GEMINI_BASE_URL"),
 ];
 
-fn who() -> Who {
-    Who { id: "main".into(), name: "main".into(), folder: ".".into(), parent: None, depth: 0 }
+fn who() -> AgentIdentity {
+    AgentIdentity { id: "main".into(), name: "main".into(), folder: ".".into(), parent: None, depth: 0 }
 }
 
 /// A conversation in which a call was made and answered.
@@ -194,7 +194,7 @@ fn delayed(
     let price = Price { input: 3_000_000, output: 15_000_000 };
     let providers = Providers::new(variables.into(), Some(format!("{name}:big-1")), Some(price))
         .with_silence_reported_after(QUIET);
-    let tools = [Arc::new(Offered {
+    let tools = [Arc::new(OfferedTool {
         name: "Read".into(),
         description: "Reads.".into(),
         schema: json!({"type": "object"}),

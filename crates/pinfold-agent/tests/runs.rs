@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use pinfold::agents::{AgentLimits, Definitions};
 use pinfold::consent::{
-    Asking, EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PreToolUseReply, Request,
+    ApprovalOptions, EventReply, HookCall, HookMoment, Hooks, PermissionRequestReply, PreToolUseReply,
+    Request,
 };
 use pinfold::policy::hosts::Hosts;
 use pinfold::policy::settings::NetworkSettings;
@@ -17,8 +18,8 @@ use pinfold::policy::{Effect, HookEvent, Interaction, Mode};
 use pinfold::settings::Locations;
 use pinfold::{Ambient, Plan, Refusal, Session};
 use pinfold_agent::{
-    End, Ending, Event, First, Listener, Model, ModelError, ModelRequest, Models, NoShells, Parking, Parts,
-    Script, SpawnLimits, Store, Task, Team, Turn, Who, events, resumed, tree,
+    AgentIdentity, AgentResult, End, Event, Listener, Model, ModelError, ModelRequest, Models, NoShells,
+    Parking, Parts, RootAgent, Script, SpawnLimits, Store, Task, Team, Turn, events, resumed, tree,
 };
 use pinfold_gate_testkit::rules::{policy_with, rule};
 use pinfold_gate_testkit::session::open;
@@ -27,9 +28,9 @@ use serde_json::json;
 
 /// Keeps what happened.
 #[derive(Default)]
-struct Seen(Mutex<Vec<Event>>);
+struct SessionReads(Mutex<Vec<Event>>);
 
-impl Listener for Seen {
+impl Listener for SessionReads {
     fn handle_event(&self, event: &Event) {
         self.0.lock().unwrap().push(event.clone());
     }
@@ -42,7 +43,7 @@ struct Bed {
     reach: SpawnLimits,
     parking: Option<Arc<Parking>>,
     hooks: Option<Arc<dyn Hooks>>,
-    seen: Arc<Seen>,
+    seen: Arc<SessionReads>,
 }
 
 impl Bed {
@@ -66,7 +67,7 @@ impl Bed {
         // Hosts are one list for an agent and those below it.
         let rules: Vec<_> = allow.iter().map(|text| rule(Effect::Allow, text)).collect();
         policy.hosts = Arc::new(Hosts::new(&NetworkSettings::default(), &rules).unwrap());
-        let asking = self.parking.clone().map(|approver| Asking {
+        let asking = self.parking.clone().map(|approver| ApprovalOptions {
             approver,
             timeout: Duration::from_secs(5),
             locations: None,
@@ -80,7 +81,7 @@ impl Bed {
         open(plan)
     }
 
-    fn run_with(&self, models: Arc<dyn Models>, task: Task, more: Option<Arc<dyn Listener>>) -> Ending {
+    fn run_with(&self, models: Arc<dyn Models>, task: Task, more: Option<Arc<dyn Listener>>) -> AgentResult {
         let locations = Locations { project: Some(self.at("")), ..Locations::default() };
         let mut listeners = vec![Arc::clone(&self.seen) as Arc<dyn Listener>];
         listeners.extend(more);
@@ -95,10 +96,10 @@ impl Bed {
             follow: None,
         });
         let session = self.session(&["Agent", "WebFetch(domain:pinfold.test)"]);
-        team.run(First { session, definition: None, limits: self.limits, task, attended: false })
+        team.run(RootAgent { session, definition: None, limits: self.limits, task, attended: false })
     }
 
-    fn run(&self, script: &str) -> Ending {
+    fn run(&self, script: &str) -> AgentResult {
         self.run_with(Arc::new(Script::parse(script).unwrap()), Task::New("the task".into()), None)
     }
 
@@ -157,7 +158,7 @@ struct Briefed(Arc<Mutex<Vec<Briefing>>>);
 type Briefing = (String, String, Vec<String>);
 
 impl Models for Briefed {
-    fn model(&self, _: &Who, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+    fn model(&self, _: &AgentIdentity, _: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
         Ok(Box::new(Self(Arc::clone(&self.0))))
     }
 }
@@ -428,12 +429,12 @@ fn a_script_that_cannot_be_read_says_where() {
 }
 
 /// A model that says nothing any more once it is asked, for some agents; a script for the others.
-struct Hangs(fn(&Who) -> bool, Script);
+struct Hangs(fn(&AgentIdentity) -> bool, Script);
 
 struct Hanging;
 
 impl Models for Hangs {
-    fn model(&self, who: &Who, named: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+    fn model(&self, who: &AgentIdentity, named: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
         if (self.0)(who) { Ok(Box::new(Hanging)) } else { self.1.model(who, named) }
     }
 }

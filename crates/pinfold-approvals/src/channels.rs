@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use pinfold::consent::approver::DEFAULT_TIMEOUT;
-use pinfold::consent::{Approver, ApproverResponse, Asking, Request};
+use pinfold::consent::{ApprovalOptions, Approver, ApproverResponse, Request};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 
@@ -134,9 +134,9 @@ impl ApprovalChannels {
 
     /// The consent settings of a session that asks here; it keeps the channels open. `locations`: where permanent rules
     /// are written; without it none are offered.
-    pub fn asking(self: &Arc<Self>, locations: Option<Locations>) -> Asking {
+    pub fn asking(self: &Arc<Self>, locations: Option<Locations>) -> ApprovalOptions {
         let approver: Arc<dyn Approver> = self.clone();
-        Asking { approver, timeout: self.timeout, locations }
+        ApprovalOptions { approver, timeout: self.timeout, locations }
     }
 
     /// The name of this process on other terminals, after its first request.
@@ -152,7 +152,7 @@ impl ApprovalChannels {
 pub fn asking(
     options: &ChannelOptions,
     locations: Option<Locations>,
-) -> Result<Option<Asking>, ChannelError> {
+) -> Result<Option<ApprovalOptions>, ChannelError> {
     let channels = Arc::new(ApprovalChannels::open(options)?);
     Ok(channels.is_reached_elsewhere().then(|| channels.asking(locations)))
 }

@@ -6,7 +6,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use std::time::Duration;
-//! use pinfold::consent::{AnsweredBy, ApprovalChannel, Asking, Choice};
+//! use pinfold::consent::{AnsweredBy, ApprovalChannel, ApprovalOptions, Choice};
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
 //! use pinfold_approvals::{Broker, ClosureResponder};
 //! use serde_json::json;
@@ -14,7 +14,7 @@
 //! # let folder = tempfile::tempdir()?;
 //! # let outside = tempfile::tempdir()?;
 //! let broker = Arc::new(Broker::default());
-//! let asking = Asking { approver: broker.clone(), timeout: Duration::from_secs(5), locations: None };
+//! let asking = ApprovalOptions { approver: broker.clone(), timeout: Duration::from_secs(5), locations: None };
 //! let plan = Plan::for_folder(folder.path()).with_asking(asking);
 //! let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
 //! let call = RawCall::new("Write", json!({"file_path": outside.path().join("a"), "content": "hello\n"}));

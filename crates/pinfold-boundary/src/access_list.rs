@@ -231,9 +231,9 @@ impl AccessList {
             guards = match place.hold {
                 // File tools have lists of their own.
                 Hold::Writable | Hold::Visible | Hold::Covered => guards,
-                Hold::Hidden => guards.with_hidden(path, why).with_held(path, why),
+                Hold::Hidden => guards.with_hidden(path, why).with_protected(path, why),
                 Hold::CoveringLink(_) | Hold::ReadOnly | Hold::Absent | Hold::StandIn(_) => {
-                    guards.with_held(path, why)
+                    guards.with_protected(path, why)
                 }
             };
         }

@@ -58,7 +58,7 @@ pub struct State {
     /// Below the home directory.
     pub usual: &'static str,
     /// Below it: what the agent acts on by itself. Read-only, and a missing one cannot be made.
-    pub fixed: &'static [Fixed],
+    pub fixed: &'static [ProtectedStateName],
     /// Below it: logins. This agent reads them; read-only where there is one outside.
     pub logins: &'static [&'static str],
     /// A file of the home directory that belongs to the state. The agent finds a copy of it in the state, once it is presets
@@ -68,17 +68,17 @@ pub struct State {
 
 /// A name that is held within an agent's state.
 #[derive(Debug, PartialEq, Eq, Serialize)]
-pub struct Fixed {
+pub struct ProtectedStateName {
     /// Below the state.
     pub name: &'static str,
     /// Content that is found there when there is none outside.
     #[serde(skip)]
-    pub missing: Missing,
+    pub missing: MissingStandIn,
 }
 
 /// Stand-in for a name that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
+pub enum MissingStandIn {
     /// An empty directory.
     Directory,
     /// A file that says nothing, in its own language.

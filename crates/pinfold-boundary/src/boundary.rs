@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use pinfold_policy::{DeniedPaths, Guard, Guards, KernelHold, SourcedRule};
+use pinfold_policy::{DeniedPaths, Guard, Guards, KernelProtection, SourcedRule};
 use pinfold_sandbox::{Profile, Strength, Tier};
 
 use crate::access_list::{AccessList, PathAccess};
@@ -173,8 +173,10 @@ impl Boundary {
         if self.is_readable(real) {
             return None;
         }
-        let guard =
-            self.guards.read(real, self.home(), false).filter(|guard| guard.held() != KernelHold::Asked)?;
+        let guard = self
+            .guards
+            .read(real, self.home(), false)
+            .filter(|guard| guard.kernel_protection() != KernelProtection::Asked)?;
         credentials::counts(real, guard).then(|| guard.why().to_owned())
     }
 
@@ -256,7 +258,7 @@ impl Boundary {
             },
             Err(error) => error.to_string(),
         };
-        self.granted.iter().fold(self.listed(), |guards, place| guards.with_held(place, &why))
+        self.granted.iter().fold(self.listed(), |guards, place| guards.with_protected(place, &why))
     }
 
     fn listed(&self) -> Guards {
@@ -265,7 +267,7 @@ impl Boundary {
         // A bare one has no name that a guard would know it by.
         let is_named = |dir: &Path| guards.write(dir, self.home(), false).is_some();
         let bare: Vec<_> = self.git_dirs().iter().filter(|dir| !is_named(dir)).collect();
-        let guards = bare.into_iter().fold(guards, |guards, dir| guards.with_held(dir, GIT_DATA));
+        let guards = bare.into_iter().fold(guards, |guards, dir| guards.with_protected(dir, GIT_DATA));
         let guards = self.named.iter().fold(guards, |guards, place| guards.with_open_write(place));
         self.readable.iter().fold(guards, |guards, place| guards.with_open_read(place))
     }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guards, KernelHold};
+use pinfold_policy::{Guards, KernelProtection};
 use pinfold_sandbox::Tier;
 
 use crate::access_list::{AccessList, Hold};
@@ -112,7 +112,7 @@ impl BoundaryBuilder {
 
     /// Holds guarded places of the user and of the system where everything else can be written.
     fn hold_everywhere(&mut self, guards: &Guards, home: Option<&Path>) {
-        for guard in guards.write_list().iter().filter(|g| g.held() != KernelHold::Asked) {
+        for guard in guards.write_list().iter().filter(|g| g.kernel_protection() != KernelProtection::Asked) {
             let pattern = guard.pattern();
             let below = pattern.strip_prefix("**/").or_else(|| pattern.strip_prefix("~/"));
             let path = match (below, home) {

@@ -9,7 +9,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, Guards, KernelHold};
+use pinfold_policy::{Guard, Guards, KernelProtection};
 use pinfold_sandbox::open_plain_through_links;
 
 /// Files are searched for marker words up to here; a login in a settings file stands near its top.
@@ -19,7 +19,8 @@ const MAX_SEARCHED: u64 = 256 * 1024;
 pub(crate) fn existing(guards: &Guards, home: Option<&Path>) -> Vec<(PathBuf, String)> {
     let homes = homes(home);
     let mut found = Vec::new();
-    for guard in guards.read_list().iter().filter(|g| g.held() >= KernelHold::WhenPresent) {
+    for guard in guards.read_list().iter().filter(|g| g.kernel_protection() >= KernelProtection::WhenPresent)
+    {
         let pattern = guard.pattern();
         if let Some(below) = pattern.strip_prefix("~/") {
             for home in homes.iter().filter(|h| h.may_hold(below)) {

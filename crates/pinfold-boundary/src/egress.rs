@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pinfold_egress::{EgressRelay, Listeners, PortForward, PortForwards, RelayLimits, proxy_handoff};
-use pinfold_sandbox::Confined;
+use pinfold_sandbox::RunningSandbox;
 
 use crate::boundary::Boundary;
 use crate::outcome::{EscalationOutcome, Refused};
@@ -48,7 +48,7 @@ impl EgressProxy {
     /// When the relay cannot start. Then nothing gets out.
     pub(crate) fn open(
         boundary: &Boundary,
-        confined: &mut Confined,
+        confined: &mut RunningSandbox,
         options: EgressOptions,
         approver: Option<Arc<dyn HostApprover>>,
     ) -> io::Result<Option<Self>> {
@@ -89,7 +89,11 @@ impl EgressProxy {
 }
 
 /// Takes the listeners inside the run for the relay; `None` where there are none.
-fn listeners(confined: &mut Confined, published: Vec<PortForward>, limits: RelayLimits) -> Option<Listeners> {
+fn listeners(
+    confined: &mut RunningSandbox,
+    published: Vec<PortForward>,
+    limits: RelayLimits,
+) -> Option<Listeners> {
     if let Some(sockets) = confined.relay_sockets() {
         return Some(Listeners {
             ports: sockets.ports,

@@ -22,7 +22,7 @@ struct EnvironmentTable {
 }
 
 /// Names a run can be known by from inside.
-pub const MARKER: &str = "PINFOLD";
+pub const SANDBOX_VARIABLE: &str = "PINFOLD";
 
 /// The environment inside, and the names that were taken away.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,7 +46,8 @@ pub(crate) fn filter(
             filtered.removed.push(name.to_string_lossy().into_owned());
         }
     }
-    let own = [("TMPDIR", "/tmp"), (MARKER, "1")].map(|(n, v)| (OsString::from(n), OsString::from(v)));
+    let own =
+        [("TMPDIR", "/tmp"), (SANDBOX_VARIABLE, "1")].map(|(n, v)| (OsString::from(n), OsString::from(v)));
     for (name, value) in own.into_iter().chain(added) {
         set(&mut filtered.kept, &name, Some(&value));
     }
@@ -204,7 +205,8 @@ mod tests {
         ];
         let outside = vars(&[("API_TOKEN", "t"), ("OTHER_TOKEN", "t"), ("EDITOR", "vi"), ("TMP", "/x")]);
         let filtered = filter(&outside, vars(&[("GOCACHE", "/c")]), &wishes);
-        let expected = vars(&[("API_TOKEN", "t"), (MARKER, "1"), ("GOCACHE", "/c"), ("TMPDIR", "/w/tmp")]);
+        let expected =
+            vars(&[("API_TOKEN", "t"), (SANDBOX_VARIABLE, "1"), ("GOCACHE", "/c"), ("TMPDIR", "/w/tmp")]);
         assert_eq!(filtered.kept, expected);
         assert_eq!(filtered.removed, ["OTHER_TOKEN"]);
     }

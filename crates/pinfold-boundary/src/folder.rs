@@ -1,6 +1,6 @@
 //! Places that are held inside a granted folder: repositories, autorun files, guarded names at any depth.
 //!
-//! Three classes, by [`KernelHold`]:
+//! Three classes, by [`KernelProtection`]:
 //! - *even missing*: `.pinfold`, `.mcp.json`, `.vscode`, … at the top of the folder and of every repository found
 //!   in it. Read-only; a missing one cannot be made.
 //! - *when present*: shell start-up files, `.env`, credentials, … wherever the bounded look finds them.
@@ -12,7 +12,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
+use pinfold_policy::{Guard, GuardKind, Guards, KernelProtection};
 
 use crate::access_list::AccessList;
 use crate::git::layout::{self, GitLayout};
@@ -130,7 +130,7 @@ impl FolderSearch<'_> {
     fn repository(&self, repository: &layout::Repository, places: &mut AccessList, findings: &mut Findings) {
         let inside = |path: &Path| self.granted.iter().any(|g| path.starts_with(g));
         let Self { private, mediated, .. } = *self;
-        let known = protect::Known { inside: &inside, private, mediated };
+        let known = protect::ProtectionContext { inside: &inside, private, mediated };
         protect::protect(repository, &known, places, &mut findings.git);
     }
 
@@ -157,7 +157,9 @@ impl FolderSearch<'_> {
     }
 
     fn autorun(&self, project: &Path, places: &mut AccessList) {
-        for guard in self.guards.write_list().iter().filter(|g| g.held() == KernelHold::EvenMissing) {
+        for guard in
+            self.guards.write_list().iter().filter(|g| g.kernel_protection() == KernelProtection::EvenMissing)
+        {
             if let Some(name) = guard.pattern().strip_prefix("**/") {
                 hold(&project.join(name), autorun_why(guard.kind()), places);
             }
@@ -173,7 +175,7 @@ pub(crate) fn guard_of<'g>(
     folds_case: bool,
 ) -> Option<&'g Guard> {
     let guard = guards.write(entry.path, home, folds_case)?;
-    (guard.held() != KernelHold::Asked && guard.kind() != GuardKind::Git).then_some(guard)
+    (guard.kernel_protection() != KernelProtection::Asked && guard.kind() != GuardKind::Git).then_some(guard)
 }
 
 /// One clause for each kind; the full sentence stands in the guard's own list.

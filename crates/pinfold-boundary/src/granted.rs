@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::declared::KernelLists;
 use pinfold_policy::hosts::Hosts;
+use pinfold_policy::path_scopes::KernelLists;
 use pinfold_policy::settings::{SecretSetting, Secrets};
 use pinfold_policy::{DeniedPaths, FolderChoice};
 use pinfold_sandbox::{Limits, Openings, Temp};

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, Guards, KernelHold};
+use pinfold_policy::{Guard, GuardKind, Guards, KernelProtection};
 
 use crate::git::layout;
 use crate::git::person::Person;
@@ -359,7 +359,8 @@ fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&
 }
 
 fn is_held_by_name(guard: &Guard) -> bool {
-    guard.held() != KernelHold::Asked && (guard.kind() != GuardKind::Git || is_user_git_config(guard))
+    guard.kernel_protection() != KernelProtection::Asked
+        && (guard.kind() != GuardKind::Git || is_user_git_config(guard))
 }
 
 /// Guarded names that begin with a place: of `.config` those of `.config/fish` and its like. A link at the place leads all of

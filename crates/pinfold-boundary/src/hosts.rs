@@ -6,13 +6,13 @@ use std::sync::Arc;
 use pinfold_policy::hosts::Hosts;
 
 /// Source of the list that holds now.
-type Follow = dyn Fn() -> Arc<Hosts> + Send + Sync;
+type HostSource = dyn Fn() -> Arc<Hosts> + Send + Sync;
 
 /// Hosts that can be reached: a fixed list, or one that follows its settings.
 #[derive(Clone)]
 pub struct HostList {
     configured: Arc<Hosts>,
-    follow: Option<Arc<Follow>>,
+    follow: Option<Arc<HostSource>>,
 }
 
 impl HostList {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guards, KernelHold};
+use pinfold_policy::{Guards, KernelProtection};
 use pinfold_sandbox::{StandIn, remove_left_behind};
 
 /// Names of placeholders in the folder of a mediated run.
@@ -23,8 +23,11 @@ impl LeftBehind {
 
     /// Adds the names at the top of folders.
     pub(crate) fn add_names(&mut self, guards: &Guards, folders: &[PathBuf]) {
-        let held = guards.write_list().iter().filter(|guard| guard.held() == KernelHold::EvenMissing);
-        let names: Vec<&str> = held.filter_map(|guard| guard.pattern().strip_prefix("**/")).collect();
+        let protected = guards
+            .write_list()
+            .iter()
+            .filter(|guard| guard.kernel_protection() == KernelProtection::EvenMissing);
+        let names: Vec<&str> = protected.filter_map(|guard| guard.pattern().strip_prefix("**/")).collect();
         self.absent.extend(folders.iter().flat_map(|folder| names.iter().map(|name| folder.join(name))));
     }
 

@@ -59,13 +59,13 @@ mod turns;
 mod within;
 
 pub use access_list::{AccessEntry, PathAccess};
-pub use agents::{AGENTS, AgentProfile, Fixed, Key, Missing, PresetVariable, State};
+pub use agents::{AGENTS, AgentProfile, Key, MissingStandIn, PresetVariable, ProtectedStateName, State};
 pub use boundary::Boundary;
 pub use compile_error::CompileError;
 pub use egress::{
     EgressOptions, HostApproval, HostApprover, HostContact, HostContacts, HostOutcome, HostRequest,
 };
-pub use environment::MARKER;
+pub use environment::SANDBOX_VARIABLE;
 pub use git::settle::ConfigOutcome;
 pub use granted::Granted;
 pub use hosts::HostList;

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::declared::KernelLists;
+use pinfold_policy::path_scopes::KernelLists;
 
 use crate::access_list::{Hold, PathAccess};
 use crate::builder::BoundaryBuilder;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 /// A directory that is there for as long as this lives.
-type Kept = Box<dyn AsRef<Path> + Send + Sync>;
+type DirectoryGuard = Box<dyn AsRef<Path> + Send + Sync>;
 
 /// A directory that belongs to one run. One that can be made [later](Private::later) is made when something is first
 /// kept in it, since most runs keep nothing.
@@ -21,8 +21,8 @@ enum PrivateKind {
     /// A directory that is there, and that its owner removes.
     There(PathBuf),
     Later {
-        make: Box<dyn Fn() -> io::Result<Kept> + Send + Sync>,
-        made: OnceLock<Kept>,
+        make: Box<dyn Fn() -> io::Result<DirectoryGuard> + Send + Sync>,
+        made: OnceLock<DirectoryGuard>,
     },
 }
 
@@ -37,7 +37,7 @@ impl Private {
     where
         D: AsRef<Path> + Send + Sync + 'static,
     {
-        let make = Box::new(move || make().map(|made| Box::new(made) as Kept));
+        let make = Box::new(move || make().map(|made| Box::new(made) as DirectoryGuard));
         Self(Arc::new(PrivateKind::Later { make, made: OnceLock::new() }))
     }
 

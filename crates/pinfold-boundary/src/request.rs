@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use pinfold_policy::declared::KernelLists;
+use pinfold_policy::path_scopes::KernelLists;
 use pinfold_policy::settings::Secrets;
 use pinfold_policy::{DeniedPaths, FolderChoice};
 use pinfold_sandbox::{Limits, Openings, Temp};

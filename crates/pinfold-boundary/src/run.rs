@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
-    Command, Confined, End, JobControl, Limits, Remote, Signalling, StartError, Strength, SyscallHandler,
-    Tier, can_mediate, start,
+    Command, End, JobControl, Limits, Remote, RunningSandbox, Signalling, StartError, Strength,
+    SyscallHandler, Tier, can_mediate, start,
 };
 
 use crate::boundary::Boundary;
@@ -22,7 +22,7 @@ use crate::request::SandboxRequest;
 #[derive(Debug)]
 pub struct Run {
     boundary: Boundary,
-    confined: Confined,
+    confined: RunningSandbox,
     limits: Limits,
     started: Instant,
 }
@@ -190,7 +190,7 @@ fn egress_of(boundary: &Boundary, proxy: Option<&EgressProxy>) -> Egress {
 }
 
 /// Kills a command that cannot be observed. Dropped, it would go on.
-fn end(confined: Confined, observer: &mut dyn SyscallHandler) -> io::Result<End> {
+fn end(confined: RunningSandbox, observer: &mut dyn SyscallHandler) -> io::Result<End> {
     confined.remote()?.kill()?;
     confined.supervise(observer)
 }

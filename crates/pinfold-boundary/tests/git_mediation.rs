@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxRequest};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
-    Attempt, Detail, Done, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,
+    Attempt, CompletedSyscall, Detail, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,
 };
 use pinfold_testkit::TempTree;
 
@@ -107,7 +107,7 @@ impl<'b> Run<'b> {
 
     fn carried_out(&mut self, intent: Intent, path: &str) {
         let attempt = Attempt::new(1, intent, self.bed.at(path));
-        self.observer.carried_out(&Done { attempt, made: None, gone: None });
+        self.observer.carried_out(&CompletedSyscall { attempt, made: None, gone: None });
     }
 
     /// Makes a lock, as git inside does.
@@ -128,7 +128,7 @@ impl<'b> Run<'b> {
         let _ = self.observer.content_for(&attempts);
         fs::rename(from, to).unwrap();
         for attempt in attempts {
-            self.observer.carried_out(&Done { attempt, made: None, gone: None });
+            self.observer.carried_out(&CompletedSyscall { attempt, made: None, gone: None });
         }
     }
 
@@ -138,7 +138,7 @@ impl<'b> Run<'b> {
         fs::create_dir(self.bed.at(path)).unwrap();
         let made = FileIdentity::read(&self.bed.at(path));
         let attempt = Attempt::new(1, Intent::MakeDir, self.bed.at(path));
-        self.observer.carried_out(&Done { attempt, made, gone: None });
+        self.observer.carried_out(&CompletedSyscall { attempt, made, gone: None });
     }
 }
 
@@ -705,7 +705,7 @@ fn a_moved_directory_is_told_of_where_not_all_of_it_was_seen() {
         bed.file(&format!("{to}/{below}"), "export A=1\n");
         let from = Detail::From(bed.at("w/target/box"));
         let attempt = Attempt::new(1, Intent::MoveTo, bed.at(to)).with_detail(from);
-        run.observer.carried_out(&Done { attempt, made: None, gone: None });
+        run.observer.carried_out(&CompletedSyscall { attempt, made: None, gone: None });
         let (_, _, changed) = run.observer.finish();
         let report = boundary.settle(changed.as_ref());
         assert!(report.changed_autorun.contains(&bed.at(told)), "{report}");

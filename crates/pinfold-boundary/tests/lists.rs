@@ -11,7 +11,7 @@ use pinfold_boundary::{
     Boundary, CacheChoice, CompileError, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
 };
 use pinfold_policy::Guards;
-use pinfold_policy::declared::KernelLists;
+use pinfold_policy::path_scopes::KernelLists;
 use pinfold_sandbox::{Command, Signalling, Tier, start};
 use pinfold_testkit::TempTree;
 

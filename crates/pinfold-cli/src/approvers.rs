@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use pinfold::Session;
 use pinfold::consent::approver::DEFAULT_TIMEOUT;
-use pinfold::consent::{AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request};
+use pinfold::consent::{
+    AnsweredBy, ApprovalChannel, ApprovalOptions, Approver, ApproverResponse, Choice, Request,
+};
 use pinfold::policy::settings::ApprovalSettings;
 use pinfold::settings::Locations;
 use pinfold_approvals::{
@@ -26,14 +28,14 @@ use crate::output::{self, warn};
 /// The approvers of this process.
 pub(crate) struct Asker {
     channels: Arc<ApprovalChannels>,
-    asking: Asking,
+    asking: ApprovalOptions,
     at_terminal: bool,
-    troubles: Troubles,
+    troubles: TerminalTroubles,
 }
 
 /// Moment at which troubles with the terminal are reported.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tell {
+pub(crate) enum ReportTime {
     /// As soon as no dialog has it.
     AtOnce,
     /// On [request](Troubles::print): a command has the terminal meanwhile.
@@ -42,9 +44,9 @@ pub(crate) enum Tell {
 
 /// Troubles with the terminal while it could not be written to.
 #[derive(Clone, Default)]
-pub(crate) struct Troubles(Arc<Mutex<BTreeSet<String>>>);
+pub(crate) struct TerminalTroubles(Arc<Mutex<BTreeSet<String>>>);
 
-impl Troubles {
+impl TerminalTroubles {
     fn note(&self, trouble: &io::Error) {
         let text = format!("cannot ask at this terminal: {trouble}");
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(text);
@@ -85,8 +87,8 @@ impl Asker {
         }
         let asking = channels.asking(reach.rules_to);
         let timeout = flags.ask_timeout.unwrap_or(asking.timeout);
-        let troubles = Troubles::default();
-        Ok(Some(Self { channels, asking: Asking { timeout, ..asking }, at_terminal, troubles }))
+        let troubles = TerminalTroubles::default();
+        Ok(Some(Self { channels, asking: ApprovalOptions { timeout, ..asking }, at_terminal, troubles }))
     }
 
     /// Opens the approvers elsewhere, for a process that may not use its terminal; `None` where there is none.
@@ -96,16 +98,16 @@ impl Asker {
             return Ok(None);
         }
         let asking = channels.asking(reach.rules_to);
-        Ok(Some(Self { channels, asking, at_terminal: false, troubles: Troubles::default() }))
+        Ok(Some(Self { channels, asking, at_terminal: false, troubles: TerminalTroubles::default() }))
     }
 
     /// Returns the approver and its time limit for a session.
-    pub(crate) fn asking(&self) -> Asking {
+    pub(crate) fn asking(&self) -> ApprovalOptions {
         self.asking.clone()
     }
 
     /// Returns the troubles with the terminal, to be reported once no dialog uses it.
-    pub(crate) fn troubles(&self) -> Troubles {
+    pub(crate) fn troubles(&self) -> TerminalTroubles {
         self.troubles.clone()
     }
 
@@ -126,13 +128,13 @@ impl Asker {
     pub(crate) fn ask_on_terminal<S: DialogSurface + 'static>(
         &self,
         mut open: impl FnMut() -> io::Result<S> + Send + 'static,
-        tell: Tell,
+        tell: ReportTime,
     ) -> Result<(), Failure> {
         let by = AnsweredBy { via: ApprovalChannel::Terminal, who: env::user() };
         let troubles = self.troubles.clone();
         let responder = ClosureResponder::new(by, move |showing| {
             let choice = answered(showing, &mut open, &troubles);
-            if tell == Tell::AtOnce {
+            if tell == ReportTime::AtOnce {
                 troubles.print();
             }
             choice
@@ -143,7 +145,7 @@ impl Asker {
 }
 
 /// Returns the approver of a process without a terminal of its own; `None` where no other can be reached.
-pub(crate) fn remote_approvers(reach: ApproverOptions<'_>) -> Result<Option<Asking>, Failure> {
+pub(crate) fn remote_approvers(reach: ApproverOptions<'_>) -> Result<Option<ApprovalOptions>, Failure> {
     pinfold_approvals::asking(&wanted(&reach), reach.rules_to).map_err(|e| cannot(&e))
 }
 
@@ -154,13 +156,14 @@ pub(crate) fn for_a_client(
     through_client: bool,
     no_ask: bool,
     timeout: Option<Duration>,
-) -> Result<(Option<Asker>, Option<Asking>), Failure> {
+) -> Result<(Option<Asker>, Option<ApprovalOptions>), Failure> {
     let usual = reach.settings.timeout.as_ref().map_or(DEFAULT_TIMEOUT, |timeout| timeout.value.0);
     let locations = reach.rules_to.clone();
     let asker = if no_ask { None } else { Asker::open_remote(reach)? };
-    let client_alone = || Asking { approver: Arc::new(NoOtherApprover), timeout: usual, locations };
+    let client_alone = || ApprovalOptions { approver: Arc::new(NoOtherApprover), timeout: usual, locations };
     let asking = asker.as_ref().map(Asker::asking).or_else(|| through_client.then(client_alone));
-    let asking = asking.map(|asking| Asking { timeout: timeout.unwrap_or(asking.timeout), ..asking });
+    let asking =
+        asking.map(|asking| ApprovalOptions { timeout: timeout.unwrap_or(asking.timeout), ..asking });
     Ok((asker, asking))
 }
 
@@ -204,7 +207,7 @@ const AGAIN: Duration = Duration::from_millis(300);
 fn answered<S: DialogSurface>(
     showing: &PendingRequest<'_>,
     open: &mut dyn FnMut() -> io::Result<S>,
-    troubles: &Troubles,
+    troubles: &TerminalTroubles,
 ) -> Option<Choice> {
     let mut stage = loop {
         match open() {

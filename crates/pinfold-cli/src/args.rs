@@ -26,9 +26,9 @@ pub(crate) use approvals::{Approvals, Approve, Deny};
 pub(crate) use asking::{Ask, AskFlags};
 pub(crate) use judging::{Check, Judging, WhyArgs, WhyKind};
 pub(crate) use listen::Listen;
-pub(crate) use log::{Acknowledge, Filters, Log, LogCommand, Stats, Verify, When};
+pub(crate) use log::{Acknowledge, Filters, Log, LogCommand, LogMoment, Stats, Verify};
 pub(crate) use mcp::{
-    Going, HttpFlags, Listening, Mcp, McpCommand, McpLogin, McpLogout, McpProxy, McpServe, is_server,
+    Going, HttpFlags, ListenAddress, Mcp, McpCommand, McpLogin, McpLogout, McpProxy, McpServe, is_server,
 };
 pub(crate) use serve::Serve;
 pub(crate) use session::SessionFlags;

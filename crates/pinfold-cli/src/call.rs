@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use pinfold::{RawCall, Session};
 use pinfold_terminal::ExclusiveTty;
-use pinfold_tools::{Ended, HookedSession, Reply};
+use pinfold_tools::{CallEnding, HookedSession, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::approvers::{ApproverOptions, Asker, Tell};
+use crate::approvers::{ApproverOptions, Asker, ReportTime};
 use crate::args::Call;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output;
@@ -94,7 +94,7 @@ fn opened(wanted: &Call) -> Result<Session, Failure> {
 fn asking(wanted: &Call, reach: ApproverOptions<'_>) -> Result<Option<Asker>, Failure> {
     let asker = Asker::new(&wanted.asking, reach)?;
     if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-        asker.ask_on_terminal(ExclusiveTty::open, Tell::AtOnce)?;
+        asker.ask_on_terminal(ExclusiveTty::open, ReportTime::AtOnce)?;
     }
     Ok(asker)
 }
@@ -103,10 +103,10 @@ fn print(reply: &Reply) -> Result<(), Failure> {
     output::out(&output::json_line(reply))
 }
 
-fn code(ended: Ended) -> u8 {
+fn code(ended: CallEnding) -> u8 {
     match ended {
-        Ended::Done => DONE,
-        Ended::Failed => FAILED,
-        Ended::Refused => REFUSED,
+        CallEnding::Done => DONE,
+        CallEnding::Failed => FAILED,
+        CallEnding::Refused => REFUSED,
     }
 }

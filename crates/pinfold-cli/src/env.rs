@@ -141,7 +141,7 @@ pub(crate) fn private_base() -> PathBuf {
 /// Returns whether this process already runs within a boundary that it cannot shed: then the outer one holds what the
 /// inner cannot, and less is not a surprise.
 pub(crate) fn is_inside_another() -> bool {
-    if env::var_os(pinfold_boundary::MARKER).is_none() {
+    if env::var_os(pinfold_boundary::SANDBOX_VARIABLE).is_none() {
         return false;
     }
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();

@@ -23,7 +23,7 @@ use crate::settings;
 use crate::setup::{self, file};
 
 /// A file of the agent as it stands, and as it would.
-struct Written {
+struct ExportedChange {
     path: PathBuf,
     before: Option<String>,
     after: Option<String>,
@@ -32,7 +32,7 @@ struct Written {
 /// All that is told and written.
 struct ExportReport {
     rows: Vec<Row>,
-    files: Vec<Written>,
+    files: Vec<ExportedChange>,
     /// Settings there that nothing holds with.
     off: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(wanted: &args::Export) -> Result<ExitCode, Failure> {
     } else {
         output::out(&as_text(&told))?;
     }
-    let pending: Vec<&Written> = told.files.iter().filter(|file| file.after != file.before).collect();
+    let pending: Vec<&ExportedChange> = told.files.iter().filter(|file| file.after != file.before).collect();
     if pending.is_empty() {
         if !wanted.json {
             output::out("nothing is to be written\n")?;
@@ -104,7 +104,7 @@ fn export_report(wanted: &args::Export) -> Result<ExportReport, Failure> {
             let file = File { layer, name: part.name, text };
             off.extend(switched_off(&wanted.agent, file).map_err(|e| failed(e.to_string()))?);
         }
-        files.push(Written { path, before, after });
+        files.push(ExportedChange { path, before, after });
     }
     Ok(ExportReport { rows: export.rows, files, off })
 }
@@ -137,8 +137,7 @@ fn as_text(told: &ExportReport) -> String {
 
 fn as_json(told: &ExportReport) -> Value {
     let row = |row: &Row| json!({"ours": row.ours, "held": row.held.as_str(), "why": row.why});
-    let file =
-        |file: &Written| json!({"file": file.path, "changes": file.after != file.before, "text": file.after});
+    let file = |file: &ExportedChange| json!({"file": file.path, "changes": file.after != file.before, "text": file.after});
     json!({
         "rows": told.rows.iter().map(row).collect::<Vec<_>>(),
         "switchedOff": told.off,

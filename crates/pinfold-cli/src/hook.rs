@@ -13,7 +13,7 @@ use pinfold::audit::call_number;
 use pinfold::consent::{AskedBy, ExternalDecision};
 use pinfold::policy::{Decision, HookEvent, HookWord, PathText};
 use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
-use pinfold_dialects::{Answer, CallEnd, Dialect, Event, Moment, TheirCall, dialect};
+use pinfold_dialects::{AgentCall, Answer, CallEnd, Dialect, Event, Moment, dialect};
 use serde_json::{Value, json};
 
 use crate::args::Hook;
@@ -95,7 +95,7 @@ fn judged(
     opened: &HookSession,
     dialect: &dyn Dialect,
     event: &Event,
-    call: &TheirCall,
+    call: &AgentCall,
     number: u64,
 ) -> Answer {
     let by = || format!("what is known of {}", dialect.name());
@@ -155,7 +155,7 @@ fn not_granted(opened: &HookSession) -> String {
 }
 
 /// A call was made: how it ended is recorded beside what was decided.
-fn record_outcome(opened: &HookSession, call: &TheirCall, ended: &CallEnd) -> Result<Answer, Failure> {
+fn record_outcome(opened: &HookSession, call: &AgentCall, ended: &CallEnd) -> Result<Answer, Failure> {
     let outcome = if ended.done {
         Outcome::Done
     } else {

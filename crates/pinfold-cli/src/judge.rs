@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use pinfold::policy::Hook;
 use pinfold_agent::Judge;
-use pinfold_hooks::{HookResult, Runner, Started};
+use pinfold_hooks::{HookResult, Runner, StartedHooks};
 
 use crate::env;
 
@@ -15,7 +15,7 @@ use crate::env;
 #[derive(Debug)]
 pub(crate) struct HookJudge {
     hook: Hook,
-    runner: Started,
+    runner: StartedHooks,
 }
 
 /// Time beyond the program's own: until all that it started has ended.
@@ -24,7 +24,7 @@ const GRACE: Duration = Duration::from_secs(2);
 impl HookJudge {
     /// Runs in `folder`, and is told where the `project` lies.
     pub(crate) fn new(hook: Hook, folder: PathBuf, project: PathBuf) -> Self {
-        Self { hook, runner: Started::new(folder, project, env::environment()) }
+        Self { hook, runner: StartedHooks::new(folder, project, env::environment()) }
     }
 
     /// The judge with a timeout of at most this.

@@ -127,7 +127,7 @@ pub(crate) fn each_line(
     reader: &mut LogReader,
     mut take: impl FnMut(AuditLine, &str) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
-    let mut damaged = Damaged(0);
+    let mut damaged = DamagedLines(0);
     let read = reader.for_each(|read| match read {
         Read::Line(line, text) => take(line, text).map_err(Stop::Taker),
         Read::Damaged(damage) => {
@@ -143,7 +143,7 @@ pub(crate) fn each_from_end(
     reader: &mut LogReader,
     mut take: impl FnMut(AuditLine, &str) -> ControlFlow<()>,
 ) -> Result<(), Failure> {
-    let mut damaged = Damaged(0);
+    let mut damaged = DamagedLines(0);
     let read = reader.from_end(|read| match read {
         Read::Line(line, text) => Ok::<_, Stop>(take(line, text)),
         Read::Damaged(damage) => {
@@ -155,9 +155,9 @@ pub(crate) fn each_from_end(
 }
 
 /// Number of lines that no journal can have written.
-struct Damaged(u64);
+struct DamagedLines(u64);
 
-impl Damaged {
+impl DamagedLines {
     /// Number of them that are reported one by one.
     const SHOWN: u64 = 3;
 

@@ -34,10 +34,10 @@ use crate::record;
 use agent::AgentAccess;
 use escalation::Escalation;
 use options::RunOptions;
-use output_limit::Flowing;
+use output_limit::PrintedOutput;
 use report::Report;
 use run_record::RunRecord;
-use start::{RunStart, Started};
+use start::{RunStart, StartedRun};
 
 /// Returns the boundary of a run in this folder without options, for questions about it: nothing is started within it, and
 /// nothing is made for it.
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let start = RunStart { args, request: &request, guards: &guards, nested, asks };
     let started = start.start().inspect_err(|_| record.not_started())?;
     let egress = EgressOptions { names: record.refusal_names(), published };
-    let Observed { result, too_much_output } = observe(args, started, &escalation, egress)?;
+    let ObservedRun { result, too_much_output } = observe(args, started, &escalation, egress)?;
     let limits = limits::met(&args.limits, &result.limits, too_much_output);
     let reached = limits::describe(&limits);
     let message = how_it_ended(&result.ended, reached.as_deref());
@@ -93,7 +93,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
 }
 
 /// The result of a run that was observed to its end.
-struct Observed {
+struct ObservedRun {
     result: RunResult,
     too_much_output: bool,
 }
@@ -101,11 +101,11 @@ struct Observed {
 /// Connects a started run with this process, and observes it to its end.
 fn observe(
     args: &RunArgs,
-    started: Started,
+    started: StartedRun,
     escalation: &Escalation,
     egress: EgressOptions,
-) -> Result<Observed, Failure> {
-    let Started { mut run, relay, mut terminal } = started;
+) -> Result<ObservedRun, Failure> {
+    let StartedRun { mut run, relay, mut terminal } = started;
     if run.lacks_sockets() {
         warn(
             "this machine does not let sockets be reached one by one; none is (Linux 5.19 and pidfd_getfd are needed)",
@@ -129,12 +129,12 @@ fn observe(
     let mut course = RunCourse { flowing, terminal, escalation, too_much_output: false };
     let escalations = SandboxEscalations::observer(Some(escalation.session()));
     let result = run.observe(egress, escalations, &mut course);
-    Ok(Observed { result, too_much_output: course.too_much_output })
+    Ok(ObservedRun { result, too_much_output: course.too_much_output })
 }
 
 /// The course of a run, for the streams and the terminal that it was given.
 struct RunCourse<'a> {
-    flowing: Option<Flowing>,
+    flowing: Option<PrintedOutput>,
     terminal: Option<PtySession>,
     escalation: &'a Escalation,
     too_much_output: bool,
@@ -150,7 +150,7 @@ impl RunListener for RunCourse<'_> {
     }
 
     fn ended(&mut self) {
-        self.too_much_output = self.flowing.take().is_some_and(Flowing::finish);
+        self.too_much_output = self.flowing.take().is_some_and(PrintedOutput::finish);
         // From here on the terminal is ours to write to.
         self.terminal.take().into_iter().for_each(PtySession::finish);
         self.escalation.print_troubles();

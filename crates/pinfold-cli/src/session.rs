@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use pinfold::audit::{Discard, Journal, Limits};
-use pinfold::consent::Asking;
+use pinfold::consent::ApprovalOptions;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::{Flags, Secrets};
 use pinfold::policy::source::Layer;
@@ -41,18 +41,18 @@ pub(crate) struct SessionOptions {
 /// Opens a session. `ask` makes its approver, from the settings.
 pub(crate) fn open(
     options: &SessionOptions,
-    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<ApprovalOptions>, Failure>,
 ) -> Result<Session, Failure> {
-    opened(options, JudgeOf::Settings, ask).map(|opened| opened.session)
+    opened(options, JudgeSource::Settings, ask).map(|opened| opened.session)
 }
 
 /// Opens a session for an agent, with its beginning and end in the audit log.
 pub(crate) fn open_for_an_agent(
     options: &SessionOptions,
     program: &str,
-    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<ApprovalOptions>, Failure>,
 ) -> Result<(Session, SessionSpan), Failure> {
-    let CliSession { session, journal, .. } = opened(options, JudgeOf::Settings, ask)?;
+    let CliSession { session, journal, .. } = opened(options, JudgeSource::Settings, ask)?;
     let span = SessionSpan::begin(journal, &session, program)?;
     Ok((session, span))
 }
@@ -65,7 +65,7 @@ pub(crate) struct CliSession {
 }
 
 /// Judge of routine questions in the mode `auto`.
-pub(crate) enum JudgeOf {
+pub(crate) enum JudgeSource {
     /// The one of settings, if they name one.
     Settings,
     /// This one, if there is one: the caller has looked what settings say.
@@ -75,10 +75,10 @@ pub(crate) enum JudgeOf {
 /// Opens a session together with what sessions below it need.
 pub(crate) fn opened(
     options: &SessionOptions,
-    judge: JudgeOf,
-    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
+    judge: JudgeSource,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<ApprovalOptions>, Failure>,
 ) -> Result<CliSession, Failure> {
-    let Settled { plan, limits, shells } = with_settings(options, judge, ask)?;
+    let PreparedSession { plan, limits, shells } = with_settings(options, judge, ask)?;
     let plan = narrowed(plan, options.within.as_deref());
     // Open before the boundary is compiled, so that it is there to be guarded.
     let journal = journal(options.flags.no_record, limits)?;
@@ -144,8 +144,8 @@ pub(crate) fn judge_of(resolved: &ResolvedSettings, plan: &Plan) -> Option<(Hook
 pub(crate) fn with_judge(
     merged: &Merged,
     judge: Option<Arc<dyn Judge>>,
-    asking: Option<Asking>,
-) -> Option<Asking> {
+    asking: Option<ApprovalOptions>,
+) -> Option<ApprovalOptions> {
     match judge.filter(|_| merged.mode.value == Mode::Auto) {
         Some(judge) => Some(JudgeApprover::prepend_to(judge, asking)),
         None => asking,
@@ -239,7 +239,7 @@ fn resolve_flags(options: &SessionOptions) -> Result<ResolvedFlags, Failure> {
 }
 
 /// Plan, limits and shells of a session, by flags and settings.
-struct Settled {
+struct PreparedSession {
     plan: Plan,
     limits: Limits,
     shells: ShellMaker,
@@ -260,17 +260,17 @@ pub(crate) struct ShellMaker {
 
 fn with_settings(
     options: &SessionOptions,
-    judge: JudgeOf,
-    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<Asking>, Failure>,
-) -> Result<Settled, Failure> {
+    judge: JudgeSource,
+    ask: impl FnOnce(ApproverOptions<'_>) -> Result<Option<ApprovalOptions>, Failure>,
+) -> Result<PreparedSession, Failure> {
     let ResolvedFlags { plan, setup } = resolve_flags(options)?;
     let resolved = settings::resolved(&setup)?;
     let merged = &resolved.merged;
     let asking =
         ask(ApproverOptions { settings: &merged.approvals, name: &plan.id, rules_to: resolved.rules_to() })?;
     let judge = match judge {
-        JudgeOf::Settings => judge_of(&resolved, &plan).map(|(judge, _)| Arc::new(judge) as _),
-        JudgeOf::Caller(judge) => judge,
+        JudgeSource::Settings => judge_of(&resolved, &plan).map(|(judge, _)| Arc::new(judge) as _),
+        JudgeSource::Caller(judge) => judge,
     };
     let asking = with_judge(merged, judge, asking);
     let interaction = match &asking {
@@ -291,7 +291,7 @@ fn with_settings(
     let without = approvers::own_secret(&merged.approvals);
     let shells =
         ShellMaker { allow_degraded: options.flags.allow_degraded, without, network, secrets, sockets };
-    Ok(Settled { plan, limits: Limits::from(&merged.record), shells })
+    Ok(PreparedSession { plan, limits: Limits::from(&merged.record), shells })
 }
 
 /// Returns the sandbox of a shell of this session, so that no tool does more.

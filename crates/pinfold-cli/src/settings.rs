@@ -12,7 +12,7 @@ use pinfold::policy::merge::Ignored;
 use pinfold::policy::settings::Flags;
 use pinfold::policy::{BadSetting, BadSettings, WayIn};
 use pinfold::settings::{
-    Loaded, Locations, ResolvedSettings, SessionSetup, SettingsError, load, project_root,
+    LoadedSettings, Locations, ResolvedSettings, SessionSetup, SettingsError, load, project_root,
 };
 use pinfold::{GuardSearch, Plan, Profile, ProfileError};
 use pinfold_tools::FileBoundaries;
@@ -75,7 +75,7 @@ pub(crate) fn plan(resolved: &ResolvedSettings, plan: Plan, way: WayIn) -> Resul
 }
 
 /// Reads them, and tells what does not count.
-pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<LoadedSettings, Failure> {
     let loaded = read(locations, flags)?;
     format_ignored(&loaded.merged.ignored).into_iter().for_each(output::warn);
     for renamed in &loaded.merged.renamed {
@@ -85,7 +85,7 @@ pub(crate) fn loaded(locations: &Locations, flags: &Flags) -> Result<Loaded, Fai
 }
 
 /// Reads them, and tells nothing.
-pub(crate) fn read_quietly(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+pub(crate) fn read_quietly(locations: &Locations, flags: &Flags) -> Result<LoadedSettings, Failure> {
     locations.project.as_deref().map_or(Ok(()), is_folder)?;
     load(&Ambient::claim(), locations, flags).map_err(|bad| unusable(&bad))
 }
@@ -102,7 +102,7 @@ fn is_folder(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Reads them.
-pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<Loaded, Failure> {
+pub(crate) fn read(locations: &Locations, flags: &Flags) -> Result<LoadedSettings, Failure> {
     let loaded = read_quietly(locations, flags)?;
     if let Some(why) = &loaded.no_trust {
         output::warn(format_args!("no file is trusted: {why}"));

@@ -18,12 +18,12 @@ struct Tables {
     option_lists: HashMap<Vec<Options>, String>,
     programs: Vec<String>,
     /// The list that each name of a program stands in, the name, and its row.
-    program_names: Vec<Named>,
-    option_names: Vec<Named>,
+    program_names: Vec<FileWord>,
+    option_names: Vec<FileWord>,
 }
 
 /// A name in a list of rows: the first row of the list, the name, and the row that has it.
-type Named = (usize, String, usize);
+type FileWord = (usize, String, usize);
 
 /// The source of all tables.
 pub(crate) fn emit(entries: &[Entry]) -> String {
@@ -143,8 +143,8 @@ fn row(at: usize) -> u16 {
 }
 
 /// Slots that hold the row of each name, at most half of them filled. Of two rows of one list with one name the first is kept.
-fn filled(named: &[Named]) -> Vec<String> {
-    let mut table: Vec<Option<&Named>> = vec![None; (named.len() * 2).next_power_of_two()];
+fn filled(named: &[FileWord]) -> Vec<String> {
+    let mut table: Vec<Option<&FileWord>> = vec![None; (named.len() * 2).next_power_of_two()];
     for one in named {
         let (list, name, _) = one;
         for slot in slots(row(*list), name, table.len()) {

@@ -90,7 +90,7 @@ pub(crate) fn kind_by_operands(operands: &str) -> &'static str {
 
 /// Things that a program takes from the folder that it works in.
 pub(crate) const FOLDERS: &[(&str, &str)] =
-    &[("repository", "Repository"), ("changes-repository", "ChangesRepository"), ("code", "Code")];
+    &[("repository", "Repository"), ("changes-repository", "ChangesRepository"), ("code", "ExecutedFiles")];
 
 /// Uses of a place that a word names of which nothing is said.
 pub(crate) const REACHES: &[(&str, &str)] = &[("text", "Text"), ("reads", "Reads")];

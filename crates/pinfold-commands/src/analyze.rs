@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
-use super::invocation::{Invocation, Through};
+use super::invocation::{Invocation, LaunchingProgram};
 use super::named::{self, NamedPlace};
 use super::program::{self, InvocationEffects, StandardInput, StartedWords};
-use super::state::{Found, Shells};
+use super::state::{EnteredFolders, Shells};
 use super::value::Values;
 use super::working_directory::{BaseDirectory, WorkingDirectory};
 use super::{
@@ -28,7 +28,7 @@ const MAX_READINGS: usize = 64;
 
 /// Analyzes a line of the call.
 pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
-    let here = Surroundings {
+    let here = ScriptContext {
         folders: vec![WorkingDirectory::new(BaseDirectory::Call)],
         through: Vec::new(),
         depth: 0,
@@ -38,11 +38,11 @@ pub(super) fn analyze(text: &str, script: &Script) -> CommandEffects {
 }
 
 /// Context in which a script is read.
-struct Surroundings {
+struct ScriptContext {
     /// The folders that it may start in.
     folders: Vec<WorkingDirectory>,
     /// Programs that start the shell that reads it, outermost first.
-    through: Vec<Through>,
+    through: Vec<LaunchingProgram>,
     /// Number of programs around it.
     depth: usize,
     /// Runs where its paths are not ours.
@@ -50,11 +50,11 @@ struct Surroundings {
 }
 
 /// Analyzes `script`, read from `text`.
-fn analyze_script(text: &str, script: &Script, surroundings: &Surroundings) -> CommandEffects {
+fn analyze_script(text: &str, script: &Script, surroundings: &ScriptContext) -> CommandEffects {
     let mut out = CommandEffects::default();
     out.commands.reserve_exact(script.commands.len());
-    out.bars.extend(script.opaque.iter().map(opaque::bar));
-    out.bars.extend(loose(script));
+    out.not_allowlistable.extend(script.opaque.iter().map(opaque::bar));
+    out.not_allowlistable.extend(loose(script));
     let values = Values::new(script);
     let mut shells = Shells::new(script, surroundings.folders.clone(), &values);
     for (at, command) in script.commands.iter().enumerate() {
@@ -95,7 +95,7 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     readings: Vec<Invocation>,
     /// Which reading allow rules look at.
     allowable: usize,
-    pub(super) bars: Vec<NotAllowlistable>,
+    pub(super) not_allowlistable: Vec<NotAllowlistable>,
     safeguards: Vec<SafeguardHit>,
     pub(super) work_dirs: Vec<WorkFolder>,
     /// Folders that one of its readings may run in.
@@ -106,10 +106,10 @@ pub(super) struct CommandAnalyzer<'o, 's> {
     named: Vec<NamedPlace>,
     /// Patterns of files that git reads.
     pub(super) patterns: Vec<NamedPlace>,
-    /// A word that is known only by running may name any file.
+    /// A word that is known only at run time may name any file.
     pub(super) may_name_any_file: bool,
     /// The text of programs that are not known, or of code, which may start others.
-    pub(super) unread: Vec<String>,
+    pub(super) unanalyzed: Vec<String>,
     writes_by_redirect: bool,
     pub(super) inner_lines: Vec<InnerLine>,
     unknown: Vec<Unknown>,
@@ -120,7 +120,7 @@ pub(super) struct CommandAnalyzer<'o, 's> {
 /// An invocation that waits to be read.
 struct PendingInvocation<'f> {
     invocation: Invocation,
-    folders: Cow<'f, Found>,
+    folders: Cow<'f, EnteredFolders>,
     depth: usize,
     /// Only wrappers that change nothing stand in front of it.
     surface: bool,
@@ -137,7 +137,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             values,
             readings: Vec::with_capacity(1),
             allowable: 0,
-            bars: Vec::new(),
+            not_allowlistable: Vec::new(),
             safeguards: Vec::new(),
             work_dirs: Vec::new(),
             exec_dirs: Vec::new(),
@@ -146,7 +146,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             named: Vec::new(),
             patterns: Vec::new(),
             may_name_any_file: false,
-            unread: Vec::new(),
+            unanalyzed: Vec::new(),
             writes_by_redirect: false,
             inner_lines: Vec::new(),
             unknown: Vec::new(),
@@ -155,8 +155,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     fn bar(&mut self, bar: NotAllowlistable) {
-        if !self.bars.iter().any(|there| there.id == bar.id && there.lifted_by == bar.lifted_by) {
-            self.bars.push(bar);
+        if !self.not_allowlistable.iter().any(|there| there.id == bar.id && there.lifted_by == bar.lifted_by)
+        {
+            self.not_allowlistable.push(bar);
         }
     }
 
@@ -166,9 +167,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn finish(mut self, command: &SimpleCommand, found: Found) -> CommandClaim {
+    fn finish(mut self, command: &SimpleCommand, found: EnteredFolders) -> CommandClaim {
         let written = self.readings.first();
-        let inert = self.bars.is_empty()
+        let inert = self.not_allowlistable.is_empty()
             && !self.writes_by_redirect
             && written.is_none_or(|reading| reading.words.is_empty() || builtin::is_inert(reading));
         for stand in &found.folders {
@@ -176,7 +177,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 add_safeguard(&mut self.safeguards, hit);
             }
         }
-        let read_dirs = self.read_dirs.filter(|_| self.bars.is_empty());
+        let read_dirs = self.read_dirs.filter(|_| self.not_allowlistable.is_empty());
         let read_dirs = read_dirs.and_then(|read_dirs| folders_read_in(&read_dirs, &found));
         let read_only = read_dirs.as_ref().is_some_and(Vec::is_empty);
         // What only reads was looked through word by word, and claims what it reads.
@@ -186,7 +187,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             span: command.span.clone(),
             readings: self.readings,
             allowable: self.allowable,
-            bars: self.bars,
+            not_allowlistable: self.not_allowlistable,
             safeguards: self.safeguards,
             read_only,
             read_dirs: read_dirs.unwrap_or_default(),
@@ -197,7 +198,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             start_dir_use: self.start_dir_use,
             named,
             may_name_any_file: self.may_name_any_file,
-            unread: self.unread,
+            unanalyzed: self.unanalyzed,
             inner_lines: self.inner_lines,
             unknown: self.unknown,
             folders: found.into(),
@@ -236,7 +237,12 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The command as it is written, and everything that it starts.
-    fn analyze_command(&mut self, command: &SimpleCommand, found: &Found, surroundings: &Surroundings) {
+    fn analyze_command(
+        &mut self,
+        command: &SimpleCommand,
+        found: &EnteredFolders,
+        surroundings: &ScriptContext,
+    ) {
         self.analyze_assignments_and_redirects(command, found, surroundings.elsewhere);
         let words = self.substitute_pwd(words::expand(&command.words));
         let invocation = Invocation { words, through: surroundings.through.clone(), open_ended: false };
@@ -278,11 +284,16 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Its assignments and redirects.
-    fn analyze_assignments_and_redirects(&mut self, command: &SimpleCommand, found: &Found, elsewhere: bool) {
-        self.bars.extend(builtin::planted(command));
+    fn analyze_assignments_and_redirects(
+        &mut self,
+        command: &SimpleCommand,
+        found: &EnteredFolders,
+        elsewhere: bool,
+    ) {
+        self.not_allowlistable.extend(builtin::planted(command));
         let alone = command.words.is_empty();
         let counted = command.assignments.iter().filter(|one| !alone || environment::matters(&one.name));
-        self.bars.extend(counted.filter_map(environment::of_assignment));
+        self.not_allowlistable.extend(counted.filter_map(environment::of_assignment));
         if !elsewhere {
             for redirect in &command.redirects {
                 self.writes_by_redirect |= self.redirect(redirect, found);
@@ -291,8 +302,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     pub(super) fn bar_once(&mut self, id: &'static str, why: &str) {
-        if !self.bars.iter().any(|bar| bar.id == id) {
-            self.bars.push(NotAllowlistable::new(id, why));
+        if !self.not_allowlistable.iter().any(|bar| bar.id == id) {
+            self.not_allowlistable.push(NotAllowlistable::new(id, why));
         }
     }
 
@@ -308,10 +319,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let found = Self::moved(&effects, folders);
         self.runs_anywhere |= elsewhere;
         if surface || !elsewhere {
-            let bars = effects.bars.drain(..).chain(builtin::bars(&invocation));
-            bars.for_each(|bar| self.bar(bar));
+            let not_allowlistable =
+                effects.not_allowlistable.drain(..).chain(builtin::not_allowlistable(&invocation));
+            not_allowlistable.for_each(|bar| self.bar(bar));
             if effects.hidden.iter().any(|word| self.values.may_be_option(word)) {
-                self.bar_once("hidden-option", "an argument that is known only by running may be an option");
+                self.bar_once("hidden-option", "an argument that is known only at run time may be an option");
             }
         }
         if !elsewhere {
@@ -334,11 +346,11 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         if invocation.open_ended && effects.may_touch() {
             self.may_name_any_file = true;
         }
-        if self.is_unread(&invocation, &effects) {
-            self.unread(&invocation, &effects, command);
+        if self.is_unanalyzed(&invocation, &effects) {
+            self.unanalyzed(&invocation, &effects, command);
         }
         let copied = effects.renamed.iter().filter_map(|(source, _)| source.as_static());
-        self.unread.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
+        self.unanalyzed.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
         let stripped = surface && wrapper::strips(&invocation, &effects);
         if surface && !stripped && wrapper::is_wrapper(&invocation, &effects) && !effects.started.is_empty() {
             self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
@@ -350,7 +362,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             StandardInput::Commands if elsewhere => {}
             StandardInput::Commands => self.standard_input(command, &mut effects),
         }
-        if (surface || self.readings.is_empty()) && self.bars.is_empty() {
+        if (surface || self.readings.is_empty()) && self.not_allowlistable.is_empty() {
             self.read_dirs = self.read_dirs(command, &invocation, &effects);
         }
         if effects.told_code {
@@ -369,7 +381,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 self.unknown(Unknown::Arguments(effects.name.to_owned()));
             }
             let mut through = invocation.through.clone();
-            through.push(Through { name: effects.name.to_owned() });
+            through.push(LaunchingProgram { name: effects.name.to_owned() });
             let elsewhere = elsewhere || inner.elsewhere;
             match inner.words {
                 StartedWords::Unknown => self.launches_unknown(effects.name),
@@ -412,7 +424,12 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn name_unclaimed(&mut self, invocation: &Invocation, effects: &InvocationEffects<'_>, found: &Found) {
+    fn name_unclaimed(
+        &mut self,
+        invocation: &Invocation,
+        effects: &InvocationEffects<'_>,
+        found: &EnteredFolders,
+    ) {
         let unclaimed = named::unclaimed(invocation, effects, self.values, self.at, found);
         self.may_name_any_file |= unclaimed.open;
         if unclaimed.too_many {
@@ -435,28 +452,40 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// Returns whether a program, or a subcommand of one, is not known. What the line itself defines is listed besides.
-    fn is_unread(&self, invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
+    fn is_unanalyzed(&self, invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
         let defined =
             || self.script.functions.iter().any(|function| Some(function.as_str()) == invocation.program());
-        effects.unread && !read_only::is_in_catalog(effects.name) && !defined()
+        effects.unanalyzed && !read_only::is_in_catalog(effects.name) && !defined()
     }
 
     /// A program, or a subcommand of one, that is not known: its words may name another that it starts.
-    fn unread(&mut self, invocation: &Invocation, effects: &InvocationEffects<'_>, command: &SimpleCommand) {
+    fn unanalyzed(
+        &mut self,
+        invocation: &Invocation,
+        effects: &InvocationEffects<'_>,
+        command: &SimpleCommand,
+    ) {
         // `docker rm x`: what a known program is told first is a subcommand of its own.
         let skip = usize::from(effects.kind.is_some());
         let args = invocation.args().get(skip..).unwrap_or_default();
         for hit in hidden::safeguards(args) {
             add_safeguard(&mut self.safeguards, hit);
         }
-        self.unread.push(hidden::text(args, command));
+        self.unanalyzed.push(hidden::text(args, command));
         if let Some(starts) = hidden::may_start(args) {
             self.unknown(Unknown::MayStart { program: effects.name.to_owned(), starts });
         }
     }
 
     /// A line that another shell reads: each of its commands is a reading of this one.
-    fn script(&mut self, text: &str, found: &Found, depth: usize, elsewhere: bool, through: Vec<Through>) {
+    fn script(
+        &mut self,
+        text: &str,
+        found: &EnteredFolders,
+        depth: usize,
+        elsewhere: bool,
+        through: Vec<LaunchingProgram>,
+    ) {
         if depth > DEEPEST {
             self.unknown(Unknown::TooMuch);
             return self
@@ -464,20 +493,20 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
         let script = pinfold_shell::parse(text);
         let folders = found.folders.clone();
-        let inner = analyze_script(text, &script, &Surroundings { folders, through, depth, elsewhere });
+        let inner = analyze_script(text, &script, &ScriptContext { folders, through, depth, elsewhere });
         self.take_in(inner);
         self.inner_lines.push(InnerLine::new(script, found));
     }
 
     /// A text that may be run like a line. Its commands are no readings; what they would run is looked at where every word
     /// counts.
-    fn aside(&mut self, text: &str, found: &Found, depth: usize) {
+    fn aside(&mut self, text: &str, found: &EnteredFolders, depth: usize) {
         if depth > DEEPEST {
             return self.unknown(Unknown::TooMuch);
         }
         let script = pinfold_shell::parse(text);
         let folders = found.folders.clone();
-        let surroundings = Surroundings { folders, through: Vec::new(), depth, elsewhere: false };
+        let surroundings = ScriptContext { folders, through: Vec::new(), depth, elsewhere: false };
         for claim in analyze_script(text, &script, &surroundings).commands {
             self.add_folders(claim.exec_dirs);
             self.runs_anywhere |= claim.runs_anywhere;
@@ -489,7 +518,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     /// Adds the effects of another shell to those of this command.
     fn take_in(&mut self, inner: CommandEffects) {
-        inner.bars.into_iter().for_each(|bar| self.bar(bar));
+        inner.not_allowlistable.into_iter().for_each(|bar| self.bar(bar));
         self.safeguards.extend(inner.safeguards);
         for claim in inner.commands {
             if self.readings.len() + claim.readings.len() > MAX_READINGS {
@@ -497,13 +526,13 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 self.unknown(Unknown::TooMuch);
             }
             self.readings.extend(claim.readings);
-            claim.bars.into_iter().for_each(|bar| self.bar(bar));
+            claim.not_allowlistable.into_iter().for_each(|bar| self.bar(bar));
             self.work_dirs.extend(claim.work_dirs);
             self.add_folders(claim.exec_dirs);
             self.runs_anywhere |= claim.runs_anywhere;
             self.name(claim.named);
             self.may_name_any_file |= claim.may_name_any_file;
-            self.unread.extend(claim.unread);
+            self.unanalyzed.extend(claim.unanalyzed);
             self.inner_lines.extend(claim.inner_lines);
             claim.unknown.into_iter().for_each(|what| self.unknown(what));
             for hit in claim.safeguards {
@@ -527,7 +556,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     fn launches_unknown(&mut self, name: &str) {
         self.unknown(Unknown::Started(name.to_owned()));
-        self.bar_once("launcher", &format!("what `{name}` starts is known only by running"));
+        self.bar_once("launcher", &format!("what `{name}` starts is known only at run time"));
     }
 
     /// The program itself has to be known, and to be where its name says.
@@ -535,7 +564,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let Some(word) = invocation.words.first() else { return };
         let Some(program) = word.as_static() else {
             self.unknown(Unknown::Program);
-            return self.bar_once("dynamic-program", "which program runs is known only by running");
+            return self.bar_once("dynamic-program", "which program runs is known only at run time");
         };
         if program.is_empty() {
             self.bar_once("dynamic-program", "the program has no name");
@@ -549,7 +578,10 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 
     /// The folders after those that the program itself moves to.
-    fn moved<'f>(effects: &InvocationEffects<'_>, mut found: Cow<'f, Found>) -> Cow<'f, Found> {
+    fn moved<'f>(
+        effects: &InvocationEffects<'_>,
+        mut found: Cow<'f, EnteredFolders>,
+    ) -> Cow<'f, EnteredFolders> {
         for folder in &effects.folders {
             let found = found.to_mut();
             found.folders = found.folders.iter().flat_map(|stand| stand.change_to(folder)).collect();
@@ -558,9 +590,9 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
     }
 }
 
-/// The folders other than that of the call in which what only reads there may work. `None`: where it works is known only by
-/// running.
-fn folders_read_in(read_dirs: &ReadsIn, found: &Found) -> Option<Vec<PathText>> {
+/// The folders other than that of the call in which what only reads there may work. `None`: where it works is known only at
+/// run time.
+fn folders_read_in(read_dirs: &ReadsIn, found: &EnteredFolders) -> Option<Vec<PathText>> {
     let ReadsIn::Repository(sent) = read_dirs else { return Some(Vec::new()) };
     let mut stands = found.folders.clone();
     for folder in sent {

@@ -48,7 +48,7 @@ const HARMLESS_SET: &[&str] =
     &["-e", "-u", "-x", "-v", "-eu", "-ue", "-ex", "-eux", "+e", "+u", "+x", "+v", "-E", "-eE", "-Ee"];
 
 /// Why no rule may allow this builtin, if it is one.
-pub(super) fn bars(invocation: &Invocation) -> Vec<NotAllowlistable> {
+pub(super) fn not_allowlistable(invocation: &Invocation) -> Vec<NotAllowlistable> {
     let Some(name) = invocation.program() else { return Vec::new() };
     if let Some((_, why)) = NEVER.iter().find(|(never, _)| *never == name) {
         return vec![NotAllowlistable::new("shell-builtin", *why)];
@@ -107,9 +107,9 @@ fn is_harmless_set(args: &[Word]) -> bool {
 
 /// Builtins that take names of variables: a name may hold an index that is evaluated, or be one that matters.
 fn by_name(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
-    let mut bars = Vec::new();
+    let mut not_allowlistable = Vec::new();
     if args.iter().any(evaluates) {
-        bars.push(NotAllowlistable::new(
+        not_allowlistable.push(NotAllowlistable::new(
             "shell-builtin",
             format!("`{name}` evaluates the index of a variable's name"),
         ));
@@ -117,12 +117,12 @@ fn by_name(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
     let takes_names = match name {
         "test" | "[" | "[[" => {
             if names_variable(args) {
-                bars.push(NotAllowlistable::new(
+                not_allowlistable.push(NotAllowlistable::new(
                     "shell-builtin",
                     format!("`{name} -v` evaluates the name of a variable"),
                 ));
             }
-            return bars;
+            return not_allowlistable;
         }
         "printf" | "wait" => {
             args.iter().any(|word| starts_option(word, if name == "printf" { 'v' } else { 'p' }))
@@ -130,13 +130,13 @@ fn by_name(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
         _ => true,
     };
     if takes_names {
-        bars.extend(names(name, args));
+        not_allowlistable.extend(names(name, args));
     }
-    bars
+    not_allowlistable
 }
 
 fn names(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
-    let mut bars = Vec::new();
+    let mut not_allowlistable = Vec::new();
     for word in args {
         let start = word.literal_prefix();
         if start.starts_with(['-', '+']) {
@@ -148,7 +148,7 @@ fn names(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
                 _ => "",
             };
             if start.contains(|letter| risky.contains(letter)) {
-                bars.push(NotAllowlistable::new(
+                not_allowlistable.push(NotAllowlistable::new(
                     "shell-builtin",
                     format!("`{name} {start}` evaluates what it is given"),
                 ));
@@ -156,22 +156,23 @@ fn names(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
             continue;
         }
         if environment::is_assignment(word) {
-            bars.extend(environment::of_word(word));
+            not_allowlistable.extend(environment::of_word(word));
         } else if word.as_static().is_none() {
-            bars.push(NotAllowlistable::new(
+            not_allowlistable.push(NotAllowlistable::new(
                 "shell-builtin",
-                format!("`{name}` with a name that is known only by running"),
+                format!("`{name}` with a name that is known only at run time"),
             ));
         } else if environment::matters(start) && name != "printf" {
-            bars.push(NotAllowlistable::new(
+            not_allowlistable.push(NotAllowlistable::new(
                 "env-assignment",
                 format!("`{name} {start}` changes what runs or where it reaches"),
             ));
         } else if environment::matters(start) {
-            bars.push(NotAllowlistable::new("env-assignment", format!("`{name}` may set `{start}`")));
+            not_allowlistable
+                .push(NotAllowlistable::new("env-assignment", format!("`{name}` may set `{start}`")));
         }
     }
-    bars
+    not_allowlistable
 }
 
 fn starts_option(word: &Word, letter: char) -> bool {

@@ -71,7 +71,7 @@ fn is_home(part: &Part) -> bool {
 
 /// Values that the line gives to a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Given<'c, 'a> {
+pub(crate) enum AssignedValues<'c, 'a> {
     /// One of these.
     Values(&'c [Value<'a>]),
     /// Something that is not known.
@@ -140,14 +140,16 @@ impl<'a> Constants<'a> {
         self.values.get(at).map(|(_, known)| known)
     }
 
-    pub(crate) fn given(&self, name: &str) -> Given<'_, 'a> {
+    pub(crate) fn given(&self, name: &str) -> AssignedValues<'_, 'a> {
         if self.table.any().is_some() {
-            return Given::Unknown;
+            return AssignedValues::Unknown;
         }
         match self.known(name) {
-            Some(KnownValues { values, complete: true }) if !values.is_empty() => Given::Values(values),
-            Some(KnownValues { complete: false, .. }) => Given::Unknown,
-            Some(_) | None => Given::Nowhere,
+            Some(KnownValues { values, complete: true }) if !values.is_empty() => {
+                AssignedValues::Values(values)
+            }
+            Some(KnownValues { complete: false, .. }) => AssignedValues::Unknown,
+            Some(_) | None => AssignedValues::Nowhere,
         }
     }
 

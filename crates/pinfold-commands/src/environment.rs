@@ -185,7 +185,7 @@ mod tests {
         ] {
             assert_eq!(matters(name), expected, "{name}");
         }
-        let bars =
+        let not_allowlistable =
             |line: &str| of_assignment(&pinfold_shell::parse(line).commands[0].assignments[0]).is_some();
         for (line, expected) in [
             ("PAGER= x", false),
@@ -197,7 +197,7 @@ mod tests {
             ("x=1 y", false),
             ("x=/etc y", true),
         ] {
-            assert_eq!(bars(line), expected, "{line}");
+            assert_eq!(not_allowlistable(line), expected, "{line}");
         }
     }
 }

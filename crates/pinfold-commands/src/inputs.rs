@@ -31,7 +31,7 @@ impl CommandAnalyzer<'_, '_> {
             if command.place.piped_from.is_some() {
                 self.unknown(Unknown::Input(effects.name.to_owned()));
             }
-            self.bar_once("launcher", "what it runs comes from its input and is known only by running");
+            self.bar_once("launcher", "what it runs comes from its input and is known only at run time");
         }
     }
 
@@ -67,7 +67,7 @@ impl CommandAnalyzer<'_, '_> {
         };
         for redirect in command.redirects.iter().filter(written) {
             self.unknown(Unknown::Input(name.to_owned()));
-            self.unread.extend(redirect.target.as_static().map(str::to_owned));
+            self.unanalyzed.extend(redirect.target.as_static().map(str::to_owned));
         }
     }
 }

@@ -13,21 +13,21 @@ pub struct Invocation {
     /// script, shared with it.
     pub words: Arc<Vec<Word>>,
     /// Programs that start it, outermost first; empty for a command as it is written.
-    pub through: Vec<Through>,
+    pub through: Vec<LaunchingProgram>,
     /// More arguments follow that are not known here, as `xargs` adds them.
     pub open_ended: bool,
 }
 
 /// A program that starts another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Through {
+pub struct LaunchingProgram {
     /// Its name: `sudo`, `xargs`.
     pub name: String,
 }
 
 impl Invocation {
     /// A program with its arguments that others start, outermost first.
-    pub(crate) fn new(words: Vec<Word>, through: Vec<Through>, open_ended: bool) -> Self {
+    pub(crate) fn new(words: Vec<Word>, through: Vec<LaunchingProgram>, open_ended: bool) -> Self {
         Self { words: Arc::new(words), through, open_ended }
     }
 

@@ -1,7 +1,7 @@
 //! Effects of a command line: each simple command with the programs it would start, what they would write and read,
 //! which hosts they would reach, and why a rule may not be enough to let it through.
 //!
-//! Pure: nothing is looked up. A word that is known only by running it stays unknown here.
+//! Pure: nothing is looked up. A word that is known only at run time stays unknown here.
 //!
 //! ```
 //! use pinfold_commands::{Operation, analyze};
@@ -30,6 +30,8 @@ mod awk;
 mod builtin;
 mod constants;
 mod environment;
+#[cfg(test)]
+mod generated_docs;
 mod hidden;
 mod host;
 mod inputs;
@@ -39,8 +41,6 @@ mod name_map;
 mod named;
 mod opaque;
 mod operation;
-#[cfg(test)]
-mod page;
 mod path_claim;
 pub mod pieces;
 mod possible_files;
@@ -62,7 +62,7 @@ mod words;
 mod working_directory;
 mod wrapper;
 
-pub use invocation::{Invocation, Through};
+pub use invocation::{Invocation, LaunchingProgram};
 pub use named::NamedPlace;
 pub use operation::Operation;
 pub use path_claim::{Assumption, Origin, PathClaim, PathText};
@@ -90,7 +90,7 @@ pub struct CommandClaim {
     /// Index of the reading that allow rules look at.
     allowable: usize,
     /// Why no rule may allow it, if so.
-    pub bars: Vec<NotAllowlistable>,
+    pub not_allowlistable: Vec<NotAllowlistable>,
     /// Effects that need a person whatever rules and modes say.
     pub safeguards: Vec<SafeguardHit>,
     /// Does nothing but read what it names, and says it.
@@ -106,19 +106,19 @@ pub struct CommandClaim {
     pub work_dirs: Vec<WorkFolder>,
     /// Folders that it, or what it starts, may run in, other than that of the call.
     pub exec_dirs: Vec<PathText>,
-    /// May run, or start a program, in a folder that is known only by running, or where paths are not ours.
+    /// May run, or start a program, in a folder that is known only at run time, or where paths are not ours.
     pub runs_anywhere: bool,
     /// Its use of the folder of the call, where it may work there.
     pub start_dir_use: WorkDirUse,
     /// Places that its words name, of which it is not known what it does with them.
     pub named: Vec<NamedPlace>,
-    /// A word that is known only by running may name any file.
+    /// A word that is known only at run time may name any file.
     pub may_name_any_file: bool,
     /// The words of programs that are not known, and code, which may start any program that they name.
-    pub unread: Vec<String>,
+    pub unanalyzed: Vec<String>,
     /// Lines for shells that it starts, at any depth, and values of options that are run like one.
     pub inner_lines: Vec<InnerLine>,
-    /// Parts of it that are known only by running, each once.
+    /// Parts of it that are known only at run time, each once.
     pub unknown: Vec<Unknown>,
     /// The folders that it may stand in, and those that it takes its shell to.
     pub folders: CommandFolders,
@@ -172,7 +172,7 @@ pub enum WorkDirUse {
     /// The same, and it changes the repository.
     ChangesRepository,
     /// Code or settings of its own that it runs by: scripts, build files.
-    Code,
+    ExecutedFiles,
 }
 
 /// Why no rule may allow a command.
@@ -218,7 +218,7 @@ pub enum Severity {
 /// A host that a call would reach.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostClaim {
-    /// The host, lower case, without port; `None` when it is known only by running.
+    /// The host, lower case, without port; `None` when it is known only at run time.
     pub host: Option<String>,
     /// Exactly where, when pinfold itself connects: what a command reaches is for its relay to see.
     pub at: Option<(Host, u16)>,
@@ -255,7 +255,7 @@ pub struct CommandEffects {
     /// The hosts they would reach.
     pub hosts: Vec<HostClaim>,
     /// Why no rule may allow the line as a whole, if so: a part that was not understood, an unknown file.
-    pub bars: Vec<NotAllowlistable>,
+    pub not_allowlistable: Vec<NotAllowlistable>,
     /// Effects of the line as a whole that need a person: hidden characters, fork bombs, too many parts.
     pub safeguards: Vec<SafeguardHit>,
     /// Names that it gives to what has another.

@@ -8,9 +8,9 @@ use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
 use super::program::InvocationEffects;
-use super::state::Found;
+use super::state::EnteredFolders;
 use super::value::Values;
-use super::working_directory::{Named, join};
+use super::working_directory::{FileWord, join};
 use super::{CommandEffects, NotAllowlistable, WorkFolder};
 use crate::PathClaim;
 use crate::PathText;
@@ -28,7 +28,7 @@ pub(super) struct Link {
     by: Option<usize>,
     /// The new name, from the folder of the call if it is relative.
     name: String,
-    /// Path that it leads to; `None` when that is known only by running.
+    /// Path that it leads to; `None` when that is known only at run time.
     leads_to: Option<String>,
     /// A write under the new name is a write there: not so for a copy.
     writes: bool,
@@ -40,20 +40,20 @@ pub(super) fn made_by(
     effects: &InvocationEffects<'_>,
     by: usize,
     values: &Values<'_>,
-    found: &Found,
+    found: &EnteredFolders,
 ) -> Vec<Link> {
     let kind = Kind::from_invocation(invocation);
     let mut links = Vec::new();
     for (source, target) in &effects.renamed {
         for stand in &found.folders {
             let one = |word: &Word| values.fill_one(word.clone(), by).map(|word| stand.name(&word));
-            let Some(Named::Path(name)) = one(target) else { continue };
+            let Some(FileWord::Path(name)) = one(target) else { continue };
             let leads_to = match one(source) {
                 // A relative link starts from the folder that it lies in.
-                Some(Named::Path(_)) if kind == Kind::Symbolic && is_relative(source) => {
+                Some(FileWord::Path(_)) if kind == Kind::Symbolic && is_relative(source) => {
                     source.as_static().map(|text| resolve_from_parent(&name, text))
                 }
-                Some(Named::Path(path)) => Some(path),
+                Some(FileWord::Path(path)) => Some(path),
                 _ => None,
             };
             links.push(Link { by: Some(by), name: plain(&name), leads_to, writes: kind.writes(source) });
@@ -156,7 +156,7 @@ pub(super) fn follow(out: &mut CommandEffects) {
         }
         if unknown.contains(&at) {
             let why = "the target of a link that the command line makes is known only at run time";
-            command.bars.push(NotAllowlistable::new("unknown-file", why));
+            command.not_allowlistable.push(NotAllowlistable::new("unknown-file", why));
             command.may_name_any_file = true;
         }
     }

@@ -7,11 +7,11 @@ use pinfold_shell::{Part, Word};
 
 use super::invocation::Invocation;
 use super::program::{InvocationEffects, Reach};
-use super::state::Found;
+use super::state::EnteredFolders;
 use super::value::Values;
-use super::working_directory::Named;
+use super::working_directory::FileWord;
 use crate::PathText;
-use crate::pieces::{Piece, Spelled, Sure, of_word};
+use crate::pieces::{PathCertainty, Piece, PossibleText, of_word};
 
 /// More places than an honest command names outside its claims.
 const MAX_PLACES: usize = 64;
@@ -38,7 +38,7 @@ pub struct NamedPlace {
 #[derive(Debug, Default)]
 pub(super) struct Unclaimed {
     pub(super) places: Vec<NamedPlace>,
-    /// A word that is known only by running may name any file.
+    /// A word that is known only at run time may name any file.
     pub(super) open: bool,
     /// There are more places than are looked at.
     pub(super) too_many: bool,
@@ -53,7 +53,7 @@ pub(super) fn unclaimed(
     effects: &InvocationEffects<'_>,
     values: &Values<'_>,
     at: usize,
-    found: &Found,
+    found: &EnteredFolders,
 ) -> Unclaimed {
     let mut out = Unclaimed::default();
     if effects.reach == Reach::Text {
@@ -74,17 +74,17 @@ pub(super) fn unclaimed(
     out
 }
 
-/// Returns whether a word that is known only by running may turn out to be a path: not behind the beginning of an address.
+/// Returns whether a word that is known only at run time may turn out to be a path: not behind the beginning of an address.
 fn could_be_path(word: &Word) -> bool {
     !word.literal_prefix().contains("://")
 }
 
 /// The text of a word; `None` for one that is no text. `~` stands for the home directory, `.` for the folder.
-fn spelled(word: &Word) -> Option<Spelled> {
+fn spelled(word: &Word) -> Option<PossibleText> {
     if let Some(text) = word.as_static() {
-        return Some(Spelled::plain(text));
+        return Some(PossibleText::plain(text));
     }
-    let mut spelled = Spelled::default();
+    let mut spelled = PossibleText::default();
     for part in &word.parts {
         match part {
             Part::Literal(text) => spelled.text.push_str(text),
@@ -110,7 +110,7 @@ fn spelled(word: &Word) -> Option<Spelled> {
 }
 
 impl Unclaimed {
-    fn add(&mut self, word: &Word, reach: Reach, found: &Found) {
+    fn add(&mut self, word: &Word, reach: Reach, found: &EnteredFolders) {
         let Some(spelled) = spelled(word) else {
             self.open |= !matches!(word.parts.as_slice(), [Part::Process]);
             return;
@@ -124,13 +124,13 @@ impl Unclaimed {
         }
     }
 
-    fn piece(&mut self, piece: &Piece<'_>, word: &str, reach: Reach, found: &Found) {
+    fn piece(&mut self, piece: &Piece<'_>, word: &str, reach: Reach, found: &EnteredFolders) {
         for stand in &found.folders {
             let (path, wild) = match stand.name_text(&piece.text, piece.is_open()) {
-                Named::Path(path) => (path, false),
-                Named::Matching(path) => (path, true),
-                Named::NoFile => continue,
-                Named::Unknown => {
+                FileWord::Path(path) => (path, false),
+                FileWord::Matching(path) => (path, true),
+                FileWord::NoFile => continue,
+                FileWord::Unknown => {
                     self.open = true;
                     continue;
                 }
@@ -138,7 +138,7 @@ impl Unclaimed {
             let place = NamedPlace {
                 path: PathText::new(path),
                 word: word.to_owned(),
-                is_path: piece.sure == Sure::Yes,
+                is_path: piece.sure == PathCertainty::Yes,
                 wild,
                 reads: reach == Reach::Reads,
             };

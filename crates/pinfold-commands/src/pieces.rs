@@ -10,14 +10,14 @@ pub const UNKNOWN: &str = "\u{1}";
 
 /// A text that a word can become.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Spelled {
+pub struct PossibleText {
     /// The text; from `open` on a pattern.
     pub text: String,
     /// Offset of the first part that is filled in by the shell.
     pub open: Option<usize>,
 }
 
-impl Spelled {
+impl PossibleText {
     /// A text without a part that the shell fills in.
     pub fn plain(text: &str) -> Self {
         Self { text: text.to_owned(), open: None }
@@ -51,12 +51,12 @@ pub struct Piece<'a> {
     /// The index from which the shell fills in names.
     open: Option<usize>,
     /// Certainty that it is a path.
-    pub sure: Sure,
+    pub sure: PathCertainty,
 }
 
 /// Certainty that a piece is a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sure {
+pub enum PathCertainty {
     /// Begins as only a path does, or climbs.
     Yes,
     /// May also be a plain word.
@@ -65,13 +65,13 @@ pub enum Sure {
 
 impl<'a> Piece<'a> {
     /// The text as one piece.
-    pub fn whole(spelled: &'a Spelled, sure: Sure) -> Self {
+    pub fn whole(spelled: &'a PossibleText, sure: PathCertainty) -> Self {
         Self { text: Cow::Borrowed(&spelled.text), open: spelled.open, sure }
     }
 
     /// The part as a text of its own.
-    pub fn into_spelled(self) -> Spelled {
-        Spelled { text: self.text.into_owned(), open: self.open }
+    pub fn into_spelled(self) -> PossibleText {
+        PossibleText { text: self.text.into_owned(), open: self.open }
     }
 
     /// Returns whether the shell fills in a part of it.
@@ -93,10 +93,10 @@ impl<'a> Piece<'a> {
 }
 
 /// Every part of an argument that can be a path.
-pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
+pub fn of_word(spelled: &PossibleText) -> Vec<Piece<'_>> {
     let text = spelled.text.as_str();
     let mut pieces = Vec::new();
-    let mut add = |start: usize, end: usize, sure: Option<Sure>| {
+    let mut add = |start: usize, end: usize, sure: Option<PathCertainty>| {
         let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
         let open = spelled.open.filter(|open| *open < end).map(|open| open.saturating_sub(start));
         let anything = open == Some(0) && part.starts_with(UNKNOWN);
@@ -109,7 +109,7 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
     // Most words are neither an address nor a list.
     let is_list = text.contains(CUTS);
     if is_list && let Some(file) = file_url(text) {
-        pieces.push(Piece { text: Cow::Owned(file), open: None, sure: Sure::Yes });
+        pieces.push(Piece { text: Cow::Owned(file), open: None, sure: PathCertainty::Yes });
         return pieces;
     }
     if is_list && is_url(text) {
@@ -135,10 +135,10 @@ pub fn of_word(spelled: &Spelled) -> Vec<Piece<'_>> {
 const CUTS: [char; 4] = ['=', ':', ',', '@'];
 
 /// Adds the values behind `=`, `:`, `,` and `@`.
-fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
+fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<PathCertainty>)) {
     // A part behind a blank belongs to a sentence rather than to a list: `block dd if=/dev/zero`.
     let blank = text.find(char::is_whitespace).unwrap_or(text.len());
-    let part_of_prose = |start: usize| (start > blank).then_some(Sure::Perhaps);
+    let part_of_prose = |start: usize| (start > blank).then_some(PathCertainty::Perhaps);
     let value = text.find('=').map(|at| at + 1);
     if let Some(start) = value {
         let rest = text.get(start..).unwrap_or_default();
@@ -170,7 +170,7 @@ fn values(text: &str, add: &mut impl FnMut(usize, usize, Option<Sure>)) {
 }
 
 /// A path behind the letters of an option: `-o/etc/x`, `-I../x`, `-xf/etc/x`.
-fn glued(text: &str) -> Option<(usize, Sure)> {
+fn glued(text: &str) -> Option<(usize, PathCertainty)> {
     let end = text.find('=').unwrap_or(text.len());
     let option = text.get(..end)?;
     let mut starts = option.char_indices().skip(1).map(|(at, _)| at);
@@ -179,11 +179,11 @@ fn glued(text: &str) -> Option<(usize, Sure)> {
     // `-Isrc/include`: these take their value at once, so a slash further on is part of it.
     let takes_value = at > 2 && letters.starts_with(['I', 'L', 'D', 'B', 'F', 'W', 'U']);
     let cluster = letters.len() <= 4 && letters.chars().all(|c| c.is_ascii_alphabetic());
-    Some((at, if cluster && !takes_value { Sure::Yes } else { Sure::Perhaps }))
+    Some((at, if cluster && !takes_value { PathCertainty::Yes } else { PathCertainty::Perhaps }))
 }
 
-fn sureness(part: &str) -> Sure {
-    if is_anchored(part) || climbs(part) { Sure::Yes } else { Sure::Perhaps }
+fn sureness(part: &str) -> PathCertainty {
+    if is_anchored(part) || climbs(part) { PathCertainty::Yes } else { PathCertainty::Perhaps }
 }
 
 /// Returns whether one of the names of a path is `..`.

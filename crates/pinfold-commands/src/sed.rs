@@ -16,10 +16,10 @@ const QUIET: &str = " \t\r\n;{}!,~+$0123456789IM=dDgGhHlLnNpPqQxzF";
 
 /// Reads a script; what it does beside changing lines goes to `effects`.
 pub(super) fn script(effects: &mut InvocationEffects<'_>, script: &Word) {
-    let Some(text) = script.as_static() else { return effects.bar_script("is known only by running") };
+    let Some(text) = script.as_static() else { return effects.bar_script("is known only at run time") };
     for effect in read(text) {
         match effect {
-            Effect::Bars(why) => effects.bar_script(why),
+            Effect::NotAllowlistable(why) => effects.bar_script(why),
             Effect::File(name, operation) => {
                 let purpose = if operation.writes() { Purpose::Aside } else { Purpose::Command };
                 effects.touch(Cow::Owned(literal(&name, script)), operation, purpose);
@@ -45,7 +45,7 @@ fn read(script: &str) -> Vec<Effect> {
 
 /// An effect of a script beside changing lines.
 enum Effect {
-    Bars(&'static str),
+    NotAllowlistable(&'static str),
     File(String, Operation),
 }
 
@@ -85,17 +85,17 @@ impl<'r> Reader<'r> {
                 ':' | 'b' | 't' | 'T' | 'v' => self.skip_label(),
                 'w' | 'W' => self.file(Operation::Write),
                 'r' | 'R' => self.file(Operation::Read),
-                'e' => return self.bars("runs a command by `e`"),
+                'e' => return self.not_allowlistable("runs a command by `e`"),
                 _ => {
                     self.refused = !self.brackets;
-                    return self.bars("has a command that is not known");
+                    return self.not_allowlistable("has a command that is not known");
                 }
             }
         }
     }
 
-    fn bars(&mut self, why: &'static str) {
-        self.effects.push(Effect::Bars(why));
+    fn not_allowlistable(&mut self, why: &'static str) {
+        self.effects.push(Effect::NotAllowlistable(why));
     }
 
     fn next(&mut self) -> Option<char> {
@@ -181,7 +181,7 @@ impl<'r> Reader<'r> {
                 }
                 'e' => {
                     self.next();
-                    self.bars("runs what it makes by the flag `e`");
+                    self.not_allowlistable("runs what it makes by the flag `e`");
                 }
                 'w' => {
                     self.next();
@@ -251,7 +251,7 @@ mod tests {
     /// Describes the effects of a script.
     fn does(script: &str) -> String {
         let told = |effect: &Effect| match effect {
-            Effect::Bars(why) => why.split(' ').next().unwrap().to_owned(),
+            Effect::NotAllowlistable(why) => why.split(' ').next().unwrap().to_owned(),
             Effect::File(name, operation) => format!("{} {name}", operation.as_str()),
         };
         read(script).iter().map(told).collect::<Vec<_>>().join(", ")

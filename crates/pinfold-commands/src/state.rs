@@ -23,7 +23,7 @@ const MAX_CHAIN_LEN: usize = 64;
 /// Builtins that change the folder of their shell.
 const MOVERS: &[&str] = &["cd", "chdir", "pushd", "popd"];
 
-/// Returns whether a command may change the folder of its shell: a builtin that does, or a program that is known only by running.
+/// Returns whether a command may change the folder of its shell: a builtin that does, or a program that is known only at run time.
 pub fn may_move(command: &SimpleCommand) -> bool {
     builtin(&command.words).is_some_and(|(name, _)| name.is_none_or(|name| MOVERS.contains(&name)))
 }
@@ -32,7 +32,7 @@ pub fn may_move(command: &SimpleCommand) -> bool {
 pub fn searches_cdpath(script: &Script) -> bool {
     let plain = |command: &SimpleCommand| match builtin(&command.words) {
         Some((Some("cd" | "chdir" | "pushd"), args)) => {
-            matches!(folder(args), Goes::To(word) if is_looked_for(&word))
+            matches!(folder(args), DirectoryTarget::To(word) if is_looked_for(&word))
         }
         _ => false,
     };
@@ -88,18 +88,18 @@ struct Change {
 
 /// Target of a change of folder.
 #[derive(Clone)]
-enum Goes {
+enum DirectoryTarget {
     /// To this one.
     To(Word),
     /// To the one that this word names, of which the line does not say what it is.
     Named(Arc<Word>),
     /// To the one before.
     Back,
-    /// Known only by running.
+    /// Known only at run time.
     Somewhere,
 }
 
-impl Goes {
+impl DirectoryTarget {
     /// Returns whether it leads to the same folder from wherever it is made, however often.
     fn is_settled(&self) -> bool {
         match self {
@@ -121,7 +121,7 @@ impl Goes {
 
 /// Folders of a command when it is entered.
 #[derive(Clone)]
-pub(super) struct Found {
+pub(super) struct EnteredFolders {
     /// The folders that it may run in, the likeliest first.
     pub(super) folders: Vec<WorkingDirectory>,
     /// Number of them, from the first, that the line means it to run in.
@@ -139,8 +139,8 @@ pub struct CommandFolders {
     pub leads_to: Vec<WorkingDirectory>,
 }
 
-impl From<Found> for CommandFolders {
-    fn from(found: Found) -> Self {
+impl From<EnteredFolders> for CommandFolders {
+    fn from(found: EnteredFolders) -> Self {
         Self { stands_in: found.folders, leads_to: found.leads_to }
     }
 }
@@ -173,14 +173,14 @@ impl Shells {
         at: usize,
         command: &SimpleCommand,
         values: &Values<'_>,
-    ) -> Found {
+    ) -> EnteredFolders {
         if !self.moves {
-            return Found::new(self.start.folders.now.clone());
+            return EnteredFolders::new(self.start.folders.now.clone());
         }
         let number = command.place.shell;
         self.settle(script, number, &command.span);
         let to = change(at, command, values);
-        let Some(Some(shell)) = self.by_number.get_mut(number) else { return Found::unknown() };
+        let Some(Some(shell)) = self.by_number.get_mut(number) else { return EnteredFolders::unknown() };
         if self.unsure {
             shell.folders = Folders::unknown();
         }
@@ -250,7 +250,7 @@ impl Shells {
     }
 }
 
-impl Found {
+impl EnteredFolders {
     /// A command that runs in one of these, and moves nowhere.
     fn new(folders: Vec<WorkingDirectory>) -> Self {
         Self { meant: folders.len(), folders, leads_to: Vec::new() }
@@ -262,7 +262,7 @@ impl Found {
 
     /// Notes the folders that the command takes its shell to. Returns those that the shell stands in then: made `again` and again, it
     /// leads on each time.
-    fn go(&mut self, to: &Goes, again: bool) -> Vec<WorkingDirectory> {
+    fn go(&mut self, to: &DirectoryTarget, again: bool) -> Vec<WorkingDirectory> {
         let mut from = self.folders.clone();
         once_each(&mut from);
         if from.len() > MAX_FOLDERS {
@@ -289,8 +289,8 @@ impl Shell {
         }
     }
 
-    fn find(&self, script: &Script, command: &SimpleCommand) -> Found {
-        let mut found = Found::new(self.folders.now.clone());
+    fn find(&self, script: &Script, command: &SimpleCommand) -> EnteredFolders {
+        let mut found = EnteredFolders::new(self.folders.now.clone());
         if let Some((at, otherwise)) = &self.folders.otherwise
             && !follows(script, command, *at)
         {
@@ -367,23 +367,23 @@ fn mover<'c>(command: &'c SimpleCommand, values: &Values<'_>) -> Option<(&'c str
 }
 
 /// Returns the change of folder that a command makes in its shell; `None` for one that makes none.
-fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Option<Goes> {
+fn change(at: usize, command: &SimpleCommand, values: &Values<'_>) -> Option<DirectoryTarget> {
     let goes = match mover(command, values)? {
         // Without a folder it changes places with the one below it on the stack.
-        ("pushd", Some([])) => Goes::Somewhere,
+        ("pushd", Some([])) => DirectoryTarget::Somewhere,
         ("cd" | "chdir" | "pushd", Some(args)) => folder(args),
-        _ => Goes::Somewhere,
+        _ => DirectoryTarget::Somewhere,
     };
     let constants = values.constants();
     Some(match goes {
-        Goes::To(word) => match values.fill_one(word.clone(), at) {
-            Some(word) if is_looked_for(&word) && constants.is_given("CDPATH") => Goes::Somewhere,
+        DirectoryTarget::To(word) => match values.fill_one(word.clone(), at) {
+            Some(word) if is_looked_for(&word) && constants.is_given("CDPATH") => DirectoryTarget::Somewhere,
             // As a value it is no folder either.
-            Some(word) if word.literal_prefix().starts_with(['-', '+']) => Goes::Somewhere,
-            Some(word) => Goes::To(word),
-            None => Goes::Named(Arc::new(word)),
+            Some(word) if word.literal_prefix().starts_with(['-', '+']) => DirectoryTarget::Somewhere,
+            Some(word) => DirectoryTarget::To(word),
+            None => DirectoryTarget::Named(Arc::new(word)),
         },
-        Goes::Back if constants.is_given("OLDPWD") => Goes::Somewhere,
+        DirectoryTarget::Back if constants.is_given("OLDPWD") => DirectoryTarget::Somewhere,
         other => other,
     })
 }
@@ -399,7 +399,7 @@ fn is_looked_for(word: &Word) -> bool {
 }
 
 /// The folder that `cd` goes to.
-fn folder(args: &[Word]) -> Goes {
+fn folder(args: &[Word]) -> DirectoryTarget {
     let mut operands =
         args.iter().filter(|word| !matches!(word.as_static(), Some("-P" | "-L" | "-e" | "-@" | "--")));
     let word = match operands.next() {
@@ -407,10 +407,10 @@ fn folder(args: &[Word]) -> Goes {
         Some(word) => word.clone(),
     };
     match word.as_static() {
-        _ if operands.next().is_some() => Goes::Somewhere,
-        Some("-") => Goes::Back,
-        Some(text) if text.starts_with(['-', '+']) => Goes::Somewhere,
-        Some(_) | None => Goes::To(word),
+        _ if operands.next().is_some() => DirectoryTarget::Somewhere,
+        Some("-") => DirectoryTarget::Back,
+        Some(text) if text.starts_with(['-', '+']) => DirectoryTarget::Somewhere,
+        Some(_) | None => DirectoryTarget::To(word),
     }
 }
 

@@ -46,7 +46,7 @@ fn claim_lines(line: &str) -> String {
     let understood = commands(line);
     let mut out = String::new();
     let several = understood.commands.len() > 1;
-    for bar in &understood.bars {
+    for bar in &understood.not_allowlistable {
         let _ = writeln!(out, "  line {}", self::bar(bar));
     }
     for (at, claim) in understood.commands.iter().enumerate() {
@@ -62,7 +62,7 @@ fn claim_lines(line: &str) -> String {
         for reading in &claim.readings[1..] {
             let _ = writeln!(out, "  runs {}", show_words(reading));
         }
-        for bar in &claim.bars {
+        for bar in &claim.not_allowlistable {
             let _ = writeln!(out, "  {}", self::bar(bar));
         }
         for folder in &claim.work_dirs {
@@ -70,7 +70,7 @@ fn claim_lines(line: &str) -> String {
                 WorkDirUse::Nothing => "nothing",
                 WorkDirUse::Repository => "settings",
                 WorkDirUse::ChangesRepository => "settings, changing",
-                WorkDirUse::Code => "code",
+                WorkDirUse::ExecutedFiles => "code",
             };
             let _ = writeln!(out, "  in {} ({takes})", folder.path.as_os_str().display());
         }
@@ -273,10 +273,10 @@ mod laws {
                     prop_assert_eq!(&written.unwrap().words, &command.words);
                 }
                 prop_assert!(claim.readings.contains(claim.allowable()));
-                prop_assert!(!claim.inert || claim.bars.is_empty());
+                prop_assert!(!claim.inert || claim.not_allowlistable.is_empty());
             }
             if !script.opaque.is_empty() {
-                prop_assert!(understood.bars.iter().any(|bar| bar.id == "opaque"));
+                prop_assert!(understood.not_allowlistable.iter().any(|bar| bar.id == "opaque"));
             }
         }
 
@@ -291,7 +291,7 @@ mod laws {
             prop_assume!(script.opaque.is_empty() && script.commands.len() == 1);
             let alone = commands(&line);
             let launched = commands(&format!("{launcher} {line}"));
-            prop_assume!(launched.bars.is_empty() && launched.commands.len() == 1);
+            prop_assume!(launched.not_allowlistable.is_empty() && launched.commands.len() == 1);
             let written = &alone.commands[0].readings[0].words;
             let found = launched.commands[0].readings.iter().any(|reading| {
                 let kinds = |words: &[pinfold_shell::Word]| words.iter().map(|word| word.parts.clone()).collect::<Vec<_>>();
@@ -301,14 +301,14 @@ mod laws {
         }
     }
 
-    fn has(bars: &[NotAllowlistable], id: &str) -> bool {
-        bars.iter().any(|bar| bar.id == id)
+    fn has(not_allowlistable: &[NotAllowlistable], id: &str) -> bool {
+        not_allowlistable.iter().any(|bar| bar.id == id)
     }
 
     #[test]
     fn what_is_deeper_than_is_looked_through_is_barred() {
         let launchers = format!("{}rm x", "sudo ".repeat(40));
-        assert!(has(&commands(&launchers).commands[0].bars, "launcher"));
+        assert!(has(&commands(&launchers).commands[0].not_allowlistable, "launcher"));
         let mut shells = "rm x".to_owned();
         for _ in 0..6 {
             shells = format!("sh -c '{}'", shells.replace('\'', "'\\''"));
@@ -316,7 +316,7 @@ mod laws {
         let understood = commands(&shells);
         assert!(understood.commands[0].readings.iter().any(|reading| reading.name() == Some("rm")));
         let many = format!("find . {}", "-exec rm x ; ".repeat(200).replace(';', "\\;"));
-        assert!(has(&commands(&many).commands[0].bars, "launcher"));
+        assert!(has(&commands(&many).commands[0].not_allowlistable, "launcher"));
     }
 
     #[test]

@@ -4,9 +4,9 @@ use pinfold_shell::{Redirect, RedirectKind, Word};
 
 use super::analyze::CommandAnalyzer;
 use super::invocation::Invocation;
-use super::program::{InvocationEffects, Purpose, Touched};
-use super::state::Found;
-use super::working_directory::{Named, WorkingDirectory};
+use super::program::{InvocationEffects, NamedFileWord, Purpose};
+use super::state::EnteredFolders;
+use super::working_directory::{FileWord, WorkingDirectory};
 use super::{HostClaim, NotAllowlistable, WorkDirUse, WorkFolder, builtin, host, words};
 use crate::PathText;
 use crate::{Operation, Origin, PathClaim};
@@ -16,7 +16,7 @@ const MAX_COMPARED: usize = 16;
 
 impl CommandAnalyzer<'_, '_> {
     /// Claims the file of a redirect. True when it is, or may be, one.
-    pub(super) fn redirect(&mut self, redirect: &Redirect, found: &Found) -> bool {
+    pub(super) fn redirect(&mut self, redirect: &Redirect, found: &EnteredFolders) -> bool {
         let operation = match redirect.kind {
             RedirectKind::Read => Operation::Read,
             RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => Operation::Write,
@@ -36,14 +36,14 @@ impl CommandAnalyzer<'_, '_> {
     fn socket(&mut self, address: &str) {
         let name = address.split('/').next().unwrap_or_default();
         self.out.hosts.push(HostClaim::from_command(host::of_address(name)));
-        self.bars.push(NotAllowlistable::new(
+        self.not_allowlistable.push(NotAllowlistable::new(
             "socket",
             "the redirect opens a connection, which no pattern can judge",
         ));
     }
 
     /// Claims what a word of a program names.
-    pub(super) fn touched(&mut self, touched: &Touched<'_>, found: &Found) {
+    pub(super) fn touched(&mut self, touched: &NamedFileWord<'_>, found: &EnteredFolders) {
         if touched.tracked {
             return self.tracked(&touched.word, touched.purpose, found);
         }
@@ -56,11 +56,11 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     /// Claims what is touched from each folder where other words name nothing there.
-    fn unless_there(&mut self, touched: &Touched<'_>, found: &Found) {
+    fn unless_there(&mut self, touched: &NamedFileWord<'_>, found: &EnteredFolders) {
         for stand in &found.folders {
             let named = touched.unless_there.iter().filter_map(|text| match stand.name_text(text, false) {
-                Named::Path(path) => Some(PathText::new(path)),
-                Named::NoFile | Named::Matching(_) | Named::Unknown => None,
+                FileWord::Path(path) => Some(PathText::new(path)),
+                FileWord::NoFile | FileWord::Matching(_) | FileWord::Unknown => None,
             });
             let (named, before) = (named.collect::<Vec<_>>(), self.out.paths.len());
             self.path_from(stand, &touched.word, touched.operation, touched.purpose);
@@ -77,7 +77,7 @@ impl CommandAnalyzer<'_, '_> {
         word: &Word,
         operation: Operation,
         purpose: Purpose,
-        found: &Found,
+        found: &EnteredFolders,
     ) -> bool {
         let Some(words) = self.values.fill(word, self.at) else {
             if operation == Operation::Read && self.values.lists_folder(word) {
@@ -107,10 +107,10 @@ impl CommandAnalyzer<'_, '_> {
         purpose: Purpose,
     ) -> bool {
         let (path, wild) = match stand.name(word) {
-            Named::NoFile => return false,
-            Named::Path(path) => (path, false),
-            Named::Matching(path) => (path, true),
-            Named::Unknown => {
+            FileWord::NoFile => return false,
+            FileWord::Path(path) => (path, false),
+            FileWord::Matching(path) => (path, true),
+            FileWord::Unknown => {
                 self.unknown_file(operation);
                 return true;
             }
@@ -131,7 +131,7 @@ impl CommandAnalyzer<'_, '_> {
         true
     }
 
-    /// A file that is known only by running.
+    /// A file that is known only at run time.
     pub(super) fn unknown_file(&mut self, operation: Operation) {
         self.may_name_any_file = true;
         // Names in a folder tell nothing of what the files hold.
@@ -139,9 +139,9 @@ impl CommandAnalyzer<'_, '_> {
             return;
         }
         let why = if operation.writes() {
-            "what it writes is known only by running"
+            "what it writes is known only at run time"
         } else {
-            "what it reads is known only by running"
+            "what it reads is known only at run time"
         };
         self.bar_once("unknown-file", why);
     }
@@ -151,11 +151,11 @@ impl CommandAnalyzer<'_, '_> {
         &mut self,
         invocation: &Invocation,
         effects: &InvocationEffects<'_>,
-        found: &Found,
+        found: &EnteredFolders,
     ) {
         let relative =
             invocation.program().is_some_and(|program| program.contains('/') && !program.starts_with('/'));
-        let takes = if relative { WorkDirUse::Code } else { effects.folder };
+        let takes = if relative { WorkDirUse::ExecutedFiles } else { effects.folder };
         if takes == WorkDirUse::Nothing || invocation.words.is_empty() || builtin::is_inert(invocation) {
             return;
         }
@@ -179,7 +179,7 @@ impl CommandAnalyzer<'_, '_> {
                     self.work_dirs.push(folder);
                 }
             } else if stand.now.is_unknown() {
-                self.bar_once("unknown-folder", "the folder that it works in is known only by running");
+                self.bar_once("unknown-folder", "the folder that it works in is known only at run time");
             } else {
                 self.start_dir_use = self.start_dir_use.max(takes);
             }

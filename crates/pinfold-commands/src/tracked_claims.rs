@@ -5,10 +5,10 @@ use pinfold_shell::Word;
 use super::analyze::CommandAnalyzer;
 use super::named::NamedPlace;
 use super::program::Purpose;
-use super::state::Found;
+use super::state::EnteredFolders;
 use super::tracked::{self, Tracked};
 use super::words::{self, literal};
-use super::working_directory::{BaseDirectory, Named, WorkingDirectory};
+use super::working_directory::{BaseDirectory, FileWord, WorkingDirectory};
 use crate::{Operation, PathText};
 
 /// The deepest folder in which a pattern is compared with rules. Git's go through any number of them.
@@ -24,8 +24,8 @@ const MAX_CLAIMS: usize = 1_024;
 const MAX_ROOTS: usize = 32;
 
 impl CommandAnalyzer<'_, '_> {
-    /// Claims what a word of git may read. One that is known only by running may name any file.
-    pub(super) fn tracked(&mut self, word: &Word, purpose: Purpose, found: &Found) {
+    /// Claims what a word of git may read. One that is known only at run time may name any file.
+    pub(super) fn tracked(&mut self, word: &Word, purpose: Purpose, found: &EnteredFolders) {
         let Some(words) = self.values.fill(word, self.at) else {
             self.may_name_any_file = true;
             return;
@@ -35,7 +35,7 @@ impl CommandAnalyzer<'_, '_> {
                 Some(text) => tracked::read(&text)
                     .into_iter()
                     .for_each(|tracked| self.tracked_file(tracked, word, purpose, found)),
-                None if found.folders.iter().any(|stand| stand.name(word) == Named::Unknown) => {
+                None if found.folders.iter().any(|stand| stand.name(word) == FileWord::Unknown) => {
                     self.may_name_any_file = true;
                 }
                 None => drop(self.path(word, Operation::Search, purpose, found)),
@@ -43,7 +43,7 @@ impl CommandAnalyzer<'_, '_> {
         }
     }
 
-    fn tracked_file(&mut self, tracked: Tracked<'_>, like: &Word, purpose: Purpose, found: &Found) {
+    fn tracked_file(&mut self, tracked: Tracked<'_>, like: &Word, purpose: Purpose, found: &EnteredFolders) {
         if self.out.paths.len() > MAX_CLAIMS {
             return self.unknown_file(Operation::Search);
         }
@@ -72,13 +72,13 @@ impl CommandAnalyzer<'_, '_> {
     }
 
     /// Names files below a folder whose names end so, for rules that may mean one of them.
-    fn matching_names(&mut self, folder: &str, ends: &str, from_root: bool, found: &Found) {
+    fn matching_names(&mut self, folder: &str, ends: &str, from_root: bool, found: &EnteredFolders) {
         let front =
             if folder.is_empty() || folder.ends_with('/') { folder.to_owned() } else { format!("{folder}/") };
         for stand in starts(from_root, found) {
             for depth in 0..DEEPEST_MATCH {
                 let path = format!("{front}{}*{ends}", "*/".repeat(depth));
-                let Named::Matching(path) = stand.name_text(&path, true) else { continue };
+                let FileWord::Matching(path) = stand.name_text(&path, true) else { continue };
                 let (path, word) = (PathText::new(path), ends.to_owned());
                 self.patterns.push(NamedPlace { path, word, is_path: false, wild: true, reads: true });
             }
@@ -92,7 +92,7 @@ impl CommandAnalyzer<'_, '_> {
 
 /// The folders that a path may start from: those that git works in, and with `from_root` those above that are known, each of which
 /// may be the root of the repository.
-fn starts(from_root: bool, found: &Found) -> Vec<WorkingDirectory> {
+fn starts(from_root: bool, found: &EnteredFolders) -> Vec<WorkingDirectory> {
     let above = |stand: &WorkingDirectory| if from_root { folders_above(&stand.now) } else { Vec::new() };
     let with_above = |stand: &WorkingDirectory| {
         std::iter::once(stand.clone()).chain(above(stand).into_iter().map(WorkingDirectory::new))

@@ -1,8 +1,8 @@
-//! Parts of a command that are known only by running it, and the lines that it gives to shells.
+//! Parts of a command that are known only at run time, and the lines that it gives to shells.
 
 use pinfold_shell::Script;
 
-use super::state::{self, CommandFolders, Found};
+use super::state::{self, CommandFolders, EnteredFolders};
 use super::working_directory::WorkingDirectory;
 
 /// A line that a shell would read which a command starts.
@@ -17,7 +17,7 @@ pub struct InnerLine {
 }
 
 impl InnerLine {
-    pub(super) fn new(script: Script, found: &Found) -> Self {
+    pub(super) fn new(script: Script, found: &EnteredFolders) -> Self {
         let folders = state::folders(&script);
         Self { script, starts_in: found.folders.clone(), folders }
     }

@@ -5,7 +5,7 @@ use std::slice;
 
 use pinfold_shell::{ChangedBy, NewValue, Part, Script, SimpleCommand, VariableChange, Word, is_set_by_bash};
 
-use super::constants::{Constants, Given};
+use super::constants::{AssignedValues, Constants};
 
 /// Programs that print names and numbers of their own, and nothing that they are told to print.
 const PLAIN: &[&str] =
@@ -74,7 +74,7 @@ impl<'s> Values<'s> {
     }
 
     /// The words that a word of the command at `at` becomes, with the values that the line gives its variables. `None`:
-    /// that is known only by running. `~`, `$HOME`, `$PWD` and `$OLDPWD` stay as they are, unless the line sets them.
+    /// that is known only at run time. `~`, `$HOME`, `$PWD` and `$OLDPWD` stay as they are, unless the line sets them.
     pub(super) fn fill<'w>(&self, word: &'w Word, at: usize) -> Option<Cow<'w, [Word]>> {
         let mut given = false;
         for part in &word.parts {
@@ -87,7 +87,7 @@ impl<'s> Values<'s> {
                         "-" => "OLDPWD",
                         _ => continue,
                     };
-                    if self.constants.given(stands_for) != Given::Nowhere {
+                    if self.constants.given(stands_for) != AssignedValues::Nowhere {
                         return None;
                     }
                 }
@@ -125,9 +125,9 @@ impl<'s> Values<'s> {
     fn is_given(&self, name: &str, word: &Word, at: usize) -> Option<bool> {
         let folder = matches!(name, "HOME" | "PWD" | "OLDPWD");
         match self.constants.given(name) {
-            Given::Nowhere if folder => Some(false),
-            Given::Values(_) if self.is_certain(name, word, at) => Some(true),
-            Given::Values(_) | Given::Unknown | Given::Nowhere => None,
+            AssignedValues::Nowhere if folder => Some(false),
+            AssignedValues::Values(_) if self.is_certain(name, word, at) => Some(true),
+            AssignedValues::Values(_) | AssignedValues::Unknown | AssignedValues::Nowhere => None,
         }
     }
 

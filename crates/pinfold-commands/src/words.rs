@@ -46,7 +46,7 @@ pub(super) fn strip_start(word: &Word, bytes: usize) -> Word {
     Word { parts, span: word.span.clone(), quoted: word.quoted }
 }
 
-/// The text of a word as it is when its wildcards match nothing; `None` when some of it is known only by running.
+/// The text of a word as it is when its wildcards match nothing; `None` when some of it is known only at run time.
 pub(super) fn unmatched(word: &Word) -> Option<String> {
     let text = |part: &Part| match part {
         Part::Literal(text) | Part::Glob(text) => Some(text.clone()),

@@ -13,23 +13,23 @@ pub enum BaseDirectory {
     Call,
     /// This one: from the folder of the call if it is relative, `~` is the home directory.
     At(String),
-    /// The one that this word names, in which a variable has its value from outside the command line. Known only by running
+    /// The one that this word names, in which a variable has its value from outside the command line. Known only at run time
     /// unless that value is known, and the path begins at the root.
     Named(Arc<Word>),
-    /// Known only by running.
+    /// Known only at run time.
     Unknown,
 }
 
 /// A word as the name of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum FileWord {
     /// This path, from the folder of the call if it is relative.
     Path(String),
     /// Every path that matches this one, in which every wildcard is one.
     Matching(String),
     /// No file: a standard stream, `/dev/null`, a descriptor, the pipe of a process substitution.
     NoFile,
-    /// Known only by running.
+    /// Known only at run time.
     Unknown,
 }
 
@@ -100,8 +100,8 @@ impl WorkingDirectory {
     pub(super) fn change_to(&self, word: &Word) -> Vec<Self> {
         let to = |now: BaseDirectory| Self { now, before: self.now.clone() };
         match self.name(word) {
-            Named::Path(path) if path.len() > PATH_MAX => vec![to(BaseDirectory::Unknown)],
-            Named::Path(path) => {
+            FileWord::Path(path) if path.len() > PATH_MAX => vec![to(BaseDirectory::Unknown)],
+            FileWord::Path(path) => {
                 let by_words = by_words(&path).filter(|other| *other != path);
                 let all = std::iter::once(path).chain(by_words);
                 all.map(|path| {
@@ -109,7 +109,7 @@ impl WorkingDirectory {
                 })
                 .collect()
             }
-            Named::Matching(_) | Named::NoFile | Named::Unknown => vec![to(BaseDirectory::Unknown)],
+            FileWord::Matching(_) | FileWord::NoFile | FileWord::Unknown => vec![to(BaseDirectory::Unknown)],
         }
     }
 
@@ -123,12 +123,12 @@ impl WorkingDirectory {
         Self { now: BaseDirectory::Named(Arc::clone(word)), before: self.now.clone() }
     }
 
-    /// Makes the directory before it one that is known only by running.
+    /// Makes the directory before it one that is known only at run time.
     pub(super) fn forget_before(&mut self) {
         self.before = BaseDirectory::Unknown;
     }
 
-    /// Somewhere that is known only by running. The shell may also have stayed where it was (`pushd -n`).
+    /// Somewhere that is known only at run time. The shell may also have stayed where it was (`pushd -n`).
     pub(super) fn unknown() -> Self {
         Self { now: BaseDirectory::Unknown, before: BaseDirectory::Unknown }
     }
@@ -137,16 +137,16 @@ impl WorkingDirectory {
     ///
     /// Wildcards are kept as they are written, wherever they stand: what matches lies where they say, unless it is a
     /// link. Only names that start with a dot do not match unless the dot is written, and then the match may be `..`.
-    pub(super) fn name(&self, word: &Word) -> Named {
+    pub(super) fn name(&self, word: &Word) -> FileWord {
         if matches!(word.parts.as_slice(), [Part::Process]) {
-            return Named::NoFile;
+            return FileWord::NoFile;
         }
-        let Some(written) = WrittenPath::from_word(word) else { return Named::Unknown };
+        let Some(written) = WrittenPath::from_word(word) else { return FileWord::Unknown };
         if written.text.is_empty() {
-            return Named::Unknown;
+            return FileWord::Unknown;
         }
         if is_no_file(&written.text) {
-            return Named::NoFile;
+            return FileWord::NoFile;
         }
         let path = match written.from {
             PathStart::Fixed => Some(written.text),
@@ -154,23 +154,23 @@ impl WorkingDirectory {
             PathStart::Before => self.before.join(&written.text),
         };
         match path {
-            Some(path) if written.wild => Named::Matching(path),
-            Some(path) => Named::Path(path),
-            None => Named::Unknown,
+            Some(path) if written.wild => FileWord::Matching(path),
+            Some(path) => FileWord::Path(path),
+            None => FileWord::Unknown,
         }
     }
 
     /// The file that a part of a word names from here, as programs read it that expand `~` by themselves. `wild`: some of
     /// it is a wildcard.
-    pub(super) fn name_text(&self, text: &str, wild: bool) -> Named {
+    pub(super) fn name_text(&self, text: &str, wild: bool) -> FileWord {
         if text.is_empty() || is_no_file(text) {
-            return Named::NoFile;
+            return FileWord::NoFile;
         }
         let path = if text.starts_with(['/', '~']) { Some(text.to_owned()) } else { self.now.join(text) };
         match path {
-            Some(path) if wild => Named::Matching(path),
-            Some(path) => Named::Path(path),
-            None => Named::Unknown,
+            Some(path) if wild => FileWord::Matching(path),
+            Some(path) => FileWord::Path(path),
+            None => FileWord::Unknown,
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn is_wrapper(invocation: &Invocation, effects: &InvocationEffects<'_
 pub(super) fn strips(invocation: &Invocation, effects: &InvocationEffects<'_>) -> bool {
     is_wrapper(invocation, effects)
         && effects.exact
-        && effects.bars.is_empty()
+        && effects.not_allowlistable.is_empty()
         && effects.paths.is_empty()
         && matches!(effects.started.as_slice(), [inner] if matches!(inner.words, StartedWords::Words(_)) && !inner.open_ended)
 }

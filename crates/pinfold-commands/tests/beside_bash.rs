@@ -55,7 +55,7 @@ fn claimed_paths(script: &Script, effects: &CommandEffects) -> BTreeMap<String, 
             let paths = own.filter_map(|claim| {
                 claim.path.as_ref().and_then(|path| path.as_os_str().to_str().map(str::to_owned))
             });
-            let is_known = claim.bars.is_empty() && !claim.may_name_any_file;
+            let is_known = claim.not_allowlistable.is_empty() && !claim.may_name_any_file;
             Some((number, is_known.then(|| paths.collect())))
         });
     probes.collect()

@@ -15,7 +15,7 @@ use std::fmt;
 use serde_json::Value;
 
 use crate::answer::{Answer, HookOutput};
-use crate::event::{Event, Moment, NotHeard};
+use crate::event::{Event, Moment, UnreadableHookInput};
 
 /// The hook protocol of one agent.
 pub trait Dialect: fmt::Debug + Sync {
@@ -26,7 +26,7 @@ pub trait Dialect: fmt::Debug + Sync {
     ///
     /// # Errors
     /// What is not understood. [`Dialect::closed`] is the answer to it.
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard>;
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput>;
 
     /// An answer in the words that this agent honours.
     fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput;

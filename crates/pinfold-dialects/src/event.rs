@@ -27,18 +27,18 @@ pub enum Moment {
     /// A session ends: why.
     End(String),
     /// A call is about to be made.
-    Before(TheirCall),
+    Before(AgentCall),
     /// The agent is about to ask the person about a call.
-    Permission(TheirCall),
+    Permission(AgentCall),
     /// A call was made.
-    After(TheirCall, CallEnd),
+    After(AgentCall, CallEnd),
     /// Something that needs no answer.
     Other(String),
 }
 
 /// A call of an agent, in our words.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TheirCall {
+pub struct AgentCall {
     /// The call.
     pub raw: RawCall,
     /// Key of the call within its session, the same before and after it.
@@ -65,7 +65,7 @@ pub struct CallEnd {
 /// Input of a hook that is not understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("what {agent} sent to its hook is not understood: {what}")]
-pub struct NotHeard {
+pub struct UnreadableHookInput {
     /// The agent.
     pub agent: &'static str,
     /// The problem, in one clause.

@@ -2,21 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use crate::event::NotHeard;
+use crate::event::UnreadableHookInput;
 
 /// The longest input that is read: longer than any call that an agent was seen to send, shorter than what makes a hook
 /// slow.
 pub(crate) const MAX_INPUT_BYTES: usize = 16 << 20;
 
 /// An object of an agent.
-pub(crate) struct Sent {
+pub(crate) struct AgentObject {
     pub(crate) agent: &'static str,
     fields: Map<String, Value>,
 }
 
-impl Sent {
-    pub(crate) fn read(agent: &'static str, input: &[u8]) -> Result<Self, NotHeard> {
-        let bad = |what: String| NotHeard { agent, what };
+impl AgentObject {
+    pub(crate) fn read(agent: &'static str, input: &[u8]) -> Result<Self, UnreadableHookInput> {
+        let bad = |what: String| UnreadableHookInput { agent, what };
         if input.len() > MAX_INPUT_BYTES {
             return Err(bad(format!("it is longer than {MAX_INPUT_BYTES} bytes")));
         }
@@ -27,12 +27,12 @@ impl Sent {
         }
     }
 
-    pub(crate) fn bad(&self, what: impl Into<String>) -> NotHeard {
-        NotHeard { agent: self.agent, what: what.into() }
+    pub(crate) fn bad(&self, what: impl Into<String>) -> UnreadableHookInput {
+        UnreadableHookInput { agent: self.agent, what: what.into() }
     }
 
     /// A text that has to be there.
-    pub(crate) fn text(&self, field: &str) -> Result<&str, NotHeard> {
+    pub(crate) fn text(&self, field: &str) -> Result<&str, UnreadableHookInput> {
         match self.fields.get(field) {
             Some(Value::String(text)) if !text.is_empty() => Ok(text),
             Some(Value::String(_)) => Err(self.bad(format!("`{field}` is empty"))),
@@ -42,7 +42,7 @@ impl Sent {
     }
 
     /// A text that may be missing; something else in its place is an error.
-    pub(crate) fn maybe_text(&self, field: &str) -> Result<Option<&str>, NotHeard> {
+    pub(crate) fn maybe_text(&self, field: &str) -> Result<Option<&str>, UnreadableHookInput> {
         match self.fields.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(_) => self.text(field).map(Some),

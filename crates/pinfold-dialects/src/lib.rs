@@ -24,7 +24,7 @@
 //! [`export`](mod@export).
 //!
 //! # Vocabulary
-//! [`Dialect`], [`Event`], [`Moment`], [`TheirCall`], [`Answer`], [`HookOutput`].
+//! [`Dialect`], [`Event`], [`Moment`], [`AgentCall`], [`Answer`], [`HookOutput`].
 //!
 //! # Invariants
 //! 1. Pure: no file, no clock, no environment, no process, and no decision.
@@ -46,6 +46,6 @@ mod table;
 
 pub use agents::{DIALECTS, Dialect, Folder, dialect};
 pub use answer::{Answer, HookOutput};
-pub use event::{CallEnd, Event, Moment, NotHeard, TheirCall};
+pub use event::{AgentCall, CallEnd, Event, Moment, UnreadableHookInput};
 pub use project_servers::{ProjectServer, ServerFile, all_server_files, server_files};
 pub use shims::shim;

@@ -6,7 +6,7 @@
 use pinfold_policy::{PathText, RawCall};
 use serde_json::{Map, Value};
 
-use crate::event::TheirCall;
+use crate::event::AgentCall;
 
 /// A tool of an agent.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +51,7 @@ impl Tool {
     }
 
     /// The call in our words. `cwd`: the folder that the agent works in.
-    pub(crate) fn call(&self, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
+    pub(crate) fn call(&self, input: &Value, cwd: Option<&str>, key: String) -> AgentCall {
         let mut raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(self.ours, input.clone()) };
         let mut doubt = None;
         if let Value::Object(said) = input {
@@ -69,7 +69,7 @@ impl Tool {
             }
             raw.input = Value::Object(ours);
         }
-        TheirCall { raw, key, doubt, own_dialog: self.own_dialog }
+        AgentCall { raw, key, doubt, own_dialog: self.own_dialog }
     }
 
     /// Returns the doubt that a field outside the table leaves.
@@ -120,9 +120,9 @@ pub(crate) fn one_of_a_list(input: &Value, list: &str, one: &str) -> Value {
 }
 
 /// A call of a tool that is in no table: it is judged as an unknown tool.
-pub(crate) fn unknown(name: &str, input: &Value, cwd: Option<&str>, key: String) -> TheirCall {
+pub(crate) fn unknown(name: &str, input: &Value, cwd: Option<&str>, key: String) -> AgentCall {
     let raw = RawCall { cwd: cwd.map(PathText::new), ..RawCall::new(name, input.clone()) };
-    TheirCall { raw, key, doubt: None, own_dialog: false }
+    AgentCall { raw, key, doubt: None, own_dialog: false }
 }
 
 fn shortened(name: &str) -> String {

@@ -17,7 +17,7 @@ use std::path::Path;
 use pinfold_dialects::export::{EXPORTED, EnforcedBy, export, switched_off};
 use pinfold_dialects::import::{File, import};
 use pinfold_policy::merge::{Layered, merge};
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{Layer, Merged, Rule, Settings};
 use proptest::prelude::*;
@@ -286,8 +286,8 @@ fn allowed_here<'a>(rules: impl Iterator<Item = (Effect, &'a Rule)>, command: &s
     let mut allowed = false;
     for (effect, rule) in rules {
         let fits = match rule.covers() {
-            Covers::Command(pattern) => pattern.matches_text(command),
-            Covers::Tool(tool) => tool == "Bash",
+            RuleSubject::Command(pattern) => pattern.matches_text(command),
+            RuleSubject::Tool(tool) => tool == "Bash",
             _ => false,
         };
         match effect {

@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use pinfold_dialects::{DIALECTS, Dialect, Event, Moment, TheirCall};
+use pinfold_dialects::{AgentCall, DIALECTS, Dialect, Event, Moment};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ fn file(agent: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/heard/{agent}.jsonl"))
 }
 
-fn call(call: &TheirCall) -> Value {
+fn call(call: &AgentCall) -> Value {
     let cwd = call.raw.cwd.as_ref().map(|cwd| cwd.as_os_str().to_string_lossy().into_owned());
     let mut told = json!({"tool": call.raw.tool, "input": call.raw.input, "cwd": cwd, "key": call.key});
     if let Some(doubt) = &call.doubt {

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use pinfold_dialects::{DIALECTS, Moment, TheirCall, dialect};
+use pinfold_dialects::{AgentCall, DIALECTS, Moment, dialect};
 use pinfold_policy::ToolCall;
 use pinfold_policy::rule::Rule;
 use serde_json::{Map, Value, json};
@@ -82,7 +82,7 @@ fn object(schema: &Value, whole: bool) -> Value {
 }
 
 /// What the hook of an agent understands of a call.
-fn heard(Recorded { agent, tool, event: own, .. }: &Recorded, input: &Value) -> TheirCall {
+fn heard(Recorded { agent, tool, event: own, .. }: &Recorded, input: &Value) -> AgentCall {
     let dialect = dialect(agent).unwrap();
     let mut event = dialect.probe("/w", "/w/a");
     if let Some(own) = own {

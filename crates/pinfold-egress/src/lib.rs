@@ -6,7 +6,7 @@
 //!
 //! # Vocabulary
 //! [`EgressRelay`], [`Listeners`], [`EgressPolicy`], [`AddressPolicy`], [`ConnectRequest`], [`PendingDecision`],
-//! [`ApprovedConnection`], [`HostMismatch`], [`LocalNames`], [`Near`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
+//! [`ApprovedConnection`], [`HostMismatch`], [`LocalNames`], [`SpecialPurpose`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
 //!
 //! # Invariants
 //! 1. A connection goes only to an address that was checked, after the policy allowed its host.
@@ -66,7 +66,7 @@ pub use limits::RelayLimits;
 pub use local_names::{LocalNames, first_unreachable};
 pub use origin_client::OriginClient;
 pub use pending::{ApprovedConnection, DecisionSender, PendingDecision};
-pub use pinfold_host::{AddressPolicy, AddressRule, Near};
+pub use pinfold_host::{AddressPolicy, AddressRule, SpecialPurpose};
 pub use policy::{
     ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
 };

@@ -37,7 +37,7 @@ pub fn first_unreachable(
 impl From<UnreachableAddress> for HostMismatch {
     fn from(UnreachableAddress { address, because }: UnreachableAddress) -> Self {
         match because {
-            AddressBar::Near(near) => Self::NearAddress(address, near),
+            AddressBar::Near(near) => Self::SpecialPurposeAddress(address, near),
             AddressBar::Denied => Self::DeniedAddress(address),
             AddressBar::Asked => Self::AskedAddress(address),
         }
@@ -48,7 +48,7 @@ impl HostMismatch {
     /// Returns the address that no approval of its host opens, where it is that.
     pub fn unreachable_address(&self) -> Option<UnreachableAddress> {
         let (address, because) = match self {
-            Self::NearAddress(address, near) => (*address, AddressBar::Near(*near)),
+            Self::SpecialPurposeAddress(address, near) => (*address, AddressBar::Near(*near)),
             Self::DeniedAddress(address) => (*address, AddressBar::Denied),
             Self::AskedAddress(address) => (*address, AddressBar::Asked),
             Self::ServerName(_)

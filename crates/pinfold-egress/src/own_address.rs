@@ -4,11 +4,11 @@
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use pinfold_host::{Near, classify_near};
+use pinfold_host::{SpecialPurpose, classify_special_purpose};
 
 /// Why an address needs a rule that names it: its block, or because this machine has it.
-pub(crate) fn classify_reached(address: IpAddr) -> Option<Near> {
-    classify_near(address).or_else(|| is_own(address).then_some(Near::Loopback))
+pub(crate) fn classify_reached(address: IpAddr) -> Option<SpecialPurpose> {
+    classify_special_purpose(address).or_else(|| is_own(address).then_some(SpecialPurpose::Loopback))
 }
 
 /// Returns whether a connection leads to this machine: its two ends have the same address then. For machines on which

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 use std::net::IpAddr;
 
-use pinfold_host::{AddressPolicy, Host, Name, Near};
+use pinfold_host::{AddressPolicy, Host, Name, SpecialPurpose};
 
 use crate::fake_ip::NameMatch;
 use crate::pending::PendingDecision;
@@ -78,7 +78,7 @@ pub enum HostMismatch {
     /// Bytes that cannot be parsed, or a client that named no host in time.
     Malformed,
     /// The name resolves to an address that needs a rule of its own (DNS rebinding).
-    NearAddress(IpAddr, Near),
+    SpecialPurposeAddress(IpAddr, SpecialPurpose),
     /// The name resolves to an address that a rule denies.
     DeniedAddress(IpAddr),
     /// The name resolves to an address that a rule asks about.

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use hickory_resolver::{ResolverBuilder, TokioResolver};
-use pinfold_host::{AddressPolicy, AddressRule, Host, Name, Near};
+use pinfold_host::{AddressPolicy, AddressRule, Host, Name, SpecialPurpose};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -69,7 +69,10 @@ impl Upstream {
         let peer = stream.peer_addr().map_err(unreachable)?;
         // Before any byte is sent.
         if leads_here(local, peer) && policy.address_rule(peer.ip(), port) != AddressRule::Allowed {
-            return Err(UpstreamError::Refused(HostMismatch::NearAddress(peer.ip(), Near::Loopback)));
+            return Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(
+                peer.ip(),
+                SpecialPurpose::Loopback,
+            )));
         }
         // No Nagle delay here: the client's own kernel has coalesced its writes already.
         let _ = stream.set_nodelay(true);
@@ -178,7 +181,7 @@ mod tests {
         let permitted_of = |texts: &[&str], policy: &Names| permitted(&name, &all(texts), 443, policy);
         assert!(matches!(
             permitted_of(&["8.8.8.8", "127.0.0.1"], &no_rules),
-            Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
+            Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))
         ));
         assert!(matches!(
             permitted_of(&["8.8.8.8", "6.6.6.6"], &no_rules),
@@ -189,7 +192,7 @@ mod tests {
         assert_eq!(permitted_of(&["10.0.0.5"], &named), Ok(all(&["10.0.0.5"])));
         assert!(matches!(
             permitted_of(&["10.0.0.6"], &named),
-            Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))
+            Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))
         ));
     }
 
@@ -203,7 +206,10 @@ mod tests {
         let refused = |found| matches!(found, Err(UpstreamError::Refused(HostMismatch::AskedAddress(_))));
         assert!(refused(permitted_as("a.test", "9.9.9.9")), "by a name it was not");
         let near = permitted_as("10.9.9.9", "10.9.9.9");
-        assert!(matches!(near, Err(UpstreamError::Refused(HostMismatch::NearAddress(..)))), "{near:?}");
+        assert!(
+            matches!(near, Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))),
+            "{near:?}"
+        );
         assert!(permitted_as("a.test", "8.8.8.8").is_ok(), "the control");
     }
 

@@ -144,6 +144,6 @@ fn who_is_not_verified_or_leads_nearby_hears_nothing() {
         }
     }
     let near = of(send(&server.client("tools.test", false, &server.roots()), 1));
-    assert!(matches!(near, Err(FetchError::Refused(HostMismatch::NearAddress(..)))), "{near:?}");
+    assert!(matches!(near, Err(FetchError::Refused(HostMismatch::SpecialPurposeAddress(..)))), "{near:?}");
     assert_eq!(server.counts().1, 0);
 }

@@ -94,7 +94,10 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
     second.read_exact(&mut said).unwrap();
     assert_eq!(said, [5, 0, 5, 2], "it is not allowed");
     assert!(near.accept().is_err(), "nobody came");
-    assert!(matches!(bed.policy.mismatches.lock().unwrap().as_slice(), [HostMismatch::NearAddress(..)]));
+    assert!(matches!(
+        bed.policy.mismatches.lock().unwrap().as_slice(),
+        [HostMismatch::SpecialPurposeAddress(..)]
+    ));
     // What was connected before stays where it was.
     first.write_all(b"x").unwrap();
     first.read_exact(&mut said[..1]).unwrap();

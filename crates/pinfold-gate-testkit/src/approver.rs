@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 
 use pinfold::consent::{
-    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+    Answer, AnsweredBy, ApprovalChannel, ApprovalOptions, Approver, ApproverResponse, Choice, Request,
 };
 
 /// The longest wait for an answer in [`TestApprover::asking`].
@@ -92,9 +92,9 @@ impl TestApprover {
     }
 
     /// The asking of a session that asks this approver, without settings files for lasting rules.
-    pub fn asking(self: &Arc<Self>) -> Asking {
+    pub fn asking(self: &Arc<Self>) -> ApprovalOptions {
         let approver: Arc<dyn Approver> = self.clone();
-        Asking { approver, timeout: ANSWER_TIMEOUT, locations: None }
+        ApprovalOptions { approver, timeout: ANSWER_TIMEOUT, locations: None }
     }
 }
 

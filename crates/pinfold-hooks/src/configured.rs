@@ -23,7 +23,7 @@ use crate::answer::{HookAnswer, understood};
 use crate::combine::{self, NamedAnswer};
 use crate::hook_input;
 use crate::runner::{HookResult, Runner};
-use crate::started::Started;
+use crate::started::StartedHooks;
 
 /// The circumstances in which hooks run.
 #[derive(Clone)]
@@ -115,7 +115,7 @@ pub struct HooksError {
 /// [`HooksError`] for a hook that could never be asked: nothing starts with a guard that is not there.
 pub fn from_settings(merged: &Merged, around: HookEnvironment) -> Result<Option<Arc<dyn Hooks>>, HooksError> {
     let HookEnvironment { folder, project, environment, .. } = around.clone();
-    let started = Started::new(folder, project, environment);
+    let started = StartedHooks::new(folder, project, environment);
     let hooks = Configured::new(merged, around, Arc::new(started))?;
     Ok(if hooks.entries.is_empty() { None } else { Some(Arc::new(hooks)) })
 }

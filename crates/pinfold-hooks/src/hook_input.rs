@@ -8,7 +8,7 @@ use pinfold::policy::{HookEvent, Mode, Rule};
 use serde_json::{Map, Value, json};
 
 /// Fields of every input.
-struct Always<'a> {
+struct CommonFields<'a> {
     session: &'a str,
     transcript: Option<&'a Path>,
     cwd: &'a Path,
@@ -17,7 +17,7 @@ struct Always<'a> {
     event: HookEvent,
 }
 
-impl Always<'_> {
+impl CommonFields<'_> {
     fn fields(&self) -> Map<String, Value> {
         let mut fields = Map::new();
         let mut say = |name: &str, value: Value| drop(fields.insert(name.to_owned(), value));
@@ -43,7 +43,7 @@ pub(crate) fn call_input(
     transcript: Option<&Path>,
 ) -> Map<String, Value> {
     let HookCall { session, id, agent, cwd, mode, tool, input, .. } = *call;
-    let mut fields = Always { session, transcript, cwd, mode, agent, event }.fields();
+    let mut fields = CommonFields { session, transcript, cwd, mode, agent, event }.fields();
     fields.insert("tool_name".to_owned(), json!(tool));
     fields.insert("tool_input".to_owned(), input.clone());
     fields.insert("tool_use_id".to_owned(), json!(format!("{session}:{id}")));
@@ -98,7 +98,7 @@ pub(crate) fn ended(fields: &mut Map<String, Value>, done: bool, result: &Value)
 /// Returns the fields about any other event.
 pub(crate) fn moment_input(moment: &HookMoment<'_>, transcript: Option<&Path>) -> Map<String, Value> {
     let HookMoment { session, agent, cwd, mode, event, detail } = *moment;
-    let mut fields = Always { session, transcript, cwd, mode, agent, event }.fields();
+    let mut fields = CommonFields { session, transcript, cwd, mode, agent, event }.fields();
     for (name, value) in detail.as_object().into_iter().flatten() {
         // Who tells of the moment knows more than we do, but not who it happened to.
         if !matches!(name.as_str(), "session_id" | "hook_event_name") {

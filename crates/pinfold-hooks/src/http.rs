@@ -15,7 +15,7 @@ use crate::runner::{HookResult, MAX_ANSWER, Output};
 
 /// Posts to addresses.
 #[derive(Clone)]
-pub(crate) struct Posts {
+pub(crate) struct HttpPosts {
     shared: Arc<Shared>,
 }
 
@@ -25,13 +25,13 @@ struct Shared {
     client: BlockingClient,
 }
 
-impl fmt::Debug for Posts {
+impl fmt::Debug for HttpPosts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Posts").finish_non_exhaustive()
     }
 }
 
-impl Posts {
+impl HttpPosts {
     pub(crate) fn new(environment: &[(OsString, OsString)]) -> Self {
         let text = |(name, value): &(OsString, OsString)| {
             Some((name.to_str()?.to_owned(), value.to_str()?.to_owned()))
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn variables_that_may_be_named_are_put_in() {
-        let posts = Posts::new(&[("TOKEN".into(), "s3cret".into()), ("BAD".into(), "a\r\nX: y".into())]);
+        let posts = HttpPosts::new(&[("TOKEN".into(), "s3cret".into()), ("BAD".into(), "a\r\nX: y".into())]);
         let may: Vec<String> = ["TOKEN", "UNSET", "BAD"].map(str::to_owned).into();
         for (line, filled) in [
             ("plain", Ok("plain")),

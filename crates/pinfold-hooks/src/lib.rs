@@ -60,4 +60,4 @@ mod started;
 
 pub use configured::{Configured, HookEnvironment, HooksError, Notice, NoticeKind, from_settings};
 pub use runner::{HookResult, Output, Runner};
-pub use started::Started;
+pub use started::StartedHooks;

@@ -7,26 +7,26 @@ use std::sync::Arc;
 use pinfold::policy::{Hook, HookKind};
 
 use crate::command::Commands;
-use crate::http::Posts;
+use crate::http::HttpPosts;
 use crate::runner::{HookResult, Runner};
 
 /// Asks hooks as they are.
 #[derive(Debug)]
-pub struct Started {
+pub struct StartedHooks {
     commands: Commands,
-    posts: Posts,
+    posts: HttpPosts,
 }
 
-impl Started {
+impl StartedHooks {
     /// Programs run in `folder`, and are told where the `project` lies. Nothing is taken from the environment of this
     /// process.
     pub fn new(folder: PathBuf, project: PathBuf, environment: Vec<(OsString, OsString)>) -> Self {
-        let posts = Posts::new(&environment);
+        let posts = HttpPosts::new(&environment);
         Self { commands: Commands::new(folder, project, environment), posts }
     }
 }
 
-impl Runner for Started {
+impl Runner for StartedHooks {
     fn ask(&self, hook: &Hook, input: &[u8]) -> HookResult {
         match &hook.asks {
             HookKind::Command { command, args, shell } => {

@@ -6,7 +6,7 @@ use ipnet::{Ipv4Net, Ipv6Net};
 
 /// Reason why an address is not reached without a rule that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Near {
+pub enum SpecialPurpose {
     /// This machine.
     Loopback,
     /// The network that this machine is in.
@@ -21,7 +21,7 @@ pub enum Near {
     NoHost,
 }
 
-impl Near {
+impl SpecialPurpose {
     /// Why, in one clause.
     pub fn reason(self) -> &'static str {
         match self {
@@ -44,67 +44,67 @@ const fn v6(a: u16, b: u16, c: u16, bits: u8) -> Ipv6Net {
 }
 
 /// [IANA, special-purpose addresses of version 4](https://www.iana.org/assignments/iana-ipv4-special-registry)
-const NEAR_V4: [(Ipv4Net, Near); 16] = [
-    (v4(0, 0, 0, 0, 8), Near::NoHost),
-    (v4(10, 0, 0, 0, 8), Near::Private),
-    (v4(100, 64, 0, 0, 10), Near::Shared),
-    (v4(127, 0, 0, 0, 8), Near::Loopback),
-    (v4(169, 254, 0, 0, 16), Near::LinkLocal),
-    (v4(172, 16, 0, 0, 12), Near::Private),
-    (v4(192, 0, 0, 0, 24), Near::NoHost),
-    (v4(192, 0, 2, 0, 24), Near::NoHost),
-    (v4(192, 88, 99, 0, 24), Near::NoHost),
-    (v4(192, 168, 0, 0, 16), Near::Private),
-    (v4(198, 18, 0, 0, 15), Near::NoHost),
-    (v4(198, 51, 100, 0, 24), Near::NoHost),
-    (v4(203, 0, 113, 0, 24), Near::NoHost),
-    (v4(224, 0, 0, 0, 4), Near::Multicast),
+const SPECIAL_PURPOSE_V4: [(Ipv4Net, SpecialPurpose); 16] = [
+    (v4(0, 0, 0, 0, 8), SpecialPurpose::NoHost),
+    (v4(10, 0, 0, 0, 8), SpecialPurpose::Private),
+    (v4(100, 64, 0, 0, 10), SpecialPurpose::Shared),
+    (v4(127, 0, 0, 0, 8), SpecialPurpose::Loopback),
+    (v4(169, 254, 0, 0, 16), SpecialPurpose::LinkLocal),
+    (v4(172, 16, 0, 0, 12), SpecialPurpose::Private),
+    (v4(192, 0, 0, 0, 24), SpecialPurpose::NoHost),
+    (v4(192, 0, 2, 0, 24), SpecialPurpose::NoHost),
+    (v4(192, 88, 99, 0, 24), SpecialPurpose::NoHost),
+    (v4(192, 168, 0, 0, 16), SpecialPurpose::Private),
+    (v4(198, 18, 0, 0, 15), SpecialPurpose::NoHost),
+    (v4(198, 51, 100, 0, 24), SpecialPurpose::NoHost),
+    (v4(203, 0, 113, 0, 24), SpecialPurpose::NoHost),
+    (v4(224, 0, 0, 0, 4), SpecialPurpose::Multicast),
     // A metadata service of one cloud that is not link-local.
-    (v4(168, 63, 129, 16, 32), Near::LinkLocal),
-    (v4(240, 0, 0, 0, 4), Near::NoHost),
+    (v4(168, 63, 129, 16, 32), SpecialPurpose::LinkLocal),
+    (v4(240, 0, 0, 0, 4), SpecialPurpose::NoHost),
 ];
 
 /// [IANA, special-purpose addresses of version 6](https://www.iana.org/assignments/iana-ipv6-special-registry)
-const NEAR_V6: [(Ipv6Net, Near); 9] = [
-    (v6(0x100, 0, 0, 64), Near::NoHost),
-    (v6(0x2001, 0xdb8, 0, 32), Near::NoHost),
-    (v6(0x2001, 0, 0, 23), Near::NoHost),
-    (v6(0x3fff, 0, 0, 20), Near::NoHost),
-    (v6(0x5f00, 0, 0, 16), Near::NoHost),
-    (v6(0xfc00, 0, 0, 7), Near::Private),
-    (v6(0xfe80, 0, 0, 10), Near::LinkLocal),
-    (v6(0xfec0, 0, 0, 10), Near::Private),
-    (v6(0xff00, 0, 0, 8), Near::Multicast),
+const SPECIAL_PURPOSE_V6: [(Ipv6Net, SpecialPurpose); 9] = [
+    (v6(0x100, 0, 0, 64), SpecialPurpose::NoHost),
+    (v6(0x2001, 0xdb8, 0, 32), SpecialPurpose::NoHost),
+    (v6(0x2001, 0, 0, 23), SpecialPurpose::NoHost),
+    (v6(0x3fff, 0, 0, 20), SpecialPurpose::NoHost),
+    (v6(0x5f00, 0, 0, 16), SpecialPurpose::NoHost),
+    (v6(0xfc00, 0, 0, 7), SpecialPurpose::Private),
+    (v6(0xfe80, 0, 0, 10), SpecialPurpose::LinkLocal),
+    (v6(0xfec0, 0, 0, 10), SpecialPurpose::Private),
+    (v6(0xff00, 0, 0, 8), SpecialPurpose::Multicast),
 ];
 
 /// Why an address needs a rule that names it; `None` for the rest of the world. An address of version 4 inside one of
 /// version 6 (mapped, translated, tunnelled) counts as what it leads to.
-pub fn classify_near(address: IpAddr) -> Option<Near> {
+pub fn classify_special_purpose(address: IpAddr) -> Option<SpecialPurpose> {
     match address {
-        IpAddr::V4(address) => classify_near_v4(address),
-        IpAddr::V6(address) => classify_near_v6(address),
+        IpAddr::V4(address) => classify_special_purpose_v4(address),
+        IpAddr::V6(address) => classify_special_purpose_v6(address),
     }
 }
 
-fn classify_near_v4(address: Ipv4Addr) -> Option<Near> {
-    NEAR_V4.iter().find(|(net, _)| net.contains(&address)).map(|(_, near)| *near)
+fn classify_special_purpose_v4(address: Ipv4Addr) -> Option<SpecialPurpose> {
+    SPECIAL_PURPOSE_V4.iter().find(|(net, _)| net.contains(&address)).map(|(_, near)| *near)
 }
 
-fn classify_near_v6(address: Ipv6Addr) -> Option<Near> {
+fn classify_special_purpose_v6(address: Ipv6Addr) -> Option<SpecialPurpose> {
     if address.is_loopback() {
-        return Some(Near::Loopback);
+        return Some(SpecialPurpose::Loopback);
     }
     if address.is_unspecified() {
-        return Some(Near::NoHost);
+        return Some(SpecialPurpose::NoHost);
     }
-    if let Some((_, near)) = NEAR_V6.iter().find(|(net, _)| net.contains(&address)) {
+    if let Some((_, near)) = SPECIAL_PURPOSE_V6.iter().find(|(net, _)| net.contains(&address)) {
         return Some(*near);
     }
     match embedded(address) {
         Embedded::None => None,
-        Embedded::In(inner) => classify_near_v4(inner),
+        Embedded::In(inner) => classify_special_purpose_v4(inner),
         // Local translation: which network it leads to is not known here.
-        Embedded::Unknown => Some(Near::Private),
+        Embedded::Unknown => Some(SpecialPurpose::Private),
     }
 }
 
@@ -136,33 +136,33 @@ mod tests {
     #[test]
     fn what_is_near_needs_a_rule() {
         for (text, expected) in [
-            ("127.0.0.1", Some(Near::Loopback)),
-            ("127.255.255.254", Some(Near::Loopback)),
-            ("0.0.0.0", Some(Near::NoHost)),
-            ("10.1.2.3", Some(Near::Private)),
-            ("172.16.0.1", Some(Near::Private)),
-            ("172.31.255.255", Some(Near::Private)),
-            ("192.168.1.1", Some(Near::Private)),
-            ("169.254.169.254", Some(Near::LinkLocal)),
-            ("168.63.129.16", Some(Near::LinkLocal)),
-            ("100.100.100.200", Some(Near::Shared)),
-            ("224.0.0.251", Some(Near::Multicast)),
-            ("255.255.255.255", Some(Near::NoHost)),
-            ("198.18.0.1", Some(Near::NoHost)),
-            ("::", Some(Near::NoHost)),
-            ("::1", Some(Near::Loopback)),
-            ("::ffff:127.0.0.1", Some(Near::Loopback)),
-            ("::ffff:0:127.0.0.1", Some(Near::Loopback)),
-            ("::7f00:1", Some(Near::Loopback)),
-            ("64:ff9b::a9fe:a9fe", Some(Near::LinkLocal)),
-            ("64:ff9b:1::1", Some(Near::Private)),
-            ("2002:7f00:1::", Some(Near::Loopback)),
-            ("2002:a00:1::", Some(Near::Private)),
-            ("2001::1", Some(Near::NoHost)),
-            ("fd00:ec2::254", Some(Near::Private)),
-            ("fe80::1", Some(Near::LinkLocal)),
-            ("fec0::1", Some(Near::Private)),
-            ("ff02::1", Some(Near::Multicast)),
+            ("127.0.0.1", Some(SpecialPurpose::Loopback)),
+            ("127.255.255.254", Some(SpecialPurpose::Loopback)),
+            ("0.0.0.0", Some(SpecialPurpose::NoHost)),
+            ("10.1.2.3", Some(SpecialPurpose::Private)),
+            ("172.16.0.1", Some(SpecialPurpose::Private)),
+            ("172.31.255.255", Some(SpecialPurpose::Private)),
+            ("192.168.1.1", Some(SpecialPurpose::Private)),
+            ("169.254.169.254", Some(SpecialPurpose::LinkLocal)),
+            ("168.63.129.16", Some(SpecialPurpose::LinkLocal)),
+            ("100.100.100.200", Some(SpecialPurpose::Shared)),
+            ("224.0.0.251", Some(SpecialPurpose::Multicast)),
+            ("255.255.255.255", Some(SpecialPurpose::NoHost)),
+            ("198.18.0.1", Some(SpecialPurpose::NoHost)),
+            ("::", Some(SpecialPurpose::NoHost)),
+            ("::1", Some(SpecialPurpose::Loopback)),
+            ("::ffff:127.0.0.1", Some(SpecialPurpose::Loopback)),
+            ("::ffff:0:127.0.0.1", Some(SpecialPurpose::Loopback)),
+            ("::7f00:1", Some(SpecialPurpose::Loopback)),
+            ("64:ff9b::a9fe:a9fe", Some(SpecialPurpose::LinkLocal)),
+            ("64:ff9b:1::1", Some(SpecialPurpose::Private)),
+            ("2002:7f00:1::", Some(SpecialPurpose::Loopback)),
+            ("2002:a00:1::", Some(SpecialPurpose::Private)),
+            ("2001::1", Some(SpecialPurpose::NoHost)),
+            ("fd00:ec2::254", Some(SpecialPurpose::Private)),
+            ("fe80::1", Some(SpecialPurpose::LinkLocal)),
+            ("fec0::1", Some(SpecialPurpose::Private)),
+            ("ff02::1", Some(SpecialPurpose::Multicast)),
             ("8.8.8.8", None),
             ("172.32.0.1", None),
             ("140.82.121.3", None),
@@ -170,7 +170,7 @@ mod tests {
             ("::ffff:8.8.8.8", None),
             ("2002:808:808::", None),
         ] {
-            assert_eq!(classify_near(text.parse().unwrap()), expected, "{text}");
+            assert_eq!(classify_special_purpose(text.parse().unwrap()), expected, "{text}");
         }
     }
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::address::Near;
+use crate::address::SpecialPurpose;
 use crate::address_policy::{AddressPolicy, AddressRule};
 use crate::name::{Host, Name};
 
@@ -74,7 +74,7 @@ pub struct UnreachableAddress {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AddressBar {
     /// It is on this machine or its networks, and no rule names it.
-    Near(Near),
+    Near(SpecialPurpose),
     /// A rule denies it.
     Denied,
     /// A rule asks about the address, and the approval is of a name.
@@ -87,7 +87,7 @@ pub fn first_unreachable(
     addresses: &[IpAddr],
     port: u16,
     policy: &dyn AddressPolicy,
-    classify: impl Fn(IpAddr) -> Option<Near>,
+    classify: impl Fn(IpAddr) -> Option<SpecialPurpose>,
 ) -> Option<UnreachableAddress> {
     let bar = |address: IpAddr| match (policy.address_rule(address, port), classify(address), host) {
         (AddressRule::Denied, ..) => Some(AddressBar::Denied),

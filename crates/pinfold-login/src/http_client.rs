@@ -172,7 +172,7 @@ async fn read_body(endpoint: &Endpoint, answer: Response<Incoming>) -> Result<Ve
 fn transport_error(endpoint: &Endpoint, why: &FetchError) -> LoginError {
     let unreachable = |why: &str| LoginError::new(format!("{endpoint} cannot be reached: {why}"));
     match why {
-        FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
+        FetchError::Refused(HostMismatch::SpecialPurposeAddress(address, near)) => {
             unreachable(&format!("it resolves to {address}, and {}", near.reason()))
                 .with_hint(format!("if that is meant: --allow-host {address}"))
         }

@@ -34,5 +34,7 @@ pub use hyper::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 pub use multiplex::{MultiplexedServer, multiplex};
 pub use pinfold_egress::OriginClient;
 pub use proxy::{GRACE, KnownArgument, PinLocation, ProxiedServer, ProxyEnd, proxy};
-pub use serve::{OpenedSession, Server, ServerOptions, SessionOpener, SessionRequest, Visible, Workspace};
+pub use serve::{
+    OpenedSession, Server, ServerOptions, SessionOpener, SessionRequest, ToolVisibility, Workspace,
+};
 pub use stdio::serve_stdio;

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use crate::directory::Directory;
 use crate::error::OperationError;
-use crate::held_place::{Kind, Place, Sight};
+use crate::held_place::{Kind, LookupResult, Place};
 use crate::sys;
 use crate::tree;
 use crate::version::Version;
@@ -192,7 +192,9 @@ impl Contained {
     /// that another process made meanwhile, never through a link.
     pub(crate) fn folder_for_new(&self) -> Result<Folder<'_>, OperationError> {
         self.still_held()?;
-        let Sight::Missing { missing_dirs } = self.seen else { return Ok(Folder::Held(self.parent())) };
+        let LookupResult::Missing { missing_dirs } = self.seen else {
+            return Ok(Folder::Held(self.parent()));
+        };
         let mut folder = Folder::Held(self.parent());
         for name in self.missing_folders(missing_dirs) {
             match sys::make_folder(folder.as_fd(), name) {

@@ -39,25 +39,25 @@ pub(crate) struct WalkEnd {
 
 /// A walk that led nowhere.
 #[derive(Debug)]
-pub(crate) struct Lost {
+pub(crate) struct WalkFailure {
     pub(crate) why: Why,
     pub(crate) leads_to: Option<PathBuf>,
 }
 
-impl From<Why> for Lost {
+impl From<Why> for WalkFailure {
     fn from(why: Why) -> Self {
         Self { why, leads_to: None }
     }
 }
 
-impl From<Errno> for Lost {
+impl From<Errno> for WalkFailure {
     fn from(errno: Errno) -> Self {
         Why::from_errno(errno).into()
     }
 }
 
 /// The entry seen a moment ago is gone, or is of another type: it was swapped, and the walk begins again.
-fn moved_meanwhile(errno: Errno) -> Lost {
+fn moved_meanwhile(errno: Errno) -> WalkFailure {
     match errno {
         Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::XDEV | Errno::INVAL => Why::Race.into(),
         other => other.into(),
@@ -78,12 +78,12 @@ struct WalkStep {
 }
 
 /// The folder that a walk has reached.
-enum At<'a> {
+enum WalkBase<'a> {
     Base(&'a BaseFolder),
     Opened(OwnedFd),
 }
 
-impl At<'_> {
+impl WalkBase<'_> {
     fn fd(&self) -> BorrowedFd<'_> {
         match self {
             Self::Base(base) => base.fd(),
@@ -95,7 +95,7 @@ impl At<'_> {
 struct PathWalk<'a> {
     line: &'a WritableRoots,
     ahead: VecDeque<WalkStep>,
-    at: At<'a>,
+    at: WalkBase<'a>,
     real: PathBuf,
     /// Number of trailing names of `real` that are folders not there yet, in a line that imagines them. `at` is the
     /// folder that they would stand in.
@@ -110,13 +110,17 @@ struct PathWalk<'a> {
 }
 
 /// Walks a claim to its end.
-pub(crate) fn follow(line: &WritableRoots, spelling: &Spelling, last: LastLink) -> Result<WalkEnd, Lost> {
+pub(crate) fn follow(
+    line: &WritableRoots,
+    spelling: &Spelling,
+    last: LastLink,
+) -> Result<WalkEnd, WalkFailure> {
     // A root's path was free of links when the root was opened, so the walk may begin in the open root itself.
     let base = line.nearest(&spelling.path);
     let mut walk = PathWalk {
         line,
         ahead: steps(spelling, base),
-        at: At::Base(base),
+        at: WalkBase::Base(base),
         real: base.path().into(),
         imagined: 0,
         asked: base.path().iter().skip(1).map(|name| (name.to_owned(), false)).collect(),
@@ -129,8 +133,8 @@ pub(crate) fn follow(line: &WritableRoots, spelling: &Spelling, last: LastLink) 
     let mut file_type = FileType::Directory;
     while let Some(step) = walk.ahead.pop_front() {
         match walk.take(step)? {
-            Taken::Stands(reached) => file_type = reached,
-            Taken::Missing { missing_dirs } => return Ok(walk.found(None, missing_dirs)),
+            StepOutcome::Stands(reached) => file_type = reached,
+            StepOutcome::Missing { missing_dirs } => return Ok(walk.found(None, missing_dirs)),
         }
     }
     match walk.imagined.checked_sub(1) {
@@ -153,16 +157,16 @@ fn steps(spelling: &Spelling, base: &BaseFolder) -> VecDeque<WalkStep> {
     names.map(step).collect()
 }
 
-enum Taken {
+enum StepOutcome {
     Stands(FileType),
     Missing { missing_dirs: usize },
 }
 
 impl<'a> PathWalk<'a> {
-    fn take(&mut self, step: WalkStep) -> Result<Taken, Lost> {
+    fn take(&mut self, step: WalkStep) -> Result<StepOutcome, WalkFailure> {
         if step.name == ".." {
             self.climb(step.origin)?;
-            return Ok(Taken::Stands(FileType::Directory));
+            return Ok(StepOutcome::Stands(FileType::Directory));
         }
         if self.imagined > 0 {
             return self.imagine(step);
@@ -186,7 +190,7 @@ impl<'a> PathWalk<'a> {
                 if !(self.keep_last && self.ahead.is_empty() && step.origin != Origin::Link) =>
             {
                 self.follow_link(step)?;
-                Ok(Taken::Stands(FileType::Directory))
+                Ok(StepOutcome::Stands(FileType::Directory))
             }
             FileType::Directory => {
                 let next = sys::open_child_folder(self.at.fd(), &step.name).map_err(moved_meanwhile)?;
@@ -194,16 +198,16 @@ impl<'a> PathWalk<'a> {
             }
             other if self.ahead.is_empty() && !self.must_be_folder => {
                 self.enter(step);
-                Ok(Taken::Stands(other))
+                Ok(StepOutcome::Stands(other))
             }
             _ => Err(Why::NotADirectory.into()),
         }
     }
 
-    fn go_down(&mut self, next: OwnedFd, step: WalkStep) -> Taken {
-        self.at = At::Opened(next);
+    fn go_down(&mut self, next: OwnedFd, step: WalkStep) -> StepOutcome {
+        self.at = WalkBase::Opened(next);
         self.enter(step);
-        Taken::Stands(FileType::Directory)
+        StepOutcome::Stands(FileType::Directory)
     }
 
     /// Goes to a name that stands, or may stand, where the walk is.
@@ -216,7 +220,7 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Takes `..` from where the walk really is.
-    fn climb(&mut self, origin: Origin) -> Result<(), Lost> {
+    fn climb(&mut self, origin: Origin) -> Result<(), WalkFailure> {
         self.real.pop();
         match self.imagined.checked_sub(1) {
             Some(left) => self.imagined = left,
@@ -236,24 +240,24 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Opens the folder that the walk is in afresh.
-    fn open_here(&self) -> Result<At<'a>, Lost> {
+    fn open_here(&self) -> Result<WalkBase<'a>, WalkFailure> {
         let base = self.line.nearest(&self.real);
         let below = base.relative(&self.real).unwrap_or(Path::new(""));
         if below.as_os_str().is_empty() {
-            return Ok(At::Base(base));
+            return Ok(WalkBase::Base(base));
         }
         let opened = sys::open_folder(base.fd(), below, self.line.strategy());
-        opened.map(At::Opened).map_err(moved_meanwhile)
+        opened.map(WalkBase::Opened).map_err(moved_meanwhile)
     }
 
     /// Goes to a name that would stand in a folder that is not there.
-    fn imagine(&mut self, step: WalkStep) -> Result<Taken, Lost> {
+    fn imagine(&mut self, step: WalkStep) -> Result<StepOutcome, WalkFailure> {
         if step.name.len() > MAX_NAME_LEN {
             return Err(Why::TooLong.into());
         }
         self.imagined += 1;
         self.enter(step);
-        Ok(Taken::Stands(FileType::Directory))
+        Ok(StepOutcome::Stands(FileType::Directory))
     }
 
     /// Returns `true` if a line that imagines folders imagines this one. The target of a link has to be there.
@@ -264,7 +268,7 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Puts a link's target in place of the link.
-    fn follow_link(&mut self, step: WalkStep) -> Result<(), Lost> {
+    fn follow_link(&mut self, step: WalkStep) -> Result<(), WalkFailure> {
         self.links += 1;
         if self.links > MAX_LINKS {
             return Err(Why::LinkLoop.into());
@@ -280,7 +284,7 @@ impl<'a> PathWalk<'a> {
             self.must_be_folder = true;
         }
         if words.first() == Some(&b'/') {
-            self.at = At::Base(self.line.slash());
+            self.at = WalkBase::Base(self.line.slash());
             self.real = PathBuf::from("/");
             self.moved(Disguise::Link);
         }
@@ -294,7 +298,7 @@ impl<'a> PathWalk<'a> {
     }
 
     /// Nothing stands here: the rest of the claim is a place to be made, if it is plain and the claim's own.
-    fn stop_at_missing(&mut self, step: WalkStep) -> Result<Taken, Lost> {
+    fn stop_at_missing(&mut self, step: WalkStep) -> Result<StepOutcome, WalkFailure> {
         if self.is_imagined(&step) {
             return self.imagine(step);
         }
@@ -307,7 +311,7 @@ impl<'a> PathWalk<'a> {
         if dangling {
             let leads_to =
                 rest.iter().filter(|_| !climbs).fold(self.real.clone(), |path, step| path.join(&step.name));
-            return Err(Lost { why: Why::Dangling, leads_to: Some(leads_to) });
+            return Err(WalkFailure { why: Why::Dangling, leads_to: Some(leads_to) });
         }
         if in_cwd {
             return Err(Why::WorkingDirectory.into());
@@ -321,7 +325,7 @@ impl<'a> PathWalk<'a> {
         for step in rest {
             self.enter(step);
         }
-        Ok(Taken::Missing { missing_dirs })
+        Ok(StepOutcome::Missing { missing_dirs })
     }
 
     /// Notes when a step led out of the line after the walk had been inside.

@@ -88,7 +88,7 @@ pub struct Place {
     pub(crate) asked: PathBuf,
     /// `None` when it is spelled like `asked`.
     pub(crate) real: Option<PathBuf>,
-    pub(crate) seen: Sight,
+    pub(crate) seen: LookupResult,
     pub(crate) must_be_folder: bool,
     pub(crate) crosses_mount: bool,
     pub(crate) strategy: Strategy,
@@ -96,7 +96,7 @@ pub struct Place {
 
 /// Result of a look at a name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Sight {
+pub(crate) enum LookupResult {
     Missing { missing_dirs: usize },
     There(ObjectStat),
 }
@@ -127,8 +127,8 @@ impl Place {
     #[must_use]
     pub fn kind(&self) -> Kind {
         match &self.seen {
-            Sight::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
-            Sight::There(look) => Kind::from_stat(look),
+            LookupResult::Missing { missing_dirs } => Kind::Missing { missing_dirs: *missing_dirs },
+            LookupResult::There(look) => Kind::from_stat(look),
         }
     }
 
@@ -146,8 +146,8 @@ impl Place {
 
     pub(crate) fn look(&self) -> Option<&ObjectStat> {
         match &self.seen {
-            Sight::Missing { .. } => None,
-            Sight::There(look) => Some(look),
+            LookupResult::Missing { .. } => None,
+            LookupResult::There(look) => Some(look),
         }
     }
 
@@ -215,8 +215,8 @@ impl Place {
     /// Names of the folders between the base and the last one that exists.
     fn held_folders(&self) -> Vec<OsString> {
         let missing = match self.seen {
-            Sight::Missing { missing_dirs } => missing_dirs,
-            Sight::There(_) => 0,
+            LookupResult::Missing { missing_dirs } => missing_dirs,
+            LookupResult::There(_) => 0,
         };
         let names: Vec<_> = self.relative().iter().map(OsString::from).collect();
         let keep = names.len().saturating_sub(missing + 1);

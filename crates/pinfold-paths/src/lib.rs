@@ -34,7 +34,7 @@
 //!   that need not be there, for looking.
 //! - [`PathClaim`]: a path as it was written.
 //! - [`Contained`], [`Outside`], [`Unresolved`]: where it leads. [`Place`]: what the first two have in common.
-//! - [`Version`], [`Seen`]: whether a file is still as it was read.
+//! - [`Version`], [`SessionReads`]: whether a file is still as it was read.
 //!
 //! # Invariants
 //! 1. A [`Contained`] was opened beneath its root by plain names only; it is never made from a path in any other way.
@@ -91,7 +91,7 @@ pub use in_place::{Opening, Owner, SetTime};
 pub use outside::{Disguise, Outside};
 pub use replace::{ABANDONED_AFTER, Expect, NEW_FILE_MODE};
 pub use resolve::{LastLink, Resolution, Unresolved, Why};
-pub use seen::{Freshness, Seen};
+pub use seen::{Freshness, SessionReads};
 pub use show::show;
 pub use sys::Strategy;
 pub use tree::MAX_TREE_DEPTH;

@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use crate::claim::{PathClaim, Spelling, spell};
 use crate::contained::Contained;
 use crate::follow::{WalkEnd, follow};
-use crate::held_place::{Parent, Place, Sight};
+use crate::held_place::{LookupResult, Parent, Place};
 use crate::outside::{Disguise, Outside};
 use crate::sys;
 use crate::workspace::BaseFolder;
@@ -137,7 +137,7 @@ struct HeldObject {
     base: Arc<BaseFolder>,
     inside: bool,
     parent: Parent,
-    seen: Sight,
+    seen: LookupResult,
     crosses_mount: bool,
     must_be_folder: bool,
 }
@@ -150,8 +150,8 @@ fn quick(line: &WritableRoots, spelling: &Spelling, last: LastLink) -> Option<He
     }
     let held = hold(line, &spelling.path, 0, false).ok()?;
     match &held.seen {
-        Sight::There(look) if look.file_type == FileType::Symlink && last == LastLink::Follow => None,
-        Sight::There(_) | Sight::Missing { .. } => Some(held),
+        LookupResult::There(look) if look.file_type == FileType::Symlink && last == LastLink::Follow => None,
+        LookupResult::There(_) | LookupResult::Missing { .. } => Some(held),
     }
 }
 
@@ -178,9 +178,9 @@ impl HeldObject {
     /// Returns `true` if the held object is of the type that the walk met: no link slipped in, nothing appeared where nothing was.
     fn agrees_with(&self, found: &WalkEnd) -> bool {
         match (&self.seen, found.file_type) {
-            (Sight::There(look), Some(file_type)) => look.file_type == file_type,
-            (Sight::Missing { .. }, None) => true,
-            (Sight::There(_), None) | (Sight::Missing { .. }, Some(_)) => false,
+            (LookupResult::There(look), Some(file_type)) => look.file_type == file_type,
+            (LookupResult::Missing { .. }, None) => true,
+            (LookupResult::There(_), None) | (LookupResult::Missing { .. }, Some(_)) => false,
         }
     }
 }
@@ -206,9 +206,9 @@ fn hold(
     };
     let (seen, look) = match first.map(|name| sys::look(fd, name)) {
         // The root itself.
-        None => (Sight::There(*base.look()), *base.look()),
-        Some(Ok(look)) => (Sight::There(look), look),
-        Some(Err(Errno::NOENT)) => (Sight::Missing { missing_dirs }, sys::look_at(fd)?),
+        None => (LookupResult::There(*base.look()), *base.look()),
+        Some(Ok(look)) => (LookupResult::There(look), look),
+        Some(Err(Errno::NOENT)) => (LookupResult::Missing { missing_dirs }, sys::look_at(fd)?),
         Some(Err(errno)) => return Err(errno),
     };
     let crosses_mount = !look.same_mount(base.look());

@@ -22,11 +22,11 @@ pub enum Freshness {
 
 /// The files read in one session. May be used from several threads at once.
 #[derive(Debug, Default)]
-pub struct Seen {
+pub struct SessionReads {
     files: RwLock<HashMap<PathBuf, Version>>,
 }
 
-impl Seen {
+impl SessionReads {
     /// Nothing read yet.
     #[must_use]
     pub fn new() -> Self {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn fresh_means_this_object_in_this_state() {
-        let seen = Seen::new();
+        let seen = SessionReads::new();
         let path = Path::new("/w/f");
         assert_eq!(seen.check(path, version(1, 1)), Freshness::Unread);
         seen.mark(path, version(1, 1));
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn threads_may_mark_and_check_at_once() {
-        let seen = Seen::new();
+        let seen = SessionReads::new();
         std::thread::scope(|threads| {
             for ino in 0..4 {
                 let seen = &seen;

@@ -18,7 +18,7 @@ use std::path::Path;
 use crate::kit::Bed;
 use pinfold_paths::{
     Contained, Expect, Freshness, Kind, LastLink, MAX_TREE_DEPTH, OperationError, PathClaim, Resolution,
-    Seen, Strategy, Why,
+    SessionReads, Strategy, Why,
 };
 
 fn at(bed: &Bed, claim: &str) -> Contained {
@@ -99,7 +99,7 @@ fn writing_breaks_a_hard_link_and_can_refuse_one() {
 #[test]
 fn only_the_version_that_was_seen_is_replaced() {
     let bed = Bed::build(&["root/f = one".into()]);
-    let seen = Seen::new();
+    let seen = SessionReads::new();
     let (mut file, version) = at(&bed, "f").open_file_with_version().unwrap();
     file.read_to_string(&mut String::new()).unwrap();
     seen.mark(&bed.path("root/f"), version);

@@ -3,8 +3,8 @@
 
 use divan::{Bencher, black_box};
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Effect, Facts, Grants, Interaction, Layer, PathFact, PathKind, Policy,
-    RawCall, Rule, Scope, ShellFact, ShellHold, Source, SourcedRule, Standing, ToolCall, judge,
+    Access, Bases, Case, Claims, Effect, Facts, Grants, Interaction, Layer, PathFact, PathKind, PathStatus,
+    Policy, RawCall, Rule, Scope, ShellConfinement, ShellFact, Source, SourcedRule, ToolCall, judge,
 };
 use serde_json::json;
 
@@ -73,7 +73,7 @@ fn command<const RULES: usize>(bencher: Bencher<'_, '_>, command: &str) {
         let claims = Claims::from_call(black_box(&call));
         let facts = Facts {
             paths: claims.paths.iter().map(|claim| fact(claim.operation)).collect(),
-            shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
+            shell: Some(ShellFact { confinement: ShellConfinement::Full, open_network: false }),
             ..Facts::default()
         };
         decide(&call, &claims, &facts, &scope, &policy)
@@ -106,11 +106,11 @@ fn fact(operation: pinfold_policy::Operation) -> PathFact {
         operation,
         asked: "/w/src/a.rs".into(),
         real: Some("/w/src/a.rs".into()),
-        standing: Standing::Inside,
+        path_status: PathStatus::Inside,
         kind: PathKind::File,
         names: 1,
         guarded: None,
-        declared: None,
+        path_scopes: None,
         other_mount: false,
         line_itself: false,
         matched: Vec::new(),

@@ -6,7 +6,7 @@ use pinfold_commands::PathText;
 use serde_json::Value;
 
 use crate::foreign::ForeignCall;
-use crate::form::{BadField, InputForm, Needed};
+use crate::form::{BadField, InputForm, RequiredFields};
 use crate::input::{
     ApplyPatchInput, CopyFileInput, DeleteInput, EditInput, GlobInput, GrepInput, LsInput, MakeDirInput,
     MoveFileInput, MultiEditInput, NotebookEditInput, ReadInput, ShellInput, ShellKillInput,
@@ -95,7 +95,7 @@ impl ToolCall {
     /// [`BadCall`] names the tool or the field, what was expected and what was found. A path that is missing
     /// or is not a string is an error here, never a check that is skipped.
     pub fn parse(raw: &RawCall) -> Result<Self, BadCall> {
-        Self::parse_needed(raw, Needed::ForExecution)
+        Self::parse_needed(raw, RequiredFields::ForExecution)
     }
 
     /// Understands a raw call as far as a verdict needs it: text that only the deed would use may be missing.
@@ -104,10 +104,10 @@ impl ToolCall {
     /// # Errors
     /// As [`ToolCall::parse`], but for missing texts.
     pub fn parse_for_verdict(raw: &RawCall) -> Result<Self, BadCall> {
-        Self::parse_needed(raw, Needed::ForJudgement)
+        Self::parse_needed(raw, RequiredFields::ForJudgement)
     }
 
-    fn parse_needed(raw: &RawCall, needed: Needed) -> Result<Self, BadCall> {
+    fn parse_needed(raw: &RawCall, needed: RequiredFields) -> Result<Self, BadCall> {
         let bad = |bad| BadCall { tool: raw.tool.clone(), fault: Fault::Field(bad) };
         if let Some(name) = ToolName::parse(&raw.tool) {
             return Self::parse_as(name, &raw.input, needed).map_err(bad);
@@ -117,14 +117,14 @@ impl ToolCall {
         }
         match (ForeignCall::parse(&raw.tool, &raw.input).map_err(bad)?, needed) {
             (Some(foreign), _) => Ok(Self::Foreign(foreign)),
-            (None, Needed::ForJudgement) => {
+            (None, RequiredFields::ForJudgement) => {
                 Ok(Self::Foreign(ForeignCall::Unknown { name: raw.tool.clone() }))
             }
-            (None, Needed::ForExecution) => Err(BadCall::unknown_tool(&raw.tool)),
+            (None, RequiredFields::ForExecution) => Err(BadCall::unknown_tool(&raw.tool)),
         }
     }
 
-    fn parse_as(name: ToolName, input: &Value, needed: Needed) -> Result<Self, BadField> {
+    fn parse_as(name: ToolName, input: &Value, needed: RequiredFields) -> Result<Self, BadField> {
         Ok(match name {
             ToolName::Read => Self::Read(InputForm::from_value(input, needed)?),
             ToolName::Write => Self::Write(InputForm::from_value(input, needed)?),

@@ -12,7 +12,7 @@ use crate::call::ToolCall;
 use crate::foreign::ForeignCall;
 use crate::patch::{FileChange, Patch};
 
-/// A shell that a call wants to run or to reach. What its commands touch is known only by running them.
+/// A shell that a call wants to run or to reach. What its commands touch is known only at run time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ShellClaim {
     /// Run this command.
@@ -48,7 +48,7 @@ pub struct Claims {
     /// The command line, parsed: the one parse that everything about it goes by.
     pub script: Option<Arc<Script>>,
     /// Why no rule may allow the command line as a whole, if so.
-    pub bars: Vec<NotAllowlistable>,
+    pub not_allowlistable: Vec<NotAllowlistable>,
     /// Safeguards that the command line as a whole sets off.
     pub safeguards: Vec<SafeguardHit>,
 }
@@ -97,11 +97,11 @@ impl Claims {
     }
 
     fn add_commands(&mut self, found: CommandEffects) {
-        let CommandEffects { commands, paths, hosts, bars, safeguards, .. } = found;
+        let CommandEffects { commands, paths, hosts, not_allowlistable, safeguards, .. } = found;
         self.commands = commands;
         self.paths.extend(paths);
         self.hosts.extend(hosts);
-        self.bars = bars;
+        self.not_allowlistable = not_allowlistable;
         self.safeguards = safeguards;
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pinfold_commands::{NotAllowlistable, SafeguardHit};
-use pinfold_host::{HostRule, Near};
+use pinfold_host::{HostRule, SpecialPurpose};
 use serde::Serialize;
 
-use crate::fact::{DeclaredHit, Disguise, GuardHit, UnreachableHost, Why};
+use crate::fact::{Disguise, GuardHit, ScopeHit, UnreachableHost, Why};
 use crate::grant::Grant;
 use crate::hook::HookWord;
 use crate::mode::Mode;
@@ -62,12 +62,12 @@ pub enum Reason {
     Hook(HookWord),
     /// A rule that would take something away could not be read.
     RuleNotRead(String),
-    /// A deny rule may cover it: the program that runs is known only by running.
+    /// A deny rule may cover it: the program that runs is known only at run time.
     MayBeDenied(Option<Arc<SourcedRule>>),
     /// The definition of the agent does not list it.
     NotListed,
     /// A declared scope says no.
-    Declared(DeclaredHit),
+    PathScopes(ScopeHit),
     /// A safeguard, which needs a person whatever rules and modes say.
     Safeguard(SafeguardHit),
     /// A write to a place that only a person may let pass.
@@ -115,7 +115,7 @@ pub enum Reason {
     /// Settings deny the host.
     HostDenied(Located<HostRule>),
     /// An address on this machine or beside it, which nothing names.
-    NearAddress(Near),
+    SpecialPurposeAddress(SpecialPurpose),
     /// A host that leads to an address that no approval of the host opens.
     UnreachableHost(UnreachableHost),
     /// A host that is known by its address alone.

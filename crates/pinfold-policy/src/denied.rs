@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::pattern::{Anchored, Bases, Below, Reached, ReachedName};
+use crate::pattern::{Anchored, Bases, DescendantReach, ReachedName, ReachedPaths};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::rules::RuleSet;
 use crate::source::{Layer, Source};
@@ -119,7 +119,11 @@ impl<'a> DeniedPattern<'a> {
     /// Returns `true` if something below a directory may match.
     pub fn may_match_below(&self, directory: &Path) -> bool {
         let names = ReachedName::read(directory, false);
-        self.pattern.may_meet(&names, Reached { below: Below::Yes, ..Reached::default() }, true)
+        self.pattern.may_meet(
+            &names,
+            ReachedPaths { below: DescendantReach::Yes, ..ReachedPaths::default() },
+            true,
+        )
     }
 
     /// The pattern from the root of the file system on, with `*`, `?` and `**`.

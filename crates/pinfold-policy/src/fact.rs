@@ -6,7 +6,7 @@ use pinfold_commands::NotAllowlistable;
 use pinfold_commands::Operation;
 use pinfold_host::{Host, UnreachableAddress};
 
-use crate::declared::DeclaredNo;
+use crate::path_scopes::ScopeViolation;
 
 /// Everything known about a call when it is judged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -18,7 +18,7 @@ pub struct Facts {
     /// Facts about each command, in the order of the claims.
     pub commands: Vec<CommandFact>,
     /// The objection of a declared scope to the call as a whole.
-    pub declared: Option<DeclaredHit>,
+    pub path_scopes: Option<ScopeHit>,
     /// Hosts of the claims that no approval opens.
     pub unreachable_hosts: Vec<UnreachableHost>,
 }
@@ -46,7 +46,7 @@ pub struct UnreachableHost {
 pub struct CommandFact {
     /// Why no rule may allow it after all: it works in a folder that is not the session's, or names a place outside of
     /// which it is not known what is done there.
-    pub bars: Vec<NotAllowlistable>,
+    pub not_allowlistable: Vec<NotAllowlistable>,
     /// Facts about the places that it names, in the order of its claim.
     pub named: Vec<NamedFact>,
     /// Only reads: each folder that it may be led to is the folder of the call, or the session's.
@@ -66,16 +66,16 @@ pub struct NamedFact {
 
 /// A no of a declared scope to a call as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredHit {
+pub struct ScopeHit {
     /// The no.
-    pub no: DeclaredNo,
+    pub no: ScopeViolation,
     /// The word of the call that it is about, if it is about one.
     pub word: Option<String>,
 }
 
-impl DeclaredHit {
+impl ScopeHit {
     /// A no that no single word brought about.
-    pub fn of_all(no: DeclaredNo) -> Self {
+    pub fn of_all(no: ScopeViolation) -> Self {
         Self { no, word: None }
     }
 }
@@ -84,14 +84,14 @@ impl DeclaredHit {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ShellFact {
     /// The sandbox that would hold it.
-    pub held: ShellHold,
+    pub confinement: ShellConfinement,
     /// Set if it could reach hosts that nothing decides about.
     pub open_network: bool,
 }
 
 /// The sandbox of a session's shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ShellHold {
+pub enum ShellConfinement {
     /// The kernel, in full.
     Full,
     /// The kernel, with gaps that the owner of the session has accepted.
@@ -114,7 +114,7 @@ pub struct PathFact {
     /// The place with every link followed; absent when it is unknown.
     pub real: Option<PathBuf>,
     /// Side of the workspace boundary.
-    pub standing: Standing,
+    pub path_status: PathStatus,
     /// Type of the object there.
     pub kind: PathKind,
     /// Number of hard links of the file; 0 when nothing is there.
@@ -122,7 +122,7 @@ pub struct PathFact {
     /// A guard that covers the place or the name it was asked for by.
     pub guarded: Option<GuardHit>,
     /// The objection of a declared scope.
-    pub declared: Option<DeclaredNo>,
+    pub path_scopes: Option<ScopeViolation>,
     /// The way from the line to the place passes into another mount.
     pub other_mount: bool,
     /// The place is one of the folders that make up the line, not something in it.
@@ -146,7 +146,7 @@ impl PathFact {
 
 /// Side of the workspace boundary on which a path lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
+pub enum PathStatus {
     /// A path in a writable folder.
     Inside,
     /// Elsewhere.

@@ -160,7 +160,7 @@ pub(crate) trait InputForm: Sized {
     fn fill(reader: &mut FieldReader<'_>) -> Result<Self, BadField>;
 
     /// Reads the object; every field is taken or named in the error.
-    fn from_value(value: &Value, needed: Needed) -> Result<Self, BadField> {
+    fn from_value(value: &Value, needed: RequiredFields) -> Result<Self, BadField> {
         let object =
             value.as_object().ok_or_else(|| BadField::new("", "an object", describe_value(value)))?;
         let mut reader = FieldReader { object, needed, taken: Vec::with_capacity(object.len()) };
@@ -186,7 +186,7 @@ pub(crate) trait InputForm: Sized {
 
 /// The fields that a caller has to give.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Needed {
+pub(crate) enum RequiredFields {
     /// All that the deed needs.
     ForExecution,
     /// Only what a verdict rests on: where the call would reach.
@@ -196,7 +196,7 @@ pub(crate) enum Needed {
 /// Takes fields out of an object and remembers which.
 pub(crate) struct FieldReader<'a> {
     object: &'a Map<String, Value>,
-    needed: Needed,
+    needed: RequiredFields,
     taken: Vec<&'static str>,
 }
 
@@ -220,7 +220,7 @@ impl FieldReader<'_> {
         match given {
             Some((key, value)) => T::read(value).map_err(|bad| bad.with_parent(key)),
             None => T::absent()
-                .or_else(|| if self.needed == Needed::ForJudgement { T::blank() } else { None })
+                .or_else(|| if self.needed == RequiredFields::ForJudgement { T::blank() } else { None })
                 .ok_or_else(|| BadField::new(name, "a value", BadField::MISSING)),
         }
     }
@@ -265,7 +265,7 @@ macro_rules! input {
 
         impl $crate::form::Field for $name {
             fn read(value: &serde_json::Value) -> Result<Self, $crate::form::BadField> {
-                <Self as $crate::form::InputForm>::from_value(value, $crate::form::Needed::ForExecution)
+                <Self as $crate::form::InputForm>::from_value(value, $crate::form::RequiredFields::ForExecution)
             }
 
             fn schema() -> serde_json::Value {

@@ -20,7 +20,7 @@ use crate::decision::{Decision, PartId, Reason, TrailEntry, Verdict};
 use crate::grant::Grant;
 use crate::judge::Case;
 use crate::pattern::Bases;
-use crate::rule::{Covers, Effect, Rule, SourcedRule};
+use crate::rule::{Effect, Rule, RuleSubject, SourcedRule};
 use crate::source::{Layer, Source};
 
 /// Most parts of a call that can get a rule at once.
@@ -243,10 +243,10 @@ fn lasting(trial: &Trial<'_>, rule: &Rule) -> GrantScope {
 /// open that the table does not leave open.
 pub fn is_narrow(rule: &Rule) -> bool {
     match rule.covers() {
-        Covers::Tool(_) => false,
-        Covers::Command(pattern) => breadth::is_narrow(pattern),
-        Covers::Path(_, pattern) => pattern.is_anchored() && pattern.names_something(),
-        Covers::Host(_) | Covers::Skill(_) | Covers::Agent(_) | Covers::Mcp(_) => {
+        RuleSubject::Tool(_) => false,
+        RuleSubject::Command(pattern) => breadth::is_narrow(pattern),
+        RuleSubject::Path(_, pattern) => pattern.is_anchored() && pattern.names_something(),
+        RuleSubject::Host(_) | RuleSubject::Skill(_) | RuleSubject::Agent(_) | RuleSubject::Mcp(_) => {
             rule.text().contains('(') && !rule.text().contains("(*") && !rule.text().contains(":*)")
                 || rule.text().starts_with(crate::rule::MCP_PREFIX) && !rule.text().contains('*')
         }
@@ -256,10 +256,10 @@ pub fn is_narrow(rule: &Rule) -> bool {
 /// Returns whether a rule may be proposed because of what people answered: a narrow one that reaches no other machine.
 pub fn may_be_learnt(rule: &Rule) -> bool {
     let stays = match rule.covers() {
-        Covers::Command(pattern) => breadth::stays_here(pattern),
-        Covers::Host(_) => false,
-        Covers::Mcp(_) => !rule.text().contains('*'),
-        Covers::Path(..) | Covers::Skill(_) | Covers::Agent(_) | Covers::Tool(_) => true,
+        RuleSubject::Command(pattern) => breadth::stays_here(pattern),
+        RuleSubject::Host(_) => false,
+        RuleSubject::Mcp(_) => !rule.text().contains('*'),
+        RuleSubject::Path(..) | RuleSubject::Skill(_) | RuleSubject::Agent(_) | RuleSubject::Tool(_) => true,
     };
     stays && is_narrow(rule)
 }

@@ -4,7 +4,7 @@
 //! Nothing is compared as text prefix: `.gitattributes` is not `.git`, `.bashrc.md` is not `.bashrc`.
 //!
 //! Trap: a guard says nothing about what a caller should do. The gate asks a person, the boundary mounts the
-//! place read-only or covers it; [`KernelHold`] says how far the latter goes.
+//! place read-only or covers it; [`KernelProtection`] says how far the latter goes.
 
 mod pattern;
 mod table;
@@ -59,7 +59,7 @@ impl GuardKind {
 
 /// The extent to which the kernel holds a guarded place inside a writable folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum KernelHold {
+pub enum KernelProtection {
     /// Only the file tools ask; a process inside may write it, and the end of the run lists the change.
     Asked,
     /// Read-only when it exists at the start; one that is created later is listed at the end of the run.
@@ -73,7 +73,7 @@ pub enum KernelHold {
 pub struct Guard {
     pattern: Cow<'static, str>,
     kind: GuardKind,
-    held: KernelHold,
+    kernel_protection: KernelProtection,
     why: Cow<'static, str>,
     markers: &'static [&'static str],
 }
@@ -91,8 +91,8 @@ impl Guard {
     }
 
     /// Returns the extent to which the kernel holds it inside a writable folder.
-    pub fn held(&self) -> KernelHold {
-        self.held
+    pub fn kernel_protection(&self) -> KernelProtection {
+        self.kernel_protection
     }
 
     /// Why it is guarded: one clause without a full stop.
@@ -230,7 +230,7 @@ impl Guards {
 
     /// Guards one resolved place and what lies beneath it for writing, by its path and not by a pattern.
     #[must_use]
-    pub fn with_held(mut self, place: &Path, why: &str) -> Self {
+    pub fn with_protected(mut self, place: &Path, why: &str) -> Self {
         // What needs a person there still does.
         let known = self.places.write.get(place).filter(|guard| guard.kind.is_sensitive());
         if known.is_none() {
@@ -307,7 +307,7 @@ impl Guard {
         Self {
             pattern: place.to_string_lossy().into_owned().into(),
             kind: GuardKind::Place,
-            held: KernelHold::WhenPresent,
+            kernel_protection: KernelProtection::WhenPresent,
             why: why.to_owned().into(),
             markers: &[],
         }
@@ -319,7 +319,7 @@ impl Guard {
         Self {
             pattern: pattern.into(),
             kind,
-            held: KernelHold::WhenPresent,
+            kernel_protection: KernelProtection::WhenPresent,
             why: why.to_owned().into(),
             markers: &[],
         }
@@ -354,7 +354,7 @@ impl GuardList {
                 list.push(Guard {
                     pattern: Cow::Borrowed(pattern),
                     kind: group.kind,
-                    held: group.held,
+                    kernel_protection: group.kernel_protection,
                     why: Cow::Borrowed(group.why),
                     markers: group.markers,
                 });

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use pinfold_host::{AddressPolicy, AddressRule, Host, HostRule, Name};
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
-use crate::rule::{Covers, Effect, SourcedRule};
+use crate::rule::{Effect, RuleSubject, SourcedRule};
 use crate::settings::NetworkSettings;
 use crate::source::{Located, Source};
 
@@ -89,7 +89,7 @@ impl Hosts {
         let mut hosts =
             Self { allow: settings.allow.clone(), deny: settings.deny.clone(), ..Self::default() };
         for rule in rules {
-            let Covers::Host(pattern) = rule.rule.covers() else { continue };
+            let RuleSubject::Host(pattern) = rule.rule.covers() else { continue };
             let value = HostRule::from_pattern(rule.rule.text(), pattern);
             let located = Located { value, source: rule.source.clone() };
             match rule.effect {

@@ -59,10 +59,10 @@ pub(crate) enum Part<'a> {
     Tool,
 }
 
-type Opine = fn(&Case<'_>, Part<'_>) -> Option<Opinion>;
+type JudgeStep = fn(&Case<'_>, Part<'_>) -> Option<Opinion>;
 
 /// The order of precedence. The first step with an opinion decides; nothing else is looked at.
-const STEPS: [(&str, Opine); 14] = [
+const STEPS: [(&str, JudgeStep); 14] = [
     ("deny-rule", steps::deny_rules),
     ("unresolved", steps::unresolved),
     ("hook-deny", steps::hook_denies),
@@ -120,7 +120,7 @@ pub fn judge(case: &Case<'_>) -> Verdict {
     Verdict { decision: entry.opinion.decision, step: entry.step, decided_by, trail }
 }
 
-/// Returns `true` if rules are about any part of a call, or could be about one that is known only by running. That is how a hook's
+/// Returns `true` if rules are about any part of a call, or could be about one that is known only at run time. That is how a hook's
 /// `if` is read: as a deny rule would be.
 pub fn touches(case: &Case<'_>, rules: &RuleSet) -> bool {
     let commands = keyed(case.claims);

@@ -10,7 +10,7 @@ use pinfold_commands::{ProgramKind, can_launch, program_kind};
 
 use crate::known_tools::{known_tools, tools_of_agents};
 use crate::pattern::{Base, PathPattern, ends_its_quotes};
-use crate::rule::{Covers, Effect, Rule, SourcedRule};
+use crate::rule::{Effect, Rule, RuleSubject, SourcedRule};
 use crate::source::Source;
 use crate::tool::{Level, ToolName};
 
@@ -103,20 +103,22 @@ fn overtaken(rule: &SourcedRule, by: &SourcedRule, earlier: bool) -> Option<Rema
 fn covers(by: &SourcedRule, rule: &Rule) -> bool {
     let restricts = by.effect != Effect::Allow;
     match (by.rule.covers(), rule.covers()) {
-        (Covers::Tool(tool), _) if tool == rule.tool() => true,
-        (Covers::Tool(tool), Covers::Path(other, _)) => restricts && reaches(ToolName::parse(tool), *other),
-        (Covers::Tool(tool), Covers::Tool(other)) => {
+        (RuleSubject::Tool(tool), _) if tool == rule.tool() => true,
+        (RuleSubject::Tool(tool), RuleSubject::Path(other, _)) => {
+            restricts && reaches(ToolName::parse(tool), *other)
+        }
+        (RuleSubject::Tool(tool), RuleSubject::Tool(other)) => {
             let other = ToolName::parse(other).filter(|tool| tool.takes_paths());
             restricts && other.is_some_and(|other| reaches(ToolName::parse(tool), other))
         }
-        (Covers::Command(one), Covers::Command(other)) => one.covers(other),
-        (Covers::Path(tool, one), Covers::Path(other, two)) => {
+        (RuleSubject::Command(one), RuleSubject::Command(other)) => one.covers(other),
+        (RuleSubject::Path(tool, one), RuleSubject::Path(other, two)) => {
             (tool == other || restricts && reaches(Some(*tool), *other)) && one.covers(two)
         }
-        (Covers::Host(one), Covers::Host(other)) => one.covers(other),
-        (Covers::Skill(one), Covers::Skill(_))
-        | (Covers::Agent(one), Covers::Agent(_))
-        | (Covers::Mcp(one), Covers::Mcp(_)) => one.matches(&any_for_star(rule)),
+        (RuleSubject::Host(one), RuleSubject::Host(other)) => one.covers(other),
+        (RuleSubject::Skill(one), RuleSubject::Skill(_))
+        | (RuleSubject::Agent(one), RuleSubject::Agent(_))
+        | (RuleSubject::Mcp(one), RuleSubject::Mcp(_)) => one.matches(&any_for_star(rule)),
         _ => false,
     }
 }
@@ -166,23 +168,23 @@ impl RuleIndex {
 fn start(rule: &Rule) -> Vec<Box<[u8]>> {
     const NAMES: usize = 2;
     let (kind, names): (&str, Vec<&[u8]>) = match rule.covers() {
-        Covers::Tool(_) => return Vec::new(),
-        Covers::Command(command) => {
+        RuleSubject::Tool(_) => return Vec::new(),
+        RuleSubject::Command(command) => {
             ("command", command.leading().iter().map(|word| word.as_bytes()).collect())
         }
-        Covers::Path(_, path) => ("path", path.leading().collect()),
-        Covers::Host(_) if !pattern(rule).contains('*') => ("host", vec![pattern(rule).as_bytes()]),
-        Covers::Host(_) => ("host", Vec::new()),
-        Covers::Skill(_) => ("skill", Vec::new()),
-        Covers::Agent(_) => ("agent", Vec::new()),
-        Covers::Mcp(_) => ("mcp", Vec::new()),
+        RuleSubject::Path(_, path) => ("path", path.leading().collect()),
+        RuleSubject::Host(_) if !pattern(rule).contains('*') => ("host", vec![pattern(rule).as_bytes()]),
+        RuleSubject::Host(_) => ("host", Vec::new()),
+        RuleSubject::Skill(_) => ("skill", Vec::new()),
+        RuleSubject::Agent(_) => ("agent", Vec::new()),
+        RuleSubject::Mcp(_) => ("mcp", Vec::new()),
     };
     std::iter::once(kind.as_bytes()).chain(names.into_iter().take(NAMES)).map(Into::into).collect()
 }
 
 fn unknown_name(rule: &Rule) -> Option<&str> {
     match rule.covers() {
-        Covers::Tool(tool) if !known_tools().chain(tools_of_agents()).any(|known| known == tool) => {
+        RuleSubject::Tool(tool) if !known_tools().chain(tools_of_agents()).any(|known| known == tool) => {
             Some(tool)
         }
         _ => None,
@@ -205,7 +207,7 @@ fn unknown_tool(effect: Effect, rule: &Rule) -> Option<String> {
 
 /// Patterns that no command can match, since commands are compared without what is in them.
 fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
-    let Covers::Command(command) = rule.covers() else { return None };
+    let RuleSubject::Command(command) = rule.covers() else { return None };
     let text = pattern(rule);
     let first = text.split([' ', ':']).next().unwrap_or_default();
     if command.has_operator() {
@@ -223,7 +225,7 @@ fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
         );
     }
     if text.contains("$(") || text.contains('`') {
-        return Some("never matches: what a substitution says is known only by running it".to_owned());
+        return Some("never matches: what a substitution says is known only at run time".to_owned());
     }
     // It is taken off before allow rules are asked.
     let is_wrapper = program_kind(first) == Some(ProgramKind::Wrapper);
@@ -236,19 +238,19 @@ fn never_matches(effect: Effect, rule: &Rule) -> Option<String> {
 
 fn everything(effect: Effect, rule: &Rule) -> Option<String> {
     let all = match rule.covers() {
-        Covers::Tool(tool) => tool == "Bash",
-        Covers::Command(_) => pattern(rule) == "*",
-        Covers::Host(_) => pattern(rule) == "domain:*",
-        Covers::Mcp(_) => matches!(pattern(rule), "MCP" | "*" | "mcp__*"),
-        Covers::Path(..) => matches!(pattern(rule), "//**" | "**/*"),
-        Covers::Skill(_) | Covers::Agent(_) => false,
+        RuleSubject::Tool(tool) => tool == "Bash",
+        RuleSubject::Command(_) => pattern(rule) == "*",
+        RuleSubject::Host(_) => pattern(rule) == "domain:*",
+        RuleSubject::Mcp(_) => matches!(pattern(rule), "MCP" | "*" | "mcp__*"),
+        RuleSubject::Path(..) => matches!(pattern(rule), "//**" | "**/*"),
+        RuleSubject::Skill(_) | RuleSubject::Agent(_) => false,
     };
     (effect == Effect::Allow && all)
         .then(|| "lets every call of its kind through without a question".to_owned())
 }
 
 fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
-    let Covers::Command(_) = rule.covers() else { return None };
+    let RuleSubject::Command(_) = rule.covers() else { return None };
     let text = pattern(rule);
     if effect != Effect::Allow || !text.contains('*') || text == "*" {
         return None;
@@ -264,7 +266,7 @@ fn any_program(effect: Effect, rule: &Rule) -> Option<String> {
 }
 
 fn part_of_a_word(effect: Effect, rule: &Rule) -> Option<String> {
-    let Covers::Command(_) = rule.covers() else { return None };
+    let RuleSubject::Command(_) = rule.covers() else { return None };
     let start = pattern(rule).strip_suffix('*')?;
     let last = start.rsplit(' ').next().filter(|last| last.ends_with(|c: char| c.is_ascii_alphanumeric()))?;
     (effect == Effect::Allow && !start.contains('*')).then(|| {
@@ -323,7 +325,7 @@ fn one_level(effect: Effect, rule: &Rule) -> Option<String> {
 }
 
 fn other_tools(effect: Effect, rule: &Rule) -> Option<String> {
-    let Covers::Path(tool, _) = rule.covers() else { return None };
+    let RuleSubject::Path(tool, _) = rule.covers() else { return None };
     let wide = if tool.level() == Level::Write { ToolName::Edit } else { ToolName::Read };
     (effect != Effect::Allow && *tool != wide).then(|| {
         let (wide, text) = (wide.as_str(), pattern(rule));
@@ -333,7 +335,7 @@ fn other_tools(effect: Effect, rule: &Rule) -> Option<String> {
 
 fn path(rule: &Rule) -> Option<&PathPattern> {
     match rule.covers() {
-        Covers::Path(_, path) => Some(path),
+        RuleSubject::Path(_, path) => Some(path),
         _ => None,
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 pub use self::ignored::{Ignored, Renamed, WhyIgnored};
 pub use self::merged::Merged;
 
-use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::mode::{BashMode, MinSeverity, Mode, Reads};
 use crate::rule::{Effect, Rule, SourcedRule};
 use crate::settings::{
     ApprovalSettings, Content, GuardSettings, HookSettings, Network, NetworkSettings, Pins, RecordSettings,
@@ -59,7 +59,7 @@ struct Merging<'a> {
 }
 
 /// A setting of which only one value holds.
-struct Single<T> {
+struct SingleSetting<T> {
     key: &'static str,
     of: fn(&Content) -> Option<&Located<T>>,
     /// The more an agent may do without a question, the greater.
@@ -67,16 +67,16 @@ struct Single<T> {
 }
 
 // `as u8` where the choices are declared from the strictest to the loosest.
-const MODE: Single<Mode> = Single {
+const MODE: SingleSetting<Mode> = SingleSetting {
     key: "defaultMode",
     of: |says| says.permissions.default_mode.as_ref(),
     looseness: Mode::looseness,
 };
-const BASH: Single<BashMode> =
-    Single { key: "bash", of: |says| says.bash.as_ref(), looseness: |mode| mode as u8 };
-const ALLOW_BASH: Single<bool> =
-    Single { key: "allowBash", of: |says| says.allow_bash.as_ref(), looseness: u8::from };
-const READS: Single<Reads> = Single {
+const BASH: SingleSetting<BashMode> =
+    SingleSetting { key: "bash", of: |says| says.bash.as_ref(), looseness: |mode| mode as u8 };
+const ALLOW_BASH: SingleSetting<bool> =
+    SingleSetting { key: "allowBash", of: |says| says.allow_bash.as_ref(), looseness: u8::from };
+const READS: SingleSetting<Reads> = SingleSetting {
     key: "reads",
     of: |says| says.reads.as_ref(),
     looseness: |value| match value {
@@ -84,14 +84,17 @@ const READS: Single<Reads> = Single {
         Reads::Anywhere => 1,
     },
 };
-const ASK_RULES_IN_BYPASS: Single<bool> = Single {
+const ASK_RULES_IN_BYPASS: SingleSetting<bool> = SingleSetting {
     key: "askRulesInBypass",
     of: |says| says.permissions.ask_rules_in_bypass.as_ref(),
     looseness: |holds| u8::from(!holds),
 };
-const SANDBOX_MODE: Single<SandboxMode> =
-    Single { key: "sandbox.mode", of: |says| says.sandbox.mode.as_ref(), looseness: |value| value as u8 };
-const SANDBOX_NETWORK: Single<Network> = Single {
+const SANDBOX_MODE: SingleSetting<SandboxMode> = SingleSetting {
+    key: "sandbox.mode",
+    of: |says| says.sandbox.mode.as_ref(),
+    looseness: |value| value as u8,
+};
+const SANDBOX_NETWORK: SingleSetting<Network> = SingleSetting {
     key: "sandbox.network",
     of: |says| says.sandbox.network.as_ref(),
     looseness: |value| value as u8,
@@ -175,12 +178,12 @@ impl Merging<'_> {
     }
 
     /// The value that holds, if any layer has one.
-    fn single<T: Copy + Serialize>(&mut self, setting: &Single<T>, default: T) -> Option<Located<T>> {
+    fn single<T: Copy + Serialize>(&mut self, setting: &SingleSetting<T>, default: T) -> Option<Located<T>> {
         let values = self.layer_values(setting);
         self.resolve_held(setting, values, default)
     }
 
-    fn single_or_default<T: Copy + Serialize + Default>(&mut self, setting: &Single<T>) -> Located<T> {
+    fn single_or_default<T: Copy + Serialize + Default>(&mut self, setting: &SingleSetting<T>) -> Located<T> {
         self.single(setting, T::default()).unwrap_or_else(|| built_in(T::default()))
     }
 
@@ -204,7 +207,7 @@ impl Merging<'_> {
     }
 
     /// Returns the values of each layer, the weakest first, and whether it is trusted.
-    fn layer_values<T: Copy>(&self, setting: &Single<T>) -> Vec<(bool, Located<T>)> {
+    fn layer_values<T: Copy>(&self, setting: &SingleSetting<T>) -> Vec<(bool, Located<T>)> {
         let value =
             |layered: &&Layered| Some((layered.trusted, (setting.of)(&layered.settings.says)?.clone()));
         self.layers.iter().rev().filter_map(value).collect()
@@ -213,7 +216,7 @@ impl Merging<'_> {
     /// The last of what is said, where one that is not trusted changes what is held only to what is no looser.
     fn resolve_held<T: Copy + Serialize>(
         &mut self,
-        setting: &Single<T>,
+        setting: &SingleSetting<T>,
         values: Vec<(bool, Located<T>)>,
         default: T,
     ) -> Option<Located<T>> {
@@ -235,16 +238,19 @@ impl Merging<'_> {
     }
 
     /// The strongest layer counts; in one file the key counts before its former name.
-    fn always_ask(&mut self) -> Located<Immune> {
+    fn always_ask(&mut self) -> Located<MinSeverity> {
         let value = self.user_or_managed(ALWAYS_ASK, |says| says.always_ask.as_slice());
         let former = self.user_or_managed(IMMUNE, |says| says.immune.as_slice());
         let strongest = value.into_iter().chain(former).min_by_key(|value| value.source.layer);
-        strongest.unwrap_or_else(|| built_in(Immune::Medium))
+        strongest.unwrap_or_else(|| built_in(MinSeverity::Medium))
     }
 
     fn renamed(&self) -> Vec<Renamed> {
-        let key =
-            |value: &Located<Immune>| Renamed { from: IMMUNE, to: ALWAYS_ASK, source: value.source.clone() };
+        let key = |value: &Located<MinSeverity>| Renamed {
+            from: IMMUNE,
+            to: ALWAYS_ASK,
+            source: value.source.clone(),
+        };
         let in_file = |layered: &&Layered| {
             let settings = &layered.settings;
             settings.says.immune.iter().map(key).chain(settings.renamed.iter().cloned()).collect::<Vec<_>>()

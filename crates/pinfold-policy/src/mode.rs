@@ -102,7 +102,7 @@ choices! {
 
 choices! {
     /// The least severity of the safeguards in force.
-    Immune {
+    MinSeverity {
         /// All safeguards.
         #[default]
         Medium = "medium" | "all";
@@ -113,7 +113,7 @@ choices! {
     }
 }
 
-impl Immune {
+impl MinSeverity {
     /// The word for it in settings of former versions, which is still read.
     pub(crate) fn former_word(self) -> &'static str {
         match self {

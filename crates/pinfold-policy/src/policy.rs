@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::declared::{Declared, ExpandContext, ScopedTool};
 use crate::denied::DeniedPaths;
 use crate::hosts::Hosts;
-use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::mode::{BashMode, MinSeverity, Mode, Reads};
+use crate::path_scopes::{ExpandContext, PathScopes, ScopedTool};
 use crate::pattern::Bases;
 use crate::rule::{Effect, SourcedRule};
 use crate::rules::RuleSet;
@@ -25,7 +25,7 @@ pub struct Policy {
     /// `bash` was chosen by a person, so that a mode which is chosen later leaves it as it is.
     pub bash_chosen: bool,
     /// The safeguards in force.
-    pub immune: Immune,
+    pub immune: MinSeverity,
     /// The range of the agent's reads.
     pub reads: Reads,
     /// Ask rules hold in `bypassPermissions` and against session grants.
@@ -39,7 +39,7 @@ pub struct Policy {
     /// to each of them.
     lists: Vec<Arc<RuleSet>>,
     /// The places that settings hold each tool to.
-    pub declared: Declared,
+    pub path_scopes: PathScopes,
     /// Values of `~` and variables in command lines, where declared scopes audit them.
     pub around: ExpandContext,
     /// Hosts that may be reached, by name and address: settings and rules in one list.
@@ -124,7 +124,7 @@ impl Policy {
     pub fn leaves_out(&self, real: &Path) -> bool {
         let reads = |tool| matches!(tool, ToolName::Read | ToolName::Grep | ToolName::Glob);
         self.deny.path(real, true).iter().any(|found| reads(found.tool))
-            || self.declared.denies(ScopedTool::File, real, true)
+            || self.path_scopes.denies(ScopedTool::File, real, true)
     }
 
     /// Returns the lists of the definitions of the agent and of its ancestors, each by itself.

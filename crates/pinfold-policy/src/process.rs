@@ -20,7 +20,7 @@ pub struct ProcessCall {
     /// Its command line, which it can change.
     pub command_line: String,
     /// Operations by place, in the order in which the deed needs them.
-    pub touches: Vec<Touch>,
+    pub effects: Vec<ProcessEffect>,
     /// The host that it connects to.
     pub connects: Option<Connection>,
 }
@@ -47,7 +47,7 @@ impl std::fmt::Display for Connection {
 
 /// The operation on one place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Touch {
+pub struct ProcessEffect {
     /// The kind of it, for the judge.
     pub operation: Operation,
     /// Exact description for the approver.
@@ -87,9 +87,10 @@ pub enum Preview {
 impl ProcessCall {
     /// Returns the claims of the operation.
     pub(crate) fn claims(&self) -> Vec<PathClaim> {
-        let claim =
-            |touch: &Touch| PathClaim::new(Some(touch.place.clone()), touch.operation, Origin::Process);
-        self.touches.iter().map(claim).collect()
+        let claim = |touch: &ProcessEffect| {
+            PathClaim::new(Some(touch.place.clone()), touch.operation, Origin::Process)
+        };
+        self.effects.iter().map(claim).collect()
     }
 
     /// The host that it would reach, with its port where rules that name none say nothing about it.
@@ -105,8 +106,8 @@ impl ProcessCall {
 
     /// Returns the names that the process used for the place of a claim.
     pub(crate) fn named(&self, claim: &PathClaim) -> impl Iterator<Item = PathBuf> {
-        let same = |touch: &&Touch| Some(&touch.place) == claim.path.as_ref();
-        self.touches.iter().filter(same).map(|touch| plain(Path::new(touch.named.as_os_str())))
+        let same = |touch: &&ProcessEffect| Some(&touch.place) == claim.path.as_ref();
+        self.effects.iter().filter(same).map(|touch| plain(Path::new(touch.named.as_os_str())))
     }
 }
 

@@ -36,12 +36,12 @@ impl Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     text: String,
-    covers: Covers,
+    covers: RuleSubject,
 }
 
 /// The calls that a rule covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Covers {
+pub enum RuleSubject {
     /// Every call of this tool.
     Tool(String),
     /// Commands of `Bash`.
@@ -151,7 +151,7 @@ impl Rule {
     }
 
     /// Returns the calls that it covers.
-    pub fn covers(&self) -> &Covers {
+    pub fn covers(&self) -> &RuleSubject {
         &self.covers
     }
 
@@ -176,12 +176,12 @@ fn is_tool_name(name: &str) -> bool {
 /// Prefix of the name of every MCP tool.
 pub const MCP_PREFIX: &str = "mcp__";
 
-fn bare(tool: &str) -> Covers {
+fn bare(tool: &str) -> RuleSubject {
     match tool {
-        "MCP" => Covers::Mcp(NamePattern::any()),
+        "MCP" => RuleSubject::Mcp(NamePattern::any()),
         // The name of a server covers its tools.
-        server if server.starts_with(MCP_PREFIX) => Covers::Mcp(NamePattern::server(server)),
-        tool => Covers::Tool(tool.to_owned()),
+        server if server.starts_with(MCP_PREFIX) => RuleSubject::Mcp(NamePattern::server(server)),
+        tool => RuleSubject::Tool(tool.to_owned()),
     }
 }
 
@@ -199,26 +199,26 @@ fn nearest_tool(name: &str) -> Option<&'static str> {
     near_name(name, &known)
 }
 
-type Wrong = (String, String);
+type RuleMistake = (String, String);
 
-fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
+fn patterned(tool: &str, pattern: &str) -> Result<RuleSubject, RuleMistake> {
     match tool {
-        "Bash" => CommandPattern::parse(pattern).map(Covers::Command).map_err(|why| {
+        "Bash" => CommandPattern::parse(pattern).map(RuleSubject::Command).map_err(|why| {
             (
                 why.to_owned(),
                 "name a program: `Bash(git status)`, `Bash(npm run *)`, `Bash(git:*)`".to_owned(),
             )
         }),
-        "WebFetch" => HostPattern::parse(pattern).map(Covers::Host).map_err(|why| {
+        "WebFetch" => HostPattern::parse(pattern).map(RuleSubject::Host).map_err(|why| {
             (
                 why.to_owned(),
                 "write `WebFetch(domain:example.org)` or `WebFetch(domain:*.example.org)`".to_owned(),
             )
         }),
-        "Skill" => Ok(Covers::Skill(NamePattern::parse(pattern))),
-        "Agent" | "Task" => Ok(Covers::Agent(NamePattern::parse(pattern))),
+        "Skill" => Ok(RuleSubject::Skill(NamePattern::parse(pattern))),
+        "Agent" | "Task" => Ok(RuleSubject::Agent(NamePattern::parse(pattern))),
         "MCP" if pattern.starts_with(MCP_PREFIX) || pattern.starts_with('*') => {
-            Ok(Covers::Mcp(NamePattern::server(pattern)))
+            Ok(RuleSubject::Mcp(NamePattern::server(pattern)))
         }
         "MCP" => Err((
             "an MCP tool is called `mcp__server__tool`".to_owned(),
@@ -226,7 +226,7 @@ fn patterned(tool: &str, pattern: &str) -> Result<Covers, Wrong> {
         )),
         other => match ToolName::ALL.iter().copied().find(|name| name.as_str() == other) {
             Some(name) if name.takes_paths() => {
-                PathPattern::parse(pattern).map(|pattern| Covers::Path(name, pattern)).map_err(|why| {
+                PathPattern::parse(pattern).map(|pattern| RuleSubject::Path(name, pattern)).map_err(|why| {
                     (why.to_owned(), format!("write `{other}(./src/**)` or `{other}(~/notes/*.md)`"))
                 })
             }

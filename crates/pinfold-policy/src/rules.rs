@@ -8,9 +8,10 @@ use std::sync::Arc;
 use pinfold_host::HostPattern;
 
 use crate::pattern::{
-    Anchored, Bases, Below, CommandKey, DYNAMIC, NamePattern, Reached, ReachedName, Rest, names,
+    Anchored, Bases, CommandKey, DYNAMIC, DescendantReach, NamePattern, ReachedName, ReachedPaths, Rest,
+    names,
 };
-use crate::rule::{Covers, SourcedRule};
+use crate::rule::{RuleSubject, SourcedRule};
 use crate::tool::ToolName;
 
 /// Rules of one effect, compiled. Which of two matching rules is found is not said; that one matches is.
@@ -38,16 +39,16 @@ impl PartialEq for RuleSet {
 }
 
 /// The words that have to follow, and the rule that says so.
-type Ending = (Rest, usize);
+type RuleSuffix = (Rest, usize);
 
 /// Endings by the bytes that they begin with, all of one length.
-type ByStart = HashMap<Box<[u8]>, Vec<Ending>>;
+type ByStart = HashMap<Box<[u8]>, Vec<RuleSuffix>>;
 
 /// Rules found by the words so far.
 #[derive(Debug, Clone, Default)]
 struct CommandNode {
     next: HashMap<Box<[u8]>, CommandNode>,
-    rests: Vec<Ending>,
+    rests: Vec<RuleSuffix>,
     /// Rests that are globs, by what they start with: the lengths in use, and the rests of each start.
     starts: Vec<(usize, ByStart)>,
 }
@@ -91,23 +92,23 @@ impl RuleSet {
     pub(crate) fn add(&mut self, rule: Arc<SourcedRule>, bases: &Bases) {
         let index = self.rules.len();
         match rule.rule.covers() {
-            Covers::Tool(name) => drop(self.tools.entry(name.as_str().into()).or_insert(index)),
-            Covers::Command(pattern) => {
+            RuleSubject::Tool(name) => drop(self.tools.entry(name.as_str().into()).or_insert(index)),
+            RuleSubject::Command(pattern) => {
                 self.commands.add(pattern.leading(), pattern.rest(), index);
                 if pattern.has_operator() {
                     self.with_operators.push(index);
                 }
             }
-            Covers::Path(tool, pattern) => {
+            RuleSubject::Path(tool, pattern) => {
                 let anchored = pattern.is_anchored();
                 for pattern in pattern.anchored(bases) {
                     self.add_path(PathRule { tool: *tool, pattern, anchored, index });
                 }
             }
-            Covers::Host(pattern) => self.hosts.push((pattern.clone(), index)),
-            Covers::Skill(pattern) => self.skills.push((pattern.clone(), index)),
-            Covers::Agent(pattern) => self.agents.push((pattern.clone(), index)),
-            Covers::Mcp(pattern) => self.mcp.push((pattern.clone(), index)),
+            RuleSubject::Host(pattern) => self.hosts.push((pattern.clone(), index)),
+            RuleSubject::Skill(pattern) => self.skills.push((pattern.clone(), index)),
+            RuleSubject::Agent(pattern) => self.agents.push((pattern.clone(), index)),
+            RuleSubject::Mcp(pattern) => self.mcp.push((pattern.clone(), index)),
         }
         self.rules.push(rule);
     }
@@ -216,11 +217,11 @@ impl RuleSet {
     pub(crate) fn path_that_may_match(
         &self,
         path: &Path,
-        reached: Reached,
+        reached: ReachedPaths,
         accept: impl Fn(ToolName) -> bool,
     ) -> Option<&Arc<SourcedRule>> {
         let names = ReachedName::read(path, reached.wild);
-        let near = self.paths.collect_near(&names, reached.below != Below::No);
+        let near = self.paths.collect_near(&names, reached.below != DescendantReach::No);
         let mut rules = near.into_iter().chain(self.tails.values().flatten());
         let found = rules.find(|rule| accept(rule.tool) && rule.pattern.may_meet(&names, reached, true))?;
         self.rules.get(found.index)
@@ -408,8 +409,8 @@ mod tests {
     fn a_look_down_the_tree_finds_what_a_look_at_every_rule_does() {
         let bases = Bases { cwd: "/w".into(), project: "/w".into(), home: vec!["/home/u".into()] };
         let reaches = [false, true].into_iter().flat_map(|wild| {
-            let below = [Below::No, Below::Anchored, Below::Yes].into_iter();
-            below.flat_map(move |below| [false, true].map(|visible| Reached { wild, below, visible }))
+            let below = [DescendantReach::No, DescendantReach::Anchored, DescendantReach::Yes].into_iter();
+            below.flat_map(move |below| [false, true].map(|visible| ReachedPaths { wild, below, visible }))
         });
         let (mut found, mut none) = (0, 0);
         for reached in reaches {

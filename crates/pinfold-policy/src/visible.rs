@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::foreign::{level_of, reaches_hosts};
 use crate::mode::{BashMode, Mode};
 use crate::policy::Policy;
-use crate::rule::{Covers, Effect, Rule};
+use crate::rule::{Effect, Rule, RuleSubject};
 use crate::rules::RuleSet;
 use crate::scope::{Interaction, Scope};
 use crate::tool::{Level, ToolName};
@@ -52,8 +52,8 @@ fn is_shell(tool: &str) -> bool {
 /// Returns `true` if a rule can be about some call of the tool.
 fn is_about(rule: &Rule, tool: &str) -> bool {
     match rule.covers() {
-        Covers::Mcp(pattern) => pattern.matches(tool),
-        Covers::Agent(_) => tool == "Agent" || tool == "Task",
+        RuleSubject::Mcp(pattern) => pattern.matches(tool),
+        RuleSubject::Agent(_) => tool == "Agent" || tool == "Task",
         _ => rule.tool() == tool,
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use pinfold_policy::{
     Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookWord, Interaction, Layer, Mode,
-    PathClaim, PathFact, PathKind, Policy, RawCall, Rule, RuleSet, Scope, ShellFact, ShellHold, Source,
-    SourcedRule, Standing, ToolCall, WordOrigin, judge,
+    PathClaim, PathFact, PathKind, PathStatus, Policy, RawCall, Rule, RuleSet, Scope, ShellConfinement,
+    ShellFact, Source, SourcedRule, ToolCall, WordOrigin, judge,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -29,12 +29,12 @@ fn fact(claim: &PathClaim) -> PathFact {
         shown: path.display().to_string(),
         operation: claim.operation,
         asked: path.clone(),
-        standing: if inside { Standing::Inside } else { Standing::Outside { disguise: None } },
+        path_status: if inside { PathStatus::Inside } else { PathStatus::Outside { disguise: None } },
         real: Some(path),
         kind: PathKind::File,
         names: 1,
         guarded: None,
-        declared: None,
+        path_scopes: None,
         other_mount: false,
         line_itself: false,
         matched: Vec::new(),
@@ -46,7 +46,10 @@ fn fact(claim: &PathClaim) -> PathFact {
 fn with<T>(raw: &RawCall, policy: &Policy, hook: Option<&HookWord>, look: impl FnOnce(&Case<'_>) -> T) -> T {
     let call = ToolCall::parse_for_verdict(raw).unwrap();
     let claims = Claims::from_call(&call);
-    let shell = claims.shell.is_some().then_some(ShellFact { held: ShellHold::Full, open_network: false });
+    let shell = claims
+        .shell
+        .is_some()
+        .then_some(ShellFact { confinement: ShellConfinement::Full, open_network: false });
     let facts = Facts { paths: claims.paths.iter().map(fact).collect(), shell, ..Facts::default() };
     let scope =
         Scope { root: "/w".into(), display_root: "/w".into(), enforce_write: false, allow_bash: true };

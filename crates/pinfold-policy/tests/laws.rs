@@ -4,8 +4,8 @@
 
 use pinfold_policy::{
     Access, Bases, BashMode, Case, Claims, Class, Decision, Effect, Facts, Grant, Grants, Interaction, Layer,
-    Mode, PathFact, PathKind, Policy, RawCall, Reason, Rule, Scope, ShellFact, ShellHold, Source,
-    SourcedRule, Standing, ToolCall, Verdict, judge,
+    Mode, PathFact, PathKind, PathStatus, Policy, RawCall, Reason, Rule, Scope, ShellConfinement, ShellFact,
+    Source, SourcedRule, ToolCall, Verdict, judge,
 };
 use proptest::prelude::*;
 
@@ -94,16 +94,16 @@ fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Gr
             shown: path.display().to_string(),
             operation: claim.operation,
             asked: path.clone(),
-            standing: if path.starts_with("/w") {
-                Standing::Inside
+            path_status: if path.starts_with("/w") {
+                PathStatus::Inside
             } else {
-                Standing::Outside { disguise: None }
+                PathStatus::Outside { disguise: None }
             },
             real: Some(path),
             kind: PathKind::File,
             names: 1,
             guarded: None,
-            declared: None,
+            path_scopes: None,
             other_mount: false,
             line_itself: false,
             matched: Vec::new(),
@@ -113,7 +113,7 @@ fn granted(command: &str, policy: &Policy, interaction: Interaction, grants: &Gr
     };
     let facts = Facts {
         paths: claims.paths.iter().map(fact).collect(),
-        shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
+        shell: Some(ShellFact { confinement: ShellConfinement::Full, open_network: false }),
         ..Facts::default()
     };
     judge(&Case {

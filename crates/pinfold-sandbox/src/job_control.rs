@@ -1,7 +1,7 @@
 //! Job control between the terminal of a command and that of the user.
 
 /// A relay between the terminal that a command was given ([`Command::terminal`](crate::Command::terminal)) and that of the
-/// supervisor, with the events that only a supervisor notices. Called on the thread of [`Confined::supervise`](crate::Confined::supervise).
+/// supervisor, with the events that only a supervisor notices. Called on the thread of [`RunningSandbox::supervise`](crate::RunningSandbox::supervise).
 pub trait JobControl: Send {
     /// The person's terminal has another size.
     fn resized(&mut self);

@@ -1,7 +1,7 @@
 //! Sandbox: kernel limits around a command and all its descendants.
 //!
 //! In goes a [`Profile`], plain data about what can be read, written and talked to, and a [`Command`]; out comes a
-//! [`Confined`] process, or the reason why the sandbox could not be set up. This crate has no opinions: it knows
+//! [`RunningSandbox`] process, or the reason why the sandbox could not be set up. This crate has no opinions: it knows
 //! neither rules nor tools nor what a repository is. It is the only crate with `unsafe` code: one function per system
 //! call in `sys/`, and the few places that fork.
 //!
@@ -22,7 +22,7 @@
 //! ```
 //!
 //! # Vocabulary
-//! [`Profile`], [`Command`], [`Confined`], [`Tier`], [`Attempt`], [`SyscallHandler`] and [`PendingSyscall`], [`JobControl`], [`ProbeResult`].
+//! [`Profile`], [`Command`], [`RunningSandbox`], [`Tier`], [`Attempt`], [`SyscallHandler`] and [`PendingSyscall`], [`JobControl`], [`ProbeResult`].
 //!
 //! # Invariants
 //! 1. A limit that cannot be set up, or that its self-test finds open, stops the start: nothing has run then.
@@ -72,11 +72,11 @@ pub use profile::{
     Profile, StandIn, Temp, Writes,
 };
 pub use program::{UNSEEN_PROGRAM, program_of};
-pub use start::{Confined, End, Remote, Signalling, StartError, can_mediate, start};
+pub use start::{End, Remote, RunningSandbox, Signalling, StartError, can_mediate, start};
 pub use strength::{Strength, Tier};
 pub use turn::{Turn, Turns};
 pub use watch::{
-    Attempt, Caller, ConnectionSink, ContinueAll, Detail, Done, FileOperation, Intent, Limit, LinkedFile,
-    Occupant, Opening, PathView, PendingSyscall, Reply, Sync, Syscall, SyscallHandler, Time,
+    Attempt, Caller, CompletedSyscall, ConnectionSink, ContinueAll, Detail, EntryType, FileOperation, Intent,
+    Limit, LinkedFile, MountView, Opening, PendingSyscall, Reply, Sync, Syscall, SyscallHandler, Time,
     is_being_written,
 };

@@ -22,7 +22,7 @@ pub(crate) struct Passing {
 
 /// Streams that are being relayed.
 #[derive(Debug, Default)]
-pub(crate) struct Flowing {
+pub(crate) struct RelayedStreams {
     /// Open as long as input is wanted.
     wanted: Option<PipeWriter>,
     threads: Vec<JoinHandle<()>>,
@@ -53,10 +53,10 @@ impl Passing {
     ///
     /// # Errors
     /// When no thread is to be had.
-    pub(crate) fn start(self) -> io::Result<Flowing> {
+    pub(crate) fn start(self) -> io::Result<RelayedStreams> {
         // Held here, the end of a command's output would not be seen.
         drop(self.shared);
-        let mut flowing = Flowing::default();
+        let mut flowing = RelayedStreams::default();
         if let Some((from, to)) = self.input {
             let (over, wanted) = io::pipe()?;
             flowing.wanted = Some(wanted);
@@ -95,7 +95,7 @@ fn pass_input(mut from: File, mut to: PipeWriter, over: &PipeReader) {
     }
 }
 
-impl Flowing {
+impl RelayedStreams {
     /// Passes on what the command has written last, once nothing of it runs any more.
     pub(crate) fn finish(self) {
         drop(self.wanted);

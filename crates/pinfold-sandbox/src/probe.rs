@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd;
 
 use crate::linux::filter::{Backing, Filter, Group};
-use crate::linux::landlock::{Handles, Ruleset};
+use crate::linux::landlock::{HandledAccess, Ruleset};
 use crate::linux::relay_sockets::all_local;
 use crate::profile::Profile;
 use crate::strength::Tier;
@@ -29,7 +29,7 @@ pub struct ProbeResult {
 
 /// Tries every means once. Takes a few milliseconds; leaves nothing behind.
 pub fn probe() -> Vec<ProbeResult> {
-    let mut findings: Vec<ProbeResult> = MEANS.iter().map(Means::find).collect();
+    let mut findings: Vec<ProbeResult> = MEANS.iter().map(ProbedFeature::find).collect();
     findings.extend([landlock(), seccomp(), proxy()]);
     findings
 }
@@ -45,7 +45,7 @@ pub fn strongest(findings: &[ProbeResult]) -> Option<Tier> {
 }
 
 /// Something that needs namespaces, tried inside them.
-struct Means {
+struct ProbedFeature {
     name: &'static str,
     holds: &'static str,
     without: &'static str,
@@ -56,8 +56,8 @@ struct Means {
 
 const FILES: libc::c_int = libc::CLONE_NEWUSER | libc::CLONE_NEWNS;
 
-const MEANS: [Means; 7] = [
-    Means {
+const MEANS: [ProbedFeature; 7] = [
+    ProbedFeature {
         name: "user namespace",
         holds: "everything below, without privileges",
         without: "only Landlock and seccomp hold",
@@ -65,7 +65,7 @@ const MEANS: [Means; 7] = [
         namespaces: libc::CLONE_NEWUSER,
         attempt: || Ok(()),
     },
-    Means {
+    ProbedFeature {
         name: "mounts",
         holds: "the file line, protected names, hidden credentials, private /tmp",
         without: "protected names and file attributes are watched, not walled",
@@ -73,7 +73,7 @@ const MEANS: [Means; 7] = [
         namespaces: FILES,
         attempt: mounts,
     },
-    Means {
+    ProbedFeature {
         name: "processes",
         holds: "processes outside are out of sight, and all inside end together",
         without: "processes outside can be seen; descendants may outlive a killed supervisor",
@@ -84,7 +84,7 @@ const MEANS: [Means; 7] = [
             sys::mount(c"proc", c"/proc", c"proc", flags, None)
         },
     },
-    Means {
+    ProbedFeature {
         name: "ipc",
         holds: "shared memory, semaphores and queues are the run's own",
         without: "System V and POSIX queues are refused",
@@ -92,7 +92,7 @@ const MEANS: [Means; 7] = [
         namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP,
         attempt: || Ok(()),
     },
-    Means {
+    ProbedFeature {
         name: "network",
         holds: "no way out, and a loopback of the run's own",
         without: "sockets are refused altogether",
@@ -100,7 +100,7 @@ const MEANS: [Means; 7] = [
         namespaces: libc::CLONE_NEWUSER | libc::CLONE_NEWNET,
         attempt: sys::loopback_up,
     },
-    Means {
+    ProbedFeature {
         name: "relay",
         holds: "hosts that are allowed, and no others, for every program",
         without: "hosts can be allowed for programs that use a proxy alone",
@@ -111,7 +111,7 @@ const MEANS: [Means; 7] = [
             sys::route(&all_local(libc::AF_INET))
         },
     },
-    Means {
+    ProbedFeature {
         name: "layers",
         holds: "package caches read shared and written privately",
         without: "package caches are private and start empty",
@@ -139,7 +139,7 @@ fn layer() -> io::Result<()> {
     sys::mount(c"pinfold", c"/run/merged", c"overlay", 0, Some(options))
 }
 
-impl Means {
+impl ProbedFeature {
     fn find(&self) -> ProbeResult {
         let result = self.attempt().map(|()| String::new());
         let &Self { name, holds, without, needed, .. } = self;
@@ -163,7 +163,7 @@ impl Means {
 }
 
 fn landlock() -> ProbeResult {
-    let handles = Handles { writes: true, reads: false, network: false };
+    let handles = HandledAccess { writes: true, reads: false, network: false };
     let version = sys::landlock_version();
     let result = version.and_then(|version| {
         in_child(0, || {

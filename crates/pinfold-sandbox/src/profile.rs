@@ -179,10 +179,10 @@ pub enum Network {
     /// Only itself: a loopback interface of its own.
     #[default]
     Off,
-    /// Only the relay that takes the sockets of [`Confined::relay_sockets`](crate::Confined::relay_sockets): every address is local, and
+    /// Only the relay that takes the sockets of [`RunningSandbox::relay_sockets`](crate::RunningSandbox::relay_sockets): every address is local, and
     /// every connection arrives there. Needs the full tier.
     Relayed(InnerListeners),
-    /// Only the taker of the connections of [`Confined::connections_go_to`](crate::Confined::connections_go_to): a
+    /// Only the taker of the connections of [`RunningSandbox::connections_go_to`](crate::RunningSandbox::connections_go_to): a
     /// proxy, for programs that connect to this port of `127.0.0.1`. Nothing else is connected to. Needs the Landlock
     /// tier, where a run has no network of its own, and user notifications.
     Proxied(u16),

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use crate::kit::{Bed, TIERS};
 use pinfold_sandbox::{
-    Attempt, Detail, Done, Intent, Mediation, Reply, SyscallHandler, Tier, Turn, Turns, is_being_written,
+    Attempt, CompletedSyscall, Detail, Intent, Mediation, Reply, SyscallHandler, Tier, Turn, Turns,
+    is_being_written,
 };
 
 /// Carries out what lies in the folder, and remembers what else would change something.
@@ -214,7 +215,7 @@ impl SyscallHandler for Slow {
         }
     }
 
-    fn carried_out(&mut self, done: &Done) {
+    fn carried_out(&mut self, done: &CompletedSyscall) {
         let arrived = done.attempt.intent == Intent::MoveTo && done.attempt.place.ends_with("kept");
         self.wrong += usize::from(arrived && is_link(&done.attempt.place));
     }

@@ -10,7 +10,7 @@ use std::thread;
 use crate::kit::{Bed, TIERS};
 
 use pinfold_sandbox::{
-    Command, Confined, ContinueAll, End, InnerListeners, Network, Profile, Signalling, Tier, start,
+    Command, ContinueAll, End, InnerListeners, Network, Profile, RunningSandbox, Signalling, Tier, start,
 };
 
 fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
@@ -18,7 +18,7 @@ fn relayed(bed: &Bed, ports: &[u16]) -> Profile {
     bed.profile().with_network(network)
 }
 
-fn begin(profile: &Profile, script: &str) -> Confined {
+fn begin(profile: &Profile, script: &str) -> RunningSandbox {
     let args: [OsString; 2] = ["-c".into(), script.into()];
     start(profile, Command::new("bash").args(args), Tier::Full, Signalling::Own, true).unwrap()
 }

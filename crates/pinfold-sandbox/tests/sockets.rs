@@ -116,9 +116,9 @@ impl Daemons {
 
 /// Remembers what was refused.
 #[derive(Default)]
-struct Seen(Vec<String>);
+struct SessionReads(Vec<String>);
 
-impl SyscallHandler for Seen {
+impl SyscallHandler for SessionReads {
     fn attempt(&mut self, attempt: &Attempt) -> Reply {
         self.0.push(format!("{:?} {}", attempt.intent, attempt.place.display()));
         Reply::Continue
@@ -194,7 +194,7 @@ fn no_other_socket_is_reached() {
             daemons.others() > 0
         });
         assert!(won, "{name} is harmless even free");
-        let mut seen = Seen::default();
+        let mut seen = SessionReads::default();
         daemons.inside(&daemons.profile(), name, &mut seen);
         assert_eq!(daemons.others(), 0, "{name} got out");
         let named = daemons
@@ -208,7 +208,7 @@ fn no_other_socket_is_reached() {
 #[test]
 fn packets_that_keep_their_order_are_held_as_streams_are() {
     let daemons = Daemons::new();
-    let mut seen = Seen::default();
+    let mut seen = SessionReads::default();
     daemons.inside(&daemons.profile(), "sequenced", &mut seen);
     assert!(seen.0.iter().any(|one| one.ends_with("other")), "{:?}", seen.0);
 }
@@ -273,7 +273,7 @@ fn where_none_is_declared_none_is_reached_and_each_is_named() {
     for (tier, network) in networks {
         let profile = daemons.profile().with_sockets(Vec::new()).with_network(network);
         for (name, named) in ATTACKS {
-            let mut seen = Seen::default();
+            let mut seen = SessionReads::default();
             daemons.clear();
             let script = format!("python3 inside.py {name}");
             let (_, said) = daemons.bed.run_watched(tier, &profile, &script, &mut seen);

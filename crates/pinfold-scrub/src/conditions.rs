@@ -8,7 +8,7 @@ use crate::value::{KeyedValue, WordList};
 
 /// A condition, by the name that `kinds.txt` gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum FormCondition {
     /// Its form says it all.
     Always,
     /// More than a first line.
@@ -60,7 +60,7 @@ static ELSEWHERE: LazyLock<WordList> = LazyLock::new(|| {
 /// As many bits a byte as random text of some length has, and words of that length do not.
 const RANDOM_BITS: f64 = 3.0;
 
-impl When {
+impl FormCondition {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "always" => Some(Self::Always),

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::conditions::When;
+use crate::conditions::FormCondition;
 use crate::edge::Edge;
 use crate::engine::Automaton;
 use crate::spelling::spellings;
@@ -58,7 +58,7 @@ pub(crate) struct Form {
     pub(crate) body: &'static str,
     pub(crate) keep: usize,
     /// The condition on the secret beyond its form.
-    pub(crate) when: When,
+    pub(crate) when: FormCondition,
     pub(crate) automata: OnceLock<Result<Automata, String>>,
 }
 

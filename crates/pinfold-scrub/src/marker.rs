@@ -29,7 +29,7 @@ pub fn markers(text: &str) -> impl Iterator<Item = Marker<'_>> {
             let start = from + text.get(from..)?.find('[')?;
             from = start + 1;
             let rest = text.get(start..)?;
-            if let Here::Yes(len) = detect(rest.as_bytes(), true) {
+            if let MarkerMatch::Yes(len) = detect(rest.as_bytes(), true) {
                 from = start + len;
                 return Some(Marker { range: start..from, kind: rest.get(OPEN.len()..len - 1)? });
             }
@@ -39,7 +39,7 @@ pub fn markers(text: &str) -> impl Iterator<Item = Marker<'_>> {
 
 /// Result of looking for a marker at a position.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Here {
+pub(crate) enum MarkerMatch {
     Yes(usize),
     No,
     /// So far it could be one.
@@ -47,19 +47,19 @@ pub(crate) enum Here {
 }
 
 /// Looks at the beginning of `rest`. Unless it is the `last` of the text, more may follow.
-pub(crate) fn detect(rest: &[u8], last: bool) -> Here {
-    let unknown = if last { Here::No } else { Here::Unknown };
+pub(crate) fn detect(rest: &[u8], last: bool) -> MarkerMatch {
+    let unknown = if last { MarkerMatch::No } else { MarkerMatch::Unknown };
     if rest.len() < OPEN.len() {
-        return if OPEN.starts_with(rest) { unknown } else { Here::No };
+        return if OPEN.starts_with(rest) { unknown } else { MarkerMatch::No };
     }
-    let Some(name) = rest.strip_prefix(OPEN) else { return Here::No };
+    let Some(name) = rest.strip_prefix(OPEN) else { return MarkerMatch::No };
     let len = name.iter().take(MAX_KIND_LEN + 1).take_while(|byte| is_of_a_kind(**byte)).count();
     if len > MAX_KIND_LEN {
-        return Here::No;
+        return MarkerMatch::No;
     }
     match name.get(len) {
-        Some(b']') if len > 0 => Here::Yes(OPEN.len() + len + 1),
-        Some(_) => Here::No,
+        Some(b']') if len > 0 => MarkerMatch::Yes(OPEN.len() + len + 1),
+        Some(_) => MarkerMatch::No,
         None => unknown,
     }
 }
@@ -103,14 +103,14 @@ mod tests {
     fn a_marker_that_is_cut_is_not_known_until_the_rest_has_come() {
         let marker = b"[REDACTED:jwt]";
         for cut in 0..marker.len() {
-            assert_eq!(detect(&marker[..cut], false), Here::Unknown, "{cut}");
-            assert_eq!(detect(&marker[..cut], true), Here::No, "{cut}");
+            assert_eq!(detect(&marker[..cut], false), MarkerMatch::Unknown, "{cut}");
+            assert_eq!(detect(&marker[..cut], true), MarkerMatch::No, "{cut}");
         }
-        assert_eq!(detect(marker, false), Here::Yes(marker.len()));
+        assert_eq!(detect(marker, false), MarkerMatch::Yes(marker.len()));
         assert!(ends(marker) && !ends(b"REDACTED:jwt]") && !ends(b"[REDACTED:]"));
         assert!(is_inside(b"x[REDACTED:") && is_inside(b"[REDACTED:npm-"));
         assert!(!is_inside(b"[REDACTED:npm-token]") && !is_inside(b"[REDACTED:A") && !is_inside(b""));
         let long = format!("[REDACTED:{}", "a".repeat(MAX_KIND_LEN + 1));
-        assert_eq!(detect(long.as_bytes(), false), Here::No);
+        assert_eq!(detect(long.as_bytes(), false), MarkerMatch::No);
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use crate::engine::{Automaton, State};
 use crate::kind::{Automata, Form};
-use crate::marker::{self, Here};
+use crate::marker::{self, MarkerMatch};
 use crate::value::KeyedValue;
 
 /// Longest distance of a match from its beginning, or from the place where it was longest. More than a line of any token that is
@@ -198,13 +198,13 @@ impl Run {
             if *byte == b'[' {
                 match marker::detect(rest.get(offset..).unwrap_or_default(), text.last) {
                     // What has ended is told one byte late.
-                    Here::Yes(_) if automaton.is_complete(self.state) => return ScanOutcome::Ended,
-                    Here::Yes(_) => {
+                    MarkerMatch::Yes(_) if automaton.is_complete(self.state) => return ScanOutcome::Ended,
+                    MarkerMatch::Yes(_) => {
                         self.match_at_end(automaton);
                         return ScanOutcome::Marker;
                     }
-                    Here::Unknown => return ScanOutcome::Waits,
-                    Here::No => {}
+                    MarkerMatch::Unknown => return ScanOutcome::Waits,
+                    MarkerMatch::No => {}
                 }
             }
             // The places of a run are told by `at`, also where it stops.

@@ -3,7 +3,7 @@
 use std::str::FromStr as _;
 use std::sync::{LazyLock, OnceLock};
 
-use crate::conditions::When;
+use crate::conditions::FormCondition;
 use crate::edge::Edge;
 use crate::keywords::MAX_WORD_LEN;
 use crate::kind::{Form, SecretKind};
@@ -70,7 +70,7 @@ impl Table {
             "edge" => form.edge = Some(edge(value)?),
             "lead" => form.lead = Some(value),
             "keep" => form.keep = usize::from_str(value).map_err(|error| error.to_string())?,
-            "when" => form.when = Some(When::parse(value).ok_or("no such condition")?),
+            "when" => form.when = Some(FormCondition::parse(value).ok_or("no such condition")?),
             "body" => kind.forms.push(std::mem::take(form).done(value)),
             // The tests read these.
             "hit" | "miss" => {}
@@ -105,7 +105,7 @@ struct Draft {
     edge: Option<Edge>,
     lead: Option<&'static str>,
     keep: usize,
-    when: Option<When>,
+    when: Option<FormCondition>,
 }
 
 impl Draft {
@@ -118,7 +118,7 @@ impl Draft {
 
     fn done(self, body: &'static str) -> Form {
         let Self { edge, lead, keep, when } = self;
-        let (edge, when) = (edge.unwrap_or(Edge::Word), when.unwrap_or(When::Random));
+        let (edge, when) = (edge.unwrap_or(Edge::Word), when.unwrap_or(FormCondition::Random));
         Form { edge, lead, body, keep, when, automata: OnceLock::new() }
     }
 }

@@ -10,7 +10,7 @@ use crate::words::Builder;
 
 /// The quoting around backticks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Around {
+pub(crate) enum BacktickQuoting {
     Nothing,
     DoubleQuotes,
     /// A here-document, arithmetic, or braces in quotes.
@@ -156,7 +156,7 @@ impl Parser<'_, '_> {
     }
 
     /// Backticks: a text of its own, with fewer backslashes, that is read when it runs.
-    pub(crate) fn backticks(&mut self, builder: &mut Builder, around: Around) -> Result<(), Stop> {
+    pub(crate) fn backticks(&mut self, builder: &mut Builder, around: BacktickQuoting) -> Result<(), Stop> {
         let start = self.pos + 1;
         let Some(close) = self.quote_end(start, b'`') else {
             self.pos = start;
@@ -173,18 +173,18 @@ impl Parser<'_, '_> {
         self.leave_substitution(Some(first), mark, start - 1);
         self.context = outer;
         self.pos = close;
-        builder.part(Part::Substitution { quoted: around != Around::Nothing });
+        builder.part(Part::Substitution { quoted: around != BacktickQuoting::Nothing });
         Ok(())
     }
 
-    fn backtick_script(&mut self, start: usize, end: usize, around: Around) {
+    fn backtick_script(&mut self, start: usize, end: usize, around: BacktickQuoting) {
         if !self.slice(start, end).contains('\\') {
             return self.parse_range(start, end, Parser::program);
         }
-        if around == Around::Other && self.slice(start, end).contains("\\\"") {
+        if around == BacktickQuoting::Other && self.slice(start, end).contains("\\\"") {
             self.doubt("an escaped quote in quoted backticks", start);
         }
-        let (text, origins) = self.without_backslashes(start, end, around == Around::DoubleQuotes);
+        let (text, origins) = self.without_backslashes(start, end, around == BacktickQuoting::DoubleQuotes);
         self.of_text(&text, &origins).program();
     }
 
@@ -254,7 +254,7 @@ impl Parser<'_, '_> {
         while let Some(byte) = self.peek() {
             match byte {
                 b'$' => self.dollar(&mut inner, true)?,
-                b'`' => self.backticks(&mut inner, Around::Other)?,
+                b'`' => self.backticks(&mut inner, BacktickQuoting::Other)?,
                 b'"' => self.double_quotes(&mut inner)?,
                 b'\\' => self.pos = (self.pos + 2).min(self.end),
                 b'\'' => {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::numbers::{Evaluated, print_a_number};
+use crate::numbers::{ArithmeticReads, print_a_number};
 use crate::opaque::{MAX_COMMANDS, MAX_LISTED, MAX_OPAQUE, MAX_REDIRECTS};
 use crate::script::{
     Assignment, CommandContext, Opaque, OpaqueReason, Redirect, Script, SimpleCommand, Span, Word,
@@ -13,13 +13,13 @@ use crate::script::{
 #[derive(Debug)]
 pub(crate) struct Listing {
     script: Script,
-    pub(crate) evaluated: Evaluated,
+    pub(crate) evaluated: ArithmeticReads,
 }
 
 impl Listing {
     pub(crate) fn new() -> Self {
         let script = Script { commands: Vec::with_capacity(4), shells: vec![0], ..Script::default() };
-        Self { script, evaluated: Evaluated::default() }
+        Self { script, evaluated: ArithmeticReads::default() }
     }
 
     pub(crate) fn finish(mut self) -> Script {

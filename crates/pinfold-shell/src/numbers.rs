@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, HashSet};
 
 /// Names and substitutions that arithmetic may read.
 #[derive(Debug, Default)]
-pub(crate) struct Evaluated {
+pub(crate) struct ArithmeticReads {
     names: HashSet<String>,
     /// Positions of substitutions that may print anything.
     foreign: Vec<Span>,
@@ -21,7 +21,7 @@ pub(crate) struct Evaluated {
     set: BTreeSet<String>,
 }
 
-impl Evaluated {
+impl ArithmeticReads {
     /// Takes note of a piece of arithmetic.
     pub(crate) fn piece(&mut self, text: &str) {
         self.any = true;

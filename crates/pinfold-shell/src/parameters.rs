@@ -1,6 +1,6 @@
 //! `${…}`.
 
-use crate::expansions::{Around, special};
+use crate::expansions::{BacktickQuoting, special};
 use crate::lexer::{begins_name, in_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
@@ -173,7 +173,10 @@ impl Parser<'_, '_> {
                 }
                 Some(b'\'') => self.single_quotes(inner)?,
                 Some(b'"') => self.double_quotes(inner)?,
-                Some(b'`') => self.backticks(inner, if quoted { Around::Other } else { Around::Nothing })?,
+                Some(b'`') => self.backticks(
+                    inner,
+                    if quoted { BacktickQuoting::Other } else { BacktickQuoting::Nothing },
+                )?,
                 Some(b'$') => self.dollar(inner, quoted)?,
                 Some(b'<' | b'>') if self.ahead() == Some(b'(') => self.process(inner)?,
                 Some(_) => {

@@ -11,7 +11,7 @@ use crate::words::Builder;
 
 /// A command in the making.
 #[derive(Debug, Default)]
-struct Rough {
+struct PartialCommand {
     words: Vec<Word>,
     targets: Vec<Redirect>,
     word: Builder,
@@ -23,90 +23,90 @@ struct Rough {
 impl Parser<'_, '_> {
     /// Lists what looks like commands from here to the end.
     pub(crate) fn salvage(&mut self) {
-        let mut rough = Rough { start: self.pos, ..Rough::default() };
+        let mut partial = PartialCommand { start: self.pos, ..PartialCommand::default() };
         let mut quoted = false;
         while let Some(byte) = self.peek() {
             match byte {
                 b'"' => {
                     quoted = !quoted;
-                    rough.word.quoted = true;
+                    partial.word.quoted = true;
                     self.pos += 1;
                 }
-                b'\'' if !quoted => self.rough_quotes(&mut rough),
-                b'\\' => self.rough_escape(&mut rough),
+                b'\'' if !quoted => self.salvage_quotes(&mut partial),
+                b'\\' => self.salvage_escape(&mut partial),
                 b'`' | b'(' | b')' => {
                     // Quotes do not reach into a substitution, nor out of it.
                     quoted = false;
-                    self.rough_command(&mut rough);
+                    self.salvage_command(&mut partial);
                 }
-                b'$' => self.rough_dollar(&mut rough),
+                b'$' => self.salvage_dollar(&mut partial),
                 b' ' | b'\t' if !quoted => {
-                    self.rough_word(&mut rough);
+                    self.salvage_word(&mut partial);
                     self.pos += 1;
                 }
-                b'<' | b'>' if !quoted => self.rough_redirect(&mut rough),
-                _ if breaks(byte) && !quoted => self.rough_command(&mut rough),
+                b'<' | b'>' if !quoted => self.salvage_redirect(&mut partial),
+                _ if breaks(byte) && !quoted => self.salvage_command(&mut partial),
                 _ => {
                     let end =
                         self.run_end(|byte| !breaks(byte) && !b"\"'\\`$".contains(&byte)).max(self.pos + 1);
-                    rough.word.text(self.slice(self.pos, end));
+                    partial.word.text(self.slice(self.pos, end));
                     self.pos = end;
                 }
             }
         }
-        self.rough_command(&mut rough);
+        self.salvage_command(&mut partial);
     }
 
     /// Single quotes, if they close.
-    fn rough_quotes(&mut self, rough: &mut Rough) {
+    fn salvage_quotes(&mut self, partial: &mut PartialCommand) {
         self.pos += 1;
-        rough.word.quoted = true;
+        partial.word.quoted = true;
         let end = self.run_end(|byte| byte != b'\'');
         if end < self.end {
-            rough.word.text(self.slice(self.pos, end));
+            partial.word.text(self.slice(self.pos, end));
             self.pos = end + 1;
         }
     }
 
-    fn rough_escape(&mut self, rough: &mut Rough) {
+    fn salvage_escape(&mut self, partial: &mut PartialCommand) {
         let start = self.pos + 1;
         let length = self.slice(start, self.end).chars().next().map_or(0, char::len_utf8);
-        rough.word.text(self.slice(start, start + length));
+        partial.word.text(self.slice(start, start + length));
         self.pos = start + length;
     }
 
-    fn rough_dollar(&mut self, rough: &mut Rough) {
+    fn salvage_dollar(&mut self, partial: &mut PartialCommand) {
         self.pos += 1;
         let end = self.run_end(in_name);
         let name = self.slice(self.pos, end).to_owned();
-        rough.word.part(Part::Parameter { name, quoted: false, plain: false });
+        partial.word.part(Part::Parameter { name, quoted: false, plain: false });
         self.pos = end;
     }
 
-    fn rough_redirect(&mut self, rough: &mut Rough) {
-        self.rough_word(rough);
+    fn salvage_redirect(&mut self, partial: &mut PartialCommand) {
+        self.salvage_word(partial);
         let writes = self.byte() == Some(b'>');
-        rough.redirects = Some(if writes { RedirectKind::Write } else { RedirectKind::Read });
+        partial.redirects = Some(if writes { RedirectKind::Write } else { RedirectKind::Read });
         self.pos = self.run_end(|byte| matches!(byte, b'<' | b'>' | b'&' | b'|'));
     }
 
-    fn rough_word(&mut self, rough: &mut Rough) {
-        let Builder { parts, quoted, .. } = std::mem::take(&mut rough.word);
+    fn salvage_word(&mut self, partial: &mut PartialCommand) {
+        let Builder { parts, quoted, .. } = std::mem::take(&mut partial.word);
         if parts.is_empty() && !quoted {
             return;
         }
-        let word = Word { parts, quoted, span: self.span(rough.start, self.pos) };
-        if let Some(kind) = rough.redirects.take() {
-            rough.targets.push(Redirect { kind, fd: None, target: word, inherited: false });
-        } else if !rough.words.is_empty() || !is_reserved(&word) {
-            rough.words.push(word);
+        let word = Word { parts, quoted, span: self.span(partial.start, self.pos) };
+        if let Some(kind) = partial.redirects.take() {
+            partial.targets.push(Redirect { kind, fd: None, target: word, inherited: false });
+        } else if !partial.words.is_empty() || !is_reserved(&word) {
+            partial.words.push(word);
         }
     }
 
     /// Ends the command at an operator, and passes over that.
-    fn rough_command(&mut self, rough: &mut Rough) {
-        self.rough_word(rough);
-        let Rough { words, targets, start, .. } = std::mem::take(rough);
+    fn salvage_command(&mut self, partial: &mut PartialCommand) {
+        self.salvage_word(partial);
+        let PartialCommand { words, targets, start, .. } = std::mem::take(partial);
         if !(words.is_empty() && targets.is_empty()) && self.list.len() < MAX_LISTED {
             let place =
                 CommandContext { conditional: true, shell: self.list.shell(0), ..CommandContext::default() };
@@ -120,7 +120,7 @@ impl Parser<'_, '_> {
             }
         }
         self.pos = (self.pos + 1).min(self.end);
-        rough.start = self.pos;
+        partial.start = self.pos;
     }
 }
 

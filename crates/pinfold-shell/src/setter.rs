@@ -91,7 +91,7 @@ pub fn is_set_by_bash(name: &str) -> bool {
 }
 
 /// Returns the builtin that a command is, behind words that only say that one follows, and its arguments. Its name is `None`
-/// where that is known only by running; a program that is named by its path is no builtin.
+/// where that is known only at run time; a program that is named by its path is no builtin.
 pub fn builtin(words: &[Word]) -> Option<(Option<&str>, &[Word])> {
     let says_nothing = |word: &&Word| {
         matches!(word.as_static(), Some("builtin" | "command" | "exec" | "time" | "-p" | "--"))
@@ -107,9 +107,9 @@ pub fn builtin(words: &[Word]) -> Option<(Option<&str>, &[Word])> {
 pub enum ChangedName<'w> {
     /// This one.
     Known(&'w str),
-    /// Known only by running.
+    /// Known only at run time.
     Any,
-    /// Known only by running, and so is whether it is such a builtin at all.
+    /// Known only at run time, and so is whether it is such a builtin at all.
     AnyByProgram,
 }
 
@@ -155,7 +155,7 @@ fn defaults(reader: &str) -> &'static [(&'static str, NewValue<'static>)] {
 enum Name<'w> {
     /// This one.
     Is(&'w str),
-    /// Known only by running.
+    /// Known only at run time.
     Any,
     /// No name, whatever the rest of the word is: an option, a number, a text with blanks.
     No,

@@ -14,9 +14,9 @@ use crate::setter::{ChangedName, changes_by};
 #[derive(Debug, Default)]
 pub struct VariableTable<'s> {
     changes: BTreeMap<&'s str, Vec<VariableChange<'s>>>,
-    /// The first command that changes a variable whose name is known only by running.
+    /// The first command that changes a variable whose name is known only at run time.
     any: Option<Span>,
-    /// A program that is known only by running may be a builtin that does so.
+    /// A program that is known only at run time may be a builtin that does so.
     any_by_program: bool,
 }
 
@@ -123,12 +123,12 @@ impl<'s> VariableTable<'s> {
         self.changes.keys().copied()
     }
 
-    /// The first change of a variable whose name is known only by running: any may hold anything.
+    /// The first change of a variable whose name is known only at run time: any may hold anything.
     pub fn any(&self) -> Option<&Span> {
         self.any.as_ref()
     }
 
-    /// Returns whether a program that is known only by running has arguments that would change any variable, if it is a builtin
+    /// Returns whether a program that is known only at run time has arguments that would change any variable, if it is a builtin
     /// that does.
     pub fn any_by_program(&self) -> bool {
         self.any_by_program

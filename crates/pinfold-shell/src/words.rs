@@ -3,7 +3,7 @@
 //! What an unquoted character means may depend on what follows (`{` on `,` and `}`, `[` on `]`). Such characters
 //! are marked on the way, and the marks are read when the word is complete ([`crate::patterns`]).
 
-use crate::expansions::Around;
+use crate::expansions::BacktickQuoting;
 use crate::lexer::{breaks, is_name};
 use crate::opaque::Stop;
 use crate::parse::Parser;
@@ -213,7 +213,7 @@ impl Parser<'_, '_> {
             b'\'' => self.single_quotes(builder)?,
             b'"' => self.double_quotes(builder)?,
             b'\\' => self.escape(builder),
-            b'`' => self.backticks(builder, Around::Nothing)?,
+            b'`' => self.backticks(builder, BacktickQuoting::Nothing)?,
             b'$' => self.dollar(builder, false)?,
             b'(' if builder.takes_group(position) => self.pattern_group(builder, position)?,
             b'<' | b'>' if self.ahead() == Some(b'(') => self.process(builder)?,
@@ -293,8 +293,8 @@ impl Parser<'_, '_> {
                     return Ok(());
                 }
                 Some(b'\\') => self.quoted_escape(builder, close),
-                Some(b'`') if close.is_some() => self.backticks(builder, Around::DoubleQuotes)?,
-                Some(b'`') => self.backticks(builder, Around::Other)?,
+                Some(b'`') if close.is_some() => self.backticks(builder, BacktickQuoting::DoubleQuotes)?,
+                Some(b'`') => self.backticks(builder, BacktickQuoting::Other)?,
                 Some(b'$') => self.dollar(builder, true)?,
                 Some(_) => {
                     let plain = |byte| !matches!(byte, b'\\' | b'`' | b'$') && Some(byte) != close;

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold_terminal::{Own, PtySession, TtyReach};
+use pinfold_terminal::{CommandTty, PtySession, TtyReach};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
@@ -154,7 +154,8 @@ fn copying(payload: &std::path::Path) -> Result<f64> {
 
 /// As a run does it; `then` is done before the end.
 fn beside(payload: &std::path::Path, then: impl FnOnce(&PtySession) -> Result<f64>) -> Result<(f64, f64)> {
-    let (mut beside, Own { terminal, streams: [_, out, _] }) = PtySession::open()?.ok_or("no terminal")?;
+    let (mut beside, CommandTty { terminal, streams: [_, out, _] }) =
+        PtySession::open()?.ok_or("no terminal")?;
     beside.start(TtyReach::Apart)?;
     let mut command = Command::new("cat");
     command.arg(payload).stdout(out.map_or_else(Stdio::null, Stdio::from));

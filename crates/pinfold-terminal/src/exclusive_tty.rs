@@ -34,7 +34,7 @@ pub struct ExclusiveTty {
 #[derive(Debug)]
 struct OwnTty {
     person: Arc<HostTty>,
-    ends: Ends,
+    ends: DeferredSignals,
 }
 
 impl KeySource for OwnTty {
@@ -62,7 +62,7 @@ impl ExclusiveTty {
         let unavailable =
             || io::Error::new(io::ErrorKind::NotFound, "no terminal, or in the background of it");
         let person = HostTty::open()?.ok_or_else(unavailable)?;
-        let ends = Ends::register()?;
+        let ends = DeferredSignals::register()?;
         let ears = KeyInput::new(person.size());
         let stage = Self { own: OwnTty { person, ends }, ears, picture: Vec::new() };
         stage.own.person.make_raw()?;
@@ -133,14 +133,14 @@ static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// The signals that would end this process, put off until the terminal was put back.
 #[derive(Debug)]
-struct Ends {
+struct DeferredSignals {
     /// The number of the one that came, or zero.
     came: Arc<AtomicUsize>,
     wake: UnixStream,
     registered: Vec<SigId>,
 }
 
-impl Ends {
+impl DeferredSignals {
     fn register() -> io::Result<Self> {
         static USUAL: Once = Once::new();
         let mut usual = Ok(());
@@ -167,7 +167,7 @@ impl Ends {
     }
 }
 
-impl Drop for Ends {
+impl Drop for DeferredSignals {
     fn drop(&mut self) {
         if OPEN.fetch_sub(1, Ordering::SeqCst) == 1 {
             NONE_OPEN.store(true, Ordering::SeqCst);

@@ -38,7 +38,7 @@ mod vt_state;
 
 pub use exclusive_tty::ExclusiveTty;
 pub use pty_dialog::PtyDialog;
-pub use pty_session::{Own, PtyHandle, PtySession};
+pub use pty_session::{CommandTty, PtyHandle, PtySession};
 pub use ratatui_core::buffer::Buffer;
 pub use sheet::Painter;
 pub use surface::{DialogSurface, Key, KeyCode, KeyTiming, QUIET, SurfaceEvent, TerminalSize};

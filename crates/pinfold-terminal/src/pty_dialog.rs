@@ -86,7 +86,7 @@ fn ended() -> io::Error {
 }
 
 /// Events beside typed keys.
-enum News {
+enum DialogEvent {
     Gone,
     /// Another program has the terminal.
     Away,
@@ -96,16 +96,16 @@ enum News {
 }
 
 impl PtyDialog {
-    fn news(&self) -> News {
+    fn news(&self) -> DialogEvent {
         let mut state = self.shared.state();
         if is_over(&state) || std::mem::take(&mut state.spoilt) {
-            News::Gone
+            DialogEvent::Gone
         } else if state.standing != RelayPhase::Held {
-            News::Away
+            DialogEvent::Away
         } else if std::mem::take(&mut state.disturbed) {
-            News::Disturbed
+            DialogEvent::Disturbed
         } else {
-            News::Nothing
+            DialogEvent::Nothing
         }
     }
 }
@@ -174,13 +174,13 @@ impl DialogSurface for PtyDialog {
         let end = Instant::now() + timeout;
         loop {
             match self.news() {
-                News::Gone => return Ok(Some(SurfaceEvent::Gone)),
-                News::Disturbed => {
+                DialogEvent::Gone => return Ok(Some(SurfaceEvent::Gone)),
+                DialogEvent::Disturbed => {
                     // What is typed now was perhaps typed at another program.
                     self.renew();
                     return Ok(Some(SurfaceEvent::Resized(self.ears.size())));
                 }
-                News::Away => {
+                DialogEvent::Away => {
                     let left = end.saturating_duration_since(Instant::now());
                     let back = |state: &PtyRelayState| state.standing == RelayPhase::Held || is_over(state);
                     if !back(&self.shared.wait(left, back)) {
@@ -188,7 +188,7 @@ impl DialogSurface for PtyDialog {
                     }
                     continue;
                 }
-                News::Nothing => {}
+                DialogEvent::Nothing => {}
             }
             let left = end.saturating_duration_since(Instant::now());
             let heard = self.ears.next(self.shared.as_ref(), left.min(LOOK))?;

@@ -67,21 +67,21 @@ pub(crate) struct PtyRelay {
     /// Since when a dialog waits for its turn.
     asked: Option<Instant>,
     /// While the window seems smaller than it is.
-    nudged: Option<Nudge>,
+    nudged: Option<ResizeNudge>,
     /// The rest of something too long to be said again is dropped.
     dropping: bool,
 }
 
 /// A window that seems smaller for a moment.
 #[derive(Clone, Copy)]
-struct Nudge {
+struct ResizeNudge {
     /// Time at which it has its own size again.
     until: Instant,
     /// The latest such time.
     at_most: Instant,
 }
 
-impl Nudge {
+impl ResizeNudge {
     fn begin(now: Instant) -> Self {
         Self { until: now + DRAWING_BEGINS, at_most: now + DRAWING_ENDS }
     }
@@ -104,7 +104,7 @@ struct PendingIo {
 }
 
 /// The next step of the relay.
-enum Next {
+enum RelayStep {
     /// Something has changed; there may be more to do.
     Follow,
     Wait,
@@ -112,15 +112,15 @@ enum Next {
 }
 
 /// The other side is gone.
-struct Gone;
+struct PeerGone;
 
-impl From<io::Error> for Gone {
+impl From<io::Error> for PeerGone {
     fn from(_: io::Error) -> Self {
         Self
     }
 }
 
-impl From<Errno> for Gone {
+impl From<Errno> for PeerGone {
     fn from(_: Errno) -> Self {
         Self
     }
@@ -152,18 +152,18 @@ impl PtyRelay {
         let _ = self.pass_on().and_then(|()| self.drain());
     }
 
-    fn pass_on(&mut self) -> Result<(), Gone> {
+    fn pass_on(&mut self) -> Result<(), PeerGone> {
         loop {
             match self.follow()? {
-                Next::Follow => {}
-                Next::Wait => self.wait()?,
-                Next::End => return Ok(()),
+                RelayStep::Follow => {}
+                RelayStep::Wait => self.wait()?,
+                RelayStep::End => return Ok(()),
             }
         }
     }
 
     /// Does what is wished.
-    fn follow(&mut self) -> Result<Next, Gone> {
+    fn follow(&mut self) -> Result<RelayStep, PeerGone> {
         let PendingIo { dialog, stopping, finishing, resized, continued, early } = self.pending_io();
         self.input.extend(self.track.as_typed(&early));
         if resized {
@@ -177,7 +177,7 @@ impl PtyRelay {
             RelayPhase::Running if dialog && self.in_front && !finishing => return self.try_hold(),
             RelayPhase::Running => {
                 self.asked = None;
-                return Ok(if finishing { Next::End } else { Next::Wait });
+                return Ok(if finishing { RelayStep::End } else { RelayStep::Wait });
             }
             RelayPhase::Held if stopping => {
                 self.shared.show(&self.track.come_back(), OUTPUT_TIMEOUT)?;
@@ -186,10 +186,10 @@ impl PtyRelay {
             }
             RelayPhase::Held if !dialog => self.resume()?,
             RelayPhase::Parked if !stopping => self.unpark(dialog)?,
-            RelayPhase::Held | RelayPhase::Parked => return Ok(Next::Wait),
-            RelayPhase::Ended => return Ok(Next::End),
+            RelayPhase::Held | RelayPhase::Parked => return Ok(RelayStep::Wait),
+            RelayPhase::Ended => return Ok(RelayStep::End),
         }
-        Ok(Next::Follow)
+        Ok(RelayStep::Follow)
     }
 
     /// Returns the possible input and output.
@@ -212,14 +212,14 @@ impl PtyRelay {
     }
 
     /// Gives the terminal to a dialog, at a good moment or after a while.
-    fn try_hold(&mut self) -> Result<Next, Gone> {
+    fn try_hold(&mut self) -> Result<RelayStep, PeerGone> {
         let asked = *self.asked.get_or_insert_with(Instant::now);
         // What is half said and still here is as good as not said: it is said again afterwards.
         let unfinished = self.track.unfinished();
         let late = asked.elapsed() >= REST;
         let at_rest = unfinished <= self.output.len() && !self.track.is_together();
         if !(at_rest || late) {
-            return Ok(Next::Wait);
+            return Ok(RelayStep::Wait);
         }
         let ready = self.output.len().saturating_sub(unfinished);
         self.output.truncate(ready);
@@ -228,11 +228,11 @@ impl PtyRelay {
         self.shared.show(self.track.give_way().as_bytes(), OUTPUT_TIMEOUT)?;
         self.asked = None;
         self.stand(RelayPhase::Held);
-        Ok(Next::Follow)
+        Ok(RelayStep::Follow)
     }
 
     /// Takes the terminal back from a dialog.
-    fn resume(&mut self) -> Result<(), Gone> {
+    fn resume(&mut self) -> Result<(), PeerGone> {
         if std::mem::take(&mut self.shared.state().resized) || self.shared.person.size() != self.track.size()
         {
             self.resize();
@@ -247,7 +247,7 @@ impl PtyRelay {
     }
 
     /// Puts the terminal back for this process to stop.
-    fn park(&mut self) -> Result<(), Gone> {
+    fn park(&mut self) -> Result<(), PeerGone> {
         // What a program says when it is stopped, it has said by now.
         while self.standing == RelayPhase::Running && self.output.len() < MAX_OUTPUT && self.read_output()? {}
         let _ = self.flush(LAST_WORDS);
@@ -257,7 +257,7 @@ impl PtyRelay {
     }
 
     /// This process goes on.
-    fn unpark(&mut self, dialog: bool) -> Result<(), Gone> {
+    fn unpark(&mut self, dialog: bool) -> Result<(), PeerGone> {
         if dialog {
             // Before it can be read.
             self.shared.update(|state| state.disturbed = true);
@@ -295,7 +295,7 @@ impl PtyRelay {
     }
 
     /// Looks who has the foreground, after another process may have had it.
-    fn look_in_front(&mut self) -> Result<(), Gone> {
+    fn look_in_front(&mut self) -> Result<(), PeerGone> {
         if self.shared.person.is_in_front()? {
             self.come_to_front();
         } else {
@@ -323,12 +323,12 @@ impl PtyRelay {
         {
             let smaller = Winsize { ws_row: size.ws_row.saturating_sub(1).max(1), ..size };
             let _ = tcsetwinsize(&self.ours, smaller);
-            self.nudged = Some(Nudge::begin(Instant::now()));
+            self.nudged = Some(ResizeNudge::begin(Instant::now()));
         }
     }
 
     /// Waits until there is something to do, and moves bytes.
-    fn wait(&mut self) -> Result<(), Gone> {
+    fn wait(&mut self) -> Result<(), PeerGone> {
         let running = self.standing == RelayPhase::Running;
         let room = if running { self.output.len() < MAX_OUTPUT } else { self.held.len() < MAX_HELD };
         let listens = running && self.in_front && self.input.len() < MAX_INPUT;
@@ -355,7 +355,7 @@ impl PtyRelay {
         }
         self.tick()?;
         if person.intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL) {
-            return Err(Gone);
+            return Err(PeerGone);
         }
         if person.contains(PollFlags::OUT) {
             self.write_output()?;
@@ -387,7 +387,7 @@ impl PtyRelay {
     }
 
     /// Does the work that is due by the clock.
-    fn tick(&mut self) -> Result<(), Gone> {
+    fn tick(&mut self) -> Result<(), PeerGone> {
         if self.nudged.is_some_and(|nudge| Instant::now() >= nudge.until) {
             self.resize();
         }
@@ -400,7 +400,7 @@ impl PtyRelay {
         Ok(())
     }
 
-    fn read_input(&mut self) -> Result<(), Gone> {
+    fn read_input(&mut self) -> Result<(), PeerGone> {
         if !self.shared.person.is_in_front()? {
             // We were stopped and continued from outside, and the terminal is not ours to read.
             self.leave_front();
@@ -408,7 +408,7 @@ impl PtyRelay {
         }
         match self.shared.person.read()? {
             None => Ok(()),
-            Some(bytes) if bytes.is_empty() => Err(Gone),
+            Some(bytes) if bytes.is_empty() => Err(PeerGone),
             Some(bytes) => {
                 self.shared.state().typed = Some(Instant::now());
                 self.input.extend(bytes);
@@ -417,7 +417,7 @@ impl PtyRelay {
         }
     }
 
-    fn write_input(&mut self) -> Result<(), Gone> {
+    fn write_input(&mut self) -> Result<(), PeerGone> {
         match write(&self.ours, &self.input) {
             Ok(count) => drop(self.input.drain(..count.min(self.input.len()))),
             Err(Errno::AGAIN | Errno::INTR) => {}
@@ -427,10 +427,10 @@ impl PtyRelay {
     }
 
     /// Takes what the command has written. False when there is nothing.
-    fn read_output(&mut self) -> Result<bool, Gone> {
+    fn read_output(&mut self) -> Result<bool, PeerGone> {
         let mut bytes = [0u8; 4096];
         match read(&self.ours, &mut bytes) {
-            Ok(0) => Err(Gone),
+            Ok(0) => Err(PeerGone),
             Ok(count) => {
                 let came = bytes.get(..count).unwrap_or_default();
                 if let Some(nudge) = &mut self.nudged {
@@ -478,7 +478,7 @@ impl PtyRelay {
     }
 
     /// The last output of a command that has ended.
-    fn drain(&mut self) -> Result<(), Gone> {
+    fn drain(&mut self) -> Result<(), PeerGone> {
         self.programs = None;
         let end = Instant::now() + LAST_WORDS;
         while Instant::now() < end {
@@ -486,7 +486,7 @@ impl PtyRelay {
             match self.read_output() {
                 Ok(true) => {}
                 // The other side is closed, and nothing is left.
-                Err(Gone) => break,
+                Err(PeerGone) => break,
                 Ok(false) => {
                     let wait = Timespec::try_from(SILENCE).ok();
                     let mut fds = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];

@@ -42,7 +42,7 @@ struct Sides {
 
 /// The command's side of the terminal.
 #[derive(Debug)]
-pub struct Own {
+pub struct CommandTty {
     /// The terminal that is to control its session.
     pub terminal: OwnedFd,
     /// Standard input, output and error, as far as those of this process lead to the person's terminal.
@@ -61,12 +61,12 @@ impl PtySession {
     ///
     /// # Errors
     /// When no terminal is to be had.
-    pub fn open() -> io::Result<Option<(Self, Own)>> {
+    pub fn open() -> io::Result<Option<(Self, CommandTty)>> {
         let Some(person) = HostTty::open()? else { return Ok(None) };
         let sides = Sides::open()?;
         tcsetattr(&sides.programs, OptionalActions::Now, person.settings())?;
         tcsetwinsize(&sides.programs, tcgetwinsize(person.as_ref())?)?;
-        let own = Own { terminal: sides.programs.try_clone()?, streams: sides.streams()? };
+        let own = CommandTty { terminal: sides.programs.try_clone()?, streams: sides.streams()? };
         let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let handle = PtyHandle { shared: Arc::new(RelayShared::new(person, wake)) };
         Ok(Some((Self { handle, sides: Some(sides), relay: None }, own)))

@@ -15,7 +15,7 @@ use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch}
 use ignore::{WalkBuilder, WalkState};
 use pinfold::audit::{Discard, Journal, JsonLines};
 use pinfold::{Ambient, Plan, RawCall, Session};
-use pinfold_tools::{Ended, call};
+use pinfold_tools::{CallEnding, call};
 use serde_json::json;
 
 fn main() {
@@ -131,7 +131,7 @@ mod edit_64_kib {
         bencher.bench_local(|| {
             let (old, new) = turn.next();
             let edit = RawCall::new("Edit", json!({"file_path": "f", "old_string": old, "new_string": new}));
-            assert_eq!(call(&session, &edit).ended, Ended::Done);
+            assert_eq!(call(&session, &edit).ended, CallEnding::Done);
         });
     }
 

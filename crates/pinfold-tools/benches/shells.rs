@@ -9,7 +9,7 @@ use divan::Bencher;
 use pinfold::audit::Discard;
 use pinfold::{Ambient, Plan, RawCall, Session};
 use pinfold_sandbox::{Command, Profile, Signalling, SyscallHandler, Tier, Writes};
-use pinfold_tools::{Ended, ShellOptions, Shells, call};
+use pinfold_tools::{CallEnding, ShellOptions, Shells, call};
 use serde_json::json;
 
 fn main() {
@@ -36,7 +36,7 @@ fn bash_true(bencher: Bencher) {
     plan.shells = Some(Arc::new(Shells::from_plan(&plan, options).unwrap()));
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Discard)).unwrap();
     let raw = RawCall::new("Bash", json!({"command": "true"}));
-    bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, Ended::Done));
+    bencher.bench_local(|| assert_eq!(call(&session, &raw).ended, CallEnding::Done));
 }
 
 /// The same shell inside the same sandbox, without the pipeline.

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use pinfold::audit::Memory;
 use pinfold::consent::{
-    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+    Answer, AnsweredBy, ApprovalChannel, ApprovalOptions, Approver, ApproverResponse, Choice, Request,
 };
 use pinfold::policy::Interaction;
 use pinfold::{Ambient, Plan, RawCall, Session};
@@ -46,11 +46,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1);
     let folder = std::path::absolute(args.next().ok_or("name a folder")?)?;
     let place = std::path::absolute(args.next().ok_or("name a place outside of it")?)?;
-    let plan = Plan::for_folder(&folder).with_interaction(Interaction::Interactive).with_asking(Asking {
-        approver: Arc::new(Lines),
-        timeout: Duration::from_mins(1),
-        locations: None,
-    });
+    let plan =
+        Plan::for_folder(&folder).with_interaction(Interaction::Interactive).with_asking(ApprovalOptions {
+            approver: Arc::new(Lines),
+            timeout: Duration::from_mins(1),
+            locations: None,
+        });
     let session = Session::open(&Ambient::claim(), plan, Arc::new(Memory::default()))?;
     let call = RawCall::new("Write", json!({"file_path": place, "content": "approved\n"}));
     println!("{}", pinfold_tools::call(&session, &call).text());

@@ -15,7 +15,7 @@ use std::fs::{self, File};
 use std::io::Read as _;
 use std::os::fd::{AsFd, OwnedFd};
 
-use pinfold::policy::ShellHold;
+use pinfold::policy::ShellConfinement;
 use rustix::fs::{CWD, Mode, OFlags, PROC_SUPER_MAGIC, SealFlags};
 use rustix::rand::{GetRandomFlags, getrandom};
 use serde::{Deserialize, Serialize};
@@ -63,10 +63,10 @@ impl Attestation {
     }
 
     /// The hold on a shell that is started beside the caller.
-    pub fn held(&self) -> ShellHold {
+    pub fn confinement(&self) -> ShellConfinement {
         match self.held {
-            HoldStrength::Full => ShellHold::Full,
-            HoldStrength::Landlock => ShellHold::Degraded,
+            HoldStrength::Full => ShellConfinement::Full,
+            HoldStrength::Landlock => ShellConfinement::Degraded,
         }
     }
 

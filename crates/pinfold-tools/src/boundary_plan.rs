@@ -74,7 +74,9 @@ impl GuardSearch for FileBoundaries {
             Ok(boundary) => boundary.guards(),
             Err(error) => {
                 let why = error.to_string();
-                area.folders.iter().fold(area.guards.clone(), |guards, folder| guards.with_held(folder, &why))
+                area.folders
+                    .iter()
+                    .fold(area.guards.clone(), |guards, folder| guards.with_protected(folder, &why))
             }
         }
     }

@@ -6,17 +6,17 @@
 //! ```
 //! use std::sync::Arc;
 //! use pinfold::{Ambient, Plan, RawCall, Session, audit::Memory};
-//! use pinfold_tools::{Ended, call};
+//! use pinfold_tools::{CallEnding, call};
 //! use serde_json::json;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! let session = Session::open(&Ambient::claim(), Plan::for_folder(folder.path()), Arc::new(Memory::default()))?;
 //! let write = |path: &str| RawCall::new("Write", json!({"file_path": path, "content": "hello\n"}));
 //!
-//! assert_eq!(call(&session, &write("notes/today.md")).ended, Ended::Done);
+//! assert_eq!(call(&session, &write("notes/today.md")).ended, CallEnding::Done);
 //!
 //! let refused = call(&session, &write("/etc/motd"));
-//! assert_eq!(refused.ended, Ended::Refused);
+//! assert_eq!(refused.ended, CallEnding::Refused);
 //! assert_eq!(refused.structured["error"], "RequiresApproval");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -70,12 +70,12 @@ mod web;
 
 use pinfold::consent::Caller;
 use pinfold::{CallRequest, Failure, GateResult, Outcome, Permit, Receipt, Refusal, Session, ToolCall};
-use reply::{Done, SandboxEvents};
+use reply::{SandboxEvents, ToolResult};
 use serde_json::Value;
 
 pub use hooked_session::HookedSession;
 pub use registry::{Tool, tools};
-pub use reply::{Content, Ended, Reply};
+pub use reply::{CallEnding, Content, Reply};
 pub use secrets::Scrubbing;
 #[cfg(feature = "web")]
 pub use web::Web;
@@ -138,7 +138,7 @@ pub fn call_provided<'a>(
         let (call, _, receipt) = permit.spend();
         let done = operation(&call);
         let (outcome, reply) = match done {
-            Ok((text, structured)) => (Outcome::Done, Done::text(text, structured).into()),
+            Ok((text, structured)) => (Outcome::Done, ToolResult::text(text, structured).into()),
             Err(failure) => (Outcome::Failed(failure.clone()), Reply::failed(failure, call.name())),
         };
         close(receipt, &outcome, scrubbing.reply(reply))
@@ -163,7 +163,7 @@ fn carry_out(
         Err(refusal) => scrubbing.reply(Reply::refused(&refusal)),
     };
     if let Some(permitted) = permitted {
-        let feedback = session.post_tool_use(&permitted, reply.ended == Ended::Done, &reply.structured);
+        let feedback = session.post_tool_use(&permitted, reply.ended == CallEnding::Done, &reply.structured);
         context.extend(feedback.blocked);
         context.extend(feedback.context);
         stop = stop.or(feedback.stop);

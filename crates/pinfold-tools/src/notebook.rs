@@ -21,14 +21,14 @@ pub(crate) struct CellChange<'a> {
 pub(crate) struct CannotChange(pub(crate) String);
 
 /// An object whose members keep their order and their text.
-struct Members<'a>(Vec<(String, &'a RawValue)>);
+struct OrderedObject<'a>(Vec<(String, &'a RawValue)>);
 
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for OrderedObject<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
+        struct MembersVisitor;
 
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = OrderedObject<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object")
@@ -39,15 +39,15 @@ impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
                 while let Some(member) = map.next_entry()? {
                     members.push(member);
                 }
-                Ok(Members(members))
+                Ok(OrderedObject(members))
             }
         }
 
-        deserializer.deserialize_map(Collect)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 
-impl<'a> Members<'a> {
+impl<'a> OrderedObject<'a> {
     fn parse(text: &'a str, what: &str) -> Result<Self, CannotChange> {
         serde_json::from_str(text)
             .map_err(|error| CannotChange(format!("{what} is not a JSON object: {error}")))
@@ -64,7 +64,7 @@ impl<'a> Members<'a> {
 
 /// The text of the notebook after the change.
 pub(crate) fn change(notebook: &str, change: &CellChange<'_>) -> Result<String, CannotChange> {
-    let top = Members::parse(notebook, "the notebook")?;
+    let top = OrderedObject::parse(notebook, "the notebook")?;
     let list =
         top.get("cells").ok_or_else(|| CannotChange("the notebook has no cells (nbformat 4)".into()))?;
     let cells: Vec<&RawValue> = serde_json::from_str(list)
@@ -109,7 +109,7 @@ fn find(cells: &[&RawValue], change: &CellChange<'_>) -> Result<Option<usize>, C
         }
         (Some(id), None) => {
             let has_id = |cell: &&RawValue| {
-                Members::parse(cell.get(), "a cell")
+                OrderedObject::parse(cell.get(), "a cell")
                     .is_ok_and(|cell| cell.string("id").as_deref() == Some(id))
             };
             let index = cells.iter().position(has_id);
@@ -146,7 +146,7 @@ fn span_with_comma(
 /// A cell with a new source. A code cell loses its old results, which no longer belong to it.
 fn replaced(cell: &str, change: &CellChange<'_>, style: &Style) -> Result<String, CannotChange> {
     let source = change.source.ok_or_else(|| CannotChange("there is no new_source".into()))?;
-    let old = Members::parse(cell, "the cell")?;
+    let old = OrderedObject::parse(cell, "the cell")?;
     let before = old.string("cell_type").unwrap_or_default();
     let after = change.cell_type.map_or(before.as_str(), |kind| type_name(kind));
     let mut members: Vec<(String, String)> = Vec::with_capacity(old.0.len() + 2);
@@ -184,7 +184,7 @@ fn inserted(
     cells: &[&RawValue],
     after: Option<usize>,
     change: &CellChange<'_>,
-    top: &Members<'_>,
+    top: &OrderedObject<'_>,
     style: &Style,
 ) -> Result<(usize, usize, String), CannotChange> {
     let source = change.source.ok_or_else(|| CannotChange("there is no new_source".into()))?;
@@ -216,7 +216,7 @@ fn inserted(
 }
 
 /// Cells have ids from nbformat 4.5 on, and must not have them before.
-fn has_ids(top: &Members<'_>) -> bool {
+fn has_ids(top: &OrderedObject<'_>) -> bool {
     let number = |name| top.get(name).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
     (number("nbformat"), number("nbformat_minor")) >= (4, 5)
 }

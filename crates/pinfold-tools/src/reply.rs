@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Reply {
     /// The end of the call.
-    pub ended: Ended,
+    pub ended: CallEnding,
     /// Content for the model.
     pub content: Vec<Content>,
     /// The reply as data; for a refusal or a failure its envelope.
@@ -23,7 +23,7 @@ pub struct Reply {
 /// The end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Ended {
+pub enum CallEnding {
     /// The operation succeeded.
     Done,
     /// The gate said no; nothing was done.
@@ -32,7 +32,7 @@ pub enum Ended {
     Failed,
 }
 
-impl Ended {
+impl CallEnding {
     /// The end in a word.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -65,14 +65,14 @@ pub enum Content {
 impl Reply {
     /// A no of the gate.
     pub fn refused(refusal: &Refusal) -> Self {
-        Self::from_refusal(Ended::Refused, refusal)
+        Self::from_refusal(CallEnding::Refused, refusal)
     }
 
     pub(crate) fn failed(failure: Failure, tool: &str) -> Self {
-        Self::from_refusal(Ended::Failed, &failure.into_refusal(tool))
+        Self::from_refusal(CallEnding::Failed, &failure.into_refusal(tool))
     }
 
-    fn from_refusal(ended: Ended, refusal: &Refusal) -> Self {
+    fn from_refusal(ended: CallEnding, refusal: &Refusal) -> Self {
         let structured =
             serde_json::to_value(refusal).unwrap_or_else(|_| json!({"message": refusal.message}));
         Self { ended, content: vec![Content::Text { text: refusal.message.clone() }], structured, stop: None }
@@ -89,7 +89,7 @@ impl Reply {
 }
 
 /// The result of a tool that came to its end.
-pub(crate) struct Done {
+pub(crate) struct ToolResult {
     pub(crate) content: Vec<Content>,
     pub(crate) structured: Value,
     /// Secrets that were taken out already.
@@ -111,7 +111,7 @@ pub(crate) struct SandboxEvents {
     pub(crate) omitted_hosts: u64,
 }
 
-impl Done {
+impl ToolResult {
     /// Takes the events of the sandbox, each refusal under a name of its own in the call of that name.
     pub(crate) fn take_events(&mut self, call: &str) -> SandboxEvents {
         let mut events = std::mem::take(&mut self.events);
@@ -146,8 +146,8 @@ impl Done {
     }
 }
 
-impl From<Done> for Reply {
-    fn from(done: Done) -> Self {
-        Self { ended: Ended::Done, content: done.content, structured: done.structured, stop: None }
+impl From<ToolResult> for Reply {
+    fn from(done: ToolResult) -> Self {
+        Self { ended: CallEnding::Done, content: done.content, structured: done.structured, stop: None }
     }
 }

@@ -9,7 +9,7 @@ use pinfold::{Failure, RefusalCode};
 use pinfold_scrub::{Counts, Scrubber, Stream, markers};
 use serde_json::Value;
 
-use crate::reply::{Content, Done, Reply};
+use crate::reply::{Content, Reply, ToolResult};
 use crate::text::diff;
 
 /// The switch for taking secrets out of replies.
@@ -46,7 +46,7 @@ impl Scrubbing {
     }
 
     /// Turns the result of a tool into a reply without secrets.
-    pub(crate) fn done(self, mut done: Done) -> Reply {
+    pub(crate) fn done(self, mut done: ToolResult) -> Reply {
         let (found, is_clean) = (std::mem::take(&mut done.found), done.text_is_clean);
         let reply = done.into();
         if is_clean { self.with_clean_data(reply, found) } else { self.reply_after(reply, found) }

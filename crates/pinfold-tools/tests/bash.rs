@@ -15,7 +15,7 @@ use pinfold::policy::{ExpandContext as DeclaredSurroundings, Layer, Source, Tool
 use pinfold::{Ambient, CallRequest, RawCall, RefusalCode, Session, SessionError, draw};
 use pinfold_sandbox::Tier;
 use pinfold_testkit::TempTree;
-use pinfold_tools::{Ended, ShellOptions, Shells, call};
+use pinfold_tools::{CallEnding, ShellOptions, Shells, call};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -107,7 +107,7 @@ fn when_the_time_is_over_everything_it_started_has_ended() {
     assert!(bed.is_locked(), "the control: while it runs somebody holds the lock");
     ask(&session, "KillBash", json!({"shell_id": id}));
     let reply = ask(&session, "Bash", json!({"command": HOLDING, "timeout": 500}));
-    assert_eq!(reply.ended, Ended::Done);
+    assert_eq!(reply.ended, CallEnding::Done);
     assert_eq!(
         (&reply.structured["timed_out"], &reply.structured["exit_code"]),
         (&json!(true), &json!(null))
@@ -137,7 +137,7 @@ fn a_background_shell_is_spoken_to_and_read_piece_by_piece() {
     assert_eq!(ended.structured["exit_code"], 4);
     for tool in ["BashOutput", "KillBash"] {
         let gone = ask(&session, tool, json!({"shell_id": id}));
-        assert_eq!((gone.ended, &gone.structured["error"]), (Ended::Failed, &json!("NotFound")));
+        assert_eq!((gone.ended, &gone.structured["error"]), (CallEnding::Failed, &json!("NotFound")));
     }
 }
 
@@ -174,7 +174,7 @@ fn background_shells_are_counted() {
     let session = bed.session();
     let names: Vec<String> = (0..32).map(|_| begin(&session, "exec sleep 300")).collect();
     let refused = ask(&session, "Bash", json!({"command": "true", "run_in_background": true}));
-    assert_eq!(refused.ended, Ended::Failed);
+    assert_eq!(refused.ended, CallEnding::Failed);
     assert!(refused.text().contains("bash_32"), "{}", refused.text());
     ask(&session, "KillBash", json!({"shell_id": names[7]}));
     begin(&session, "exec sleep 300");
@@ -348,7 +348,7 @@ fn less_than_the_full_tier_only_where_it_was_accepted() {
 
     let unaccepted = ShellOptions { strongest: Tier::Landlock, ..bed.options() };
     let refused = ask(&bed.open(bed.plan(), unaccepted), "Bash", json!({"command": "true"}));
-    assert_eq!((refused.ended, &refused.structured["error"]), (Ended::Refused, &json!("NotHeld")));
+    assert_eq!((refused.ended, &refused.structured["error"]), (CallEnding::Refused, &json!("NotHeld")));
 }
 
 #[test]
@@ -364,14 +364,17 @@ fn without_a_word_of_the_person_there_is_no_shell() {
         ("BashInput", json!({"bash_id": "bash_1", "text": "x"})),
     ] {
         let reply = ask(&session, tool, input);
-        assert_eq!((reply.ended, &reply.structured["error"]), (Ended::Refused, &json!("BashNotAllowed")));
+        assert_eq!(
+            (reply.ended, &reply.structured["error"]),
+            (CallEnding::Refused, &json!("BashNotAllowed"))
+        );
         let words = "bash execution is disabled in this mode — re-run with --allow-bash to enable";
         assert_eq!(reply.structured["message"], words);
     }
     assert!(!bed.root.join("made").exists());
     let none = Session::open(&Ambient::claim(), bed.plan(), Arc::new(Memory::default())).unwrap();
     let reply = ask(&none, "Bash", json!({"command": "touch made"}));
-    assert_eq!((reply.ended, &reply.structured["error"]), (Ended::Refused, &json!("NotHeld")));
+    assert_eq!((reply.ended, &reply.structured["error"]), (CallEnding::Refused, &json!("NotHeld")));
 }
 
 #[test]
@@ -391,7 +394,7 @@ fn no_argument_of_a_call_says_where_it_runs_or_what_holds_it() {
         let reply = ask(&session, "Bash", input);
         assert_eq!(
             (reply.ended, &reply.structured["error"]),
-            (Ended::Refused, &json!("InvalidInput")),
+            (CallEnding::Refused, &json!("InvalidInput")),
             "{name}"
         );
     }
@@ -414,7 +417,7 @@ fn a_folder_that_was_exchanged_is_not_entered() {
     fs::rename(&bed.root, bed.workspace.join("moved")).unwrap();
     fs::create_dir(&bed.root).unwrap();
     let reply = ask(&session, "Bash", json!({"command": "touch made"}));
-    assert_eq!((reply.ended, &reply.structured["error"]), (Ended::Failed, &json!("NotHeld")));
+    assert_eq!((reply.ended, &reply.structured["error"]), (CallEnding::Failed, &json!("NotHeld")));
     assert!(!bed.root.join("made").exists());
 }
 
@@ -477,7 +480,7 @@ fn a_declared_scope_holds_the_words_and_what_they_hide() {
     let scopes = ToolScopes::parse(&section).unwrap();
     let around = DeclaredSurroundings { folder: bed.workspace.clone(), ..DeclaredSurroundings::default() };
     let mut plan = bed.plan();
-    plan.policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
+    plan.policy.path_scopes = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
     plan.policy.around = around;
     let held = bed.open(plan, bed.options());
     let free = bed.session();

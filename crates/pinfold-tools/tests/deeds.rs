@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::kit::Bed;
 use pinfold::RawCall;
-use pinfold_tools::{Content, Ended, call};
+use pinfold_tools::{CallEnding, Content, call};
 use serde_json::json;
 
 #[test]
@@ -28,7 +28,7 @@ fn parallel_edits_of_one_file_lose_nothing() {
                 for number in 0..EDITS {
                     let edit = json!({"file_path": "f", "old_string": "END", "new_string": format!("{thread}-{number}\nEND")});
                     // Another thread may have been faster: then the file has to be read again.
-                    while bed.call("Edit", edit.clone()).ended != Ended::Done {
+                    while bed.call("Edit", edit.clone()).ended != CallEnding::Done {
                         let _ = bed.call("Read", json!({"file_path": "f"}));
                     }
                 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use pinfold::audit::Memory;
 use pinfold::{Ambient, AssumedShells, Plan, RawCall, Session};
-use pinfold_tools::{Ended, Reply, call, tools};
+use pinfold_tools::{CallEnding, Reply, call, tools};
 use serde_json::{Value, json};
 
 /// Shells that the gate takes for held: what is refused behind it is refused by the build.
@@ -35,7 +35,7 @@ fn files_are_written_found_and_read() {
         ("Glob", json!({"pattern": "*.txt"})),
     ] {
         let reply = reply(&session, tool, input);
-        assert_eq!(reply.ended, Ended::Done, "{tool}: {}", reply.text());
+        assert_eq!(reply.ended, CallEnding::Done, "{tool}: {}", reply.text());
     }
     let beyond = reply(&session, "Write", json!({"file_path": "/etc/motd", "content": ""}));
     assert_eq!(beyond.structured["error"], "RequiresApproval");
@@ -61,7 +61,7 @@ fn a_tool_is_listed_where_it_is_compiled_in() {
 fn a_command_that_the_gate_permits_is_not_run_without_a_sandbox() {
     let folder = tempfile::tempdir().unwrap();
     let reply = reply(&session(folder.path()), "Bash", json!({"command": "touch made"}));
-    assert_eq!(reply.ended, Ended::Failed, "{}", reply.text());
+    assert_eq!(reply.ended, CallEnding::Failed, "{}", reply.text());
     assert_eq!(reply.text().contains("its feature `shell`"), !cfg!(feature = "shell"), "{}", reply.text());
     assert!(!folder.path().join("made").exists());
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::shells::{ShellBed, ask};
 use pinfold::Session;
 use pinfold_sandbox::Limits;
-use pinfold_tools::{Ended, Reply};
+use pinfold_tools::{CallEnding, Reply};
 use serde_json::{Value, json};
 
 fn limited(bed: &ShellBed, limits: Limits) -> Session {
@@ -21,7 +21,7 @@ fn limited(bed: &ShellBed, limits: Limits) -> Session {
 fn told(bed: &ShellBed, limits: Limits, command: &str, timeout: u64) -> (Reply, Vec<Value>) {
     let input = json!({"command": bed.unread(command), "timeout": timeout});
     let reply = ask(&limited(bed, limits), "Bash", input);
-    assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+    assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
     let limits = reply.structured["limits"].as_array().unwrap().clone();
     (reply, limits)
 }
@@ -95,7 +95,7 @@ fn too_many_processes_are_told() {
         "exec perl -e 'for (1..8) { my $p = fork; last unless defined $p; if (!$p) { sleep 1; exit } }'";
     if rustix::process::getuid().is_root() {
         let reply = ask(&limited(&bed, few), "Bash", json!({"command": "true"}));
-        assert_eq!(reply.ended, Ended::Failed, "{}", reply.text());
+        assert_eq!(reply.ended, CallEnding::Failed, "{}", reply.text());
         return;
     }
     let (reply, told) = told(&bed, few, command, MINUTES);

@@ -3,7 +3,7 @@
 use crate::kit::Bed;
 use crate::shells::{ShellBed, ask, bash, begin, until};
 use pinfold::RawCall;
-use pinfold_tools::{Ended, Scrubbing, ShellOptions, ToolRequest, call};
+use pinfold_tools::{CallEnding, Scrubbing, ShellOptions, ToolRequest, call};
 use serde_json::{Value, json};
 
 const TOKEN: &str = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
@@ -39,12 +39,12 @@ fn the_switch_gives_and_takes_everything_as_it_is() {
     let reply = call("Read", json!({"file_path": "f"}));
     assert!(reply.text().contains(TOKEN) && reply.structured.get("redacted").is_none());
     let write = json!({"file_path": "f", "content": "TOKEN=[REDACTED:github-token]\n"});
-    assert_eq!(call("Write", write.clone()).ended, Ended::Done);
+    assert_eq!(call("Write", write.clone()).ended, CallEnding::Done);
     // The control: with it on, what is not there yet is not written.
     bed.put("f", format!("TOKEN={TOKEN}\n"));
     bed.read("f");
     let reply = bed.call("Write", write);
-    assert_eq!((reply.ended, &reply.structured["error"]), (Ended::Failed, &json!("Redacted")));
+    assert_eq!((reply.ended, &reply.structured["error"]), (CallEnding::Failed, &json!("Redacted")));
     assert_eq!(bed.get("f"), format!("TOKEN={TOKEN}\n"));
 }
 
@@ -93,7 +93,7 @@ fn a_secret_in_two_pieces_is_none_in_either() {
     );
     assert_eq!(until(&session, &id, "Password: "), "Password: ");
     let send = |text: &str| {
-        assert_eq!(ask(&session, "BashInput", json!({"bash_id": id, "text": text})).ended, Ended::Done);
+        assert_eq!(ask(&session, "BashInput", json!({"bash_id": id, "text": text})).ended, CallEnding::Done);
     };
     send("\n");
     let held = ask(&session, "BashOutput", json!({"bash_id": id, "wait": 300}));

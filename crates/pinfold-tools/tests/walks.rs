@@ -80,7 +80,7 @@ fn a_walk_passes_over_what_is_denied() {
     let mut policy = Policy::folder_is_granted().with_rules(denied, &bases);
     let scopes = ToolScopes::parse(&json!({"file": {"denied_paths": ["vault"]}})).unwrap();
     let around = ExpandContext { folder: bed.root.clone(), ..ExpandContext::default() };
-    policy.declared = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
+    policy.path_scopes = draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &around).unwrap();
     bed.session.set_policy(policy);
     let left: BTreeSet<String> = ["a/f".to_owned()].into();
     assert_eq!((grep(), glob()), (left.clone(), left));

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use pinfold::consent::Caller;
 use pinfold::policy::Decision;
 use pinfold::{CallRequest, RawCall, RefusalCode, WebHost};
-use pinfold_host::{AddressBar, Host, Near, UnreachableAddress};
+use pinfold_host::{AddressBar, Host, SpecialPurpose, UnreachableAddress};
 use pinfold_testkit::TempTree;
-use pinfold_tools::{Ended, Reply, call};
+use pinfold_tools::{CallEnding, Reply, call};
 use serde_json::{Value, json};
 use surfing::{Authority, Setup, text};
 
@@ -100,7 +100,7 @@ fn a_page_comes_as_text_and_is_marked() {
     let html = "<title>The page</title><h1>Hello</h1><p>A <a href=/x>link</a> &amp; sk-ant-REDACTED</p>";
     let server = Server::saying("200 OK\r\ncontent-type: text/html", html);
     let reply = fetch(&setup(&[&server]), &server.url("a.test"));
-    assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+    assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
     let said = text(&reply);
     assert!(said.contains("# Hello") && said.contains("[link](http://a.test:"), "{said}");
     assert!(said.starts_with("[http://a.test") && said.contains("comes from outside"), "{said}");
@@ -141,7 +141,7 @@ fn a_head_is_what_the_server_says() {
         Server::saying("404 Not Found\r\ncontent-type: image/png\r\netag: \"x\"\r\nset-cookie: no", "");
     let session = setup(&[&server]).start();
     let reply = session.call("WebFetch", json!({"url": server.url("a.test"), "method": "HEAD"}));
-    assert_eq!(reply.ended, Ended::Done);
+    assert_eq!(reply.ended, CallEnding::Done);
     assert_eq!(reply.structured["status"], 404);
     assert!(
         reply.text().contains("content-type: image/png") && !reply.text().contains("cookie"),
@@ -206,7 +206,7 @@ fn hostile_answers_end_in_words() {
         let reply = fetch(&setup(&[&server]), &server.url("a.test"));
         assert_eq!(
             (reply.ended, code(&reply)),
-            (Ended::Failed, &spelled(expected)),
+            (CallEnding::Failed, &spelled(expected)),
             "{name}: {}",
             reply.text()
         );
@@ -237,7 +237,12 @@ fn a_page_that_takes_too_long_says_the_limit_and_what_took_so_long() {
         let mut setup = setup(&[&slow, &mute]);
         (setup.timeout, setup.roots) = (Some(Duration::from_secs(4)), Some(folder.top().join("roots.pem")));
         let reply = fetch(&setup, &url);
-        assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotFetched")), "{}", reply.text());
+        assert_eq!(
+            (reply.ended, code(&reply)),
+            (CallEnding::Failed, &json!("NotFetched")),
+            "{}",
+            reply.text()
+        );
         let expected = format!("it timed out after 4 s, redirects included, while {stage}");
         assert!(reply.text().contains(&expected), "{url}: {}", reply.text());
     };
@@ -286,7 +291,7 @@ fn a_page_that_nobody_waits_for_is_given_up() {
         gone.store(true, Ordering::SeqCst);
         comes.recv().expect("the connection ends with it");
         let reply = call.join().unwrap();
-        assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotFetched")));
+        assert_eq!((reply.ended, code(&reply)), (CallEnding::Failed, &json!("NotFetched")));
         assert!(reply.text().contains("the caller gave up"), "{}", reply.text());
     });
 }
@@ -417,7 +422,7 @@ impl WebHost for FoundNear {
     }
 
     fn refused_address(&self, host: &Host, port: u16) -> Option<UnreachableAddress> {
-        let because = AddressBar::Near(Near::Private);
+        let because = AddressBar::Near(SpecialPurpose::Private);
         let found = UnreachableAddress { address: "10.9.8.7".parse().unwrap(), because };
         (host.to_string() == "found.test" && port == 80).then_some(found)
     }
@@ -497,7 +502,7 @@ fn a_page_is_judged_before_the_cache_is_looked_at() {
     assert_eq!(server.asked(), 1);
     setup.rule("deny", "WebFetch(domain:a.test)");
     session.session.set_policy(setup.policy());
-    assert_eq!(session.call("WebFetch", json!({"url": url})).ended, Ended::Refused);
+    assert_eq!(session.call("WebFetch", json!({"url": url})).ended, CallEnding::Refused);
     // Under other rules nothing is taken for known.
     setup.rules.clear();
     session.session.set_policy(setup.policy());
@@ -515,19 +520,19 @@ fn a_budget_that_is_spent_is_refused() {
         session.call("WebFetch", json!({"url": format!("http://a.test:{}/{path}", server.port)}))
     };
     for path in ["1", "2", "2", "3"] {
-        assert_eq!(get(path).ended, Ended::Done, "{path}");
+        assert_eq!(get(path).ended, CallEnding::Done, "{path}");
     }
     let spent = get("4");
     assert_eq!(code(&spent), "BudgetSpent");
     assert!(spent.text().contains("3 pages"), "{}", spent.text());
-    assert_eq!(get("3").ended, Ended::Done, "what is kept costs nothing");
+    assert_eq!(get("3").ended, CallEnding::Done, "what is kept costs nothing");
     setup.network["fetches"] = json!(100);
     setup.network["fetchSize"] = json!("64K");
     let session = setup.start();
     let get = |path: &str| {
         session.call("WebFetch", json!({"url": format!("http://a.test:{}/{path}", server.port)}))
     };
-    assert_eq!(get("1").ended, Ended::Done);
+    assert_eq!(get("1").ended, CallEnding::Done);
     assert_eq!(code(&get("2")), "TooLarge", "more than is left");
     assert_eq!(code(&get("3")), "BudgetSpent");
 }
@@ -560,5 +565,5 @@ fn a_session_without_the_web_fetches_nothing() {
     setup.allow("example.org");
     let session = setup.start_without_web();
     let reply = session.call("WebFetch", json!({"url": "http://example.org/"}));
-    assert_eq!((reply.ended, code(&reply)), (Ended::Failed, &json!("NotHeld")));
+    assert_eq!((reply.ended, code(&reply)), (CallEnding::Failed, &json!("NotHeld")));
 }

@@ -20,10 +20,10 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::Grant(_) => "it was granted in this session",
         Reason::Hook(word) if word.is_doubt() => return word.reason.clone(),
         Reason::Hook(word) => return format!("a hook says {}: {}", word.decision.as_str(), word.reason),
-        Reason::MayBeDenied(_) => "a part of it is known only by running it, and a rule may deny that",
+        Reason::MayBeDenied(_) => "a part of it is known only at run time, and a rule may deny that",
         Reason::RuleNotRead(why) => return why.clone(),
         Reason::NotListed => "the definition of the agent does not list it",
-        Reason::Declared(hit) => return hit.no.why.clause(),
+        Reason::PathScopes(hit) => return hit.no.why.clause(),
         Reason::Safeguard(hit) => return format!("it {}", hit.about),
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             return hit.why.clone();
@@ -48,7 +48,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::UnknownHost => "no rule allows this host",
         Reason::HostAllowed(_) => "a rule allows the host",
         Reason::HostDenied(_) => "a rule denies the host",
-        Reason::NearAddress(near) => near.reason(),
+        Reason::SpecialPurposeAddress(near) => near.reason(),
         Reason::UnreachableHost(known) => return known.leads_to.reason(),
         Reason::BareAddress => "it is an address without a name",
         Reason::UnusualPort(_) => "it is a port at which hosts are not usually reached",
@@ -87,7 +87,7 @@ pub(crate) fn rule(reason: &Reason) -> (Option<String>, Option<String>) {
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             (Some(hit.pattern.clone()), Some("built-in guards".to_owned()))
         }
-        Reason::Declared(hit) => (Some(hit.no.list.clone()), Some(hit.no.source.to_string())),
+        Reason::PathScopes(hit) => (Some(hit.no.list.clone()), Some(hit.no.source.to_string())),
         Reason::HostAllowed(rule) | Reason::HostDenied(rule) => {
             (Some(rule.value.to_string()), Some(rule.source.to_string()))
         }
@@ -116,7 +116,7 @@ pub struct ClaimsSummary {
     pub writes: Vec<String>,
     /// Simple commands, as they stand in the command line.
     pub commands: Vec<String>,
-    /// Hosts; `null` for one that is known only by running.
+    /// Hosts; `null` for one that is known only at run time.
     pub hosts: Vec<Option<String>>,
     /// Reasons for which it is not known what runs.
     pub opaque: Vec<String>,
@@ -152,7 +152,7 @@ impl<'a> Explainer<'a> {
             PartId::Host(i) => match self.claims.hosts.get(i).and_then(|claim| claim.host.as_deref()) {
                 Some(host) => format!("host `{host}`"),
                 None if self.is_unsaid(i) => "the hosts that it reaches".to_owned(),
-                None => "a host that is known only by running".to_owned(),
+                None => "a host that is known only at run time".to_owned(),
             },
             PartId::Tool => format!("tool `{}`", shortened(self.call.name())),
         }
@@ -169,7 +169,7 @@ impl<'a> Explainer<'a> {
             Reason::Hook(word) => format!("change the hook ({})", word.by),
             Reason::RuleNotRead(_) => "mend the rule".to_owned(),
             Reason::NotListed => "list it under `allow_tools` in the definition of the agent".to_owned(),
-            Reason::Declared(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
+            Reason::PathScopes(hit) => format!("change `{}` ({})", hit.no.list, hit.no.source),
             Reason::Safeguard(_) | Reason::Sensitive(_) => {
                 "no rule changes it: it needs approval each time, unless `alwaysAsk` in the user's settings leaves \
                  this safeguard out"
@@ -178,7 +178,7 @@ impl<'a> Explainer<'a> {
             Reason::HostAllowed(rule) | Reason::HostDenied(rule) => {
                 format!("take the rule `{}` away ({})", rule.value, rule.source)
             }
-            Reason::NearAddress(_) | Reason::BareAddress | Reason::UnusualPort(_) => {
+            Reason::SpecialPurposeAddress(_) | Reason::BareAddress | Reason::UnusualPort(_) => {
                 "name the host with its port under `network.allow`".to_owned()
             }
             Reason::UnreachableHost(known) => describe_unreachable(known),
@@ -266,7 +266,7 @@ impl<'a> Explainer<'a> {
         let commands = (0..self.claims.commands.len()).filter_map(|i| self.command(i));
         told.commands = commands.map(str::to_owned).collect();
         told.hosts = self.claims.hosts.iter().map(|claim| claim.host.clone()).collect();
-        told.opaque = self.claims.bars.iter().map(|bar| bar.why.clone()).collect();
+        told.opaque = self.claims.not_allowlistable.iter().map(|bar| bar.why.clone()).collect();
         if let ToolCall::Foreign(ForeignCall::Unknown { name }) = self.call {
             told.opaque.push(format!("nothing is known about the tool `{}`", shortened(name)));
         }

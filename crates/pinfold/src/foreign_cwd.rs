@@ -29,16 +29,16 @@ pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<Co
 fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     let mut fact =
         CommandFact { reads_at_home: reads_at_home(shared, start, claim), ..CommandFact::default() };
-    fact.bars.extend(claim.work_dirs.iter().find_map(|folder| barred(shared, start, folder)));
+    fact.not_allowlistable.extend(claim.work_dirs.iter().find_map(|folder| barred(shared, start, folder)));
     if claim.start_dir_use != WorkDirUse::Nothing && start != shared.bounds.scope.root {
         let folder = WorkFolder { path: PathText::new(start), takes: claim.start_dir_use };
-        fact.bars.extend(barred(shared, start, &folder));
+        fact.not_allowlistable.extend(barred(shared, start, &folder));
         fact.starts_elsewhere = has_another_repository(&shared.bounds.scope.root, start);
     }
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
         fact.named.push(named(start, place, &resolution));
-        fact.bars.extend(bar_for_place(shared, place, &resolution));
+        fact.not_allowlistable.extend(bar_for_place(shared, place, &resolution));
     }
     fact
 }
@@ -129,7 +129,7 @@ fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllow
                 WorkDirUse::ChangesRepository => {
                     format!("it changes another repository than this folder's: {}", shown())
                 }
-                WorkDirUse::Code => format!("it runs what stands in another folder: {}", shown()),
+                WorkDirUse::ExecutedFiles => format!("it runs what stands in another folder: {}", shown()),
             },
             Resolution::Unresolved(_) => format!("it is not known which folder {} is", shown()),
         };

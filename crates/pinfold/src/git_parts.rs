@@ -93,27 +93,31 @@ pub(crate) fn find_together(
     claims: &Claims,
     found: &[Resolution],
 ) -> Option<(usize, GuardHit)> {
-    let named: Vec<Named<'_>> = claims
+    let named: Vec<ClaimedPlace<'_>> = claims
         .paths
         .iter()
         .zip(found)
         .enumerate()
-        .filter_map(|(index, (claim, resolution))| Some(Named { index, claim, place: place(resolution)? }))
+        .filter_map(|(index, (claim, resolution))| {
+            Some(ClaimedPlace { index, claim, place: place(resolution)? })
+        })
         .collect();
     let written = named.iter().find(|named| named.claim.operation.writes())?;
     let comes = matches!(call.class(), McpClass::Move | McpClass::Copy | McpClass::Unknown);
-    let parts: Vec<&Named<'_>> = named.iter().filter(|named| named.has_name_of_part()).collect();
-    let trees: Vec<&Named<'_>> = named.iter().filter(|named| named.is_folder()).collect();
+    let parts: Vec<&ClaimedPlace<'_>> = named.iter().filter(|named| named.has_name_of_part()).collect();
+    let trees: Vec<&ClaimedPlace<'_>> = named.iter().filter(|named| named.is_folder()).collect();
     let too_many = sources_and_targets(claims).1
         || parts.len().saturating_mul(named.len()) > MAX_PAIRS
         || trees.len().saturating_mul(trees.len()) > MAX_PAIRS;
     if too_many {
         return Some((written.index, git_dir_hit()));
     }
-    let takes_part = |folder: &&Named<'_>| parts.iter().any(|part| part.comes_to(shared, folder, comes));
+    let takes_part =
+        |folder: &&ClaimedPlace<'_>| parts.iter().any(|part| part.comes_to(shared, folder, comes));
     let looked = Cell::new(0);
-    let takes_tree =
-        |folder: &&&Named<'_>| trees.iter().any(|tree| tree.merges_into(shared, folder, comes, &looked));
+    let takes_tree = |folder: &&&ClaimedPlace<'_>| {
+        trees.iter().any(|tree| tree.merges_into(shared, folder, comes, &looked))
+    };
     let by_name = named.iter().find(takes_part);
     let taken = by_name.or_else(|| trees.iter().find(takes_tree).copied())?;
     // The question is about something that the call writes.
@@ -153,13 +157,13 @@ pub(crate) fn is_of_server(claim: &PathClaim) -> bool {
 }
 
 /// A place that a call names.
-struct Named<'a> {
+struct ClaimedPlace<'a> {
     index: usize,
     claim: &'a PathClaim,
     place: &'a Place,
 }
 
-impl Named<'_> {
+impl ClaimedPlace<'_> {
     fn is_folder(&self) -> bool {
         self.place.kind() == Kind::Directory
     }
@@ -189,7 +193,7 @@ impl Named<'_> {
 
     /// Returns whether the tool may put this into a folder, or beside what it names, and that is a step to a git directory. `comes`: the
     /// tool may do so with what is in that folder already.
-    fn comes_to(&self, shared: &Shared, folder: &Named<'_>, comes: bool) -> bool {
+    fn comes_to(&self, shared: &Shared, folder: &ClaimedPlace<'_>, comes: bool) -> bool {
         let (own, there) = (self.place.real(), folder.place.real());
         if own == there {
             return false;
@@ -220,7 +224,13 @@ impl Named<'_> {
     }
 
     /// Returns whether content of this folder may come to parts of a git directory in another one, or beside them.
-    fn merges_into(&self, shared: &Shared, folder: &Named<'_>, comes: bool, looked: &Cell<usize>) -> bool {
+    fn merges_into(
+        &self,
+        shared: &Shared,
+        folder: &ClaimedPlace<'_>,
+        comes: bool,
+        looked: &Cell<usize>,
+    ) -> bool {
         let (own, there) = (self.place.real(), folder.place.real());
         let goes = !there.starts_with(own) && (comes || !own.starts_with(there));
         let by_name = self.name().map(|name| there.join(name)).filter(|to| to != own);

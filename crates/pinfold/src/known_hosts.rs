@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read as _;
 
-use pinfold_host::{Host, HostsFile, UnreachableAddress, classify_near, first_unreachable};
+use pinfold_host::{Host, HostsFile, UnreachableAddress, classify_special_purpose, first_unreachable};
 use pinfold_policy::{Claims, Policy, ToolCall, UnreachableHost};
 
 use crate::session::Shared;
@@ -38,7 +38,7 @@ pub(crate) fn unreachable_hosts(
 
 fn known(policy: &Policy, file: &HostsFile, host: &Host, port: u16) -> Option<UnreachableAddress> {
     let addresses = file.known_addresses(host, &*policy.hosts);
-    first_unreachable(host, &addresses, port, &*policy.hosts, classify_near)
+    first_unreachable(host, &addresses, port, &*policy.hosts, classify_special_purpose)
 }
 
 /// The address that the host led to when a page of it was fetched.

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use pinfold_paths::{self as paths, LastLink, Resolution};
-use pinfold_policy::declared::{ScopedTool, terminal};
+use pinfold_policy::path_scopes::{ScopedTool, terminal};
 use pinfold_policy::{
-    Claims, DeclaredHit, DeclaredNo, ForeignCall, McpCall, Operation, Origin, PathClaim, PathText, Policy,
+    Claims, ForeignCall, McpCall, Operation, Origin, PathClaim, PathText, Policy, ScopeHit, ScopeViolation,
     ToolCall, ToolName,
 };
 
-use crate::declared::{denial_text, path_no};
 use crate::possible_paths::{counts_in_a_scope, expand_own_home};
+use crate::scope_resolution::{denial_text, path_no};
 use crate::session::Shared;
 
 /// A call that declared scopes are asked about.
@@ -24,7 +24,7 @@ pub(crate) struct ScopeCheck<'a> {
 
 impl ScopeCheck<'_> {
     /// The no to a path that the call itself names; a command's paths are audited as words.
-    pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<DeclaredNo> {
+    pub(crate) fn path(&self, operation: Operation, resolution: &Resolution) -> Option<ScopeViolation> {
         let tool = match self.call {
             ToolCall::Foreign(ForeignCall::File { .. }) => ScopedTool::File,
             ToolCall::Process(_) => ScopedTool::Terminal,
@@ -33,15 +33,15 @@ impl ScopeCheck<'_> {
             own if own.tool().is_some_and(ToolName::takes_paths) => ScopedTool::File,
             _ => return None,
         };
-        let declared = &self.policy.declared;
-        if declared.is_silent(tool) {
+        let path_scopes = &self.policy.path_scopes;
+        if path_scopes.is_silent(tool) {
             return None;
         }
-        declared.tool_no(tool).or_else(|| path_no(declared, tool, operation, resolution))
+        path_scopes.tool_no(tool).or_else(|| path_no(path_scopes, tool, operation, resolution))
     }
 
     /// The no to the call as a whole.
-    pub(crate) fn whole(&self, claims: &Claims) -> Option<DeclaredHit> {
+    pub(crate) fn whole(&self, claims: &Claims) -> Option<ScopeHit> {
         let around = &self.policy.around;
         match self.call {
             ToolCall::Mcp(call) => self.mcp(call),
@@ -56,28 +56,28 @@ impl ScopeCheck<'_> {
         }
     }
 
-    fn text(&self, tool: ScopedTool<'_>, audit: impl FnOnce() -> terminal::Audit) -> Option<DeclaredHit> {
-        let declared = &self.policy.declared;
-        if declared.is_silent(tool) {
+    fn text(&self, tool: ScopedTool<'_>, audit: impl FnOnce() -> terminal::Audit) -> Option<ScopeHit> {
+        let path_scopes = &self.policy.path_scopes;
+        if path_scopes.is_silent(tool) {
             return None;
         }
-        let no = declared.tool_no(tool).map(DeclaredHit::of_all);
+        let no = path_scopes.tool_no(tool).map(ScopeHit::of_all);
         no.or_else(|| {
-            let (no, word) = denial_text(declared, tool, &audit(), &self.shared.bounds.line)?;
-            Some(DeclaredHit { no, word })
+            let (no, word) = denial_text(path_scopes, tool, &audit(), &self.shared.bounds.line)?;
+            Some(ScopeHit { no, word })
         })
     }
 
     /// Every path that a server is told, by what the person or the name says that the operation does.
-    fn mcp(&self, call: &McpCall) -> Option<DeclaredHit> {
-        let (declared, tool) = (&self.policy.declared, ScopedTool::Mcp(&call.name));
-        if declared.is_silent(tool) {
+    fn mcp(&self, call: &McpCall) -> Option<ScopeHit> {
+        let (path_scopes, tool) = (&self.policy.path_scopes, ScopedTool::Mcp(&call.name));
+        if path_scopes.is_silent(tool) {
             return None;
         }
-        if let Some(no) = declared.mcp_no(call) {
-            return Some(DeclaredHit::of_all(no));
+        if let Some(no) = path_scopes.mcp_no(call) {
+            return Some(ScopeHit::of_all(no));
         }
-        let class = declared.mcp_class(call);
+        let class = path_scopes.mcp_class(call);
         let looked = |claim: PathClaim| {
             let found = self.resolve(&claim);
             if let Origin::Supposed(supposed) = claim.origin
@@ -85,9 +85,9 @@ impl ScopeCheck<'_> {
             {
                 return None;
             }
-            let no = path_no(declared, tool, claim.operation, &found)?;
+            let no = path_no(path_scopes, tool, claim.operation, &found)?;
             let word = claim.path.map(|path| path.as_os_str().to_string_lossy().into_owned());
-            Some(DeclaredHit { no, word })
+            Some(ScopeHit { no, word })
         };
         call.claims(class).into_iter().find_map(looked)
     }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{
-    Access, BadCall, Decision, Declared, Effect, ForeignCall, HookWord, Interaction, Origin, PathText,
+    Access, BadCall, Decision, Effect, ForeignCall, HookWord, Interaction, Origin, PathScopes, PathText,
     RawCall, Rule, RuleSet, Source, SourcedRule, ToolCall, ToolName,
 };
 
@@ -25,7 +25,7 @@ use crate::audit::Ruled;
 use crate::call_request::{CallContent, CallRequest, Caller};
 use crate::consent::answer::{Answer, AnsweredBy, ApprovalChannel, Choice, RuleFile};
 use crate::consent::answer_grants::AnswerGrants;
-use crate::consent::approver::{Approver, ApproverResponse, Asking};
+use crate::consent::approver::{ApprovalOptions, Approver, ApproverResponse};
 use crate::consent::digest::digest;
 use crate::consent::hook_decisions::HookedCall;
 use crate::consent::hooks::{PermissionRequestReply, PermittedCall, Update};
@@ -302,7 +302,7 @@ impl Session {
         let is_restricted = shared.bounds.scope.enforce_write
             || shared.bounds.access == Access::ReadOnly
             || is_shell && !shared.bounds.scope.allow_bash
-            || policy.declared != Declared::default();
+            || policy.path_scopes != PathScopes::default();
         if is_restricted {
             return None;
         }
@@ -450,7 +450,7 @@ impl Pipeline<'_> {
         Some(ruling)
     }
 
-    fn answer_by_person(&mut self, asking: &Asking, question: Question) -> Ruling {
+    fn answer_by_person(&mut self, asking: &ApprovalOptions, question: Question) -> Ruling {
         let (session, caller) = (self.session, self.caller);
         let waits = || caller.is_waiting();
         let still_asked = || waits() && session.is_still_asked(&question);

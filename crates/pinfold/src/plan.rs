@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use pinfold_policy::{Access, Bases, FolderChoice, Guards, Interaction, Policy, Principal, Scope};
 
-use crate::consent::approver::Asking;
+use crate::consent::approver::ApprovalOptions;
 use crate::consent::hooks::Hooks;
 use crate::guard_search::GuardSearch;
 use crate::shell::ShellHost;
@@ -54,7 +54,7 @@ pub struct Plan {
     /// The folders that the patterns of grants are measured from.
     pub bases: Bases,
     /// The approver and how it is asked; without it a question is a refusal that says so.
-    pub asking: Option<Asking>,
+    pub asking: Option<ApprovalOptions>,
     /// Programs that are asked before, instead of and after a person.
     pub hooks: Option<Arc<dyn Hooks>>,
     /// The agents above this one, from the main loop down.
@@ -187,7 +187,7 @@ impl Plan {
     }
 
     /// Sets the approver and how it is asked.
-    pub fn with_asking(self, asking: impl Into<Option<Asking>>) -> Self {
+    pub fn with_asking(self, asking: impl Into<Option<ApprovalOptions>>) -> Self {
         Self { asking: asking.into(), ..self }
     }
 

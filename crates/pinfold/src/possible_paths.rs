@@ -8,11 +8,11 @@
 use std::path::Path;
 
 use pinfold_paths::{Kind, Place, Resolution, Why};
-use pinfold_policy::{Assumption, PathClaim, PathFact, PathText, Policy, Standing, restricts_place};
+use pinfold_policy::{Assumption, PathClaim, PathFact, PathStatus, PathText, Policy, restricts_place};
 
 /// The weight of a text that is perhaps a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Weight {
+pub(crate) enum PathWeight {
     /// Nothing: it is no path, or none that anything is said about.
     Nothing,
     /// Rules that take something away, and guards.
@@ -28,24 +28,27 @@ pub(crate) fn weigh(
     claim: &PathClaim,
     found: &Resolution,
     is_imagined: bool,
-) -> Weight {
+) -> PathWeight {
     use Assumption::{Evident, Prose, Reading, Text};
     let writes = claim.operation.writes();
     match (supposed, stands(found)) {
-        (_, Stands::Unknown) | (Reading, Stands::There | Stands::Dangling | Stands::Closed) => Weight::Full,
-        (Reading, Stands::Open { .. }) if writes => Weight::Full,
-        (Evident, _) | (Text | Prose, Stands::There | Stands::Dangling) => Weight::RulesAndGuards,
-        (Text, Stands::Open { .. }) | (Prose, Stands::Open { in_folder: true }) if writes => {
-            Weight::RulesAndGuards
+        (_, PlaceState::Unknown)
+        | (Reading, PlaceState::There | PlaceState::Dangling | PlaceState::Closed) => PathWeight::Full,
+        (Reading, PlaceState::Open { .. }) if writes => PathWeight::Full,
+        (Evident, _) | (Text | Prose, PlaceState::There | PlaceState::Dangling) => PathWeight::RulesAndGuards,
+        (Text, PlaceState::Open { .. }) | (Prose, PlaceState::Open { in_folder: true }) if writes => {
+            PathWeight::RulesAndGuards
         }
-        (Text, Stands::Open { .. } | Stands::Nowhere) if is_imagined => Weight::RulesAndGuards,
-        (Reading | Text | Prose, Stands::Open { .. } | Stands::Closed | Stands::Nowhere) => Weight::Nothing,
+        (Text, PlaceState::Open { .. } | PlaceState::Nowhere) if is_imagined => PathWeight::RulesAndGuards,
+        (Reading | Text | Prose, PlaceState::Open { .. } | PlaceState::Closed | PlaceState::Nowhere) => {
+            PathWeight::Nothing
+        }
     }
 }
 
 /// Returns true if rules say anything but the name of the server about a place that is only suspected.
 pub(crate) fn is_spoken_of(policy: &Policy, fact: &PathFact) -> bool {
-    fact.standing != Standing::Suspected || fact.guarded.is_some() || restricts_place(policy, fact)
+    fact.path_status != PathStatus::Suspected || fact.guarded.is_some() || restricts_place(policy, fact)
 }
 
 /// Returns true if a text can be a path for a declared scope, which does not speak of places but of all of them.
@@ -54,16 +57,17 @@ pub(crate) fn counts_in_a_scope(supposed: Assumption, claim: &PathClaim, found: 
     let text = |path: &PathText| path.as_os_str().as_encoded_bytes().contains(&b'/');
     let names_a_folder = claim.path.as_ref().is_some_and(text);
     match (supposed, stands(found)) {
-        (Evident, _) | (_, Stands::There | Stands::Dangling | Stands::Unknown) => true,
-        (Reading, Stands::Open { .. }) => claim.operation.writes(),
-        (Text, Stands::Open { .. }) => claim.operation.writes() && names_a_folder,
-        (Prose, Stands::Open { .. }) | (Reading | Text | Prose, Stands::Closed | Stands::Nowhere) => false,
+        (Evident, _) | (_, PlaceState::There | PlaceState::Dangling | PlaceState::Unknown) => true,
+        (Reading, PlaceState::Open { .. }) => claim.operation.writes(),
+        (Text, PlaceState::Open { .. }) => claim.operation.writes() && names_a_folder,
+        (Prose, PlaceState::Open { .. })
+        | (Reading | Text | Prose, PlaceState::Closed | PlaceState::Nowhere) => false,
     }
 }
 
 /// The thing at the place that a text would name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum PlaceState {
     There,
     /// A link that leads to nothing, through which something can be made.
     Dangling,
@@ -79,7 +83,7 @@ enum Stands {
     Unknown,
 }
 
-fn stands(found: &Resolution) -> Stands {
+fn stands(found: &Resolution) -> PlaceState {
     let place: &Place = match found {
         Resolution::Contained(place) => place,
         Resolution::Outside(place) => place,
@@ -88,14 +92,14 @@ fn stands(found: &Resolution) -> Stands {
     match place.kind() {
         Kind::Missing { missing_dirs: 0 } => {
             let folder = place.real().parent();
-            Stands::Open { in_folder: folder.is_some_and(|folder| folder.parent().is_some()) }
+            PlaceState::Open { in_folder: folder.is_some_and(|folder| folder.parent().is_some()) }
         }
-        Kind::Missing { .. } => Stands::Nowhere,
-        Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => Stands::There,
+        Kind::Missing { .. } => PlaceState::Nowhere,
+        Kind::File { .. } | Kind::Directory | Kind::Link | Kind::Special(_) => PlaceState::There,
     }
 }
 
-fn no_place(why: Why) -> Stands {
+fn no_place(why: Why) -> PlaceState {
     match why {
         Why::Empty
         | Why::Nul
@@ -103,11 +107,11 @@ fn no_place(why: Why) -> Stands {
         | Why::LinkLoop
         | Why::NotADirectory
         | Why::ClimbsFromMissing
-        | Why::NoHome => Stands::Nowhere,
-        Why::Denied | Why::OtherUsersHome | Why::WorkingDirectory => Stands::Closed,
-        Why::Dangling => Stands::Dangling,
+        | Why::NoHome => PlaceState::Nowhere,
+        Why::Denied | Why::OtherUsersHome | Why::WorkingDirectory => PlaceState::Closed,
+        Why::Dangling => PlaceState::Dangling,
         // Among them what nobody knows yet.
-        _ => Stands::Unknown,
+        _ => PlaceState::Unknown,
     }
 }
 

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::declared::{BadScope, ToolScopes};
+use pinfold_policy::path_scopes::{BadScope, ToolScopes};
 use pinfold_policy::{Layer, Source};
 
 use crate::settings::file;

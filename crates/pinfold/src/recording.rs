@@ -345,7 +345,13 @@ impl DecisionWriter<'_> {
     }
 
     fn opaque(&self, secrets: &Secrets) -> Vec<String> {
-        self.judged.claims.bars.iter().take(MAX_LISTED).map(|bar| secrets.kept(&bar.why)).collect()
+        self.judged
+            .claims
+            .not_allowlistable
+            .iter()
+            .take(MAX_LISTED)
+            .map(|bar| secrets.kept(&bar.why))
+            .collect()
     }
 
     /// The parts that ask or deny, the one that decides first.

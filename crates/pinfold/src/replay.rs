@@ -123,14 +123,14 @@ pub struct Replay {
     home: Option<PathBuf>,
     /// The folder that counts instead of the recorded one.
     folder: Option<PathBuf>,
-    projects: HashMap<PathBuf, Chosen>,
+    projects: HashMap<PathBuf, ChosenSettings>,
     /// Sessions in which something was granted.
     granted: HashSet<String>,
 }
 
 /// The choices of a project's settings.
 #[derive(Debug, Clone, Copy)]
-struct Chosen {
+struct ChosenSettings {
     mode: bool,
     bash: Option<BashMode>,
     allow_bash: bool,
@@ -255,7 +255,7 @@ impl Replay {
         Ok(line.to_string())
     }
 
-    fn mode(&self, was: &DecisionEvent, chosen: Chosen) -> Value {
+    fn mode(&self, was: &DecisionEvent, chosen: ChosenSettings) -> Value {
         match self.changed.mode {
             ModeNow::Chosen(mode) => json!(mode.as_str()),
             ModeNow::Settings if chosen.mode => Value::Null,
@@ -263,7 +263,7 @@ impl Replay {
         }
     }
 
-    fn chosen(&mut self, project: &Path) -> Result<Chosen, NotReplayable> {
+    fn chosen(&mut self, project: &Path) -> Result<ChosenSettings, NotReplayable> {
         fn is_said<T>(setting: &Located<T>) -> bool {
             setting.source.layer != Layer::BuiltIn
         }
@@ -271,7 +271,7 @@ impl Replay {
             return Ok(*known);
         }
         let merged: Merged = self.service.settings(project).map_err(|bad| unjudged(&bad))?;
-        let chosen = Chosen {
+        let chosen = ChosenSettings {
             mode: is_said(&merged.mode),
             bash: is_said(&merged.bash).then_some(merged.bash.value),
             allow_bash: merged.allows_bash() == Some(true),
@@ -283,7 +283,7 @@ impl Replay {
 
 /// Which commands need no question, where that is not for the settings to say. Nothing of ours holds what an agent runs
 /// itself, so that it being held excuses no question; that it only reads does.
-fn bash(was: &DecisionEvent, chosen: Chosen) -> Option<&str> {
+fn bash(was: &DecisionEvent, chosen: ChosenSettings) -> Option<&str> {
     match chosen.bash {
         Some(BashMode::Sandboxed) if was.external => Some(BashMode::ReadOnly.as_str()),
         Some(_) => None,

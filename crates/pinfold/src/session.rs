@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 
-use pinfold_paths::{Ambient, NotInside, Seen, Workspace, WorkspaceError, WritableRoots};
-use pinfold_policy::rule::Covers;
+use pinfold_paths::{Ambient, NotInside, SessionReads, Workspace, WorkspaceError, WritableRoots};
+use pinfold_policy::rule::RuleSubject;
 use pinfold_policy::{
     Access, Bases, Effect, FolderChoice, Grant, Grants, Guards, Interaction, Mode, NoProject, Policy,
     Principal, Scope, SourcedRule, ToolCall,
@@ -13,7 +13,7 @@ use pinfold_policy::{
 
 use crate::audit::{Journal, kept_text};
 use crate::consent::answer::AnsweredBy;
-use crate::consent::approver::Asking;
+use crate::consent::approver::ApprovalOptions;
 use crate::consent::grant_lifetime::GrantLifetime;
 use crate::consent::hooks::Hooks;
 use crate::consent::session_grants::{SessionGrant, SessionGrants};
@@ -94,7 +94,7 @@ pub(crate) struct Shared {
     pub(crate) consent: ConsentOptions,
     pub(crate) hosts: ToolHosts,
     /// The files that were read, and their states then.
-    pub(crate) seen: Seen,
+    pub(crate) seen: SessionReads,
     pub(crate) executed_by: ExecutedBy,
     pub(crate) journal: Arc<dyn Journal>,
     /// The sessions that began below this one.
@@ -141,7 +141,7 @@ pub(crate) struct SessionRules {
 /// The ways in which questions are answered.
 pub(crate) struct ConsentOptions {
     pub(crate) interaction: Interaction,
-    pub(crate) asking: Option<Asking>,
+    pub(crate) asking: Option<ApprovalOptions>,
     pub(crate) hooks: Option<Arc<dyn Hooks>>,
     pub(crate) headless_hooks: bool,
 }
@@ -259,7 +259,7 @@ impl Session {
             },
             consent: ConsentOptions { interaction, asking, hooks, headless_hooks },
             hosts: ToolHosts { shells, web },
-            seen: Seen::new(),
+            seen: SessionReads::new(),
             executed_by,
             journal,
             children: Mutex::default(),
@@ -285,7 +285,7 @@ impl Session {
     }
 
     fn is_asked(&self) -> bool {
-        let reached = |asking: &Asking| asking.approver.reaches_a_person();
+        let reached = |asking: &ApprovalOptions| asking.approver.reaches_a_person();
         self.shared.consent.interaction == Interaction::Interactive
             && self.shared.consent.asking.as_ref().is_some_and(reached)
     }
@@ -295,13 +295,13 @@ impl Session {
     pub fn may_let_processes_out(&self) -> bool {
         let shared = &self.shared;
         let reaches = |rule: &Arc<SourcedRule>| match rule.rule.covers() {
-            Covers::Path(_, pattern) => pattern.is_anchored(),
-            Covers::Tool(_)
-            | Covers::Command(_)
-            | Covers::Host(_)
-            | Covers::Skill(_)
-            | Covers::Agent(_)
-            | Covers::Mcp(_) => false,
+            RuleSubject::Path(_, pattern) => pattern.is_anchored(),
+            RuleSubject::Tool(_)
+            | RuleSubject::Command(_)
+            | RuleSubject::Host(_)
+            | RuleSubject::Skill(_)
+            | RuleSubject::Agent(_)
+            | RuleSubject::Mcp(_) => false,
         };
         let policy = shared.judged_by().policy;
         let named = || policy.rules(Effect::Allow).rules().iter().any(reaches);

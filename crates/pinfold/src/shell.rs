@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::ShellHold;
+use pinfold_policy::ShellConfinement;
 
 /// Directories in which the kernel gives every process a place of its own.
 pub const PRIVATE_TEMP_DIRS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
@@ -15,7 +15,7 @@ pub const PRIVATE_TEMP_DIRS: [&str; 3] = ["/tmp", "/var/tmp", "/dev/shm"];
 /// Dropped with the session, it ends every shell that still runs.
 pub trait ShellHost: Any + Debug + Send + Sync {
     /// The hold on a shell that is started now.
-    fn held(&self) -> ShellHold;
+    fn confinement(&self) -> ShellConfinement;
 
     /// Returns true if a shell could reach hosts that nothing decides about.
     fn opens_network(&self) -> bool;
@@ -53,8 +53,8 @@ impl AssumedShells {
 }
 
 impl ShellHost for AssumedShells {
-    fn held(&self) -> ShellHold {
-        ShellHold::Full
+    fn confinement(&self) -> ShellConfinement {
+        ShellConfinement::Full
     }
 
     fn opens_network(&self) -> bool {

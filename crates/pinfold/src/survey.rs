@@ -10,7 +10,7 @@ use pinfold_paths::{self as paths, Freshness, LastLink, Place, Resolution, Speci
 use pinfold_policy::git_dir::PartsMade;
 use pinfold_policy::{
     Access, Claims, Disguise, Effect, Facts, GuardHit, McpClass, Operation, Origin, PathClaim, PathFact,
-    PathKind, PathText, Policy, ShellFact, ShellHold, Standing, ToolCall, Why,
+    PathKind, PathStatus, PathText, Policy, ShellConfinement, ShellFact, ToolCall, Why,
 };
 
 use crate::foreign_cwd;
@@ -20,7 +20,7 @@ use crate::known_hosts;
 use crate::matches::{self, Matches};
 use crate::path_scopes::ScopeCheck;
 use crate::plan::ExecutedBy;
-use crate::possible_paths::{self, Weight};
+use crate::possible_paths::{self, PathWeight};
 use crate::session::Shared;
 
 /// The result of one look at the world.
@@ -81,7 +81,7 @@ pub(crate) fn survey(
         Origin::Command(_) | Origin::Aside(_) => of_shells,
     };
     let start = if claims.shell.is_some() { of_shells } else { &own };
-    let declared = ScopeCheck { shared, policy, call, start };
+    let path_scopes = ScopeCheck { shared, policy, call, start };
     let resolve = |claim: &PathClaim| {
         let start = start_of(claim);
         // Of its own tools no word means another home than that of the session.
@@ -110,7 +110,7 @@ pub(crate) fn survey(
         paths: Vec::with_capacity(found.len()),
         shell,
         commands: foreign_cwd::commands(shared, of_shells, claims),
-        declared: declared.whole(claims),
+        path_scopes: path_scopes.whole(claims),
         unreachable_hosts: known_hosts::unreachable_hosts(shared, policy, call, claims),
     };
     let by_process = matches!(call, ToolCall::Process(_));
@@ -146,19 +146,19 @@ pub(crate) fn survey(
                 .and_then(|place| guarded::find_at(shared, place, Operation::Read, &CallChanges::default()));
         }
         if is_private_to_shells(shared, claim, &fact) {
-            (fact.standing, fact.guarded) = (Standing::OfTheShell, None);
+            (fact.path_status, fact.guarded) = (PathStatus::OfTheShell, None);
         }
-        let mut weight = Weight::Full;
+        let mut weight = PathWeight::Full;
         if let Origin::Supposed(supposed) = claim.origin {
             weight = possible_paths::weigh(supposed, claim, resolution, is_imagined());
-            if weight == Weight::RulesAndGuards {
-                fact.standing = Standing::Suspected;
+            if weight == PathWeight::RulesAndGuards {
+                fact.path_status = PathStatus::Suspected;
             }
         }
         // What stands beside it says that it is no mere text.
-        counts.push((weight != Weight::Nothing || is_git_part) && !is_limited(claims, claim, resolve));
+        counts.push((weight != PathWeight::Nothing || is_git_part) && !is_limited(claims, claim, resolve));
         if matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process) {
-            fact.declared = declared.path(claim.operation, resolution);
+            fact.path_scopes = path_scopes.path(claim.operation, resolution);
         }
         facts.paths.push(fact);
         // What an agent has read with tools of its own is not known here.
@@ -210,7 +210,7 @@ fn add_command_facts(shared: &Shared, policy: &Policy, start: &Path, claim: &Pat
     if claim.from_repository {
         add_repository_root(shared, start, written, fact);
     }
-    if let (Standing::Unresolved(why), false) = (&fact.standing, fact.operation.writes())
+    if let (PathStatus::Unresolved(why), false) = (&fact.path_status, fact.operation.writes())
         && why.missing
     {
         // What the line makes by then is there when it is read.
@@ -284,7 +284,7 @@ fn matching(shared: &Shared, start: &Path, written: &Path, fact: &mut PathFact) 
     if unknown && !fact.operation.writes() {
         let reason =
             "it is not known what matches: a link among it leads nowhere, or it is too much".to_owned();
-        fact.standing = Standing::Unresolved(Why { reason, missing: false });
+        fact.path_status = PathStatus::Unresolved(Why { reason, missing: false });
     }
 }
 
@@ -333,15 +333,15 @@ fn is_private_to_shells(shared: &Shared, claim: &PathClaim, fact: &PathFact) -> 
     let by_command = matches!(claim.origin, Origin::Command(_) | Origin::Aside(_));
     let lies_in = |place: &PathBuf| fact.real.as_ref().is_some_and(|real| real.starts_with(place));
     by_command
-        && fact.standing == Standing::Outside { disguise: None }
+        && fact.path_status == PathStatus::Outside { disguise: None }
         && shells.private().iter().any(lies_in)
 }
 
 /// The hold on a shell.
 fn shell_fact(shared: &Shared) -> ShellFact {
     match &shared.hosts.shells {
-        Some(shells) => ShellFact { held: shells.held(), open_network: shells.opens_network() },
-        None => ShellFact { held: ShellHold::Nothing, open_network: true },
+        Some(shells) => ShellFact { confinement: shells.confinement(), open_network: shells.opens_network() },
+        None => ShellFact { confinement: ShellConfinement::Nothing, open_network: true },
     }
 }
 
@@ -395,11 +395,11 @@ pub(crate) fn place(resolution: &Resolution) -> Option<&Place> {
 
 fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, along: &CallChanges) -> PathFact {
     let at_home = is_writable_home(shared, resolution);
-    let standing = match resolution {
-        Resolution::Contained(_) => Standing::Inside,
+    let path_status = match resolution {
+        Resolution::Contained(_) => PathStatus::Inside,
         // However it is named, it is where writing is meant to go.
-        Resolution::Outside(_) if at_home => Standing::Inside,
-        Resolution::Outside(outside) => Standing::Outside { disguise: outside.disguise().map(disguise) },
+        Resolution::Outside(_) if at_home => PathStatus::Inside,
+        Resolution::Outside(outside) => PathStatus::Outside { disguise: outside.disguise().map(disguise) },
         Resolution::Unresolved(lost) => return unresolved(shared, operation, lost),
     };
     let Some(place) = place(resolution) else {
@@ -416,9 +416,9 @@ fn fact(shared: &Shared, operation: Operation, resolution: &Resolution, along: &
         real: Some(place.real().to_owned()),
         line_itself: matches!(resolution, Resolution::Contained(_))
             && (place.is_root() || is_single(shared, place, operation)),
-        declared: None,
+        path_scopes: None,
         other_mount: !at_home && place.crosses_mount(),
-        standing,
+        path_status,
         kind,
         names,
         guarded,
@@ -447,11 +447,11 @@ fn is_single(shared: &Shared, place: &Place, operation: Operation) -> bool {
 
 fn unresolved(shared: &Shared, operation: Operation, lost: &paths::Unresolved) -> PathFact {
     let missing = lost.why == paths::Why::ClimbsFromMissing;
-    let standing = Standing::Unresolved(Why { reason: lost.why.to_string(), missing });
+    let path_status = PathStatus::Unresolved(Why { reason: lost.why.to_string(), missing });
     PathFact {
         shown: shared.show(&lost.asked),
         asked: lost.asked.clone(),
-        standing,
+        path_status,
         real: lost.leads_to.clone(),
         ..unknown(shared, operation)
     }
@@ -463,14 +463,14 @@ fn unknown(shared: &Shared, operation: Operation) -> PathFact {
         operation,
         asked: PathBuf::new(),
         real: None,
-        standing: Standing::Unresolved(Why {
+        path_status: PathStatus::Unresolved(Why {
             reason: "it is not known where it leads".to_owned(),
             missing: false,
         }),
         kind: PathKind::Missing,
         names: 0,
         guarded: None,
-        declared: None,
+        path_scopes: None,
         other_mount: false,
         line_itself: false,
         matched: Vec::new(),

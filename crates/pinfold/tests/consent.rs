@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold::consent::{Approver, ApproverResponse, Asking, Caller, Choice, RequestedOperation};
+use pinfold::consent::{ApprovalOptions, Approver, ApproverResponse, Caller, Choice, RequestedOperation};
 use pinfold::policy::Policy;
 use pinfold::{AssumedShells, CallRequest, GateResult, Plan, Question, RawCall, Ruling, Session};
 use pinfold_gate_testkit::calls::write;
@@ -160,7 +160,8 @@ fn whoever_can_be_asked_is_asked_once_for_each_call() {
 #[test]
 fn an_answer_after_the_deadline_is_silence() {
     let (_bed, inside, outside) = folders();
-    let asking = Asking { timeout: Duration::ZERO, ..TestApprover::with_answer(Choice::Yes).asking() };
+    let asking =
+        ApprovalOptions { timeout: Duration::ZERO, ..TestApprover::with_answer(Choice::Yes).asking() };
     let session = open(Plan::for_folder(&inside).with_asking(asking));
     let refusal = session.decide(&write(outside.join("a"))).outcome.err().unwrap();
     assert!(refusal.message.contains("no answer in time"));

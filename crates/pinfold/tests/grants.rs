@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pinfold::AssumedShells;
-use pinfold::consent::{AnsweredBy, Asking, Choice, GrantLifetime, Request};
+use pinfold::consent::{AnsweredBy, ApprovalOptions, Choice, GrantLifetime, Request};
 use pinfold::policy::{Class, Effect, Grant, Policy};
 use pinfold::settings::{Locations, Situation, load};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
@@ -46,7 +46,7 @@ impl Bed {
         let merged =
             load(&Ambient::claim(), &self.locations(), &pinfold::policy::Flags::default()).unwrap().merged;
         let situation = Situation { project: project.clone(), ..Situation::default() };
-        let asking = Asking { locations: Some(self.locations()), ..self.approver.asking() };
+        let asking = ApprovalOptions { locations: Some(self.locations()), ..self.approver.asking() };
         let plan = Plan::for_folder(&project)
             .with_home(self.at("home"))
             .with_asking(asking)

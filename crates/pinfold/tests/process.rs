@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use pinfold::consent::{Choice, RequestedOperation};
 use pinfold::paths::Opening;
 use pinfold::policy::{
-    Access, Connection, Effect, Interaction, Mode, Operation, PathText, Policy, Preview, ProcessCall, Touch,
+    Access, Connection, Effect, Interaction, Mode, Operation, PathText, Policy, Preview, ProcessCall,
+    ProcessEffect,
 };
 use pinfold::{Permit, Plan, Question, RawCall, Refusal, Ruling, Session, ToolCall};
 use pinfold_gate_testkit::answer;
@@ -52,8 +53,8 @@ impl Bed {
     }
 }
 
-fn touch(operation: Operation, place: &Path) -> Touch {
-    Touch {
+fn touch(operation: Operation, place: &Path) -> ProcessEffect {
+    ProcessEffect {
         operation,
         says: operation.as_str().to_owned(),
         place: PathText::new(place),
@@ -62,11 +63,11 @@ fn touch(operation: Operation, place: &Path) -> Touch {
     }
 }
 
-fn process(touches: impl Into<Vec<Touch>>) -> ToolCall {
+fn process(effects: impl Into<Vec<ProcessEffect>>) -> ToolCall {
     ToolCall::Process(ProcessCall {
         program: "touch".to_owned(),
         command_line: "touch a".to_owned(),
-        touches: touches.into(),
+        effects: effects.into(),
         connects: None,
     })
 }
@@ -118,7 +119,7 @@ fn connects(host: &str, port: u16) -> ToolCall {
     ToolCall::Process(ProcessCall {
         program: "curl".to_owned(),
         command_line: "curl x".to_owned(),
-        touches: Vec::new(),
+        effects: Vec::new(),
         connects: Some(Connection { host: Host::parse(host).unwrap(), port, is_usual }),
     })
 }
@@ -199,8 +200,9 @@ fn a_rule_that_denies_covers_the_name_that_the_process_said() {
     let rules = &[(Effect::Deny, "Edit(/link/**)"), (Effect::Allow, "Edit(/$OUT/**)")];
     let session = bed.session(Mode::Default, rules);
     let place = bed.outside.join("f");
-    let named =
-        |named: PathBuf| process([Touch { named: PathText::new(named), ..touch(Operation::Write, &place) }]);
+    let named = |named: PathBuf| {
+        process([ProcessEffect { named: PathText::new(named), ..touch(Operation::Write, &place) }])
+    };
     assert_eq!(ruled(&session, named(bed.inside.join("link/f"))), "deny Denied");
     assert_eq!(ruled(&session, named(bed.inside.join("other/../link/./f"))), "deny Denied");
     assert_eq!(ruled(&session, named(bed.inside.join("other/f"))), "allow", "the control");
@@ -230,7 +232,8 @@ fn a_question_tells_the_deed_and_a_yes_is_kept_for_the_place_alone() {
     let bed = Bed::new();
     let session = bed.session(Mode::Default, &[]);
     let odd = bed.outside.join(OsStr::from_bytes(b"new\nline \xff\x1b[2J"));
-    let call = process([Touch { says: "cut to 0 bytes".to_owned(), ..touch(Operation::Write, &odd) }]);
+    let call =
+        process([ProcessEffect { says: "cut to 0 bytes".to_owned(), ..touch(Operation::Write, &odd) }]);
     let asked = asked_about(&session, call.clone());
     let RequestedOperation::Paths { acts } = &asked.request().operation else {
         panic!("{:?}", asked.request())

@@ -13,12 +13,12 @@ use pinfold::audit::{
     RefusalEvent, StartEvent, kept_text,
 };
 use pinfold::consent::{
-    Answer, AnsweredBy, ApprovalChannel, ApproverResponse, Asking, Choice, EventReply, HookCall, HookMoment,
-    Hooks, PermissionRequestReply, PreToolUseReply, Request,
+    Answer, AnsweredBy, ApprovalChannel, ApprovalOptions, ApproverResponse, Choice, EventReply, HookCall,
+    HookMoment, Hooks, PermissionRequestReply, PreToolUseReply, Request,
 };
 use pinfold::policy::{
     Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
-    ProcessCall, Rule, Source, SourcedRule, Touch, WordOrigin,
+    ProcessCall, ProcessEffect, Rule, Source, SourcedRule, WordOrigin,
 };
 use pinfold::{
     Ambient, AssumedShells, Denial, DeniedBy, Failure, GateResult, Outcome, Plan, RawCall, Refusal,
@@ -122,7 +122,7 @@ impl Bed {
         };
         let mut policy = Policy::default().with_rules(rules.iter().filter_map(sourced), &bases);
         policy.mode = Mode::Default;
-        let asking = Asking { timeout: Duration::from_mins(10), ..approver(words).asking() };
+        let asking = ApprovalOptions { timeout: Duration::from_mins(10), ..approver(words).asking() };
         let plan = Plan::for_folder(&inside)
             .with_policy(policy)
             .with_bases(bases)
@@ -171,7 +171,7 @@ impl Bed {
         ] {
             Self::end(session.decide(&raw), words);
         }
-        let touch = Touch {
+        let touch = ProcessEffect {
             operation: Operation::Write,
             says: words.to_owned(),
             place: PathText::new(&outside),
@@ -181,7 +181,7 @@ impl Bed {
         let process = ProcessCall {
             program: words.to_owned(),
             command_line: words.to_owned(),
-            touches: vec![touch],
+            effects: vec![touch],
             connects: None,
         };
         Self::end(session.decide(ToolCall::Process(process)), words);

@@ -35,7 +35,7 @@ fn change(path: &Path) -> io::Result<()> {
     fs::write(path, format!("{text}:\n"))
 }
 
-/// Returns whether a line goes to a folder whose name a command prints: that is known only by running.
+/// Returns whether a line goes to a folder whose name a command prints: that is known only at run time.
 fn goes_to_printed(line: &str) -> bool {
     line.contains("$(echo ")
 }

@@ -15,8 +15,8 @@ use pinfold::policy::rule::{Effect, Rule};
 use pinfold::policy::settings::{Flags, SettingsChange};
 use pinfold::policy::{Layer, Mode};
 use pinfold::settings::{
-    ChangeError, Loaded, Locations, SettingsError, Trust, TrustedFolder, Watched, Widening, change, load,
-    project_root,
+    ChangeError, LoadedSettings, Locations, SettingsError, Trust, TrustedFolder, Watched, Widening, change,
+    load, project_root,
 };
 use pinfold_testkit::TempTree;
 
@@ -69,7 +69,7 @@ impl Bed {
         self.locations.user.clone().unwrap()
     }
 
-    fn load(&self) -> Result<Loaded, SettingsError> {
+    fn load(&self) -> Result<LoadedSettings, SettingsError> {
         load(&Ambient::claim(), &self.locations, &Flags::default())
     }
 
@@ -98,7 +98,7 @@ impl Bed {
     }
 }
 
-fn rules(loaded: &Loaded) -> Vec<String> {
+fn rules(loaded: &LoadedSettings) -> Vec<String> {
     loaded.merged.rules.iter().map(|rule| format!("{} {}", rule.effect.as_str(), rule.rule)).collect()
 }
 

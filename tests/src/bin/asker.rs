@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pinfold_sandbox::{Command, ContinueAll, End, JobControl, Profile, Signalling, Tier, Writes, start};
 use pinfold_terminal::{
-    DialogSurface, Key, KeyCode, Own, PtyDialog, PtyHandle, PtySession, SurfaceEvent, TtyReach,
+    CommandTty, DialogSurface, Key, KeyCode, PtyDialog, PtyHandle, PtySession, SurfaceEvent, TtyReach,
 };
 
 fn main() {
@@ -26,7 +26,7 @@ fn main() {
         .with_environment(std::env::vars_os().collect());
     let mut command = Command::new(next()).args(words);
     let mut beside = None;
-    if let Some((opened, Own { terminal, streams })) = PtySession::open().expect("a terminal beside") {
+    if let Some((opened, CommandTty { terminal, streams })) = PtySession::open().expect("a terminal beside") {
         command = command.terminal(terminal).stdio(streams);
         beside = Some(opened);
     }

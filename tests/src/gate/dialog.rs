@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use pinfold::audit::Discard;
 use pinfold::consent::{
-    Answer, AnsweredBy, ApprovalChannel, Approver, ApproverResponse, Asking, Choice, Request,
+    Answer, AnsweredBy, ApprovalChannel, ApprovalOptions, Approver, ApproverResponse, Choice, Request,
 };
 use pinfold::policy::rule::Rule;
 use pinfold::policy::settings::{Flags, SettingsChange};
@@ -350,7 +350,7 @@ fn plan(case: &Case, person: &Arc<Person>, subagent: bool) -> Result<Plan, Strin
     let merged =
         load(&Ambient::claim(), &locations, &Flags::default()).map_err(|bad| bad.to_string())?.merged;
     let approver: Arc<dyn Approver> = person.clone();
-    let asking = Asking { approver, timeout: Duration::from_mins(1), locations: Some(locations) };
+    let asking = ApprovalOptions { approver, timeout: Duration::from_mins(1), locations: Some(locations) };
     let mut plan = Plan::for_folder(&project)
         .with_home(PathBuf::from(world::home(case)))
         .with_shells(Arc::new(AssumedShells::in_folder(project.clone())))

@@ -152,7 +152,7 @@ pub(super) fn asked(case: &Case) -> Result<Asked, String> {
     line.insert("cwd".into(), json!(world::cwd(case)));
     line.insert("project_root".into(), json!(world::project(case)));
     line.insert("home".into(), json!(world::home(case)));
-    let mut asked = Asking {
+    let mut asked = ApprovalOptions {
         line,
         rules: Map::new(),
         tools: Map::new(),
@@ -163,7 +163,7 @@ pub(super) fn asked(case: &Case) -> Result<Asked, String> {
     for (name, value) in &case.setup {
         asked.field(name, value, case, trusted)?;
     }
-    let Asking { mut line, rules, tools, layers, variables } = asked;
+    let ApprovalOptions { mut line, rules, tools, layers, variables } = asked;
     if !rules.is_empty() {
         line.insert("rules".into(), Value::Object(rules));
     }
@@ -173,7 +173,7 @@ pub(super) fn asked(case: &Case) -> Result<Asked, String> {
     Ok(Asked { line: Value::Object(line), layers, variables })
 }
 
-struct Asking {
+struct ApprovalOptions {
     line: Map<String, Value>,
     rules: Map<String, Value>,
     tools: Map<String, Value>,
@@ -181,7 +181,7 @@ struct Asking {
     variables: BTreeMap<String, String>,
 }
 
-impl Asking {
+impl ApprovalOptions {
     fn field(&mut self, name: &str, value: &Value, case: &Case, trusted: bool) -> Result<(), String> {
         let mut say = |field: &str, value: Value| drop(self.line.insert(field.to_owned(), value));
         match name {

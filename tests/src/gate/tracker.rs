@@ -9,7 +9,7 @@ use pinfold::audit::Discard;
 use pinfold::policy::rule::{Effect, Rule};
 use pinfold::policy::{Bases, Layer, Policy, Source, SourcedRule};
 use pinfold::{Ambient, Plan, RawCall, Ruling, Session};
-use pinfold_tools::{Ended, Scrubbing};
+use pinfold_tools::{CallEnding, Scrubbing};
 use serde_json::Value;
 
 use super::case::{Case, CaseCall};
@@ -56,7 +56,7 @@ fn outcome(case: &Case) -> Result<Came, String> {
     Ok(match session.submit(&raw) {
         Ruling::Permit(permit) => {
             let reply = pinfold_tools::perform(*permit, Scrubbing::On);
-            Came { decision: "allow", done: reply.ended == Ended::Done }
+            Came { decision: "allow", done: reply.ended == CallEnding::Done }
         }
         Ruling::Question(_) => Came { decision: "ask", done: false },
         Ruling::Refusal(_) => Came { decision: "deny", done: false },

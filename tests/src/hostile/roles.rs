@@ -7,7 +7,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use pinfold::policy::{GuardKind, Guards, KernelHold};
+use pinfold::policy::{GuardKind, Guards, KernelProtection};
 
 use super::gits::{GitDir, GitDirs, Kind};
 use super::snapshot::Snapshot;
@@ -148,12 +148,12 @@ impl Roles {
         };
         // What belongs to a repository is judged by what stands there; a new repository is another matter.
         let of_repository = guard.pattern() == "**/.git" || guard.pattern().starts_with("**/*.git/");
-        match guard.held() {
+        match guard.kernel_protection() {
             _ if of_repository => Role::Content,
             // No tool acts on a guarded name there.
             _ if has(&UNSEARCHED) => Role::Content,
-            KernelHold::Asked => Role::Reported,
-            KernelHold::WhenPresent | KernelHold::EvenMissing => Role::Held(kind(guard.kind())),
+            KernelProtection::Asked => Role::Reported,
+            KernelProtection::WhenPresent | KernelProtection::EvenMissing => Role::Held(kind(guard.kind())),
         }
     }
 
@@ -189,7 +189,7 @@ impl Roles {
         let names = guards
             .write_list()
             .iter()
-            .filter(|g| g.held() != KernelHold::Asked && !of_repository(g.pattern()));
+            .filter(|g| g.kernel_protection() != KernelProtection::Asked && !of_repository(g.pattern()));
         names.filter_map(|g| Some(g.pattern().strip_prefix("**/")?.replace('*', "local"))).collect()
     }
 }

@@ -10,7 +10,7 @@ use pinfold::paths::Strategy;
 use pinfold::policy::input::{EditInput, ReadInput, WriteInput};
 use pinfold::policy::{Decision, PathText};
 use pinfold::{CallRequest, RawCall, Session, ToolCall};
-use pinfold_tools::{Ended, Reply, call};
+use pinfold_tools::{CallEnding, Reply, call};
 use serde_json::{Value, json};
 
 use super::bed::Bed;
@@ -273,9 +273,11 @@ impl Attempt<'_> {
 
 fn answer_of(reply: &Reply) -> Answer {
     match reply.ended {
-        Ended::Done => Answer::Allow,
-        Ended::Refused if reply.structured.get("approvable") == Some(&Value::Bool(true)) => Answer::Approval,
-        Ended::Refused | Ended::Failed => Answer::Deny,
+        CallEnding::Done => Answer::Allow,
+        CallEnding::Refused if reply.structured.get("approvable") == Some(&Value::Bool(true)) => {
+            Answer::Approval
+        }
+        CallEnding::Refused | CallEnding::Failed => Answer::Deny,
     }
 }
 

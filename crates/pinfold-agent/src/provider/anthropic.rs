@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Dialect, TurnStream, input, little, text, tokens};
-use crate::model::{CallOutcome, Message, ModelRequest, Offered, RequestedCall, Turn, Usage};
+use crate::model::{CallOutcome, Message, ModelRequest, OfferedTool, RequestedCall, Turn, Usage};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "anthropic",
@@ -24,7 +24,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 const MAX_TOKENS: u64 = 16_000;
 
 fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
-    let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
+    let tool = |tool: &Arc<OfferedTool>| json!({"name": tool.name, "description": tool.description, "input_schema": tool.schema});
     json!({
         "model": model,
         "max_tokens": little(asked).unwrap_or(MAX_TOKENS),

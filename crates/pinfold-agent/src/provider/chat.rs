@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Dialect, TurnStream, input, little, text, tokens};
-use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
+use crate::model::{Message, ModelRequest, OfferedTool, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "chat",
@@ -22,7 +22,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
-    let tool = |tool: &Arc<Offered>| {
+    let tool = |tool: &Arc<OfferedTool>| {
         let function = json!({"name": tool.name, "description": tool.description, "parameters": tool.schema});
         json!({"type": "function", "function": function})
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Dialect, TurnStream, little, text, tokens};
-use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
+use crate::model::{Message, ModelRequest, OfferedTool, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "gemini",
@@ -20,7 +20,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &ModelRequest<'_>, _: &str) -> Value {
-    let tool = |tool: &Arc<Offered>| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema});
+    let tool = |tool: &Arc<OfferedTool>| json!({"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.schema});
     let tools: Vec<Value> = asked.tools.iter().map(tool).collect();
     let mut body = json!({
         "systemInstruction": {"parts": [{"text": asked.system}]},

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::model::{Model, ModelError, ModelRequest, Models, Turn, Usage, Who};
+use crate::model::{AgentIdentity, Model, ModelError, ModelRequest, Models, Turn, Usage};
 use http::{Post, Wire};
 
 /// Models over HTTP.
@@ -113,7 +113,7 @@ pub(crate) trait TurnStream {
 }
 
 impl Models for Providers {
-    fn model(&self, _: &Who, named: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
+    fn model(&self, _: &AgentIdentity, named: Option<&str>) -> Result<Box<dyn Model>, ModelError> {
         let known = DIALECTS.iter().map(|dialect| format!("{}:NAME", dialect.name)).collect::<Vec<_>>();
         let mend = format!("name it as {}", known.join(", "));
         let said = named

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Dialect, TurnStream, input, little, text, tokens};
-use crate::model::{Message, ModelRequest, Offered, RequestedCall, Turn};
+use crate::model::{Message, ModelRequest, OfferedTool, RequestedCall, Turn};
 
 pub(crate) const DIALECT: Dialect = Dialect {
     name: "openai",
@@ -20,7 +20,7 @@ pub(crate) const DIALECT: Dialect = Dialect {
 };
 
 fn body(asked: &ModelRequest<'_>, model: &str) -> Value {
-    let tool = |tool: &Arc<Offered>| {
+    let tool = |tool: &Arc<OfferedTool>| {
         json!({"type": "function", "name": tool.name, "description": tool.description, "parameters": tool.schema,
                "strict": false})
     };

@@ -3,13 +3,13 @@
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
-use crate::event::{End, Ending};
+use crate::event::{AgentResult, End};
 use crate::inbox::Inbox;
-use crate::model::Who;
+use crate::model::AgentIdentity;
 
 /// An agent that another one started.
 pub(crate) struct Child {
-    pub(crate) who: Who,
+    pub(crate) who: AgentIdentity,
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) result: Arc<Slot>,
     pub(crate) thread: Option<JoinHandle<()>>,
@@ -19,7 +19,7 @@ pub(crate) struct Child {
 
 impl Child {
     /// Waits for its end.
-    pub(crate) fn wait(&mut self) -> Ending {
+    pub(crate) fn wait(&mut self) -> AgentResult {
         let ending = self.result.wait();
         if let Some(thread) = self.thread.take() {
             // It has said how it ended; what is left of it is freed.
@@ -32,17 +32,17 @@ impl Child {
 /// Slot for the end of an agent.
 #[derive(Debug, Default)]
 pub(crate) struct Slot {
-    ending: Mutex<Option<Ending>>,
+    ending: Mutex<Option<AgentResult>>,
     filled: Condvar,
 }
 
 impl Slot {
-    fn fill(&self, ending: Ending) {
+    fn fill(&self, ending: AgentResult) {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(ending);
         self.filled.notify_all();
     }
 
-    fn wait(&self) -> Ending {
+    fn wait(&self) -> AgentResult {
         let mut ending = self.ending.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(ending) = &*ending {
@@ -54,18 +54,18 @@ impl Slot {
 }
 
 /// Fills a slot, whatever happens to the thread that was to do it.
-pub(crate) struct Fills(pub(crate) Arc<Slot>);
+pub(crate) struct SlotGuard(pub(crate) Arc<Slot>);
 
-impl Fills {
-    pub(crate) fn fill(self, ending: Ending) {
+impl SlotGuard {
+    pub(crate) fn fill(self, ending: AgentResult) {
         self.0.fill(ending);
     }
 }
 
-impl Drop for Fills {
+impl Drop for SlotGuard {
     fn drop(&mut self) {
         let why = "it broke off; what it did up to then stands".to_owned();
         let (summary, deferred) = (String::new(), Vec::new());
-        self.0.fill(Ending { how: End::Failed, why, summary, deferred, denied: 0 });
+        self.0.fill(AgentResult { how: End::Failed, why, summary, deferred, denied: 0 });
     }
 }

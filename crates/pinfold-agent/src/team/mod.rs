@@ -14,12 +14,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use pinfold::agents::{AgentLimits, Definition, Definitions};
 use pinfold::{Plan, Session, ShellHost};
 
-use crate::agent::{Agent, Begin, Pending, Stop};
-use crate::budget::{Budget, Spent};
-use crate::event::{End, Ending, Event, Listener};
+use crate::agent::{Agent, AgentStart, Pending, StopReason};
+use crate::budget::{Budget, UsageTotals};
+use crate::event::{AgentResult, End, Event, Listener};
 use crate::inbox::Inbox;
 use crate::judge::Judge;
-use crate::model::{Message, Models, Offered, Who};
+use crate::model::{AgentIdentity, Message, Models, OfferedTool};
 use crate::parking::Parking;
 use lease::Leases;
 use slots::AgentSlots;
@@ -76,14 +76,14 @@ pub struct Parts {
     /// Slot for a question of the first agent that has no approver; then the run ends.
     pub parking: Option<Arc<Parking>>,
     /// Called before each call: for rules that were written since. What changes for a session changes for those below it.
-    pub follow: Option<Follow>,
+    pub follow: Option<PolicyRefresh>,
 }
 
 /// Has sessions judge by what holds now.
-pub type Follow = Arc<dyn Fn() + Send + Sync>;
+pub type PolicyRefresh = Arc<dyn Fn() + Send + Sync>;
 
 /// The agent that a person starts.
-pub struct First {
+pub struct RootAgent {
     /// Its session.
     pub session: Session,
     /// Definition of the agent, where there is one.
@@ -102,12 +102,12 @@ pub enum Task {
     /// Something new.
     New(String),
     /// The task of a run that stopped.
-    Resumed(Box<Resumed>),
+    Resumed(Box<ResumedRun>),
 }
 
 /// State of a run that stopped.
 #[derive(Debug, Clone, Default)]
-pub struct Resumed {
+pub struct ResumedRun {
     /// The conversation, up to the last turn of the model.
     pub messages: Vec<Message>,
     /// The rest of that turn.
@@ -115,7 +115,7 @@ pub struct Resumed {
     /// Notes on the agents that it had started, as they are told now.
     pub notes: Vec<String>,
     /// Usage of the run.
-    pub spent: Spent,
+    pub spent: UsageTotals,
 }
 
 /// All agents of one run.
@@ -124,7 +124,7 @@ pub struct Team {
     pub(crate) leases: Arc<Leases>,
     pub(crate) places: Arc<AgentSlots>,
     /// All tools that a model could be shown, made once for all agents.
-    offered: OnceLock<Vec<Arc<Offered>>>,
+    offered: OnceLock<Vec<Arc<OfferedTool>>>,
     /// Denials in the whole run.
     pub(crate) denied: AtomicU32,
     names: Mutex<BTreeMap<String, u64>>,
@@ -147,13 +147,19 @@ impl Team {
     }
 
     /// Lets an agent work until it has ended, with all that it starts.
-    pub fn run(self: &Arc<Self>, first: First) -> Ending {
-        let First { session, definition, limits, task, attended } = first;
+    pub fn run(self: &Arc<Self>, first: RootAgent) -> AgentResult {
+        let RootAgent { session, definition, limits, task, attended } = first;
         let name = session.principal().name().to_owned();
-        let who = Who { id: self.name(&name), name, folder: shown_folder(&session), parent: None, depth: 0 };
+        let who = AgentIdentity {
+            id: self.name(&name),
+            name,
+            folder: shown_folder(&session),
+            parent: None,
+            depth: 0,
+        };
         let inbox = Arc::new(Inbox::open());
         let (messages, pending, spent) = match task {
-            Task::New(text) => (vec![Message::User { text }], Pending::default(), Spent::default()),
+            Task::New(text) => (vec![Message::User { text }], Pending::default(), UsageTotals::default()),
             Task::Resumed(known) => {
                 for text in known.notes {
                     // The rest of very many is left out, before any of them is closed.
@@ -163,7 +169,7 @@ impl Team {
             }
         };
         let own = definition.as_ref().map(|definition| definition.limits).unwrap_or_default();
-        let begin = Begin {
+        let begin = AgentStart {
             who,
             session,
             definition,
@@ -190,9 +196,9 @@ impl Team {
     }
 
     /// All tools that a model could be shown.
-    pub(crate) fn offered(&self) -> &[Arc<Offered>] {
+    pub(crate) fn offered(&self) -> &[Arc<OfferedTool>] {
         self.offered.get_or_init(|| {
-            let ours = pinfold_tools::tools().into_iter().map(|tool| Offered {
+            let ours = pinfold_tools::tools().into_iter().map(|tool| OfferedTool {
                 name: tool.name.to_owned(),
                 description: tool.description.to_owned(),
                 schema: tool.input_schema,
@@ -208,7 +214,7 @@ impl Team {
     }
 
     /// Returns an error, the end of the agent, if an agent of this budget may not go on.
-    pub(crate) fn may_go_on(&self, budget: &Budget) -> Result<(), Stop> {
+    pub(crate) fn may_go_on(&self, budget: &Budget) -> Result<(), StopReason> {
         if let Some(why) = self.stopped() {
             return Err((End::Stopped, why));
         }
@@ -236,7 +242,7 @@ impl Team {
         self.parts.listeners.iter().for_each(|listener| listener.handle_event(event));
     }
 
-    pub(crate) fn emit_text(&self, who: &Who, words: &str) {
+    pub(crate) fn emit_text(&self, who: &AgentIdentity, words: &str) {
         self.parts.listeners.iter().for_each(|listener| listener.handle_text(who, words));
     }
 }

@@ -10,15 +10,15 @@ use pinfold::policy::{HookEvent, Level};
 use pinfold::{Failure, RefusalCode, Session};
 use serde_json::{Value, json};
 
-use super::child::{Child, Fills, Slot};
+use super::child::{Child, Slot, SlotGuard};
 use super::tools::{PARENT, RunAgent, SendMessage};
 use super::{Team, shown_folder};
-use crate::agent::{Agent, Begin, Pending, cannot, shown_tools};
+use crate::agent::{Agent, AgentStart, Pending, cannot, shown_tools};
 use crate::budget::Budget;
-use crate::event::{End, Ending, Event};
+use crate::event::{AgentResult, End, Event};
 use crate::inbox::Inbox;
 use crate::judge::asking_for_child;
-use crate::model::{Message, Who};
+use crate::model::{AgentIdentity, Message};
 
 /// Result of a tool for agents: text for the model, data for programs.
 type ToolOutcome = Result<(String, Value), Failure>;
@@ -43,7 +43,7 @@ impl Agent {
         Ok((text, json!({"agent": id, "folder": shown})))
     }
 
-    fn narrowed(&self, name: &str, folder: &str, task: String) -> Result<Begin, Failure> {
+    fn narrowed(&self, name: &str, folder: &str, task: String) -> Result<AgentStart, Failure> {
         let definition = self.team.parts.definitions.get(name);
         let id = session_name("agent").map_err(|e| not_begun(&e.to_string()))?;
         let asking = asking_for_child(&self.session, definition, self.team.parts.judge.as_ref());
@@ -62,7 +62,7 @@ impl Agent {
             None
         };
         let session = narrowed.begin(shells).map_err(|e| not_begun(&e.to_string()))?;
-        let who = Who {
+        let who = AgentIdentity {
             id: self.team.name(name),
             name: name.to_owned(),
             folder: shown_folder(&session),
@@ -74,7 +74,7 @@ impl Agent {
             return Err(cannot(format!("a hook does not let it begin: {why}"), "do the work yourself"));
         }
         let task = std::iter::once(task).chain(said.context).collect::<Vec<_>>().join("\n\n");
-        Ok(Begin {
+        Ok(AgentStart {
             who,
             session,
             budget: self.budget.new_child(definition.map(|definition| definition.limits).unwrap_or_default()),
@@ -152,10 +152,10 @@ impl Agent {
 }
 
 /// Lets an agent work on a thread of its own.
-fn spawned(team: &Arc<Team>, begin: Begin) -> Result<Child, Failure> {
+fn spawned(team: &Arc<Team>, begin: AgentStart) -> Result<Child, Failure> {
     let (who, inbox) = (begin.who.clone(), Arc::clone(&begin.inbox));
     let result = Arc::new(Slot::default());
-    let (fills, team) = (Fills(Arc::clone(&result)), Arc::clone(team));
+    let (fills, team) = (SlotGuard(Arc::clone(&result)), Arc::clone(team));
     let thread = thread::Builder::new()
         .name(who.id.chars().take(15).collect())
         .spawn(move || fills.fill(worked(&team, begin)))
@@ -164,7 +164,7 @@ fn spawned(team: &Arc<Team>, begin: Begin) -> Result<Child, Failure> {
 }
 
 /// Waits for the folder, where it is to be written, then for a place; then works.
-fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
+fn worked(team: &Arc<Team>, begin: AgentStart) -> AgentResult {
     let lease = if writes(team, &begin.session, &begin.who) {
         let told = |held_by: &str| {
             let (agent, folder) = (begin.who.id.clone(), begin.who.folder.clone());
@@ -189,16 +189,16 @@ fn worked(team: &Arc<Team>, begin: Begin) -> Ending {
 }
 
 /// Returns `true` if an agent could change anything.
-fn writes(team: &Team, session: &Session, who: &Who) -> bool {
+fn writes(team: &Team, session: &Session, who: &AgentIdentity) -> bool {
     let shown = shown_tools(team, session, who);
     shown.iter().any(|tool| pinfold::policy::foreign::level_of(&tool.name) != Level::ReadOnly)
 }
 
 /// One whose folder, or place, was not free in time.
-fn not_waited(team: &Team, budget: &Budget) -> Ending {
+fn not_waited(team: &Team, budget: &Budget) -> AgentResult {
     let (how, why) = team.may_go_on(budget).err().unwrap_or((End::Stopped, String::new()));
     let why = format!("before it began: {why}");
-    Ending { how, why, summary: String::new(), deferred: Vec::new(), denied: 0 }
+    AgentResult { how, why, summary: String::new(), deferred: Vec::new(), denied: 0 }
 }
 
 /// Names are shown to people and models; a model made this one up.

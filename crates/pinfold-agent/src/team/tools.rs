@@ -4,7 +4,7 @@ use pinfold::Failure;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::model::Offered;
+use crate::model::OfferedTool;
 
 /// A call of one of them, understood.
 pub(crate) enum TeamCall {
@@ -73,7 +73,7 @@ impl TeamCall {
 }
 
 /// Returns the tools as they are offered. `kinds`: the defined agents, each with its description.
-pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<Offered> {
+pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<OfferedTool> {
     let mut run = "Starts an agent that works on a task of its own, in a folder inside yours: it reads anywhere, and writes and \
                    runs commands only inside that folder. It begins at once and works beside you; agents in folders that \
                    overlap work one after the other. It does not know what you know, so the task has to say all that \
@@ -89,7 +89,7 @@ pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<Offered> {
     let text = |about: &str| json!({"type": "string", "description": about});
     let object = |properties: Value, required: Value| json!({"type": "object", "properties": properties, "required": required, "additionalProperties": false});
     vec![
-        Offered {
+        OfferedTool {
             name: RUN.to_owned(),
             description: run,
             schema: object(
@@ -101,7 +101,7 @@ pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<Offered> {
                 json!(["name", "folder", "task"]),
             ),
         },
-        Offered {
+        OfferedTool {
             name: WAIT.to_owned(),
             description: "Waits until agents that you started have ended, and returns their summaries: of those that are \
                           named, or of all."
@@ -111,7 +111,7 @@ pub(crate) fn offered(kinds: &[(&str, &str)]) -> Vec<Offered> {
                 json!([]),
             ),
         },
-        Offered {
+        OfferedTool {
             name: SEND.to_owned(),
             description: "Tells an agent that you started, or `parent`, something while it works. It hears it before its next \
                           step."

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Layer, open_plain_through_links};
 
-use super::{AgentProfile, Fixed, Missing, State};
+use super::{AgentProfile, MissingStandIn, ProtectedStateName, State};
 
 /// State of an agent, resolved.
 #[derive(Debug, Default)]
@@ -65,12 +65,12 @@ impl States {
         let layer = Layer { private: place.join("upper"), work: place.join("work"), shared };
         make(&layer.private)?;
         make(&layer.work)?;
-        let mut held = Vec::new();
+        let mut protected = Vec::new();
         for one in state.fixed {
-            held.push(hold(one, &layer)?);
+            protected.push(hold(one, &layer)?);
         }
         for login in state.logins {
-            held.extend(uncover(login, &layer)?);
+            protected.extend(uncover(login, &layer)?);
         }
         if let (Some(file), Some((variable, _))) = (state.brought, state.moved_by)
             && layer.shared == home.join(state.usual)
@@ -78,7 +78,7 @@ impl States {
             bring(&home.join(file), &layer)?;
             self.variables.push((variable.into(), layer.shared.clone().into()));
         }
-        for one in held {
+        for one in protected {
             match one {
                 LayerName::There(at) => self.fixed.push(at),
                 LayerName::Link(at, to) => self.links.push((at, to)),
@@ -97,15 +97,15 @@ enum LayerName {
 }
 
 /// Sees to it that something can be held at a fixed name: what is there outside, or what stands in for it.
-fn hold(fixed: &Fixed, layer: &Layer) -> io::Result<LayerName> {
+fn hold(fixed: &ProtectedStateName, layer: &Layer) -> io::Result<LayerName> {
     if let Some(there) = uncover(fixed.name, layer)? {
         return Ok(there);
     }
     let stand_in = layer.private.join(fixed.name);
     clear(&stand_in)?;
     match fixed.missing {
-        Missing::Directory => make(&stand_in)?,
-        Missing::File(content) => {
+        MissingStandIn::Directory => make(&stand_in)?,
+        MissingStandIn::File(content) => {
             let mut options = File::options();
             options
                 .write(true)

@@ -1,20 +1,24 @@
 //! The agents that are known, one after the other. What each was seen to need stands in `docs/agents.md`.
 
-use super::{AgentProfile, Fixed, Key, Missing, PresetVariable, State};
+use super::{AgentProfile, Key, MissingStandIn, PresetVariable, ProtectedStateName, State};
 
-const fn directory(name: &'static str) -> Fixed {
-    Fixed { name, missing: Missing::Directory }
+const fn directory(name: &'static str) -> ProtectedStateName {
+    ProtectedStateName { name, missing: MissingStandIn::Directory }
 }
 
-const fn json(name: &'static str) -> Fixed {
-    Fixed { name, missing: Missing::File("{}\n") }
+const fn json(name: &'static str) -> ProtectedStateName {
+    ProtectedStateName { name, missing: MissingStandIn::File("{}\n") }
 }
 
-const fn text(name: &'static str) -> Fixed {
-    Fixed { name, missing: Missing::File("") }
+const fn text(name: &'static str) -> ProtectedStateName {
+    ProtectedStateName { name, missing: MissingStandIn::File("") }
 }
 
-const fn state(usual: &'static str, fixed: &'static [Fixed], logins: &'static [&'static str]) -> State {
+const fn state(
+    usual: &'static str,
+    fixed: &'static [ProtectedStateName],
+    logins: &'static [&'static str],
+) -> State {
     State { moved_by: None, usual, fixed, logins, brought: None }
 }
 

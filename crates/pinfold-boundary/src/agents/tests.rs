@@ -30,10 +30,13 @@ fn the_table_says_what_can_be_meant() {
         for state in agent.state {
             let below = |name: &str| Path::new(name).components().all(|c| matches!(c, Component::Normal(_)));
             assert!(below(state.usual) && !state.usual.is_empty(), "{}: {}", agent.name, state.usual);
-            let held: Vec<&str> =
+            let protected: Vec<&str> =
                 state.fixed.iter().map(|fixed| fixed.name).chain(state.logins.iter().copied()).collect();
-            assert!(held.iter().all(|name| !name.contains('/')), "directly below: nothing between is moved");
-            assert_eq!(held.iter().collect::<BTreeSet<_>>().len(), held.len(), "{}", state.usual);
+            assert!(
+                protected.iter().all(|name| !name.contains('/')),
+                "directly below: nothing between is moved"
+            );
+            assert_eq!(protected.iter().collect::<BTreeSet<_>>().len(), protected.len(), "{}", state.usual);
         }
     }
 }
@@ -116,8 +119,8 @@ fn what_is_there_outside_is_held_and_what_is_not_stood_in_for() {
     let [layer] = states.layers.as_slice() else { panic!("one layer") };
     let fixed = AgentProfile::find("claude").unwrap().state[0].fixed;
     assert_eq!(states.fixed.len(), fixed.len() + 1, "and the login");
-    for held in &states.fixed {
-        let name = held.file_name().unwrap();
+    for protected in &states.fixed {
+        let name = protected.file_name().unwrap();
         let outside = layer.shared.join(name).exists();
         assert_ne!(outside, layer.private.join(name).exists(), "{name:?} is in one of the two");
     }

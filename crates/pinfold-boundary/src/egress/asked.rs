@@ -23,7 +23,7 @@ use pinfold_policy::Connection;
 use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
 
 use super::host_policy::reason;
-use super::program::{self, Holder, Process, RunningProgram, Unheld, Who};
+use super::program::{self, ConnectingProcess, Holder, Process, RunningProgram, UnknownCallerReason};
 use super::refusals::REACH;
 use crate::outcome::{Approved, MAX_REMEMBERED, shown_program};
 
@@ -165,7 +165,7 @@ struct AskedHosts {
 struct OpenQuestion {
     /// The programs of the question, once it was put.
     program: Option<String>,
-    refuse: Arc<Refuse>,
+    refuse: Arc<RefuseConnection>,
 }
 
 impl Debug for OpenQuestion {
@@ -190,7 +190,7 @@ struct Waiter {
 }
 
 /// Why a connection that waits is refused.
-pub(super) enum Unapproved<'a> {
+pub(super) enum ConnectionRefusalCause<'a> {
     /// By the answer, or because none could be had: one clause.
     Clause(&'a str),
     /// An approval does not open what the host leads to.
@@ -198,7 +198,8 @@ pub(super) enum Unapproved<'a> {
 }
 
 /// Says no to a connection, and remembers that.
-pub(super) type Refuse = dyn Fn(Unapproved<'_>, Who<'_>) -> ConnectRefusal + Send + Sync;
+pub(super) type RefuseConnection =
+    dyn Fn(ConnectionRefusalCause<'_>, ConnectingProcess<'_>) -> ConnectRefusal + Send + Sync;
 
 /// An answer: an approval that is new, one that was given before, or why not.
 enum HostAnswer {
@@ -238,7 +239,10 @@ impl PendingHosts {
             let Some(OpenQuestion { program, refuse }) = asking.remove(&key) else { continue };
             let program = program.as_deref().unwrap_or(UNSEEN_PROGRAM);
             for Waiter { answer, .. } in waiters {
-                answer.deny(refuse(Unapproved::Clause(&unanswered(RUN_ENDED)), Who::Program(program)));
+                answer.deny(refuse(
+                    ConnectionRefusalCause::Clause(&unanswered(RUN_ENDED)),
+                    ConnectingProcess::Program(program),
+                ));
             }
         }
     }
@@ -268,19 +272,19 @@ impl PendingHosts {
         self: &Arc<Self>,
         ask: &ConnectRequest,
         is_usual: bool,
-        refuse: Box<Refuse>,
+        refuse: Box<RefuseConnection>,
     ) -> ConnectDecision {
         let to = Connection { host: ask.host.clone(), port: ask.port, is_usual };
         let (answer, pending) = DecisionSender::pending();
         let key = to.to_string();
-        let refuse: Arc<Refuse> = Arc::from(refuse);
+        let refuse: Arc<RefuseConnection> = Arc::from(refuse);
         {
             let mut state = self.state();
             if state.has_ended {
                 drop(state);
                 return ConnectDecision::Deny(refuse(
-                    Unapproved::Clause("the run has ended"),
-                    Who::Program(UNSEEN_PROGRAM),
+                    ConnectionRefusalCause::Clause("the run has ended"),
+                    ConnectingProcess::Program(UNSEEN_PROGRAM),
                 ));
             }
             let waiting: usize = state.waiting.values().map(Vec::len).sum();
@@ -288,8 +292,8 @@ impl PendingHosts {
             match state.waiting.get_mut(&key) {
                 _ if waiting >= MAX_WAITING => {
                     return ConnectDecision::Deny(refuse(
-                        Unapproved::Clause(TOO_MANY),
-                        Who::At(ask.source_port),
+                        ConnectionRefusalCause::Clause(TOO_MANY),
+                        ConnectingProcess::At(ask.source_port),
                     ));
                 }
                 Some(there) => {
@@ -298,8 +302,8 @@ impl PendingHosts {
                 }
                 None if hosts >= MAX_HOSTS => {
                     return ConnectDecision::Deny(refuse(
-                        Unapproved::Clause(TOO_MANY),
-                        Who::At(ask.source_port),
+                        ConnectionRefusalCause::Clause(TOO_MANY),
+                        ConnectingProcess::At(ask.source_port),
                     ));
                 }
                 None => state.waiting.insert(key.clone(), vec![Waiter { answer, from: ask.source_port }]),
@@ -320,13 +324,13 @@ impl PendingHosts {
     }
 
     /// `HostApprover` for all that wait for a host, until none does.
-    fn decide_all(&self, key: &str, to: &Connection, refuse: &Refuse) {
-        let _leaving = Leaving { asked: self, key };
+    fn decide_all(&self, key: &str, to: &Connection, refuse: &RefuseConnection) {
+        let _leaving = RefuseOnPanic { asked: self, key };
         while let Some(from) = self.first(key) {
             let holders = match program::holders(self.init, from) {
                 Ok(holders) => holders,
                 Err(why) => {
-                    self.drop_unheld(key, from, why, refuse);
+                    self.drop_abandoned(key, from, why, refuse);
                     continue;
                 }
             };
@@ -338,7 +342,7 @@ impl PendingHosts {
                 HostAnswer::No(why) => Err(why),
             };
             let decision = match &approval {
-                Ok(_) => self.still_held(from, &question),
+                Ok(_) => self.still_pending(from, &question),
                 Err(why) => Err(why.clone()),
             };
             // Counted before the relay can come to an end with it.
@@ -358,7 +362,7 @@ impl PendingHosts {
         approval: Box<dyn HostApproval>,
         decision: Result<(), String>,
         approved: &[ApprovedConnection],
-        refuse: &Refuse,
+        refuse: &RefuseConnection,
     ) {
         let refused = approved.iter().find_map(ApprovedConnection::refused_after_all);
         if let Some(mismatch) = &refused {
@@ -372,10 +376,10 @@ impl PendingHosts {
     }
 
     /// Refuses what else waits for a host that leads where no approval opens it.
-    fn refuse_waiting(&self, key: &str, mismatch: &HostMismatch, refuse: &Refuse) {
+    fn refuse_waiting(&self, key: &str, mismatch: &HostMismatch, refuse: &RefuseConnection) {
         let all = self.state().waiting.get_mut(key).map(mem::take).unwrap_or_default();
         for Waiter { answer, from } in all {
-            answer.deny(refuse(Unapproved::Mismatch(mismatch), Who::At(from)));
+            answer.deny(refuse(ConnectionRefusalCause::Mismatch(mismatch), ConnectingProcess::At(from)));
         }
     }
 
@@ -389,13 +393,15 @@ impl PendingHosts {
     }
 
     /// Answers a connection about which no question can say who wants it.
-    fn drop_unheld(&self, key: &str, from: u16, why: Unheld, refuse: &Refuse) {
+    fn drop_abandoned(&self, key: &str, from: u16, why: UnknownCallerReason, refuse: &RefuseConnection) {
         let why = match why {
-            Unheld::Closed => None,
-            Unheld::Unseen => {
+            UnknownCallerReason::Closed => None,
+            UnknownCallerReason::Unseen => {
                 Some("no process holds the connection, so that no question can say who wants it")
             }
-            Unheld::TooMany => Some("more processes hold the connection than a question can show"),
+            UnknownCallerReason::TooMany => {
+                Some("more processes hold the connection than a question can show")
+            }
         };
         let mut state = self.state();
         let waiting = state.waiting.get_mut(key);
@@ -405,19 +411,22 @@ impl PendingHosts {
         });
         drop(state);
         if let (Some(waiter), Some(why)) = (waiter, why) {
-            waiter.answer.deny(refuse(Unapproved::Clause(why), Who::Program(UNSEEN_PROGRAM)));
+            waiter.answer.deny(refuse(
+                ConnectionRefusalCause::Clause(why),
+                ConnectingProcess::Program(UNSEEN_PROGRAM),
+            ));
         }
     }
 
     /// Compares the holders of a connection with those that were asked about: another process, or another program of the same
     /// process, may hold it by now. One that does not any more uses no answer.
-    fn still_held(&self, from: u16, question: &HostQuestion) -> Result<(), String> {
+    fn still_pending(&self, from: u16, question: &HostQuestion) -> Result<(), String> {
         let look = |look: u64| {
             thread::sleep(Duration::from_millis(10 * look));
             match program::holders(self.init, from) {
                 Ok(now) => question.is_about(&now),
-                Err(Unheld::Closed) => Ok(()),
-                Err(Unheld::Unseen | Unheld::TooMany) => Err(OTHER_HOLDERS),
+                Err(UnknownCallerReason::Closed) => Ok(()),
+                Err(UnknownCallerReason::Unseen | UnknownCallerReason::TooMany) => Err(OTHER_HOLDERS),
             }
         };
         // A child has everything of its parent until it executes its program.
@@ -484,7 +493,7 @@ impl PendingHosts {
         (from, all_left): (u16, bool),
         question: &HostQuestion,
         decision: &Result<(), String>,
-        refuse: &Refuse,
+        refuse: &RefuseConnection,
     ) -> Vec<ApprovedConnection> {
         let is_there = |one: &Waiter| one.answer.is_awaited() && program::any_is_open(self.init, &[one.from]);
         let is_theirs = |waiter: &Waiter| {
@@ -508,13 +517,17 @@ impl PendingHosts {
             None => others,
         };
         for Waiter { answer, .. } in left {
-            answer.deny(refuse(Unapproved::Clause(&unanswered(RUN_ENDED)), Who::Program(&program)));
+            answer.deny(refuse(
+                ConnectionRefusalCause::Clause(&unanswered(RUN_ENDED)),
+                ConnectingProcess::Program(&program),
+            ));
         }
         let mut approved = Vec::new();
         for Waiter { answer, .. } in theirs {
             match decision {
                 Ok(()) => approved.push(answer.allow()),
-                Err(why) => answer.deny(refuse(Unapproved::Clause(why), Who::Program(&program))),
+                Err(why) => answer
+                    .deny(refuse(ConnectionRefusalCause::Clause(why), ConnectingProcess::Program(&program))),
             }
         }
         approved
@@ -584,12 +597,12 @@ fn ask_key(ask: &ConnectRequest, is_usual: bool) -> String {
 }
 
 /// The end of a thread that asks. Where it panics, the waiting connections are refused.
-struct Leaving<'a> {
+struct RefuseOnPanic<'a> {
     asked: &'a PendingHosts,
     key: &'a str,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for RefuseOnPanic<'_> {
     fn drop(&mut self) {
         let mut state = self.asked.state();
         state.deciding -= 1;

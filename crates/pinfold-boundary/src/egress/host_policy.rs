@@ -13,10 +13,10 @@ use pinfold_policy::Connection;
 use pinfold_policy::hosts::{HostMatch, Hosts};
 use pinfold_policy::source::Located;
 
-use super::asked::{HostApprover, PendingHosts, Refuse, Unapproved};
+use super::asked::{ConnectionRefusalCause, HostApprover, PendingHosts, RefuseConnection};
 use super::contacts::{Contacts, HostContacts};
-use super::program::Who;
-use super::refusals::{REACH, Refusals, Unreached};
+use super::program::ConnectingProcess;
+use super::refusals::{PendingRefusal, REACH, Refusals};
 use crate::hosts::HostList;
 use crate::outcome::EscalationOutcome;
 
@@ -92,20 +92,28 @@ impl HostPolicy {
         self.contacts.take()
     }
 
-    fn refuse(&self, tried: &'static str, place: String, no: Unreached, who: Who<'_>) -> ConnectRefusal {
+    fn refuse(
+        &self,
+        tried: &'static str,
+        place: String,
+        no: PendingRefusal,
+        who: ConnectingProcess<'_>,
+    ) -> ConnectRefusal {
         self.refusals.refuse(tried, place, no, Some(who))
     }
 
     /// Returns the refusal of a connection that an approver was asked about: as without one, for the reason that was given.
-    fn refusing(&self, ask: &ConnectRequest, unasked: Unreached) -> Box<Refuse> {
+    fn refusing(&self, ask: &ConnectRequest, unasked: PendingRefusal) -> Box<RefuseConnection> {
         let (refusals, hosts, ask) = (Arc::clone(&self.refusals), self.last(), ask.clone());
-        let Unreached { rule, to_allow, .. } = unasked;
+        let PendingRefusal { rule, to_allow, .. } = unasked;
         Box::new(move |why, who| {
             let no = match why {
-                Unapproved::Clause(why) => {
-                    Unreached { why: why.to_owned().into(), rule: rule.clone(), to_allow: to_allow.clone() }
-                }
-                Unapproved::Mismatch(mismatch) => unmet(&hosts, &ask, mismatch),
+                ConnectionRefusalCause::Clause(why) => PendingRefusal {
+                    why: why.to_owned().into(),
+                    rule: rule.clone(),
+                    to_allow: to_allow.clone(),
+                },
+                ConnectionRefusalCause::Mismatch(mismatch) => unmet(&hosts, &ask, mismatch),
             };
             refusals.refuse(REACH, named(&ask.host, ask.port), no, Some(who))
         })
@@ -132,10 +140,10 @@ fn connection(hosts: &Hosts, ask: &ConnectRequest) -> Connection {
     Connection { host: ask.host.clone(), port: ask.port, is_usual: hosts.is_usual(ask.port) }
 }
 
-fn asking(client: DnsClient) -> Who<'static> {
+fn asking(client: DnsClient) -> ConnectingProcess<'static> {
     match client {
-        DnsClient::Udp(port) => Who::Asking(port),
-        DnsClient::Tcp(port) => Who::At(port),
+        DnsClient::Udp(port) => ConnectingProcess::Asking(port),
+        DnsClient::Tcp(port) => ConnectingProcess::At(port),
     }
 }
 
@@ -149,8 +157,8 @@ fn named(host: &Host, port: u16) -> String {
 }
 
 /// Why a host is not reached of which the list says this; `unnamed` where it says nothing.
-fn why(reach: HostMatch<'_>, add: &str, unnamed: &'static str) -> Option<Unreached> {
-    let ruled = |why: &'static str, rule: &Located<HostRule>, to_allow: &'static str| Unreached {
+fn why(reach: HostMatch<'_>, add: &str, unnamed: &'static str) -> Option<PendingRefusal> {
+    let ruled = |why: &'static str, rule: &Located<HostRule>, to_allow: &'static str| PendingRefusal {
         why: why.into(),
         rule: Some(rule.clone()),
         to_allow: to_allow.into(),
@@ -164,7 +172,7 @@ fn why(reach: HostMatch<'_>, add: &str, unnamed: &'static str) -> Option<Unreach
             let to_allow = "take that rule away if it needs no question";
             Some(ruled("a rule wants it asked about, and no approver can be asked here", rule, to_allow))
         }
-        HostMatch::Unnamed => Some(Unreached {
+        HostMatch::Unnamed => Some(PendingRefusal {
             why: unnamed.into(),
             rule: None,
             to_allow: format!("start with --allow-host {add}").into(),
@@ -215,7 +223,7 @@ impl EgressPolicy for HostPolicy {
     }
 
     fn report_many_names(&self, pattern: &str, limit: usize, asker: DnsClient) {
-        let no = Unreached {
+        let no = PendingRefusal {
             why: format!("{limit} names of this kind were looked up already").into(),
             rule: None,
             to_allow: "name the hosts one by one: --allow-host NAME".into(),
@@ -231,7 +239,12 @@ impl EgressPolicy for HostPolicy {
         let Some(why) = why(reach, &rule, self.unnamed) else { return ConnectDecision::Allow };
         let Some(asked) = self.asked.as_ref().filter(|_| could_be_asked) else {
             let place = named(&ask.host, ask.port);
-            return ConnectDecision::Deny(self.refuse(REACH, place, why, Who::At(ask.source_port)));
+            return ConnectDecision::Deny(self.refuse(
+                REACH,
+                place,
+                why,
+                ConnectingProcess::At(ask.source_port),
+            ));
         };
         match self.unopenable(&hosts, asked, ask) {
             Some(mismatch) => ConnectDecision::Deny(self.report_mismatch(ask, &mismatch)),
@@ -245,22 +258,22 @@ impl EgressPolicy for HostPolicy {
             asked.unopened(&connection(&hosts, ask), mismatch);
         }
         let no = unmet(&hosts, ask, mismatch);
-        self.refuse(REACH, named(&ask.host, ask.port), no, Who::At(ask.source_port))
+        self.refuse(REACH, named(&ask.host, ask.port), no, ConnectingProcess::At(ask.source_port))
     }
 
     fn report_invalid_target(&self, said: &str, from: u16) -> ConnectRefusal {
         let why = "this is no host, or not one alone".into();
-        let no = Unreached { why, rule: None, to_allow: NAMES_NONE.into() };
-        self.refuse(REACH, said.escape_debug().to_string(), no, Who::At(from))
+        let no = PendingRefusal { why, rule: None, to_allow: NAMES_NONE.into() };
+        self.refuse(REACH, said.escape_debug().to_string(), no, ConnectingProcess::At(from))
     }
 
     fn report_datagram(&self, host: &Host, port: u16, from: u16) {
-        let no = Unreached {
+        let no = PendingRefusal {
             why: "datagrams reach only the DNS server".into(),
             rule: None,
             to_allow: "nothing allows that: use TCP, as HTTP/3 does by itself".into(),
         };
-        self.refuse("send", named(host, port), no, Who::Asking(from));
+        self.refuse("send", named(host, port), no, ConnectingProcess::Asking(from));
     }
 
     fn report_lost_datagrams(&self, count: u64) {
@@ -271,12 +284,12 @@ impl EgressPolicy for HostPolicy {
         let hosts = self.renewed();
         let rule = rule_for(&hosts, &ask.host, ask.port);
         if let Some(why) = why(hosts.host(&ask.host, ask.port), &rule, self.unnamed) {
-            self.refuse(REACH, named(&ask.host, ask.port), why, Who::At(ask.source_port));
+            self.refuse(REACH, named(&ask.host, ask.port), why, ConnectingProcess::At(ask.source_port));
         }
     }
 
     fn report_full(&self, most: usize) {
-        let no = Unreached {
+        let no = PendingRefusal {
             why: "it may have no more descriptors; others wait until some have ended".into(),
             rule: None,
             to_allow: "start it with a higher limit of open files (`ulimit -n`)".into(),
@@ -320,7 +333,7 @@ pub(super) fn reason(ask: &Host, mismatch: &HostMismatch) -> String {
             "it speaks HTTP/2 without TLS, where each request can name another host".to_owned()
         }
         HostMismatch::Malformed => "what it says is broken, too long, or came too slowly".to_owned(),
-        HostMismatch::NearAddress(address, near) => {
+        HostMismatch::SpecialPurposeAddress(address, near) => {
             let reason = near.reason();
             match ask {
                 Host::Address(named) if named == address => format!("{reason}: {ONLY_A_RULE}"),
@@ -337,7 +350,7 @@ pub(super) fn reason(ask: &Host, mismatch: &HostMismatch) -> String {
 }
 
 /// Returns the refusal of a connection whose host is allowed.
-fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> Unreached {
+fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> PendingRefusal {
     let (rule, to_allow): (_, Cow<'static, str>) = match mismatch {
         HostMismatch::ServerName(Some(_)) => (None, NAMES_ANOTHER.into()),
         HostMismatch::HostHeader(host) if !host.is_empty() => (None, NAMES_ANOTHER.into()),
@@ -350,7 +363,7 @@ fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> Unreac
         }
         HostMismatch::Http2Cleartext => (None, "nothing allows that: use TLS, or HTTP/1.1".into()),
         HostMismatch::Malformed => (None, "nothing allows that".into()),
-        HostMismatch::NearAddress(address, _) => near_rule(hosts, ask, *address),
+        HostMismatch::SpecialPurposeAddress(address, _) => near_rule(hosts, ask, *address),
         HostMismatch::DeniedAddress(address) => {
             (rule_of(hosts, *address, ask.port), "take that rule away if it should be reached".into())
         }
@@ -358,7 +371,7 @@ fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> Unreac
             (rule_of(hosts, *address, ask.port), "take that rule away if it needs no question".into())
         }
     };
-    Unreached { why: reason(&ask.host, mismatch).into(), rule, to_allow }
+    PendingRefusal { why: reason(&ask.host, mismatch).into(), rule, to_allow }
 }
 
 /// The rule that says something else about an address.
@@ -539,7 +552,10 @@ mod tests {
             )
         };
         assert!(is_asked(&policy, 443), "the control");
-        let mismatch = HostMismatch::NearAddress("10.9.8.7".parse().unwrap(), pinfold_egress::Near::Private);
+        let mismatch = HostMismatch::SpecialPurposeAddress(
+            "10.9.8.7".parse().unwrap(),
+            pinfold_egress::SpecialPurpose::Private,
+        );
         policy.report_mismatch(&request("a.test"), &mismatch);
         assert!(!is_asked(&policy, 443));
         assert!(is_asked(&policy, 80), "at another port it is another question");

@@ -17,7 +17,7 @@ const DATAGRAMS: [&str; 2] = ["udp", "udp6"];
 
 /// Process that wanted a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Who<'a> {
+pub(super) enum ConnectingProcess<'a> {
     /// The owner of this TCP port inside.
     At(u16),
     /// The owner of this UDP port inside.
@@ -26,7 +26,7 @@ pub(super) enum Who<'a> {
     Program(&'a str),
 }
 
-impl Who<'_> {
+impl ConnectingProcess<'_> {
     /// The program, by its executable. `init` is the first process inside.
     pub(super) fn program(self, init: i32) -> String {
         let named = |port, tables| {
@@ -44,7 +44,7 @@ impl Who<'_> {
 
 /// Reason why it cannot be shown who wants a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unheld {
+pub(super) enum UnknownCallerReason {
     /// The connection is closed.
     Closed,
     /// No process holds it: its socket is under way in a message between processes (`SCM_RIGHTS`), or its holder may not be
@@ -114,19 +114,19 @@ const MAX_HOLDERS: usize = 8;
 
 /// Returns every process inside that holds the connection from this port. `init` is the first process inside. Reads every
 /// process of the run, so it must not run on a thread that others wait for.
-pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Holder>, Unheld> {
+pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Holder>, UnknownCallerReason> {
     /// Looks, since a socket can be passed on, and a program executed, while processes are read one after the other.
     const LOOKS: u64 = 3;
     for look in 0..LOOKS {
         thread::sleep(Duration::from_millis(10 * look));
         let sockets = sockets(init, port, CONNECTIONS);
         if sockets.is_empty() {
-            return Err(Unheld::Closed);
+            return Err(UnknownCallerReason::Closed);
         }
         let holders: Vec<Option<Holder>> =
             processes_with(init, &sockets).map(Holder::from_pid).take(MAX_HOLDERS + 1).collect();
         if holders.len() > MAX_HOLDERS {
-            return Err(Unheld::TooMany);
+            return Err(UnknownCallerReason::TooMany);
         }
         // One that cannot be told is not left out: it holds the connection as well.
         let holders: Option<Vec<Holder>> = holders.into_iter().collect();
@@ -134,7 +134,7 @@ pub(super) fn holders(init: i32, port: u16) -> Result<Vec<Holder>, Unheld> {
             return Ok(holders);
         }
     }
-    Err(Unheld::Unseen)
+    Err(UnknownCallerReason::Unseen)
 }
 
 /// The sockets at a port, as `/proc/PID/fd` names them. Without a network of its own others have sockets there too.

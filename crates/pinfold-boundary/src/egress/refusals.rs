@@ -10,7 +10,7 @@ use pinfold_host::HostRule;
 use pinfold_policy::source::Located;
 use pinfold_sandbox::UNSEEN_PROGRAM;
 
-use super::program::Who;
+use super::program::ConnectingProcess;
 use crate::outcome::{MAX_REMEMBERED, Refused};
 
 /// Advice to the process inside.
@@ -39,7 +39,7 @@ struct RefusalLog {
 type Key = (&'static str, String, Cow<'static, str>);
 
 /// A refusal in the making.
-pub(super) struct Unreached {
+pub(super) struct PendingRefusal {
     pub(super) why: Cow<'static, str>,
     pub(super) rule: Option<Located<HostRule>>,
     pub(super) to_allow: Cow<'static, str>,
@@ -79,10 +79,10 @@ impl Refusals {
         &self,
         tried: &'static str,
         place: String,
-        no: Unreached,
-        who: Option<Who<'_>>,
+        no: PendingRefusal,
+        who: Option<ConnectingProcess<'_>>,
     ) -> ConnectRefusal {
-        let Unreached { why, rule, to_allow } = no;
+        let PendingRefusal { why, rule, to_allow } = no;
         let known = |log: &mut RefusalLog, key: &Key| {
             let refused = log.refused.get_mut(key)?;
             refused.times += 1;

@@ -22,7 +22,7 @@ const MAX_POINTER: u64 = 4_096 + 16;
 
 /// Connection of a working tree to its repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tie {
+pub(crate) enum RepositoryLink {
     /// `.git` is the git directory.
     Plain,
     /// A linked worktree: its git directory lies in the `worktrees` of another one.
@@ -36,7 +36,7 @@ pub(crate) enum Tie {
 /// One repository as seen from one working tree (or from itself, when bare).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Repository {
-    pub(crate) tie: Tie,
+    pub(crate) tie: RepositoryLink,
     /// The working tree, or the bare repository.
     pub(crate) top: PathBuf,
     /// The git directory of this working tree.
@@ -71,7 +71,7 @@ pub(crate) fn detect(top: &Path) -> GitLayout {
     };
     if meta.is_dir() {
         return GitLayout::Repository(Repository {
-            tie: Tie::Plain,
+            tie: RepositoryLink::Plain,
             top: top.to_owned(),
             git_dir: dot_git.clone(),
             common: dot_git,
@@ -119,9 +119,12 @@ pub(crate) fn acting_repository(top: &Path) -> ActingRepository {
 
 fn acting_at(top: &Path, git_dir: PathBuf) -> ActingRepository {
     match common_dir(&git_dir) {
-        Some(common) => {
-            ActingRepository::Found(Repository { tie: Tie::Separate, top: top.to_owned(), git_dir, common })
-        }
+        Some(common) => ActingRepository::Found(Repository {
+            tie: RepositoryLink::Separate,
+            top: top.to_owned(),
+            git_dir,
+            common,
+        }),
         None => ActingRepository::Unknown,
     }
 }
@@ -133,7 +136,12 @@ pub(crate) fn module(git_dir: &Path) -> Option<Repository> {
         fs::canonicalize(git_dir.join(config.last("core", None, "worktree")?)).ok()
     };
     let top = named("config").or_else(|| named("config.worktree"))?;
-    Some(Repository { tie: Tie::Separate, top, git_dir: git_dir.to_owned(), common: git_dir.to_owned() })
+    Some(Repository {
+        tie: RepositoryLink::Separate,
+        top,
+        git_dir: git_dir.to_owned(),
+        common: git_dir.to_owned(),
+    })
 }
 
 /// Returns whether a directory is laid out like a git directory, so that git would take it for a bare repository.
@@ -191,7 +199,7 @@ pub(crate) fn common_dir(git_dir: &Path) -> Option<PathBuf> {
 /// A bare repository at `directory`.
 pub(crate) fn bare(directory: &Path) -> Option<Repository> {
     is_git_dir(directory).then(|| Repository {
-        tie: Tie::Bare,
+        tie: RepositoryLink::Bare,
         top: directory.to_owned(),
         git_dir: directory.to_owned(),
         common: directory.to_owned(),
@@ -199,18 +207,18 @@ pub(crate) fn bare(directory: &Path) -> Option<Repository> {
 }
 
 /// The proof that `git_dir` knows this working tree, and where its shared part is.
-fn tied(top: &Path, dot_git: &Path, git_dir: &Path) -> Option<(Tie, PathBuf)> {
+fn tied(top: &Path, dot_git: &Path, git_dir: &Path) -> Option<(RepositoryLink, PathBuf)> {
     if fs::symlink_metadata(git_dir.join("commondir")).is_ok() {
         let common = fs::canonicalize(git_dir.join(read_pointer(&git_dir.join("commondir"), b"")?)).ok()?;
         let back = git_dir.join(read_pointer(&git_dir.join("gitdir"), b"")?);
         let listed = git_dir.parent() == Some(common.join("worktrees").as_path());
         let points_back = fs::canonicalize(back).ok()? == dot_git;
-        return (listed && points_back && is_git_dir(&common)).then_some((Tie::Worktree, common));
+        return (listed && points_back && is_git_dir(&common)).then_some((RepositoryLink::Worktree, common));
     }
     let config = Config::read(&git_dir.join("config")).ok()?;
     let worktree = config.last("core", None, "worktree")?;
     let points_back = fs::canonicalize(git_dir.join(worktree)).ok()? == top;
-    (points_back && is_git_dir(git_dir)).then(|| (Tie::Separate, git_dir.to_owned()))
+    (points_back && is_git_dir(git_dir)).then(|| (RepositoryLink::Separate, git_dir.to_owned()))
 }
 
 /// The git directories of submodules below `modules`, names with slashes included.
@@ -283,7 +291,7 @@ pub(crate) fn completes_a_bare_repository(name: &OsStr, parent: &Path) -> bool {
 pub(crate) fn is_plain_worktree(dot_git: &Path, repositories: &[PathBuf]) -> bool {
     let parent = dot_git.parent().filter(|_| dot_git.file_name().is_some_and(|name| name == ".git"));
     let Some(GitLayout::Repository(found)) = parent.map(detect) else { return false };
-    found.tie == Tie::Worktree
+    found.tie == RepositoryLink::Worktree
         && repositories.contains(&found.common)
         && UNFINISHED
             .iter()

@@ -52,7 +52,7 @@ const HOOKS: [&str; 28] = [
 /// Places to hold, each with the reason.
 #[derive(Debug, Default)]
 pub(crate) struct NamedPlaces {
-    pub(crate) held: Vec<(PathBuf, &'static str)>,
+    pub(crate) protected: Vec<(PathBuf, &'static str)>,
     /// Why there may be more.
     pub(crate) gap: Option<ConfigGap>,
     /// Look-ups that were made.
@@ -106,16 +106,16 @@ impl NamedPlaces {
                 continue;
             };
             for candidate in candidates {
-                let held = candidate.held(bases, &mut || {
+                let protected = candidate.protected(bases, &mut || {
                     let has_more = self.lookups < most;
                     self.lookups += usize::from(has_more);
                     has_more
                 });
-                let Some(held) = held else {
+                let Some(protected) = protected else {
                     self.gap = Some(ConfigGap::Bounded);
                     return;
                 };
-                self.held.extend(held.into_iter().map(|real| (real, why)));
+                self.protected.extend(protected.into_iter().map(|real| (real, why)));
             }
         }
     }
@@ -173,7 +173,7 @@ const IN_TEMPLATE: [&str; 3] = ["hooks", "config", "info"];
 impl Candidate {
     /// Returns the real paths to hold: the place, each link on the way to it, and what links in a directory of hooks lead through and
     /// to. One that is missing cannot be made, and neither can a directory above it that is missing. `None`: `looks` gave out.
-    fn held(&self, bases: &Bases<'_>, looks: &mut impl FnMut() -> bool) -> Option<Vec<PathBuf>> {
+    fn protected(&self, bases: &Bases<'_>, looks: &mut impl FnMut() -> bool) -> Option<Vec<PathBuf>> {
         if !looks() {
             return None;
         }
@@ -183,28 +183,28 @@ impl Candidate {
             CandidateKind::Hooks => &HOOKS,
             CandidateKind::Template => &IN_TEMPLATE,
         };
-        let (mut held, end) = way(&self.path, bases);
+        let (mut protected, end) = way(&self.path, bases);
         let mut ahead = vec![end.clone()];
         if bases.lie_in(&end) {
             ahead.clear();
             for name in names {
                 let (places, end) = way(&end.join(name), bases);
-                held.extend(places);
+                protected.extend(places);
                 ahead.push(end);
             }
         }
-        held.extend(linked_in(ahead, bases, looks)?);
-        Some(held)
+        protected.extend(linked_in(ahead, bases, looks)?);
+        Some(protected)
     }
 }
 
 /// The places to hold of a path, and where it ends.
 fn way(path: &Path, bases: &Bases<'_>) -> (Vec<PathBuf>, PathBuf) {
-    let Chain { links: mut held, end, .. } = follow(path);
+    let Chain { links: mut protected, end, .. } = follow(path);
     let missing = end.ancestors().take_while(|at| fs::symlink_metadata(at).is_err()).last();
-    held.push(missing.map_or_else(|| end.clone(), Path::to_owned));
-    held.retain(|place| !bases.lie_in(place));
-    (held, end)
+    protected.push(missing.map_or_else(|| end.clone(), Path::to_owned));
+    protected.retain(|place| !bases.lie_in(place));
+    (protected, end)
 }
 
 /// Returns the places that links in directories lead through and to, and links in directories that they lead to. `None`: `looks`
@@ -214,7 +214,7 @@ fn linked_in(
     bases: &Bases<'_>,
     looks: &mut impl FnMut() -> bool,
 ) -> Option<Vec<PathBuf>> {
-    let (mut held, mut seen) = (Vec::new(), HashSet::new());
+    let (mut protected, mut seen) = (Vec::new(), HashSet::new());
     while let Some(directory) = ahead.pop() {
         if bases.lie_in(&directory) || !seen.insert(directory.clone()) {
             continue;
@@ -232,11 +232,11 @@ fn linked_in(
                 return None;
             }
             let (places, end) = way(&link, bases);
-            held.extend(places);
+            protected.extend(places);
             ahead.push(end);
         }
     }
-    Some(held)
+    Some(protected)
 }
 
 /// The paths that an entry may name. `at`: relative to what it names configurations. `None`: only git can expand it.
@@ -329,7 +329,7 @@ mod tests {
             let ActingRepository::Found(repository) = acting_repository(tree.top()) else { panic!("{text}") };
             let named = NamedPlaces::read(&repository, &Person::default(), None, MAX_LOOKUPS);
             assert_eq!(named.gap, None, "{text}");
-            named.held.into_iter().map(|(place, _)| place).collect::<BTreeSet<_>>()
+            named.protected.into_iter().map(|(place, _)| place).collect::<BTreeSet<_>>()
         };
         for text in [
             "[core]\n\tfsmonitor = ./p",
@@ -372,7 +372,7 @@ mod tests {
         let ActingRepository::Found(repository) = acting_repository(tree.top()) else { panic!() };
         let named = NamedPlaces::read(&repository, &Person::default(), Some(tree.top()), MAX_LOOKUPS);
         let below = |place: PathBuf| place.strip_prefix(tree.top()).unwrap_or(&place).to_owned();
-        (named.held.into_iter().map(|(place, _)| below(place)).collect(), named.gap)
+        (named.protected.into_iter().map(|(place, _)| below(place)).collect(), named.gap)
     }
 
     fn paths<const N: usize>(texts: [&str; N]) -> BTreeSet<PathBuf> {
@@ -433,8 +433,8 @@ mod tests {
         tree.write(".gitconfig", "[core]\n\thooksPath = ~/w/hooks\n[init]\n\ttemplateDir = ~/w/template\n[alias]\n\tx = !~/w/check\n");
         let home = Some(tree.top());
         let named = NamedPlaces::read_person(&Person::read(home), home, MAX_LOOKUPS);
-        let held: BTreeSet<PathBuf> = named.held.into_iter().map(|(place, _)| place).collect();
-        assert_eq!(held, ["w/hooks", "w/template", "w/check"].map(|at| tree.path(at)).into());
+        let protected: BTreeSet<PathBuf> = named.protected.into_iter().map(|(place, _)| place).collect();
+        assert_eq!(protected, ["w/hooks", "w/template", "w/check"].map(|at| tree.path(at)).into());
         assert_eq!(named.gap, None);
     }
 
@@ -446,7 +446,7 @@ mod tests {
         let ActingRepository::Found(repository) = acting_repository(tree.top()) else { panic!() };
         let read = |most| NamedPlaces::read(&repository, &Person::default(), None, most);
         // Hooks are looked for from the top and from the git directory.
-        assert_eq!((read(3).held.len(), read(3).gap), (3, None));
-        assert_eq!((read(1).held.len(), read(1).gap), (1, Some(ConfigGap::Bounded)));
+        assert_eq!((read(3).protected.len(), read(3).gap), (3, None));
+        assert_eq!((read(1).protected.len(), read(1).gap), (1, Some(ConfigGap::Bounded)));
     }
 }

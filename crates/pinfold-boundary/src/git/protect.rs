@@ -14,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::config::Config;
-use super::layout::{self, Repository, Tie};
+use super::layout::{self, Repository, RepositoryLink};
 pub(crate) use super::settle::PrivateConfig;
 use crate::access_list::{AccessList, Hold, PathAccess};
 use crate::private::Private;
@@ -34,7 +34,7 @@ impl ProtectedGitDir {
 }
 
 /// Context of the protection.
-pub(crate) struct Known<'a> {
+pub(crate) struct ProtectionContext<'a> {
     /// Test whether a path lies in a granted folder.
     pub(crate) inside: &'a dyn Fn(&Path) -> bool,
     /// Directory of the copies of configurations, if the kernel can mount them.
@@ -46,13 +46,13 @@ pub(crate) struct Known<'a> {
 /// Writes down what is held of one repository.
 pub(crate) fn protect(
     repository: &Repository,
-    known: &Known<'_>,
+    known: &ProtectionContext<'_>,
     places: &mut AccessList,
     held: &mut ProtectedGitDir,
 ) {
     let inside = known.inside;
     let Repository { tie, top, git_dir, common } = repository;
-    if *tie != Tie::Bare && *tie != Tie::Plain {
+    if *tie != RepositoryLink::Bare && *tie != RepositoryLink::Plain {
         places.add(top.join(".git"), Hold::ReadOnly, "it tells git where the repository is");
     }
     for dir in [common, git_dir] {
@@ -60,8 +60,8 @@ pub(crate) fn protect(
             places.add(dir.clone(), Hold::Writable, "it is the git directory of the granted folder");
         }
     }
-    git_directory(common, *tie == Tie::Bare && inside(common), known, places, held);
-    if *tie == Tie::Worktree {
+    git_directory(common, *tie == RepositoryLink::Bare && inside(common), known, places, held);
+    if *tie == RepositoryLink::Worktree {
         hold_checkout(common, "it belongs to the main working tree", places);
     }
     for worktree in layout::worktrees(common) {
@@ -89,7 +89,7 @@ fn own_modules(git_dir: &Path, common: &Path) -> Vec<PathBuf> {
 fn git_directory(
     dir: &Path,
     is_folder: bool,
-    known: &Known<'_>,
+    known: &ProtectionContext<'_>,
     places: &mut AccessList,
     held: &mut ProtectedGitDir,
 ) {

@@ -8,7 +8,7 @@ use std::fs;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{Guard, GuardKind, KernelHold};
+use pinfold_policy::{Guard, GuardKind, KernelProtection};
 
 use super::{Chain, MetLink, follow, names_through};
 use crate::boundary::Boundary;
@@ -170,7 +170,9 @@ impl Resolver<'_> {
 /// Returns whether what has a name runs or is acted on later. What is in a git directory is told of as a part of that.
 pub(crate) fn runs_later(boundary: &Boundary, name: &Path) -> bool {
     let counts = |guard: &Guard| {
-        guard.kind() != GuardKind::Git || guard.held() == KernelHold::Asked || is_user_git_config(guard)
+        guard.kind() != GuardKind::Git
+            || guard.kernel_protection() == KernelProtection::Asked
+            || is_user_git_config(guard)
     };
     !is_among_dependencies(boundary, name)
         && (is_build_file(name) || boundary.guard(name).is_some_and(counts))

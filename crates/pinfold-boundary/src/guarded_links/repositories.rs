@@ -44,9 +44,10 @@ impl LinkSearch<'_> {
 
     fn take_named(&mut self, named: NamedPlaces, named_in: &Path) {
         self.lookups += named.lookups;
-        let held = named.held.into_iter();
-        let held = held.map(|(place, why)| Linked { place, kind: GuardKind::Place, why: why.to_owned() });
-        self.found.extend(held);
+        let protected = named.protected.into_iter();
+        let protected =
+            protected.map(|(place, why)| Linked { place, kind: GuardKind::Place, why: why.to_owned() });
+        self.found.extend(protected);
         match named.gap {
             Some(ConfigGap::Bounded) => self.note(Coverage::Bounded),
             Some(ConfigGap::Unreadable { by_user: true }) => {

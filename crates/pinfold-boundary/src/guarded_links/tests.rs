@@ -20,7 +20,7 @@ impl LinkBed {
         Self(tree)
     }
 
-    fn held(&self) -> BTreeSet<String> {
+    fn protected(&self) -> BTreeSet<String> {
         let guards = Guards::default();
         let mut look = LinkSearch::new(&guards, None, Bounds::START);
         look.search_folder(self.0.top());
@@ -61,11 +61,14 @@ fn what_guarded_names_lead_to_is_held() {
         // What others publish is not acted on.
         (&["node_modules/p/.vscode -> ../../x"], &[]),
     ] {
-        let held = LinkBed::new(names).held();
+        let protected = LinkBed::new(names).protected();
         let expected: BTreeSet<String> = expected.iter().map(ToString::to_string).collect();
-        let is_right =
-            if names[0].starts_with(".config") { expected.is_subset(&held) } else { expected == held };
-        assert!(is_right, "{names:?}: {held:?}");
+        let is_right = if names[0].starts_with(".config") {
+            expected.is_subset(&protected)
+        } else {
+            expected == protected
+        };
+        assert!(is_right, "{names:?}: {protected:?}");
     }
 }
 

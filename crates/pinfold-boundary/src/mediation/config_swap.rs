@@ -8,7 +8,7 @@ use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::Why;
 use super::nested::is_plain;
-use super::swap::Swap;
+use super::swap::PendingReplacement;
 use crate::git::config::{Config, MAX_SIZE};
 use crate::git::settle::differs_harmlessly;
 use crate::lookup::Lookup;
@@ -16,7 +16,7 @@ use crate::lookup::Lookup;
 const NAMES_PROGRAMS: &str = "git runs programs that are named there";
 
 /// Says why a change of `config` is refused.
-pub(super) fn judge(swap: &mut Swap, attempt: &Attempt, git_dir: &Path) -> Option<Why> {
+pub(super) fn judge(swap: &mut PendingReplacement, attempt: &Attempt, git_dir: &Path) -> Option<Why> {
     let lock = git_dir.join("config.lock");
     let accepted = lock_of(attempt).filter(|from| *from == lock).is_some_and(|from| {
         swap.look(attempt, from, MAX_SIZE, |content| is_harmless(&attempt.place, content))
@@ -25,7 +25,7 @@ pub(super) fn judge(swap: &mut Swap, attempt: &Attempt, git_dir: &Path) -> Optio
 }
 
 /// Says why a first or further configuration of a new repository is refused.
-pub(super) fn judge_new(swap: &mut Swap, attempt: &Attempt) -> Option<Why> {
+pub(super) fn judge_new(swap: &mut PendingReplacement, attempt: &Attempt) -> Option<Why> {
     let lock = attempt.place.with_file_name("config.lock");
     let plain = |content: &[u8]| {
         Config::read_from(content).is_ok_and(|new| is_plain(&new) && keeps_format(&attempt.place, &new))

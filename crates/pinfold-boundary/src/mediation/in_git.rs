@@ -8,7 +8,7 @@ use pinfold_sandbox::{Attempt, Detail, Intent, is_being_written};
 
 use super::nested::Nested;
 use super::{
-    GitPart, Mediator, Visit, Walked, Why, config_swap, git_dir, index_swap, locks, moves_away, nested,
+    GitPart, Mediator, Visit, WalkOutcome, Why, config_swap, git_dir, index_swap, locks, moves_away, nested,
     puts_link, reference_swap, rerere_swap, walk,
 };
 use crate::boundary::Boundary;
@@ -257,7 +257,7 @@ impl Mediator {
             let was_there = || kind.is_dir() && !self.created.contains(entry);
             if names_one && !was_there() { Visit::Found } else { Visit::Enter }
         };
-        walk(directory, visit) != Walked::Everything
+        walk(directory, visit) != WalkOutcome::Everything
     }
 
     /// Returns whether a directory is a repository, by what is in it, that this run did not make.
@@ -347,7 +347,7 @@ fn has_links_beneath(directory: &Path) -> bool {
         let is_link = kind.is_symlink() || !kind.is_dir() && has_several_names(at);
         if is_link { Visit::Found } else { Visit::Enter }
     };
-    walk(directory, links) != Walked::Everything
+    walk(directory, links) != WalkOutcome::Everything
 }
 
 /// Returns whether a change of attributes would keep the owner from looking at a directory.

@@ -11,7 +11,7 @@ use pinfold_sandbox::Attempt;
 
 use super::Why;
 use super::git_dir::is_at_top;
-use super::swap::{Swap, read};
+use super::swap::{PendingReplacement, read};
 use crate::git::config::Config;
 use crate::git::index::{self, Hash};
 use crate::git::layout;
@@ -35,7 +35,7 @@ fn is_index_name(name: &[u8]) -> bool {
 }
 
 /// The reason why a change of an index is refused.
-pub(super) fn judge(swap: &mut Swap, attempt: &Attempt) -> Option<Why> {
+pub(super) fn judge(swap: &mut PendingReplacement, attempt: &Attempt) -> Option<Why> {
     let accepted = swap.replaces_whole(attempt, MAX_SIZE, |content| is_safe(&attempt.place, content));
     (!accepted).then(|| LEADS_OUT.to_owned())
 }

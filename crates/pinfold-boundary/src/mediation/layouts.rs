@@ -24,12 +24,12 @@ const MAX_CACHED: usize = 256;
 #[derive(Debug, Default)]
 pub(super) struct Layouts {
     known: RefCell<HashMap<PathBuf, (bool, Instant)>>,
-    around: RefCell<Option<Surroundings>>,
+    around: RefCell<Option<EnclosingGitDir>>,
 }
 
 /// The outermost git directory at or above a directory, in what was granted.
 #[derive(Debug)]
-struct Surroundings {
+struct EnclosingGitDir {
     innermost: PathBuf,
     git_dir: Option<PathBuf>,
     /// When the first of them was looked at.
@@ -59,7 +59,7 @@ impl Layouts {
                 git_dir = Some(directory.to_owned());
             }
         }
-        *around = Some(Surroundings { innermost: innermost.to_owned(), git_dir: git_dir.clone(), since });
+        *around = Some(EnclosingGitDir { innermost: innermost.to_owned(), git_dir: git_dir.clone(), since });
         git_dir
     }
 

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use pinfold_sandbox::{Attempt, Intent, LinkedFile};
 
-use super::{Mediator, Visit, Walked, walk};
+use super::{Mediator, Visit, WalkOutcome, walk};
 use crate::boundary::Boundary;
 
 /// The names in what is granted, by device and inode, of every file that has several.
@@ -75,7 +75,7 @@ fn look_around(granted: &[PathBuf], file: LinkedFile) -> Names {
             }
             Visit::Enter
         });
-        if walked != Walked::Everything {
+        if walked != WalkOutcome::Everything {
             return Names::new();
         }
     }

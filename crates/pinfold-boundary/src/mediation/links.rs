@@ -21,7 +21,7 @@ pub(super) struct Links {
     known: HashSet<PathBuf>,
     /// The last of them that was asked about: it and all above it are known.
     last: PathBuf,
-    held: BTreeMap<PathBuf, Linked>,
+    protected: BTreeMap<PathBuf, Linked>,
     /// The links beyond the look at the start are among them.
     has_all: bool,
 }
@@ -85,18 +85,18 @@ impl Links {
     }
 
     fn hold(&mut self, boundary: &Boundary, found: &[Linked]) {
-        let held = found.iter().filter(|linked| boundary.minds_link_to(&linked.place));
-        self.held.extend(held.map(|linked| (linked.place.clone(), linked.clone())));
+        let protected = found.iter().filter(|linked| boundary.minds_link_to(&linked.place));
+        self.protected.extend(protected.map(|linked| (linked.place.clone(), linked.clone())));
     }
 
     /// Returns the link that leads to a path, or to a directory above it.
     pub(super) fn find(&self, place: &Path) -> Option<&Linked> {
-        if self.held.is_empty() { None } else { place.ancestors().find_map(|at| self.held.get(at)) }
+        if self.protected.is_empty() { None } else { place.ancestors().find_map(|at| self.protected.get(at)) }
     }
 
     /// Returns whether something leads to a place below.
     pub(super) fn lies_beneath(&self, place: &Path) -> bool {
         let from = (Bound::Included(place), Bound::Unbounded);
-        self.held.range::<Path, _>(from).next().is_some_and(|(held, _)| is_within(held, place))
+        self.protected.range::<Path, _>(from).next().is_some_and(|(protected, _)| is_within(protected, place))
     }
 }

@@ -12,7 +12,7 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_sandbox::{Attempt, Detail, Done, FileIdentity, Intent};
+use pinfold_sandbox::{Attempt, CompletedSyscall, Detail, FileIdentity, Intent};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, openat2, unlinkat};
 
 use super::Why;
@@ -60,7 +60,7 @@ impl Locks {
     }
 
     /// Remembers a lock that was made or put there, and forgets one that is gone.
-    pub(super) fn carried_out(&mut self, done: &Done) {
+    pub(super) fn carried_out(&mut self, done: &CompletedSyscall) {
         let place = done.attempt.place.as_path();
         if !split(place).1.is_some_and(is_name) {
             return;

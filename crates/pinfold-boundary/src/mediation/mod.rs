@@ -32,8 +32,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::git_dir::is_git_dir_marker;
-use pinfold_policy::{Guard, GuardKind, KernelHold};
-use pinfold_sandbox::{Attempt, Detail, Done, Intent, Occupant};
+use pinfold_policy::{Guard, GuardKind, KernelProtection};
+use pinfold_sandbox::{Attempt, CompletedSyscall, Detail, EntryType, Intent};
 
 use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
@@ -56,8 +56,8 @@ use links::Links;
 pub(crate) use locks::Locks;
 pub(crate) use read_links::ReadLinks;
 pub(crate) use reads::ReadNames;
-pub(crate) use subtree::{Visit, Walked, walk};
-use swap::Swap;
+pub(crate) use subtree::{Visit, WalkOutcome, walk};
+use swap::PendingReplacement;
 use trees::Trees;
 
 /// Why a change is refused: one clause.
@@ -78,10 +78,10 @@ pub(crate) struct Mediator {
     linked_build_files: Option<LinkedBuildFiles>,
     names: AccessCache,
     changes: Changes,
-    swap: Swap,
+    swap: PendingReplacement,
     locks: Locks,
     /// Source of a rename: a call is asked about for each of its places.
-    moved: Option<(PathBuf, Occupant)>,
+    moved: Option<(PathBuf, EntryType)>,
     /// Names in a directory of which a move was just judged.
     names_in_moved: NamesInMoved,
 }
@@ -120,7 +120,7 @@ impl Mediator {
             return Some(UNSEEN.to_owned());
         }
         if attempt.intent == Intent::MoveFrom {
-            self.moved = occupant(attempt).map(|occupant| (place.to_owned(), occupant));
+            self.moved = entry_type(attempt).map(|entry_type| (place.to_owned(), entry_type));
         }
         // What is there already the kernel says.
         let exists = || is_there(attempt);
@@ -130,11 +130,11 @@ impl Mediator {
         }
         // What is opened or made is no directory that was there, nor is what was seen to be none or no link to one.
         let names_none = matches!(attempt.intent, Intent::Create | Intent::MakeDir | Intent::Symlink)
-            || matches!(attempt.occupant, Some(Occupant::Nothing | Occupant::File));
+            || matches!(attempt.entry_type, Some(EntryType::Nothing | EntryType::File));
         let innermost = if names_none { split(place).0.unwrap_or(place) } else { place };
         let in_git = self.git_dir_around(boundary, place, innermost);
         let refused = self
-            .by_link(boundary, attempt, in_git.as_ref())
+            .refuse_by_link(boundary, attempt, in_git.as_ref())
             .or_else(|| self.by_tree(boundary, attempt))
             .or_else(|| self.by_closing(boundary, attempt))
             .or_else(|| self.by_git_dir(boundary, attempt, in_git.as_ref()))
@@ -147,11 +147,11 @@ impl Mediator {
     }
 
     /// Remembers what was carried out.
-    pub(crate) fn carried_out(&mut self, done: &Done) {
+    pub(crate) fn carried_out(&mut self, done: &CompletedSyscall) {
         let place = done.attempt.place.as_path();
         let is_directory = || match (&done.attempt.detail, &self.moved) {
-            (Detail::From(from), Some((moved, occupant))) if is_same_text(moved, from) => {
-                *occupant == Occupant::Directory
+            (Detail::From(from), Some((moved, entry_type))) if is_same_text(moved, from) => {
+                *entry_type == EntryType::Directory
             }
             _ => Lookup::find(place).may_be_directory(),
         };
@@ -197,7 +197,12 @@ impl Mediator {
     }
 
     /// Held since a guarded name leads there, or would; or since something that is held lies beneath, there or yet to come.
-    fn by_link(&mut self, boundary: &Boundary, attempt: &Attempt, in_git: Option<&InGit>) -> Option<Why> {
+    fn refuse_by_link(
+        &mut self,
+        boundary: &Boundary,
+        attempt: &Attempt,
+        in_git: Option<&InGit>,
+    ) -> Option<Why> {
         let place = attempt.place.as_path();
         let replaces =
             matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo | Intent::Symlink);
@@ -222,7 +227,7 @@ impl Mediator {
     }
 
     /// Returns what an attempt moves, if that was judged a moment ago, for the same call.
-    fn moved_by(&self, attempt: &Attempt) -> Option<&(PathBuf, Occupant)> {
+    fn moved_by(&self, attempt: &Attempt) -> Option<&(PathBuf, EntryType)> {
         let Detail::From(from) = &attempt.detail else { return None };
         self.moved.as_ref().filter(|(moved, _)| is_same_text(moved, from))
     }
@@ -231,7 +236,7 @@ impl Mediator {
     /// is closed in this turn. The new name was looked at in the directory that is held, so that it is not too long.
     fn is_beside_moved(&self, attempt: &Attempt) -> bool {
         let directory = split(&attempt.place).0;
-        attempt.occupant.is_some()
+        attempt.entry_type.is_some()
             && self.moved_by(attempt).is_some_and(|(moved, _)| {
                 directory.zip(split(moved).0).is_some_and(|(one, other)| is_same_text(one, other))
             })
@@ -239,16 +244,16 @@ impl Mediator {
 
     /// Returns whether what an attempt moves was found to be no link a moment ago.
     fn moves_no_link(&self, attempt: &Attempt) -> bool {
-        self.moved_by(attempt).is_some_and(|(_, occupant)| *occupant != Occupant::Link)
+        self.moved_by(attempt).is_some_and(|(_, entry_type)| *entry_type != EntryType::Link)
     }
 
     /// Why a link may not stand where guarded names begin (`.config` of `.config/fish`): it would lead them elsewhere.
     fn leads_guarded_names_away(&self, boundary: &Boundary, place: &Path) -> Option<Why> {
-        let held = |name: PathBuf| {
+        let protected = |name: PathBuf| {
             let (guard, directory) = named_guard(boundary, &name)?;
             self.holds(boundary, &name, (guard, directory), None).then(|| guard.why().to_owned())
         };
-        names_through(boundary.guards_by_name(), place).find_map(held)
+        names_through(boundary.guards_by_name(), place).find_map(protected)
     }
 
     /// Held by the configuration of a repository that it lies in.
@@ -260,11 +265,11 @@ impl Mediator {
             if let Some(why) = tree.closed {
                 return Some(why.to_owned());
             }
-            if let Some((_, why)) = tree.held.iter().find(|(held, _)| is_within(place, held)) {
+            if let Some((_, why)) = tree.protected.iter().find(|(protected, _)| is_within(place, protected)) {
                 return Some((*why).to_owned());
             }
-            let is_beneath = |(held, _): &(PathBuf, _)| is_within(held, place);
-            if tree.held.iter().any(is_beneath) && moves_away(attempt) {
+            let is_beneath = |(protected, _): &(PathBuf, _)| is_within(protected, place);
+            if tree.protected.iter().any(is_beneath) && moves_away(attempt) {
                 return Some(STAYS.to_owned());
             }
         }
@@ -313,7 +318,11 @@ impl Mediator {
         match guard.kind() {
             GuardKind::Policy => !in_new_tree(),
             GuardKind::Build => false,
-            _ if guard.held() == KernelHold::Asked || is_among_dependencies(boundary, place) => false,
+            _ if guard.kernel_protection() == KernelProtection::Asked
+                || is_among_dependencies(boundary, place) =>
+            {
+                false
+            }
             GuardKind::Autorun => !self.created.is_new_project(&now(directory)),
             GuardKind::Git
             | GuardKind::ShellStartup
@@ -333,7 +342,7 @@ impl Mediator {
             }
             _ => return None,
         };
-        let is_directory = occupant(attempt) == Some(Occupant::Directory);
+        let is_directory = entry_type(attempt) == Some(EntryType::Directory);
         if self.names.holds_beneath(&boundary.places, from)
             || self.names.holds_beneath(&boundary.places, to)
             || is_directory && self.is_foreign_git_dir(from)
@@ -357,9 +366,9 @@ impl Mediator {
         });
         self.names_in_moved = names;
         match walked {
-            Walked::Everything => None,
-            Walked::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
-            Walked::InPart => {
+            WalkOutcome::Everything => None,
+            WalkOutcome::Found(found) => Some(format!("{STAYS}: `{}`", found.display())),
+            WalkOutcome::InPart => {
                 Some("it could not be searched completely, and may contain protected places".to_owned())
             }
         }
@@ -380,14 +389,14 @@ impl Mediator {
             let stays = self.created.contains(entry) && !nested::moves_in(&self.created, entry, &there);
             return if stays { Visit::Skip } else { Visit::Found };
         }
-        let held = |at: &Path, moved| {
+        let protected = |at: &Path, moved| {
             named_guard(boundary, at).is_some_and(|found| self.holds(boundary, at, found, moved))
         };
         let denied = |at: &Path| boundary.denies_changing(at).is_some();
         if denied(entry)
             || denied(&there)
-            || held(entry, None)
-            || held(&there, Some((from, to)))
+            || protected(entry, None)
+            || protected(&there, Some((from, to)))
             || kind.is_dir() && self.is_foreign_git_dir(entry)
         {
             Visit::Found
@@ -480,18 +489,18 @@ pub(crate) fn turn_kind(boundary: &Boundary, attempt: &Attempt) -> TurnKind {
 
 /// Returns the occupant of the path of an attempt, as the supervisor saw it, or by a look now. `None`: none, or none that can be looked
 /// at.
-fn occupant(attempt: &Attempt) -> Option<Occupant> {
+fn entry_type(attempt: &Attempt) -> Option<EntryType> {
     let look = || {
         let kind = fs::symlink_metadata(&attempt.place).ok()?.file_type();
-        let other = if kind.is_symlink() { Occupant::Link } else { Occupant::File };
-        Some(if kind.is_dir() { Occupant::Directory } else { other })
+        let other = if kind.is_symlink() { EntryType::Link } else { EntryType::File };
+        Some(if kind.is_dir() { EntryType::Directory } else { other })
     };
-    attempt.occupant.or_else(look).filter(|occupant| *occupant != Occupant::Nothing)
+    attempt.entry_type.or_else(look).filter(|entry_type| *entry_type != EntryType::Nothing)
 }
 
 /// Returns whether something is at the place of an attempt.
 fn is_there(attempt: &Attempt) -> bool {
-    occupant(attempt).is_some()
+    entry_type(attempt).is_some()
 }
 
 /// Returns whether a call takes a name away.
@@ -535,7 +544,9 @@ fn puts_link(attempt: &Attempt) -> bool {
 
 /// Returns whether a guard of git is about the person's own configuration, which lies in no git directory.
 pub(crate) fn is_user_git_config(guard: &Guard) -> bool {
-    !guard.pattern().contains(".git/") && guard.pattern() != "**/.git" && guard.held() != KernelHold::Asked
+    !guard.pattern().contains(".git/")
+        && guard.pattern() != "**/.git"
+        && guard.kernel_protection() != KernelProtection::Asked
 }
 
 /// The guard of a place by its name, with the directory in which that stands. What belongs to a git directory is no such name.

@@ -11,7 +11,7 @@ use std::path::{Component, Path};
 use pinfold_sandbox::{Attempt, Detail, Intent};
 
 use super::created::CreatedByRun;
-use super::{Visit, Walked, Why, walk};
+use super::{Visit, WalkOutcome, Why, walk};
 use crate::git::config::{Config, ConfigEntry};
 use crate::lookup::Lookup;
 
@@ -86,7 +86,7 @@ pub(super) fn may_hold_programs(git_dir: &Path) -> bool {
         let found = !kind.is_dir() && part != NestedPart::Free && entry != git_dir.join("config");
         if found { Visit::Found } else { Visit::Enter }
     };
-    walk(git_dir, closed) != Walked::Everything
+    walk(git_dir, closed) != WalkOutcome::Everything
 }
 
 /// Returns the source of a move.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use pinfold_policy::{Guards, KernelHold};
+use pinfold_policy::{Guards, KernelProtection};
 
 use crate::credentials::Home;
 use crate::guarded_links::follow;
@@ -42,7 +42,8 @@ struct ReadLink {
 impl ReadLinks {
     /// The names of these guards that stand at one place.
     pub(crate) fn new(guards: &Guards, home: Option<&Path>) -> Self {
-        let counts = guards.read_list().iter().filter(|guard| guard.held() != KernelHold::Asked);
+        let counts =
+            guards.read_list().iter().filter(|guard| guard.kernel_protection() != KernelProtection::Asked);
         let mut all = Self { home: home.map(Path::to_owned), ..Self::default() };
         for guard in counts {
             match guard.pattern().strip_prefix("~/") {

@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use pinfold_policy::{DeniedPattern, Guards, KernelHold};
+use pinfold_policy::{DeniedPattern, Guards, KernelProtection};
 
 /// Names by which a path is worth a look. Most paths have none of them, and nothing else is asked about those.
 #[derive(Debug, Default)]
@@ -27,7 +27,9 @@ impl ReadNames {
         denied: impl Iterator<Item = DeniedPattern<'p>>,
     ) -> Self {
         let mut all = Self::default();
-        for guard in guards.read_list().iter().filter(|guard| guard.held() != KernelHold::Asked) {
+        for guard in
+            guards.read_list().iter().filter(|guard| guard.kernel_protection() != KernelProtection::Asked)
+        {
             all.add_pattern(guard.pattern().as_bytes());
         }
         denied.for_each(|pattern| all.add_denied(&pattern));

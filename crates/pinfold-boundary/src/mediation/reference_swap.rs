@@ -8,7 +8,7 @@ use pinfold_sandbox::Attempt;
 
 use super::Why;
 use super::git_dir::innermost;
-use super::swap::Swap;
+use super::swap::PendingReplacement;
 use crate::git::references::{MAX_SIZE, is_reference, stays_in};
 
 const LEADS_OUT: &str = "git writes where a symbolic reference leads: it is replaced as a whole, by one that leads to another in `refs`";
@@ -20,7 +20,7 @@ pub(super) fn is_in(git_dir: &Path, below: &Path) -> bool {
 }
 
 /// The reason why a change of a reference is refused.
-pub(super) fn judge(swap: &mut Swap, attempt: &Attempt) -> Option<Why> {
+pub(super) fn judge(swap: &mut PendingReplacement, attempt: &Attempt) -> Option<Why> {
     let accepted = swap.replaces_whole(attempt, MAX_SIZE, stays_in);
     (!accepted).then(|| LEADS_OUT.to_owned())
 }

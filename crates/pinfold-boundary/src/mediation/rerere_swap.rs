@@ -10,7 +10,7 @@ use pinfold_sandbox::Attempt;
 
 use super::Why;
 use super::git_dir::is_at_top;
-use super::swap::Swap;
+use super::swap::PendingReplacement;
 use crate::git::index::is_safe_path;
 
 /// Bytes of the list.
@@ -24,7 +24,7 @@ pub(super) fn is_merge_rr(git_dir: &Path, below: &Path) -> bool {
 }
 
 /// The reason why a change of the list is refused.
-pub(super) fn judge(swap: &mut Swap, attempt: &Attempt) -> Option<Why> {
+pub(super) fn judge(swap: &mut PendingReplacement, attempt: &Attempt) -> Option<Why> {
     let accepted = swap.replaces_whole(attempt, MAX_SIZE, is_safe);
     (!accepted).then(|| LEADS_OUT.to_owned())
 }

@@ -18,7 +18,7 @@ pub(crate) enum Visit {
 
 /// The end of a walk.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Walked {
+pub(crate) enum WalkOutcome {
     Everything,
     Found(PathBuf),
     /// The tree is too large, or a part of it cannot be read.
@@ -26,27 +26,27 @@ pub(crate) enum Walked {
 }
 
 /// Shows every entry below a directory to `visit`, links never followed.
-pub(crate) fn walk(directory: &Path, mut visit: impl FnMut(&Path, fs::FileType) -> Visit) -> Walked {
+pub(crate) fn walk(directory: &Path, mut visit: impl FnMut(&Path, fs::FileType) -> Visit) -> WalkOutcome {
     let mut ahead = vec![directory.to_owned()];
     let mut seen = 0;
     while let Some(directory) = ahead.pop() {
-        let Ok(entries) = fs::read_dir(&directory) else { return Walked::InPart };
+        let Ok(entries) = fs::read_dir(&directory) else { return WalkOutcome::InPart };
         for entry in entries {
             seen += 1;
             let Some((entry, kind)) =
                 entry.ok().and_then(|entry| Some((entry.path(), entry.file_type().ok()?)))
             else {
-                return Walked::InPart;
+                return WalkOutcome::InPart;
             };
             if seen > MAX_ENTRIES {
-                return Walked::InPart;
+                return WalkOutcome::InPart;
             }
             match visit(&entry, kind) {
-                Visit::Found => return Walked::Found(entry),
+                Visit::Found => return WalkOutcome::Found(entry),
                 Visit::Enter if kind.is_dir() => ahead.push(entry),
                 Visit::Enter | Visit::Skip => {}
             }
         }
     }
-    Walked::Everything
+    WalkOutcome::Everything
 }

@@ -13,8 +13,8 @@ use crate::within::is_within;
 
 /// A replacement that was looked at and is about to be carried out.
 #[derive(Debug, Default)]
-pub(crate) struct Swap {
-    looked_at: Option<LookedAt>,
+pub(crate) struct PendingReplacement {
+    looked_at: Option<CheckedReplacement>,
     /// The file that takes the content that was handed out last.
     handed_out: Option<PathBuf>,
     /// Configurations that are files of the supervisor's own.
@@ -25,13 +25,13 @@ pub(crate) struct Swap {
 const MAX_CONFIGS: usize = 10_000;
 
 #[derive(Debug)]
-struct LookedAt {
+struct CheckedReplacement {
     from: PathBuf,
     to: PathBuf,
     content: Vec<u8>,
 }
 
-impl Swap {
+impl PendingReplacement {
     /// Reads the file that is renamed to the place of the attempt, and keeps what it has read for that rename if it is
     /// accepted. Returns whether it is.
     pub(super) fn look(
@@ -42,8 +42,11 @@ impl Swap {
         accepts: impl FnOnce(&[u8]) -> bool,
     ) -> bool {
         let content = read(from, max_size).filter(|content| accepts(content));
-        self.looked_at =
-            content.map(|content| LookedAt { from: from.to_owned(), to: attempt.place.clone(), content });
+        self.looked_at = content.map(|content| CheckedReplacement {
+            from: from.to_owned(),
+            to: attempt.place.clone(),
+            content,
+        });
         self.looked_at.is_some()
     }
 
@@ -97,7 +100,7 @@ impl Swap {
     /// The content that was looked at, for the rename that it was looked at for.
     pub(super) fn content_for(&mut self, attempts: &[Attempt]) -> Option<Vec<u8>> {
         self.handed_out = None;
-        let LookedAt { from, to, content } = self.looked_at.take()?;
+        let CheckedReplacement { from, to, content } = self.looked_at.take()?;
         match attempts {
             [Attempt { place: first, intent: Intent::MoveFrom, .. }, Attempt { place: second, .. }]
                 if *first == from && *second == to =>

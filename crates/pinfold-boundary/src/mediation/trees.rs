@@ -17,7 +17,7 @@ use crate::within::{is_same_text, is_within};
 #[derive(Debug, Default)]
 pub(crate) struct Tree {
     /// Places that are held, with the reason.
-    pub(crate) held: Vec<(PathBuf, &'static str)>,
+    pub(crate) protected: Vec<(PathBuf, &'static str)>,
     /// Why nothing in it may change.
     pub(crate) closed: Option<&'static str>,
     /// Stays what it is until a call names a part of what ties it to its repository. Otherwise it is looked at each time: a file that
@@ -90,7 +90,7 @@ impl Trees {
         };
         let person = self.person.get_or_insert_with(|| Person::read(home));
         match NamedPlaces::read(&repository, person, home, MAX_LOOKUPS) {
-            NamedPlaces { held, gap: None, .. } => Tree { held, closed: None, is_settled: true },
+            NamedPlaces { protected, gap: None, .. } => Tree { protected, closed: None, is_settled: true },
             NamedPlaces { gap: Some(_), .. } => closed(),
         }
     }

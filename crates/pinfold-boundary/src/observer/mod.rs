@@ -17,10 +17,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_policy::{GuardKind, KernelHold, SourcedRule};
+use pinfold_policy::{GuardKind, KernelProtection, SourcedRule};
 use pinfold_sandbox::{
-    self as sandbox, Attempt, Detail, Done, InnerListeners, Intent, Limit, LinkedFile, PathView, Profile,
-    Reply, SyscallHandler, Temp, Tier, Turn, Turns,
+    self as sandbox, Attempt, CompletedSyscall, Detail, InnerListeners, Intent, Limit, LinkedFile, MountView,
+    Profile, Reply, SyscallHandler, Temp, Tier, Turn, Turns,
 };
 
 use crate::access_list::{AccessEntry, PathAccess};
@@ -177,7 +177,7 @@ impl<'a> DenialObserver<'a> {
         if self.is_own(attempt) {
             return AttemptRuling::Free;
         }
-        if attempt.view == PathView::Elsewhere {
+        if attempt.view == MountView::Elsewhere {
             return AttemptRuling::Refused(Denial { negotiable: false, ..self.outside(attempt) });
         }
         let mediated = self.mediator.is_some();
@@ -196,7 +196,7 @@ impl<'a> DenialObserver<'a> {
             (PathAccess::Writable, Some(mediator)) => match mediator.judge(self.boundary, attempt) {
                 None if self.leads_to_own(attempt) => AttemptRuling::Apart,
                 None => AttemptRuling::Allowed,
-                Some(why) => AttemptRuling::Refused(Denial { by_us: true, ..Denial::held(&why) }),
+                Some(why) => AttemptRuling::Refused(Denial { by_us: true, ..Denial::protected(&why) }),
             },
             (PathAccess::Writable, None) => {
                 self.name_without_a_wall(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused)
@@ -209,9 +209,11 @@ impl<'a> DenialObserver<'a> {
             (PathAccess::Outside, _) if could_be_done(attempt) => {
                 AttemptRuling::Refused(self.outside(attempt))
             }
-            (PathAccess::ReadOnly(held) | PathAccess::Hidden(held), _) if could_be_done(attempt) => {
+            (PathAccess::ReadOnly(protected) | PathAccess::Hidden(protected), _)
+                if could_be_done(attempt) =>
+            {
                 let by_us = self.tier == Tier::Landlock || mediated;
-                AttemptRuling::Refused(Denial { by_us, ..Denial::held(held.why()) })
+                AttemptRuling::Refused(Denial { by_us, ..Denial::protected(protected.why()) })
             }
             (PathAccess::Outside | PathAccess::ReadOnly(_) | PathAccess::Hidden(_), _) => AttemptRuling::Free,
         }
@@ -222,7 +224,7 @@ impl<'a> DenialObserver<'a> {
     fn is_own(&self, attempt: &Attempt) -> bool {
         let place = attempt.place.as_path();
         if !changes_by_descriptor(attempt) {
-            return !place.is_absolute() || attempt.view == PathView::Run && self.is_private(place);
+            return !place.is_absolute() || attempt.view == MountView::Run && self.is_private(place);
         }
         // Neither Landlock nor a mount keeps these: what is not known to be the run's own is not.
         let is_of_kernel = match self.tier {
@@ -230,7 +232,7 @@ impl<'a> DenialObserver<'a> {
             Tier::Landlock => is_within(place, Path::new("/dev")) || is_within(place, Path::new("/proc")),
         };
         let is_excepted = attempt.intent == Intent::Lock && is_device(place);
-        attempt.view == PathView::Run
+        attempt.view == MountView::Run
             && (!place.is_absolute() || self.is_private(place) && (!is_of_kernel || is_excepted))
     }
 
@@ -254,9 +256,9 @@ impl<'a> DenialObserver<'a> {
 
     /// The refusal of reading a hidden place. By the supervisor too: what hides a single file is lifted when a program outside
     /// renames another over it.
-    fn hidden(&self, held: &AccessEntry) -> Denial {
-        let no = Denial { by_us: true, ..Denial::unreadable(held.why()) };
-        if self.boundary.hides_by_rule(held.path()) {
+    fn hidden(&self, protected: &AccessEntry) -> Denial {
+        let no = Denial { by_us: true, ..Denial::unreadable(protected.why()) };
+        if self.boundary.hides_by_rule(protected.path()) {
             return Denial { to_allow: CHANGE_THE_RULE.into(), ..no };
         }
         no
@@ -273,8 +275,8 @@ impl<'a> DenialObserver<'a> {
         if let Some(rule) = self.boundary.denies_reading(place) {
             return Some(Denial::denied(rule));
         }
-        if let PathAccess::Hidden(held) = self.boundary.access(place) {
-            return Some(self.hidden(held));
+        if let PathAccess::Hidden(protected) = self.boundary.access(place) {
+            return Some(self.hidden(protected));
         }
         let by_name = |why: String| Denial { by_us: true, ..Denial::unreadable(&why) };
         self.boundary.unreadable(place).map(by_name).or_else(|| self.reading_by_link(attempt))
@@ -405,10 +407,11 @@ impl<'a> DenialObserver<'a> {
             ));
         }
         let guard = self.boundary.guard(place)?;
-        let held = guard.held() == KernelHold::EvenMissing && guard.kind() != GuardKind::Git
+        let protected = guard.kernel_protection() == KernelProtection::EvenMissing
+            && guard.kind() != GuardKind::Git
             || self.boundary.would_appear(place);
         let fresh = makes || attempt.intent == Intent::MakeDir;
-        (held && fresh).then(|| Denial::watched(guard.why()))
+        (protected && fresh).then(|| Denial::watched(guard.why()))
     }
 }
 
@@ -493,10 +496,10 @@ impl SyscallHandler for DenialObserver<'_> {
     fn on_hidden_path(&mut self, attempt: &Attempt) {
         let rule = self.boundary.denies_reading(&attempt.place);
         let no = match self.boundary.access(&attempt.place) {
-            PathAccess::Hidden(held) if would_be_done(attempt) => match (rule, attempt.intent) {
+            PathAccess::Hidden(protected) if would_be_done(attempt) => match (rule, attempt.intent) {
                 (Some(rule), _) => Denial::denied(rule),
-                (None, Intent::Read) => self.hidden(held),
-                (None, _) => Denial::held(held.why()),
+                (None, Intent::Read) => self.hidden(protected),
+                (None, _) => Denial::protected(protected.why()),
             },
             PathAccess::Hidden(_) | PathAccess::Outside | PathAccess::Writable | PathAccess::ReadOnly(_) => {
                 return;
@@ -530,7 +533,7 @@ impl SyscallHandler for DenialObserver<'_> {
         can
     }
 
-    fn carried_out(&mut self, done: &Done) {
+    fn carried_out(&mut self, done: &CompletedSyscall) {
         let place = done.attempt.place.as_path();
         match (done.attempt.intent, &done.attempt.detail) {
             (Intent::Symlink, Detail::LinkText(text)) => self.reads.add_link(place, text),
@@ -574,7 +577,7 @@ fn changes_by_descriptor(attempt: &Attempt) -> bool {
 
 /// Returns whether an attempt may change something outside. A path that is not of the run's view says nothing about what is there.
 fn could_be_done(attempt: &Attempt) -> bool {
-    attempt.view != PathView::Run || would_be_done(attempt)
+    attempt.view != MountView::Run || would_be_done(attempt)
 }
 
 /// Returns whether the kernel would do it if nothing held it back: what fails anyway is no refusal.

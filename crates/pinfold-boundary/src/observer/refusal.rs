@@ -48,7 +48,7 @@ impl Denial {
     }
 
     /// Something inside the folder, or hidden, that is held for a reason.
-    pub(super) fn held(why: &str) -> Self {
+    pub(super) fn protected(why: &str) -> Self {
         Self {
             why: why.to_owned(),
             instead: "leave it as it is, and tell the user what would have to change there",
@@ -64,7 +64,9 @@ impl Denial {
         Self {
             to_allow: "set it yourself outside the run".into(),
             by_us: true,
-            ..Self::held("every user of this machine who runs it would have the rights of its owner or group")
+            ..Self::protected(
+                "every user of this machine who runs it would have the rights of its owner or group",
+            )
         }
     }
 

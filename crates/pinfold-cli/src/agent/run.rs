@@ -5,15 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use pinfold::agents::{AgentLimits, ChildOptions, Definition, Definitions};
-use pinfold::consent::Asking;
+use pinfold::consent::ApprovalOptions;
 use pinfold::consent::approver::DEFAULT_TIMEOUT;
 use pinfold::policy::{HookEvent, Layer};
 use pinfold::settings::Locations;
 use pinfold::{Plan, Session, ShellHost};
 use pinfold_agent::{
-    End, Ending, First, Follow, Holder, Judge, Listener, MakeShells, ModelError, ModelJudge, Models,
-    NotLeased, Parking, Parts, Providers, RunLease, RunLeases, Script, SpawnLimits, Store, Task, Team,
-    asking_for_child, may_write, resumed,
+    AgentResult, End, Holder, Judge, Listener, MakeShells, ModelError, ModelJudge, Models, NotLeased,
+    Parking, Parts, PolicyRefresh, Providers, RootAgent, RunLease, RunLeases, Script, SpawnLimits, Store,
+    Task, Team, asking_for_child, may_write, resumed,
 };
 use pinfold_terminal::ExclusiveTty;
 use serde_json::json;
@@ -21,12 +21,12 @@ use serde_json::json;
 use super::definitions::{named, usable};
 use super::follow::{AsJson, EventPrinter};
 use super::runs;
-use crate::approvers::{Asker, Tell};
+use crate::approvers::{Asker, ReportTime};
 use crate::args::AgentRun;
 use crate::exit::{ASKED, DONE, FAILED, Failure, OVER, REFUSED, USAGE};
 use crate::judge::HookJudge;
 use crate::record::span::SessionSpan;
-use crate::session::{self, JudgeOf, SessionOptions, ShellMaker};
+use crate::session::{self, JudgeSource, SessionOptions, ShellMaker};
 use crate::{env, output, record, settings};
 
 pub(crate) fn run(wanted: &AgentRun) -> Result<ExitCode, Failure> {
@@ -162,7 +162,7 @@ struct RunSessions {
     /// Session of the agent: the same, or one below it.
     first: Session,
     shells: ShellMaker,
-    follow: Follow,
+    follow: PolicyRefresh,
     parking: Option<Arc<Parking>>,
     attended: bool,
     /// Span of the run in the audit log.
@@ -178,13 +178,13 @@ impl RunSessions {
     ) -> Result<Self, Failure> {
         let mut asker = None;
         let parking = wanted.park.then(|| Arc::new(Parking::default()));
-        let opened = session::opened(&wish, JudgeOf::Caller(judge.cloned()), |reach| {
+        let opened = session::opened(&wish, JudgeSource::Caller(judge.cloned()), |reach| {
             let rules_to = reach.rules_to.clone();
             asker = Asker::new(&wanted.asking, reach)?;
             if let Some(asker) = asker.as_ref().filter(|asker| asker.is_at_terminal()) {
-                asker.ask_on_terminal(ExclusiveTty::open, Tell::AtOnce)?;
+                asker.ask_on_terminal(ExclusiveTty::open, ReportTime::AtOnce)?;
             }
-            let parked = parking.clone().map(|approver| Asking {
+            let parked = parking.clone().map(|approver| ApprovalOptions {
                 approver,
                 timeout: DEFAULT_TIMEOUT,
                 locations: rules_to,
@@ -201,7 +201,7 @@ impl RunSessions {
         if let Some(asker) = asker {
             asker.know(&main, move |main| known(main));
         }
-        let follow: Follow = Arc::new(move || weak.upgrade().iter().for_each(|main| follow(main)));
+        let follow: PolicyRefresh = Arc::new(move || weak.upgrade().iter().for_each(|main| follow(main)));
         let first = match definition {
             None => main.clone(),
             Some(definition) => child_session(&main, definition, judge, &shells)?,
@@ -219,7 +219,7 @@ impl RunSessions {
         speakers: Speakers,
         task: Task,
         store: &Arc<Store>,
-    ) -> Ending {
+    ) -> AgentResult {
         let Self { main, first, shells, follow, parking, attended, span } = self;
         let Speakers { models, judge } = speakers;
         let follows: Arc<dyn Listener> = if wanted.json { Arc::new(AsJson) } else { Arc::new(EventPrinter) };
@@ -234,7 +234,7 @@ impl RunSessions {
             follow: Some(follow),
         });
         let limits = limits(wanted);
-        let ending = team.run(First { session: first, definition, limits, task, attended });
+        let ending = team.run(RootAgent { session: first, definition, limits, task, attended });
         // The agent has ended: the output of the hook has no reader.
         let _ = main.event(HookEvent::SessionEnd, &json!({"reason": "other"}));
         drop(span);
@@ -286,7 +286,7 @@ fn limits(wanted: &AgentRun) -> AgentLimits {
 }
 
 /// The last words, and how to go on.
-fn print_result(wanted: &AgentRun, name: &str, ending: &Ending) -> Result<(), Failure> {
+fn print_result(wanted: &AgentRun, name: &str, ending: &AgentResult) -> Result<(), Failure> {
     if !wanted.json && !ending.summary.trim().is_empty() {
         output::out(&format!("{}\n", output::lines(ending.summary.trim())))?;
     }

@@ -61,7 +61,7 @@ enum PromptOutcome {
 
 /// Pending requests, as far as they are known.
 #[derive(Default)]
-struct Known {
+struct KnownRequests {
     /// The process, the request.
     open: Vec<(String, RequestSummary)>,
     /// The one that is on the screen, by its process and its digest.
@@ -72,7 +72,7 @@ struct Known {
     told: Vec<String>,
 }
 
-impl Known {
+impl KnownRequests {
     fn take(&mut self, ProcessEvent { name, what }: ProcessEvent) {
         match what {
             ProcessEventKind::Started => {}
@@ -102,7 +102,7 @@ impl Known {
 struct ApprovalTerminal<'a> {
     everywhere: &'a ProcessAggregator,
     following: ProcessEvents,
-    known: RefCell<Known>,
+    known: RefCell<KnownRequests>,
 }
 
 impl ApprovalTerminal<'_> {

@@ -53,11 +53,11 @@ pub(crate) struct Log {
 pub(crate) struct Filters {
     /// Not older than this: a duration (90s, 10m, 2h) or a time (2026-11-21T18:00:00Z)
     #[arg(long, value_name = "WHEN", value_parser = parse_when)]
-    pub(crate) since: Option<When>,
+    pub(crate) since: Option<LogMoment>,
 
     /// Not younger than this
     #[arg(long, value_name = "WHEN", value_parser = parse_when)]
-    pub(crate) until: Option<When>,
+    pub(crate) until: Option<LogMoment>,
 
     /// Events of this session
     #[arg(long, value_name = "NAME")]
@@ -135,18 +135,18 @@ pub(crate) struct Stats {
 
 /// A moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum When {
+pub(crate) enum LogMoment {
     /// An age.
     Ago(Duration),
     /// A moment.
     At(jiff::Timestamp),
 }
 
-fn parse_when(text: &str) -> Result<When, String> {
+fn parse_when(text: &str) -> Result<LogMoment, String> {
     if let Ok(at) = text.parse() {
-        return Ok(When::At(at));
+        return Ok(LogMoment::At(at));
     }
-    parse_time(text).map(When::Ago).map_err(|_| {
+    parse_time(text).map(LogMoment::Ago).map_err(|_| {
         "write a time such as 90s, 10m or 2h, or a moment such as 2026-11-21T18:00:00Z".to_owned()
     })
 }

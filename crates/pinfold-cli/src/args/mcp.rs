@@ -80,8 +80,8 @@ pub(crate) struct McpServe {
 #[command(next_help_heading = "Over HTTP")]
 pub(crate) struct HttpFlags {
     /// Serve over HTTP instead, on a port of this machine, or on one of its addresses [default: 7463]
-    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "7463", value_parser = Listening::parse)]
-    pub(crate) http: Option<Listening>,
+    #[arg(long, value_name = "[ADDR:]PORT", num_args = 0..=1, default_missing_value = "7463", value_parser = ListenAddress::parse)]
+    pub(crate) http: Option<ListenAddress>,
 
     /// The file of the bearer token that clients send, made where there is none [default: a token for this start]
     #[arg(long, value_name = "FILE", requires = "http", value_hint = ValueHint::FilePath)]
@@ -98,14 +98,14 @@ pub(crate) struct HttpFlags {
 
 /// Address to listen at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Listening {
+pub(crate) enum ListenAddress {
     /// A port on both loopback addresses.
     Here(u16),
     /// One address.
     At(SocketAddr),
 }
 
-impl Listening {
+impl ListenAddress {
     fn parse(text: &str) -> Result<Self, String> {
         let here = text.parse().map(Self::Here);
         here.or_else(|_| text.parse().map(Self::At))

@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use pinfold::audit::{Discard, Journal, Limits};
-use pinfold::consent::Asking;
-use pinfold::policy::{FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellHold, WayIn};
+use pinfold::consent::ApprovalOptions;
+use pinfold::policy::{
+    FolderChoice, Guards, Interaction, NoProject, Principal, Scope, ShellConfinement, WayIn,
+};
 use pinfold::settings::{Locations, ResolvedSettings, project_root};
 use pinfold::{Ambient, ExecutedBy, PRIVATE_TEMP_DIRS, Plan, Session, ShellHost};
 use pinfold_dialects::{Dialect, Event, Folder, Moment};
@@ -39,24 +41,24 @@ pub(super) struct HookSession {
 
 /// The shell of an agent: it runs it. What holds it is ours to say where a run of ours holds the agent, and nowhere else.
 #[derive(Debug)]
-struct Its {
+struct AgentShell {
     folder: PathBuf,
     run: Option<Attestation>,
     /// Places that every process of the run has of its own.
     private: Vec<PathBuf>,
 }
 
-impl Its {
+impl AgentShell {
     fn new(folder: PathBuf, run: Option<Attestation>) -> Self {
-        let full = run.as_ref().is_some_and(|run| run.held() == ShellHold::Full);
+        let full = run.as_ref().is_some_and(|run| run.confinement() == ShellConfinement::Full);
         let private = if full { PRIVATE_TEMP_DIRS.map(PathBuf::from).to_vec() } else { Vec::new() };
         Self { folder, run, private }
     }
 }
 
-impl ShellHost for Its {
-    fn held(&self) -> ShellHold {
-        self.run.as_ref().map_or(ShellHold::Theirs, Attestation::held)
+impl ShellHost for AgentShell {
+    fn confinement(&self) -> ShellConfinement {
+        self.run.as_ref().map_or(ShellConfinement::Theirs, Attestation::confinement)
     }
 
     fn opens_network(&self) -> bool {
@@ -116,7 +118,7 @@ pub(super) fn opened(wanted: &Hook, dialect: &dyn Dialect, event: &Event) -> Res
         .with_folder_choice(folder_choice)
         .with_principal(event.subagent.clone().map_or(Principal::Main, Principal::Subagent))
         .with_interaction(if can_ask { Interaction::Interactive } else { Interaction::Headless })
-        .with_shells(Arc::new(Its::new(root, run)))
+        .with_shells(Arc::new(AgentShell::new(root, run)))
         .with_asking(asking)
         .with_executed_by(ExecutedBy::Agent);
     let plan = settings::plan(&resolved, plan, way)?;
@@ -154,11 +156,11 @@ fn remote_approver(
     wanted: &Hook,
     name: &str,
     resolved: &ResolvedSettings,
-) -> Result<Option<Asking>, Failure> {
+) -> Result<Option<ApprovalOptions>, Failure> {
     let reach = ApproverOptions { settings: &resolved.merged.approvals, name, rules_to: resolved.rules_to() };
     let asking = approvers::remote_approvers(reach)?;
     let most = max_timeout(wanted);
-    Ok(asking.map(|asking| Asking { timeout: asking.timeout.min(most), ..asking }))
+    Ok(asking.map(|asking| ApprovalOptions { timeout: asking.timeout.min(most), ..asking }))
 }
 
 /// Returns the longest time that an answer can be waited for.

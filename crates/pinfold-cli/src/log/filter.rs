@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use pinfold::audit::read::{AuditLine, RecordedCall};
 use pinfold::audit::{AuditEvent, DecisionEvent, Ruled};
 
-use crate::args::{Filters, When};
+use crate::args::{Filters, LogMoment};
 use crate::exit::{Failure, USAGE};
 
 /// Conditions of the events that are shown: all of them hold.
@@ -20,9 +20,9 @@ pub(crate) struct LogFilter<'a> {
 impl<'a> LogFilter<'a> {
     pub(crate) fn new(said: &'a Filters) -> Result<Self, Failure> {
         let now = Timestamp::now();
-        let moment = |when: When| match when {
-            When::At(at) => at,
-            When::Ago(ago) => now.checked_sub(ago).unwrap_or(Timestamp::MIN),
+        let moment = |when: LogMoment| match when {
+            LogMoment::At(at) => at,
+            LogMoment::Ago(ago) => now.checked_sub(ago).unwrap_or(Timestamp::MIN),
         };
         let glob = |text: &String| {
             GlobBuilder::new(text).literal_separator(true).build().map(|glob| glob.compile_matcher()).map_err(

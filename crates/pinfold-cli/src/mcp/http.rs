@@ -9,19 +9,19 @@ use std::process::ExitCode;
 use pinfold_mcp::{Authenticator, PATH, Server, serve_http};
 use pinfold_net::{bind, bind_loopback};
 
-use crate::args::{HttpFlags, Listening};
+use crate::args::{HttpFlags, ListenAddress};
 use crate::env;
 use crate::exit::{DONE, FAILED, Failure, REFUSED, USAGE};
 use crate::output::{self, warn};
 use token::Token;
 
-pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Result<ExitCode, Failure> {
+pub(super) fn serve(server: &Server, place: ListenAddress, wanted: &HttpFlags) -> Result<ExitCode, Failure> {
     if env::is_inside_another() {
         return Err(Failure::new(REFUSED, "nothing is served from inside a run").mend("say it outside"));
     }
     let here_alone = match place {
-        Listening::Here(_) => true,
-        Listening::At(address) => address.ip().is_loopback(),
+        ListenAddress::Here(_) => true,
+        ListenAddress::At(address) => address.ip().is_loopback(),
     };
     if !here_alone && !wanted.beyond_this_machine {
         return Err(Failure::new(USAGE, "others than this machine could connect there").mend(
@@ -51,10 +51,10 @@ pub(super) fn serve(server: &Server, place: Listening, wanted: &HttpFlags) -> Re
     Ok(ExitCode::from(DONE))
 }
 
-fn listeners(place: Listening) -> io::Result<Vec<TcpListener>> {
+fn listeners(place: ListenAddress) -> io::Result<Vec<TcpListener>> {
     match place {
-        Listening::Here(port) => bind_loopback(Some(port).filter(|port| *port != 0)),
-        Listening::At(address) => Ok(vec![bind(address)?]),
+        ListenAddress::Here(port) => bind_loopback(Some(port).filter(|port| *port != 0)),
+        ListenAddress::At(address) => Ok(vec![bind(address)?]),
     }
 }
 

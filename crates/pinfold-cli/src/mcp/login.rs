@@ -23,7 +23,7 @@ pub(super) fn login(wanted: &McpLogin) -> Result<ExitCode, Failure> {
     ensure_outside_run()?;
     let server = host_policy::server(&wanted.url)?;
     let way = HostConnector::from_login_args(&wanted.going)?;
-    let asking = Asking { way, server: server.clone(), question: "Log in there?" };
+    let asking = LoginHostApproval { way, server: server.clone(), question: "Log in there?" };
     let client = wanted
         .client_id
         .clone()
@@ -45,7 +45,8 @@ pub(super) fn logout(wanted: &McpLogout) -> Result<ExitCode, Failure> {
     let server = host_policy::server(&wanted.url)?;
     let way = HostConnector::from_login_args(&wanted.going)?;
     // The server named the place where tokens are revoked, and it may be another than the one that was agreed to.
-    let asking = Asking { way, server: server.clone(), question: "Send it the token, to revoke it?" };
+    let asking =
+        LoginHostApproval { way, server: server.clone(), question: "Send it the token, to revoke it?" };
     let (was, given_back) =
         pinfold_login::logout(&logins()?, &server, &asking).map_err(host_policy::failure)?;
     if !was {
@@ -114,14 +115,14 @@ fn secret(wanted: &McpLogin) -> Result<Option<String>, Failure> {
 }
 
 /// Hosts that a server names are asked about, unless they are allowed.
-struct Asking {
+struct LoginHostApproval {
     way: HostConnector,
     server: Endpoint,
     /// The question about what is to be done there.
     question: &'static str,
 }
 
-impl Asking {
+impl LoginHostApproval {
     fn may(&self, place: &Endpoint) -> Result<(), Failure> {
         // What is denied is not asked about.
         self.way.hosts(place)?;
@@ -138,7 +139,7 @@ impl Asking {
     }
 }
 
-impl pinfold_login::Connector for Asking {
+impl pinfold_login::Connector for LoginHostApproval {
     fn connect(&self, place: &Endpoint) -> Result<OriginClient, LoginError> {
         self.may(place).and_then(|()| self.way.exchange(place)).map_err(host_policy::trouble)
     }

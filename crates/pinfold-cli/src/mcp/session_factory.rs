@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use pinfold_mcp::{OpenedSession, SessionOpener, SessionRequest, Visible, Workspace};
+use pinfold_mcp::{OpenedSession, SessionOpener, SessionRequest, ToolVisibility, Workspace};
 
 use crate::approvers::for_a_client;
 use crate::args::{McpProxy, McpServe, SessionFlags};
@@ -90,7 +90,7 @@ impl SessionOpener for SessionFactory {
         &self.folders
     }
 
-    fn visible(&self) -> Result<Visible, String> {
+    fn visible(&self) -> Result<ToolVisibility, String> {
         let views = self.wishes.iter().map(session::view).collect::<Result<Vec<_>, _>>();
         let views = views.map_err(|failure| failure.to_single_line())?;
         Ok(Box::new(move |tool| views.iter().any(|view| view.shows(tool))))

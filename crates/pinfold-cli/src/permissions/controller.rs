@@ -18,7 +18,7 @@ use crate::{env, rules, why};
 
 /// Target of an item.
 #[derive(Debug, Clone)]
-pub(crate) enum Thing {
+pub(crate) enum ItemTarget {
     /// A rule of a file that can be changed here.
     Rule(Layer, Effect, String),
     /// A grant: of which process, which session, its number there.
@@ -35,7 +35,7 @@ pub(crate) struct PermissionsController {
     /// Decisions by rule, as far as the audit log was read; `None` where there is none.
     counter: Option<RuleCounter>,
     /// Targets of the items when they were last looked up.
-    things: Vec<Thing>,
+    things: Vec<ItemTarget>,
 }
 
 impl PermissionsController {
@@ -46,9 +46,9 @@ impl PermissionsController {
 
 impl PermissionStore for PermissionsController {
     fn items(&mut self) -> Result<Vec<PermissionItem>, String> {
-        let held = EffectivePermissions::load(&self.locations, self.counter.as_mut())
+        let effective = EffectivePermissions::load(&self.locations, self.counter.as_mut())
             .map_err(|failure| failure_text(&failure))?;
-        let (items, things) = items(&held).into_iter().unzip();
+        let (items, things) = items(&effective).into_iter().unzip();
         self.things = things;
         Ok(items)
     }
@@ -59,19 +59,19 @@ impl PermissionStore for PermissionsController {
         }
         let ambient = Ambient::claim();
         match self.things.get(item.number).cloned() {
-            Some(Thing::Rule(layer, effect, rule)) => {
+            Some(ItemTarget::Rule(layer, effect, rule)) => {
                 let done = change(&ambient, &self.locations, layer, &SettingsChange::Remove(effect, rule))
                     .map_err(|e| failure_text(&rules::failed(&e)))?;
                 let word = if done.changed { "removed from" } else { "it stood no more in" };
                 Ok(format!("{word} {}", done.file.path.display()))
             }
-            Some(Thing::Grant(process, session, number)) => RunningSessions::all()
+            Some(ItemTarget::Grant(process, session, number)) => RunningSessions::all()
                 .revoke(&process, &session, number)
                 .map(|()| format!("taken back in {session}")),
-            Some(Thing::Folder(folder)) => Trust::withdraw_from(&ambient, &self.locations, &folder)
+            Some(ItemTarget::Folder(folder)) => Trust::withdraw_from(&ambient, &self.locations, &folder)
                 .map(|_| format!("{folder} is not trusted any more"))
                 .map_err(|e| e.to_string()),
-            Some(Thing::Shown) | None => Err("it cannot be removed here".to_owned()),
+            Some(ItemTarget::Shown) | None => Err("it cannot be removed here".to_owned()),
         }
     }
 
@@ -104,15 +104,16 @@ fn failure_text(failure: &Failure) -> String {
 const RUNNING: &str = "grants of running sessions";
 
 /// All that holds as items, each with what stands behind it.
-pub(crate) fn items(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
-    let rules = held.merged.rules.iter().enumerate().map(|(i, rule)| rule_item(rule, held.decided(i)));
-    let grants = held.grants.iter().map(grant_item);
+pub(crate) fn items(effective: &EffectivePermissions) -> Vec<(PermissionItem, ItemTarget)> {
+    let rules =
+        effective.merged.rules.iter().enumerate().map(|(i, rule)| rule_item(rule, effective.decided(i)));
+    let grants = effective.grants.iter().map(grant_item);
     let unreached =
-        held.unreached.iter().map(|why| (shown(RUNNING, "not", why, String::new()), Thing::Shown));
-    let trusted = held.trusted.iter().map(|folder| folder_item(folder, held.trust.as_deref()));
-    let ignored = held.merged.ignored.iter().map(ignored_item);
-    let all = rules.chain(settings(held)).chain(grants).chain(unreached).chain(trusted).chain(ignored);
-    let all = all.chain(no_trust(held));
+        effective.unreached.iter().map(|why| (shown(RUNNING, "not", why, String::new()), ItemTarget::Shown));
+    let trusted = effective.trusted.iter().map(|folder| folder_item(folder, effective.trust.as_deref()));
+    let ignored = effective.merged.ignored.iter().map(ignored_item);
+    let all = rules.chain(settings(effective)).chain(grants).chain(unreached).chain(trusted).chain(ignored);
+    let all = all.chain(no_trust(effective));
     all.enumerate().map(|(number, (item, thing))| (PermissionItem { number, ..item }, thing)).collect()
 }
 
@@ -120,7 +121,7 @@ fn shown(section: &'static str, word: &'static str, text: &str, from: String) ->
     PermissionItem { number: 0, section, word, text: text.to_owned(), from, notes: Vec::new(), removal: None }
 }
 
-fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing) {
+fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, ItemTarget) {
     let item = shown("rules", rule.effect.as_str(), rule.rule.text(), rule.source.to_string());
     let notes = match decided {
         None => Vec::new(),
@@ -131,7 +132,7 @@ fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing
     let layer = rule.source.layer;
     let (removal, thing) = match layer {
         Layer::Local | Layer::Project | Layer::User => {
-            let thing = Thing::Rule(layer, rule.effect, rule.rule.text().to_owned());
+            let thing = ItemTarget::Rule(layer, rule.effect, rule.rule.text().to_owned());
             (Some(removal(rule).to_owned()), thing)
         }
         Layer::Managed
@@ -139,7 +140,7 @@ fn rule_item(rule: &SourcedRule, decided: Option<u64>) -> (PermissionItem, Thing
         | Layer::Agent
         | Layer::Call
         | Layer::Session
-        | Layer::BuiltIn => (None, Thing::Shown),
+        | Layer::BuiltIn => (None, ItemTarget::Shown),
     };
     (PermissionItem { notes, removal, ..item }, thing)
 }
@@ -154,9 +155,9 @@ fn removal(rule: &SourcedRule) -> &'static str {
 }
 
 /// Returns the other settings that widen or narrow permissions.
-fn settings(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
+fn settings(effective: &EffectivePermissions) -> Vec<(PermissionItem, ItemTarget)> {
     const SECTION: &str = "settings";
-    let merged = &held.merged;
+    let merged = &effective.merged;
     let mut all = vec![shown(SECTION, "mode", merged.mode.value.as_str(), merged.mode.source.to_string())];
     let folder =
         |at: &pinfold::policy::Located<String>| shown(SECTION, "adds", &at.value, at.source.to_string());
@@ -168,20 +169,20 @@ fn settings(held: &EffectivePermissions) -> Vec<(PermissionItem, Thing)> {
     for (text, lock) in locks {
         all.extend(lock.as_ref().map(|source| shown(SECTION, "lock", text, source.to_string())));
     }
-    all.into_iter().map(|item| (item, Thing::Shown)).collect()
+    all.into_iter().map(|item| (item, ItemTarget::Shown)).collect()
 }
 
-fn grant_item(grant: &RunningGrant) -> (PermissionItem, Thing) {
+fn grant_item(grant: &RunningGrant) -> (PermissionItem, ItemTarget) {
     let (session, number) = (grant.shown.session.clone(), grant.shown.number);
     let item = PermissionItem {
         notes: grant.notes(),
         removal: Some("it is asked about again in that session".to_owned()),
         ..shown(RUNNING, "grant", &grant.shown.grant, format!("session {session}"))
     };
-    (item, Thing::Grant(grant.process.clone(), session, number))
+    (item, ItemTarget::Grant(grant.process.clone(), session, number))
 }
 
-fn folder_item(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, Thing) {
+fn folder_item(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem, ItemTarget) {
     let folder = trusted.folder.to_string_lossy().into_owned();
     let note = |(name, is_same): &(String, bool)| {
         let now = if *is_same { "as it was trusted" } else { "changed since, so it does not count" };
@@ -192,17 +193,17 @@ fn folder_item(trusted: &TrustedFolder, record: Option<&str>) -> (PermissionItem
         removal: Some("what its settings allow does not count any more".to_owned()),
         ..shown("trusted folders", "folder", &folder, record.unwrap_or_default().to_owned())
     };
-    (item, Thing::Folder(folder))
+    (item, ItemTarget::Folder(folder))
 }
 
 /// Returns the entry for a list of trusted files that cannot be read.
-fn no_trust(held: &EffectivePermissions) -> Option<(PermissionItem, Thing)> {
-    let from = held.trust.clone().unwrap_or_default();
-    let why = held.no_trust.as_ref()?;
-    Some((shown("what does not count", "trust", why, from), Thing::Shown))
+fn no_trust(effective: &EffectivePermissions) -> Option<(PermissionItem, ItemTarget)> {
+    let from = effective.trust.clone().unwrap_or_default();
+    let why = effective.no_trust.as_ref()?;
+    Some((shown("what does not count", "trust", why, from), ItemTarget::Shown))
 }
 
-fn ignored_item(ignored: &Ignored) -> (PermissionItem, Thing) {
+fn ignored_item(ignored: &Ignored) -> (PermissionItem, ItemTarget) {
     let item = shown("what does not count", "said", &ignored.what, ignored.source.to_string());
-    (PermissionItem { notes: vec![ignored.why.to_string()], ..item }, Thing::Shown)
+    (PermissionItem { notes: vec![ignored.why.to_string()], ..item }, ItemTarget::Shown)
 }

@@ -3,7 +3,7 @@
 use pinfold::Ambient;
 use pinfold::policy::merge::Merged;
 use pinfold::policy::settings::Flags;
-use pinfold::settings::{Loaded, Locations, Trust, TrustedFolder};
+use pinfold::settings::{LoadedSettings, Locations, Trust, TrustedFolder};
 
 use super::counts::RuleCounter;
 use super::running::{RunningGrant, RunningSessions};
@@ -28,7 +28,7 @@ pub(crate) struct EffectivePermissions {
 impl EffectivePermissions {
     /// Loads all that holds now. `counter` has read the audit log as far as it was at the last look.
     pub(crate) fn load(locations: &Locations, counter: Option<&mut RuleCounter>) -> Result<Self, Failure> {
-        let Loaded { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
+        let LoadedSettings { merged, no_trust, .. } = settings::read_quietly(locations, &Flags::default())?;
         let ambient = Ambient::claim();
         let (grants, unreached) = RunningSessions::all().grants();
         let trust = Trust::load(&ambient, locations).unwrap_or_default();

@@ -8,9 +8,9 @@ use crate::output;
 use crate::rules::json_of;
 
 /// Renders the permissions for people: a line each, under headings.
-pub(crate) fn text(held: &EffectivePermissions) -> String {
+pub(crate) fn text(effective: &EffectivePermissions) -> String {
     let (mut text, mut section) = (String::new(), "");
-    for (item, _) in items(held) {
+    for (item, _) in items(effective) {
         if section != item.section {
             let gap = if section.is_empty() { "" } else { "\n" };
             section = item.section;
@@ -29,18 +29,18 @@ pub(crate) fn text(held: &EffectivePermissions) -> String {
 }
 
 /// Renders the permissions as JSON: the output of `pinfold rules list --json` with counts, grants and trust.
-pub(crate) fn json(held: &EffectivePermissions) -> String {
-    let mut all = json_of(&held.merged);
+pub(crate) fn json(effective: &EffectivePermissions) -> String {
+    let mut all = json_of(&effective.merged);
     let rules = all.get_mut("rules").and_then(Value::as_array_mut);
     for (i, rule) in rules.into_iter().flatten().enumerate() {
-        insert(rule, "decided", held.decided(i).into());
+        insert(rule, "decided", effective.decided(i).into());
     }
-    let grants = held.grants.iter().map(|grant| {
+    let grants = effective.grants.iter().map(|grant| {
         let mut told = serde_json::to_value(&grant.shown).unwrap_or_default();
         insert(&mut told, "process", grant.process.as_str().into());
         told
     });
-    let trusted: Vec<Value> = held
+    let trusted: Vec<Value> = effective
         .trusted
         .iter()
         .map(|trusted| {
@@ -49,7 +49,7 @@ pub(crate) fn json(held: &EffectivePermissions) -> String {
         })
         .collect();
     insert(&mut all, "grants", grants.collect());
-    insert(&mut all, "unreached", held.unreached.clone().into());
+    insert(&mut all, "unreached", effective.unreached.clone().into());
     insert(&mut all, "trusted", trusted.into());
     output::json_lines(&all)
 }

@@ -8,7 +8,7 @@ use pinfold_terminal::PtySession;
 
 use super::options::EscalationSettings;
 use super::run_record::RunRecord;
-use crate::approvers::{ApproverOptions, Asker, Tell};
+use crate::approvers::{ApproverOptions, Asker, ReportTime};
 use crate::args::RunArgs;
 use crate::exit::{Failure, USAGE};
 
@@ -66,7 +66,7 @@ impl Escalation {
     pub(super) fn ask_on(&self, beside: &PtySession) -> Result<(), Failure> {
         let Some(asker) = &self.asker else { return Ok(()) };
         let handle = beside.handle();
-        asker.ask_on_terminal(move || handle.pause(), Tell::Later)
+        asker.ask_on_terminal(move || handle.pause(), ReportTime::Later)
     }
 
     /// Reports troubles with the terminal, now that it is ours to write to.

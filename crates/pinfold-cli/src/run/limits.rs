@@ -9,14 +9,14 @@ use crate::args;
 
 /// A limit that was met, as data.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Met {
+pub(super) struct MetLimit {
     #[serde(flatten)]
     reached: LimitReached,
     /// The option that sets it; or what shows it, where the run has it from the process that started it.
     option: &'static str,
 }
 
-impl Met {
+impl MetLimit {
     fn new(limits: &args::LimitFlags, reached: LimitReached) -> Self {
         let option = match reached.limit {
             LimitKind::Memory => "--max-memory",
@@ -48,14 +48,18 @@ impl Met {
 }
 
 /// Returns all limits that were met: those of the run, and that of its output.
-pub(super) fn met(limits: &args::LimitFlags, reached: &[LimitReached], too_much_output: bool) -> Vec<Met> {
+pub(super) fn met(
+    limits: &args::LimitFlags,
+    reached: &[LimitReached],
+    too_much_output: bool,
+) -> Vec<MetLimit> {
     let printed = limits.max_output.filter(|_| too_much_output);
     let printed = printed.map(|bytes| LimitReached::once(LimitKind::Output, Amount::Bytes(bytes)));
-    reached.iter().cloned().chain(printed).map(|reached| Met::new(limits, reached)).collect()
+    reached.iter().cloned().chain(printed).map(|reached| MetLimit::new(limits, reached)).collect()
 }
 
 /// All of them in words, each once.
-pub(super) fn describe(met: &[Met]) -> Option<String> {
-    let reached: BTreeSet<String> = met.iter().map(Met::describe).collect();
+pub(super) fn describe(met: &[MetLimit]) -> Option<String> {
+    let reached: BTreeSet<String> = met.iter().map(MetLimit::describe).collect();
     (!reached.is_empty()).then(|| reached.into_iter().collect::<Vec<_>>().join(", "))
 }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use pinfold::Plan;
 use pinfold::audit::Limits;
-use pinfold::policy::declared::{KernelLists, ScopedTool};
 use pinfold::policy::merge::Merged;
+use pinfold::policy::path_scopes::{KernelLists, ScopedTool};
 use pinfold::policy::settings::{self, ApprovalSettings, Flags, Secrets};
 use pinfold::policy::{DeniedPaths, Guards, Layer, Located, WayIn};
 use pinfold::settings::{Locations, SessionSetup};
@@ -60,13 +60,13 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     }
     let ResolvedFlags { escalation_settings, sandbox, network, secrets, sockets } = resolved;
     let EscalationSettings { plan, .. } = &escalation_settings;
-    let declared = &plan.policy.declared;
-    if let Some(no) = declared.tool_no(ScopedTool::Terminal) {
+    let path_scopes = &plan.policy.path_scopes;
+    if let Some(no) = path_scopes.tool_no(ScopedTool::Terminal) {
         let message = format!("nothing is run here: {} ({}, {})", no.why.clause(), no.list, no.source);
         return Err(Failure::new(USAGE, message));
     }
     let Some(mode) = mode(run, sandbox) else {
-        let held = declared.kernel_lists() != KernelLists::default();
+        let held = path_scopes.kernel_lists() != KernelLists::default();
         let options = RunOptions { request: None, guards: plan.guards.clone(), escalation_settings };
         return if held { Err(not_held()) } else { Ok(options) };
     };
@@ -98,7 +98,7 @@ pub(super) fn resolve(run: &RunArgs) -> Result<RunOptions, Failure> {
     request.publishes = !run.listen.is_empty();
     request.secrets = secrets;
     request.sockets = from_here(&run.allow_socket).into_iter().chain(sockets).collect();
-    request.lists = plan.policy.declared.kernel_lists();
+    request.lists = plan.policy.path_scopes.kernel_lists();
     request.denied = denied(plan, &to_come)?;
     request.openings = openings(&run.allow_feature);
     request.limits = self::limits(&run.limits);

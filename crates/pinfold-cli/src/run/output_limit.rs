@@ -18,7 +18,7 @@ pub(super) struct Relay {
 }
 
 /// Output that is on its way.
-pub(super) struct Flowing {
+pub(super) struct PrintedOutput {
     limit: u64,
     printed: Arc<AtomicU64>,
     threads: Vec<JoinHandle<()>>,
@@ -34,7 +34,7 @@ impl Relay {
     }
 
     /// Passes output on until the streams end, or `remote` is killed for printing too much.
-    pub(super) fn start(self, remote: &Arc<Remote>) -> Flowing {
+    pub(super) fn start(self, remote: &Arc<Remote>) -> PrintedOutput {
         let printed = Arc::new(AtomicU64::new(0));
         let [out, error] = self.streams;
         let [to_out, to_error] =
@@ -47,11 +47,11 @@ impl Relay {
             pass(out, to_out.unwrap_or_else(|| Box::new(io::stdout()))),
             pass(error, to_error.unwrap_or_else(|| Box::new(io::stderr()))),
         ];
-        Flowing { limit: self.limit, printed, threads }
+        PrintedOutput { limit: self.limit, printed, threads }
     }
 }
 
-impl Flowing {
+impl PrintedOutput {
     /// Waits for the last of it. True when there was too much.
     pub(super) fn finish(self) -> bool {
         for thread in self.threads {

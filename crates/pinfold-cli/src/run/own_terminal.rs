@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 
 use pinfold_boundary::Run as SandboxedRun;
 use pinfold_sandbox::{JobControl, Tier};
-use pinfold_terminal::{Own, PtyHandle, PtySession, TtyReach};
+use pinfold_terminal::{CommandTty, PtyHandle, PtySession, TtyReach};
 
 use crate::args::{Ask, RunArgs};
 use crate::exit::{Failure, NO_SANDBOX, USAGE};
@@ -13,7 +13,7 @@ use crate::exit::{Failure, NO_SANDBOX, USAGE};
 /// command. Else the command would share ours: its settings, its answers to escape sequences and its process group.
 ///
 /// One that only reads or only writes there may be part of a pipeline, whose other programs read what is typed.
-pub(super) fn open(run: &RunArgs, asks: bool) -> Result<Option<(PtySession, Own)>, Failure> {
+pub(super) fn open(run: &RunArgs, asks: bool) -> Result<Option<(PtySession, CommandTty)>, Failure> {
     let is_used_here = || io::stdin().is_terminal() && io::stdout().is_terminal();
     if !(asks || is_used_here()) {
         return Ok(None);
@@ -42,14 +42,14 @@ fn reach(run: &SandboxedRun) -> TtyReach {
 
 /// Begins to pass bytes on, for a command that was given the terminal.
 pub(super) fn start(beside: &mut PtySession, run: &mut SandboxedRun) -> io::Result<()> {
-    run.set_job_control(Box::new(Attending(beside.handle())));
+    run.set_job_control(Box::new(PtyJobControl(beside.handle())));
     beside.start(reach(run))
 }
 
 /// Tells the one who passes bytes on what the supervisor notices.
-struct Attending(PtyHandle);
+struct PtyJobControl(PtyHandle);
 
-impl JobControl for Attending {
+impl JobControl for PtyJobControl {
     fn resized(&mut self) {
         self.0.resized();
     }

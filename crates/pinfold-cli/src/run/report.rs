@@ -12,7 +12,7 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 
 use super::agent::AgentAccess;
-use super::limits::Met;
+use super::limits::MetLimit;
 use crate::args::RunArgs;
 use crate::env;
 use crate::exit::{Failure, USAGE};
@@ -34,7 +34,7 @@ pub(super) struct Report {
     omitted_count: u64,
     /// Limits that processes met, or that ended the command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    limits: Vec<Met>,
+    limits: Vec<MetLimit>,
     #[serde(flatten)]
     left: RunReport,
 }
@@ -126,7 +126,7 @@ impl Report {
     }
 
     /// Adds the limits that were met.
-    pub(super) fn with_limits(self, limits: Vec<Met>) -> Self {
+    pub(super) fn with_limits(self, limits: Vec<MetLimit>) -> Self {
         Self { limits, ..self }
     }
 

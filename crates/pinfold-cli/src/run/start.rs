@@ -12,7 +12,7 @@ use crate::exit::{Failure, NO_SANDBOX, USAGE};
 use crate::output::{visible, warn};
 
 /// A run that has started.
-pub(super) struct Started {
+pub(super) struct StartedRun {
     pub(super) run: pinfold_boundary::Run,
     /// Its output, if that is counted.
     pub(super) relay: Option<Relay>,
@@ -34,7 +34,7 @@ pub(super) struct RunStart<'a> {
 
 impl RunStart<'_> {
     /// Starts in the strongest tier that the user accepts.
-    pub(super) fn start(self) -> Result<Started, Failure> {
+    pub(super) fn start(self) -> Result<StartedRun, Failure> {
         let Self { args, nested, .. } = self;
         if args.landlock_only && !args.allow_degraded {
             let message = "--landlock-only holds less than the full tier";
@@ -57,7 +57,7 @@ impl RunStart<'_> {
         Ok(started)
     }
 
-    fn attempt(self, tier: Tier) -> Result<Result<Started, StartError>, Failure> {
+    fn attempt(self, tier: Tier) -> Result<Result<StartedRun, StartError>, Failure> {
         let Self { args, request, guards, asks, .. } = self;
         let (mut relay, mut terminal) = (None, None);
         let prepare = || {
@@ -79,7 +79,7 @@ impl RunStart<'_> {
             Ok(command.stdio(streams))
         };
         match pinfold_boundary::Run::start(request, guards, tier, Signalling::PassOn, prepare) {
-            Ok(run) => Ok(Ok(Started { run, relay, terminal })),
+            Ok(run) => Ok(Ok(StartedRun { run, relay, terminal })),
             Err(NotStarted::Start(error)) => Ok(Err(error)),
             Err(NotStarted::Compile(error)) => {
                 Err(Failure::new(USAGE, error.to_string()).mend("check the paths and names given"))
@@ -89,7 +89,7 @@ impl RunStart<'_> {
     }
 }
 
-fn warn_of_gaps(started: &Started) {
+fn warn_of_gaps(started: &StartedRun) {
     let mediated = started.run.boundary().profile().mediated.is_some();
     let gaps = Strength { tier: Tier::Landlock, mediated }.gaps();
     let gaps: String = gaps.map(|gap| format!("\n- {gap}")).collect();

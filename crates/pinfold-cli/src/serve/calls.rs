@@ -13,7 +13,7 @@ use pinfold_tools::HookedSession;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde_json::{Value, json};
 
-use super::wire::{Asks, Wire};
+use super::wire::{ClientApprover, Wire};
 use super::{Role, ServeState, error};
 use crate::approvers::for_a_client;
 use crate::call::CallLine;
@@ -36,7 +36,7 @@ impl ServeState {
         };
         frames.write(&self.greet(Role::Call, Some(attended.session().id())))?;
         let wire = Mutex::new(Wire::new(frames.into_reader(), stream.try_clone()?));
-        let asks = asks.map(|peer| Asks::new(&wire, peer));
+        let asks = asks.map(|peer| ClientApprover::new(&wire, peer));
         let waits = || !self.closing.load(Ordering::SeqCst) && is_there(stream);
         let mut number = 0_u64;
         loop {

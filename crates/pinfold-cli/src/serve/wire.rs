@@ -80,12 +80,12 @@ impl Wire {
 }
 
 /// The connected client as an approver.
-pub(super) struct Asks<'a> {
+pub(super) struct ClientApprover<'a> {
     wire: &'a Mutex<Wire>,
     peer: Peer,
 }
 
-impl<'a> Asks<'a> {
+impl<'a> ClientApprover<'a> {
     pub(super) fn new(wire: &'a Mutex<Wire>, peer: Peer) -> Self {
         Self { wire, peer }
     }
@@ -105,7 +105,7 @@ impl<'a> Asks<'a> {
     }
 }
 
-impl Approver for Asks<'_> {
+impl Approver for ClientApprover<'_> {
     fn ask(&self, request: &Request, still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         let gone = || ApproverResponse::NoApprover("the client is gone".to_owned());
         let mut wire = Wire::lock(self.wire);
@@ -130,7 +130,7 @@ impl Approver for Asks<'_> {
     }
 }
 
-impl std::fmt::Debug for Asks<'_> {
+impl std::fmt::Debug for ClientApprover<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Asks").field("peer", &self.peer).finish_non_exhaustive()
     }

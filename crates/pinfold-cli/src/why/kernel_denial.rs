@@ -10,7 +10,7 @@ use crate::exit::Failure;
 use crate::run;
 
 /// Outcome of the same attempt now, in a run without options.
-pub(super) enum Now {
+pub(super) enum AttemptNow {
     /// Allowed.
     Passes,
     /// Refused, for this reason.
@@ -19,7 +19,7 @@ pub(super) enum Now {
     Unknown(String),
 }
 
-impl Now {
+impl AttemptNow {
     pub(super) fn describe(&self) -> String {
         match self {
             Self::Passes => "a run in that folder can do it now, without any option".to_owned(),
@@ -41,22 +41,24 @@ impl Now {
 }
 
 /// Returns the current outcome of a denied system call, in a run in this folder.
-pub(super) fn reevaluate(denial: &Denial, folder: &str) -> Now {
+pub(super) fn reevaluate(denial: &Denial, folder: &str) -> AttemptNow {
     let folder = Path::new(folder);
     let place = denial.place.as_deref().map(Path::new).filter(|place| place.is_absolute());
     let (true, Some(place)) = (denial.layer == DeniedBy::Kernel && denial.what != "connect", place) else {
-        return Now::Unknown("only changes and reads of files can be tried again".to_owned());
+        return AttemptNow::Unknown("only changes and reads of files can be tried again".to_owned());
     };
     if !folder.is_dir() {
-        return Now::Unknown("the folder is gone".to_owned());
+        return AttemptNow::Unknown("the folder is gone".to_owned());
     }
     let boundary = match run::boundary(folder) {
         Ok(boundary) => boundary,
-        Err(Failure { message, .. }) => return Now::Unknown(message),
+        Err(Failure { message, .. }) => return AttemptNow::Unknown(message),
     };
     match boundary.access(place) {
-        PathAccess::Writable => Now::Passes,
-        PathAccess::Outside => Now::Refused("it lies outside the folder".to_owned()),
-        PathAccess::ReadOnly(held) | PathAccess::Hidden(held) => Now::Refused(held.why().to_owned()),
+        PathAccess::Writable => AttemptNow::Passes,
+        PathAccess::Outside => AttemptNow::Refused("it lies outside the folder".to_owned()),
+        PathAccess::ReadOnly(protected) | PathAccess::Hidden(protected) => {
+            AttemptNow::Refused(protected.why().to_owned())
+        }
     }
 }

@@ -14,7 +14,7 @@ use pinfold::{Ambient, RawCall};
 use serde_json::{Value, json};
 
 use super::history;
-use super::kernel_denial::{self, Now};
+use super::kernel_denial::{self, AttemptNow};
 use super::{describe, scopes_as_json};
 use crate::args::{Judging, WhyArgs};
 use crate::check::code;
@@ -159,7 +159,7 @@ fn explain_kernel_denial(denial: &Denial, folder: &str, of: &str) -> Explanation
     let mut text = history::denial_in_words(denial);
     let _ = writeln!(text, "  of {}", output::visible(of));
     let _ = writeln!(text, "\n  now: {}", output::visible(&now.describe()));
-    let code = if matches!(now, Now::Passes) { DONE } else { REFUSED };
+    let code = if matches!(now, AttemptNow::Passes) { DONE } else { REFUSED };
     let json = json!({"record": {"denial": denial, "of": of}, "passes": now.passes(), "now": now.describe()});
     Explanation { text, json, code }
 }

@@ -2,7 +2,7 @@
 //! variables, patterns, lines within words.
 //!
 //! For the digest of a consent, which has to notice that one of those files changes. A name too many does no harm there, so no order is kept, every value
-//! counts, and a text that could be a line is read like one. What is known only by running is missing: what a substitution prints, what a
+//! counts, and a text that could be a line is read like one. What is known only at run time is missing: what a substitution prints, what a
 //! program finds or is fed, values that come with the environment.
 
 mod texts;
@@ -14,7 +14,7 @@ use pinfold_shell::{NewValue, Part, RedirectKind, Script, SimpleCommand, Word, b
 
 use self::texts::{TextLimits, Texts};
 use self::values::Values;
-use super::pieces::{Spelled, of_word};
+use super::pieces::{PossibleText, of_word};
 use super::working_directory::WorkingDirectory;
 use super::{CommandClaim, PathText, program_kind};
 use crate::words;
@@ -27,7 +27,7 @@ const MAX_ROUNDS: usize = 4;
 pub struct PossibleFiles {
     /// The names, by the folders that they count from.
     pub named: Vec<NamedFrom>,
-    /// Some command may stand in a folder that is known only by running: each name counts from every folder that names which move lead to.
+    /// Some command may stand in a folder that is known only at run time: each name counts from every folder that names which move lead to.
     pub moves_unseen: bool,
     /// Number of folders that the line may go up by `..`, if that is limited.
     pub climbs: Option<usize>,
@@ -82,7 +82,7 @@ pub struct NamedFrom {
     /// Reach of these names beyond those folders.
     pub moves: Moves,
     /// The names. Behind the place where one is open it is a pattern, in which `\` takes its meaning from the next character.
-    pub names: BTreeSet<Spelled>,
+    pub names: BTreeSet<PossibleText>,
 }
 
 /// The names of files that a line may run or read. `text` was parsed to `script`, and `commands` are what was found about its commands.
@@ -93,7 +93,7 @@ pub fn possible_files(text: &str, script: &Script, commands: &[CommandClaim]) ->
         commands.iter().flat_map(|claim| claim.exec_dirs.iter().cloned()).collect();
     let mut whole = CommandTexts { folders: &every_folder, ..CommandTexts::default() };
     if !script.opaque.is_empty() {
-        whole.add(Spelled::plain(text));
+        whole.add(PossibleText::plain(text));
     }
     groups.push(whole);
     let evaluates = commands.iter().any(feeds_shell);
@@ -165,7 +165,7 @@ fn starts_unseen(claim: &CommandClaim) -> bool {
     let lines = claim.inner_lines.iter();
     let mut inner = lines
         .flat_map(|line| line.folders.iter().flat_map(|folders| &folders.stands_in).chain(&line.starts_in));
-    claim.runs_anywhere || !claim.unread.is_empty() || inner.any(is_unseen)
+    claim.runs_anywhere || !claim.unanalyzed.is_empty() || inner.any(is_unseen)
 }
 
 /// Returns whether a text that a command of the line is fed may be read by a shell or into a variable.
@@ -218,9 +218,9 @@ struct CommandTexts<'c> {
     /// Lines that its words turned out to be.
     lines: Vec<Line>,
     /// Every text that one of its words may become.
-    texts: BTreeSet<Spelled>,
+    texts: BTreeSet<PossibleText>,
     /// The texts among them that were read like a line.
-    read: BTreeSet<Spelled>,
+    read: BTreeSet<PossibleText>,
 }
 
 impl<'c> CommandTexts<'c> {
@@ -233,7 +233,7 @@ impl<'c> CommandTexts<'c> {
         }
     }
 
-    fn add(&mut self, text: Spelled) {
+    fn add(&mut self, text: PossibleText) {
         self.texts.insert(text);
     }
 
@@ -278,7 +278,7 @@ impl<'c> CommandTexts<'c> {
         let mut grew = false;
         for (text, sure) in found {
             // `alias a='cd b'`, `env 'C=cd b; c'`: a value may be a line, and the whole another.
-            let value = text.text.split_once('=').map(|(_, value)| Spelled::plain(value));
+            let value = text.text.split_once('=').map(|(_, value)| PossibleText::plain(value));
             for line in [Some(&text), value.as_ref()].into_iter().flatten() {
                 grew |= self.read_line(line, sure, limits);
             }
@@ -288,7 +288,7 @@ impl<'c> CommandTexts<'c> {
     }
 
     /// Reads a text like a line, once. Returns whether it may be one.
-    fn read_line(&mut self, text: &Spelled, sure: bool, limits: &mut TextLimits) -> bool {
+    fn read_line(&mut self, text: &PossibleText, sure: bool, limits: &mut TextLimits) -> bool {
         let is_new = texts::may_be_line(&text.text) && self.read.insert(text.clone());
         let is_read = is_new && limits.takes_line(&text.text);
         if is_read {
@@ -299,7 +299,7 @@ impl<'c> CommandTexts<'c> {
 
     /// Returns whether a text among its words may lead the line to another folder.
     fn is_moved_by_text(&self) -> bool {
-        let says = |text: &Spelled| {
+        let says = |text: &PossibleText| {
             matches!(text.text.as_str(), "-execdir" | "-okdir" | "expand_aliases")
                 || text.text.contains("/fd/")
         };
@@ -335,7 +335,7 @@ impl<'c> CommandTexts<'c> {
                 .iter()
                 .filter(|place| !place.wild)
                 .filter_map(|place| place.path.as_os_str().to_str());
-            names.extend(places.map(Spelled::plain));
+            names.extend(places.map(PossibleText::plain));
         }
         NamedFrom { folders: self.folders.to_vec(), moves, names }
     }
@@ -351,7 +351,7 @@ fn of_command(
     command: &SimpleCommand,
     evaluates: bool,
     texts: &mut Texts<'_>,
-) -> impl Iterator<Item = Spelled> {
+) -> impl Iterator<Item = PossibleText> {
     let mut found = Vec::new();
     for word in words::expand(&command.words).iter() {
         found.extend(texts.of_word(word));

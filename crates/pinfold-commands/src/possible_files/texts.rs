@@ -2,7 +2,7 @@
 
 use pinfold_shell::{Part, Word, is_number_by_bash};
 
-use super::super::pieces::Spelled;
+use super::super::pieces::PossibleText;
 use super::values::{Values, is_positional};
 
 /// Most texts that one word may become.
@@ -72,12 +72,12 @@ pub(super) struct Texts<'v> {
 
 impl Texts<'_> {
     /// The texts that a word may become. A sentence, a list and a line count as a whole and by their parts.
-    pub(super) fn of_word(&mut self, word: &Word) -> Vec<Spelled> {
+    pub(super) fn of_word(&mut self, word: &Word) -> Vec<PossibleText> {
         if self.limits.exceeded {
             return Vec::new();
         }
         if let Some(text) = word.as_static() {
-            return if self.limits.takes(text) { vec![Spelled::plain(text)] } else { Vec::new() };
+            return if self.limits.takes(text) { vec![PossibleText::plain(text)] } else { Vec::new() };
         }
         let mut parts = split(word);
         if parts.len() < 2 {
@@ -92,20 +92,21 @@ impl Texts<'_> {
     }
 
     /// The texts that words make with blanks between them.
-    pub(super) fn joined(&mut self, words: &[Word]) -> Vec<Spelled> {
+    pub(super) fn joined(&mut self, words: &[Word]) -> Vec<PossibleText> {
         let blank = Part::Literal(" ".to_owned());
         let parts =
             words.iter().skip(1).flat_map(|word| word.parts.iter().chain([&blank])).cloned().collect();
         self.whole(&Word { parts, ..Word::default() }, MAX_SENTENCE_SHOWN)
     }
 
-    fn whole(&mut self, word: &Word, most: usize) -> Vec<Spelled> {
+    fn whole(&mut self, word: &Word, most: usize) -> Vec<PossibleText> {
         let found = self.with_values(word, true, most).or_else(|| self.with_values(word, false, most));
         let found = found.unwrap_or_else(|| {
             self.limits.exceeded |= self.sure && most == MAX_WORD_SHOWN;
             self.with_values(word, false, usize::MAX).unwrap_or_default()
         });
-        let says_nothing = |text: &Spelled| text.open == Some(0) && text.text.replace(NUMBER, "").is_empty();
+        let says_nothing =
+            |text: &PossibleText| text.open == Some(0) && text.text.replace(NUMBER, "").is_empty();
         found
             .into_iter()
             .filter(|text| !text.text.is_empty() && !says_nothing(text) && self.limits.takes(&text.text))
@@ -113,8 +114,8 @@ impl Texts<'_> {
     }
 
     /// Every text with each value in each place. `None`: more than `most`, or with all of them at most the first few.
-    fn with_values(&mut self, word: &Word, may_be_unset: bool, most: usize) -> Option<Vec<Spelled>> {
-        let mut texts = vec![Spelled::default()];
+    fn with_values(&mut self, word: &Word, may_be_unset: bool, most: usize) -> Option<Vec<PossibleText>> {
+        let mut texts = vec![PossibleText::default()];
         let has_text = word.parts.iter().any(|part| matches!(part, Part::Literal(_) | Part::Glob(_)));
         for part in &word.parts {
             let mut choices = self.choices(part, may_be_unset, has_text);
@@ -128,7 +129,7 @@ impl Texts<'_> {
             let begins =
                 matches!(part, Part::Parameter { name, .. } if matches!(name.as_str(), "PWD" | "OLDPWD"));
             let again =
-                (begins && texts.iter().any(|text| !text.text.is_empty())).then(|| Spelled::plain("."));
+                (begins && texts.iter().any(|text| !text.text.is_empty())).then(|| PossibleText::plain("."));
             texts = texts.iter().flat_map(|text| choices.iter().map(|choice| append(text, choice))).collect();
             texts.extend(again);
         }
@@ -136,17 +137,17 @@ impl Texts<'_> {
     }
 
     /// Texts that a part may stand for.
-    fn choices(&mut self, part: &Part, may_be_unset: bool, has_text: bool) -> Vec<Spelled> {
+    fn choices(&mut self, part: &Part, may_be_unset: bool, has_text: bool) -> Vec<PossibleText> {
         match part {
-            Part::Literal(text) => vec![Spelled::plain(text)],
-            Part::Glob(pattern) => vec![Spelled::default().with_open(pattern)],
+            Part::Literal(text) => vec![PossibleText::plain(text)],
+            Part::Glob(pattern) => vec![PossibleText::default().with_open(pattern)],
             Part::Tilde(user) => {
                 self.limits.looks_back |=
                     user.starts_with('-') || user.starts_with(|c: char| c.is_ascii_digit());
                 match user.as_str() {
                     "" => self.of_variable("HOME", may_be_unset),
                     "+" | "-" => self.of_variable(if user == "+" { "PWD" } else { "OLDPWD" }, may_be_unset),
-                    user => vec![Spelled::plain(&format!("~{user}")), Spelled::plain(".")],
+                    user => vec![PossibleText::plain(&format!("~{user}")), PossibleText::plain(".")],
                 }
             }
             Part::Parameter { name, plain, .. } => {
@@ -154,17 +155,17 @@ impl Texts<'_> {
                 found.extend(self.values.operands(name).filter(|_| !plain).cloned());
                 // Of the list of folders that programs are in, an operator only adds to it.
                 if !plain && name != "PATH" {
-                    let changed: Vec<Spelled> = found.iter().flat_map(changed).collect();
+                    let changed: Vec<PossibleText> = found.iter().flat_map(changed).collect();
                     found.extend(changed);
-                    found.extend(has_text.then(|| Spelled::default().with_open("*")));
+                    found.extend(has_text.then(|| PossibleText::default().with_open("*")));
                 }
                 found
             }
-            // What it prints is known only by running; most often it is a folder, and the one that the shell stands in.
-            Part::Substitution { .. } => vec![Spelled::default(), Spelled::plain(".")],
-            Part::Process => vec![Spelled::default()],
-            Part::Arithmetic => vec![Spelled::default().with_open(NUMBER)],
-            Part::Brace(words) if words.is_empty() => vec![Spelled::default().with_open("*")],
+            // What it prints is known only at run time; most often it is a folder, and the one that the shell stands in.
+            Part::Substitution { .. } => vec![PossibleText::default(), PossibleText::plain(".")],
+            Part::Process => vec![PossibleText::default()],
+            Part::Arithmetic => vec![PossibleText::default().with_open(NUMBER)],
+            Part::Brace(words) if words.is_empty() => vec![PossibleText::default().with_open("*")],
             Part::Brace(words) => words
                 .iter()
                 .flat_map(|word| self.with_values(word, may_be_unset, MAX_WORD_SHOWN).unwrap_or_default())
@@ -172,17 +173,17 @@ impl Texts<'_> {
         }
     }
 
-    fn of_variable(&mut self, name: &str, may_be_unset: bool) -> Vec<Spelled> {
+    fn of_variable(&mut self, name: &str, may_be_unset: bool) -> Vec<PossibleText> {
         self.limits.looks_back |= name == "OLDPWD";
         let name = if is_positional(name) { "@" } else { name };
-        let mut found: Vec<Spelled> = self.values.get(name).map(active).collect();
+        let mut found: Vec<PossibleText> = self.values.get(name).map(active).collect();
         match name {
-            "HOME" => found.push(Spelled::plain("~")),
-            "PWD" | "OLDPWD" => found.push(Spelled::plain(".")),
+            "HOME" => found.push(PossibleText::plain("~")),
+            "PWD" | "OLDPWD" => found.push(PossibleText::plain(".")),
             // What else is on it is not the line's.
-            "PATH" => found.push(Spelled::plain("/usr/bin")),
-            _ if is_number_by_bash(name) => found.push(Spelled::default().with_open(NUMBER)),
-            _ if may_be_unset || found.is_empty() => found.push(Spelled::default()),
+            "PATH" => found.push(PossibleText::plain("/usr/bin")),
+            _ if is_number_by_bash(name) => found.push(PossibleText::default().with_open(NUMBER)),
+            _ if may_be_unset || found.is_empty() => found.push(PossibleText::default()),
             _ => {}
         }
         found
@@ -190,7 +191,7 @@ impl Texts<'_> {
 }
 
 /// Texts that a value may become by an operator that cuts it, or exchanges parts of it: the same in other letters, or any name in its folder.
-fn changed(value: &Spelled) -> Vec<Spelled> {
+fn changed(value: &PossibleText) -> Vec<PossibleText> {
     if value.text.is_empty() {
         return Vec::new();
     }
@@ -198,14 +199,14 @@ fn changed(value: &Spelled) -> Vec<Spelled> {
     let folder = value.text.get(..folder.min(value.open.unwrap_or(folder))).unwrap_or_default();
     let cases = [value.text.to_uppercase(), value.text.to_lowercase()];
     let cases =
-        cases.map(|text| Spelled { open: value.open.filter(|open| text.is_char_boundary(*open)), text });
+        cases.map(|text| PossibleText { open: value.open.filter(|open| text.is_char_boundary(*open)), text });
     let tails =
-        value.text.match_indices('/').filter_map(|(at, _)| value.text.get(at + 1..)).map(Spelled::plain);
-    [Spelled::plain(folder).with_open("*")].into_iter().chain(cases).chain(tails).collect()
+        value.text.match_indices('/').filter_map(|(at, _)| value.text.get(at + 1..)).map(PossibleText::plain);
+    [PossibleText::plain(folder).with_open("*")].into_iter().chain(cases).chain(tails).collect()
 }
 
 /// A text with another behind it. Where the first is open, the second is a pattern too, which stands for itself.
-fn append(text: &Spelled, next: &Spelled) -> Spelled {
+fn append(text: &PossibleText, next: &PossibleText) -> PossibleText {
     let (plain, pattern) = next.text.split_at(next.open.unwrap_or(next.text.len()));
     let text = match text.open {
         Some(_) => text.with_suffix(&escaped(plain)),
@@ -221,10 +222,10 @@ fn escaped(text: &str) -> String {
 }
 
 /// A value in whose place the shell looks for wildcards.
-fn active(value: &Spelled) -> Spelled {
+fn active(value: &PossibleText) -> PossibleText {
     match value.open {
         Some(_) => value.clone(),
-        None => Spelled { text: value.text.clone(), open: value.text.find(WILD) },
+        None => PossibleText { text: value.text.clone(), open: value.text.find(WILD) },
     }
 }
 
@@ -262,9 +263,9 @@ pub(super) fn may_be_line(text: &str) -> bool {
 }
 
 /// A text, and the pattern that it is where `{}` stands for what a program finds or is fed.
-pub(super) fn with_places(text: Spelled) -> impl Iterator<Item = Spelled> {
+pub(super) fn with_places(text: PossibleText) -> impl Iterator<Item = PossibleText> {
     let is_sign = text.text.len() == 2 || text.text.starts_with('-') && !text.text.contains('/');
-    let pattern = text.text.find("{}").filter(|_| !is_sign).map(|at| Spelled {
+    let pattern = text.text.find("{}").filter(|_| !is_sign).map(|at| PossibleText {
         open: Some(text.open.map_or(at, |open| open.min(at))),
         text: text.text.replace("{}", "*"),
     });
@@ -272,7 +273,7 @@ pub(super) fn with_places(text: Spelled) -> impl Iterator<Item = Spelled> {
 }
 
 /// A format of `printf` as the pattern of what it makes.
-pub(super) fn of_format(text: &Spelled) -> Option<Spelled> {
+pub(super) fn of_format(text: &PossibleText) -> Option<PossibleText> {
     let first = text.text.find('%').filter(|_| text.open.is_none())?;
     let (front, rest) = text.text.split_at(first);
     let mut pattern = String::new();
@@ -281,13 +282,13 @@ pub(super) fn of_format(text: &Spelled) -> Option<Spelled> {
         pattern.push_str(if at == 0 { piece } else { "*" });
         pattern.push_str(if at == 0 { "" } else { piece.get(letter..).unwrap_or_default() });
     }
-    Some(Spelled::plain(front).with_open(&pattern))
+    Some(PossibleText::plain(front).with_open(&pattern))
 }
 
 /// The words that a text would have in a language of whatever kind.
-pub(super) fn tokens(text: &Spelled) -> impl Iterator<Item = Spelled> {
+pub(super) fn tokens(text: &PossibleText) -> impl Iterator<Item = PossibleText> {
     let cuts = |c: char| c.is_whitespace() || c == ',' || OF_LINES.contains(&c);
     let several = text.text.contains(cuts);
     let tokens = text.text.split(cuts).filter(move |token| several && !token.is_empty());
-    tokens.map(|token| Spelled { text: token.to_owned(), open: token.find(WILD) })
+    tokens.map(|token| PossibleText { text: token.to_owned(), open: token.find(WILD) })
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use pinfold_shell::{ChangedBy, NewValue, Part, RedirectKind, Script, VariableChange, VariableTable, Word};
 
 use super::super::is_system_path;
-use super::super::pieces::Spelled;
+use super::super::pieces::PossibleText;
 use super::super::startup_files::STARTUP_NAMES;
 use super::CommandTexts;
 use super::texts::{TextLimits, Texts, of_format, tokens};
@@ -19,9 +19,9 @@ const ROUNDS: usize = 2;
 /// The values of variables.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Values {
-    by_name: BTreeMap<String, BTreeSet<Spelled>>,
+    by_name: BTreeMap<String, BTreeSet<PossibleText>>,
     /// Texts that may stand in place of them, by `${NAME-word}`.
-    operands: BTreeMap<String, BTreeSet<Spelled>>,
+    operands: BTreeMap<String, BTreeSet<PossibleText>>,
 }
 
 /// Returns whether a parameter is an argument, of a script or a function, or of the last command.
@@ -41,7 +41,7 @@ impl Values {
     /// The values that scripts give. `told`: what words say that are an assignment to the program that they are for.
     pub(super) fn new(
         scripts: &[(&Script, bool)],
-        told: &[(String, Spelled)],
+        told: &[(String, PossibleText)],
         limits: &mut TextLimits,
     ) -> Self {
         let mut values = Self::default();
@@ -59,12 +59,12 @@ impl Values {
     }
 
     /// The values of a variable.
-    pub(super) fn get(&self, name: &str) -> impl Iterator<Item = &Spelled> {
+    pub(super) fn get(&self, name: &str) -> impl Iterator<Item = &PossibleText> {
         self.by_name.get(name).into_iter().flatten()
     }
 
     /// Texts that may stand in place of the value of a variable.
-    pub(super) fn operands(&self, name: &str) -> impl Iterator<Item = &Spelled> {
+    pub(super) fn operands(&self, name: &str) -> impl Iterator<Item = &PossibleText> {
         self.operands.get(name).into_iter().flatten()
     }
 
@@ -79,14 +79,14 @@ impl Values {
     }
 
     /// Files that programs run which start in a home that the line gives them.
-    pub(super) fn started(&self) -> impl Iterator<Item = Spelled> {
+    pub(super) fn started(&self) -> impl Iterator<Item = PossibleText> {
         let homes = ["HOME", "ZDOTDIR", "XDG_CONFIG_HOME"].into_iter().flat_map(|name| self.get(name));
         homes.flat_map(|home| {
             STARTUP_NAMES.iter().map(|names| home.with_suffix("/").with_suffix(&names.join("/")))
         })
     }
 
-    fn add(&mut self, name: &str, values: impl IntoIterator<Item = Spelled>) {
+    fn add(&mut self, name: &str, values: impl IntoIterator<Item = PossibleText>) {
         let own = self.by_name.entry(name.to_owned()).or_default();
         own.extend(values.into_iter().filter(|value| !value.text.is_empty()));
     }
@@ -130,7 +130,7 @@ impl Values {
         change: VariableChange<'_>,
         sure: bool,
         limits: &mut TextLimits,
-    ) -> Vec<Spelled> {
+    ) -> Vec<PossibleText> {
         let mut texts = Texts { values: self, limits, sure };
         let mut found = match change.value {
             NewValue::Word(word) => texts.of_word(word),
@@ -144,7 +144,7 @@ impl Values {
             }
             NewValue::Argument { word, altered, .. } => {
                 let said = texts.of_word(word);
-                let mut values: Vec<Spelled> =
+                let mut values: Vec<PossibleText> =
                     said.iter().filter_map(assignment).map(|(_, value)| value).collect();
                 if altered {
                     values.extend(self.others(&values));
@@ -152,36 +152,37 @@ impl Values {
                 values
             }
             NewValue::Kept { altered: true } => {
-                let own: Vec<Spelled> = self.get(name).cloned().collect();
+                let own: Vec<PossibleText> = self.get(name).cloned().collect();
                 self.others(&own)
             }
-            NewValue::Number => vec![Spelled::default().with_open("[0-9]*")],
+            NewValue::Number => vec![PossibleText::default().with_open("[0-9]*")],
             NewValue::Unknown => from_command(script, change.by, &mut texts),
             NewValue::Kept { altered: false } | NewValue::Removed => Vec::new(),
         };
         // Without quotes a value falls into words.
         let separators: String = self.get("IFS").map(|text| text.text.as_str()).collect();
-        let by_ifs = |value: &Spelled| {
-            let parts = value.text.split(|c| separators.contains(c)).map(Spelled::plain);
+        let by_ifs = |value: &PossibleText| {
+            let parts = value.text.split(|c| separators.contains(c)).map(PossibleText::plain);
             parts.collect::<Vec<_>>()
         };
-        let parts: Vec<Spelled> = found.iter().flat_map(|value| tokens(value).chain(by_ifs(value))).collect();
+        let parts: Vec<PossibleText> =
+            found.iter().flat_map(|value| tokens(value).chain(by_ifs(value))).collect();
         found.extend(parts);
         found
     }
 
     /// The same values as `declare -u`, `-l` and `-n` make others of them.
-    fn others(&self, values: &[Spelled]) -> Vec<Spelled> {
+    fn others(&self, values: &[PossibleText]) -> Vec<PossibleText> {
         let cases = values.iter().flat_map(|value| {
             [value.text.to_uppercase(), value.text.to_lowercase()]
-                .map(|text| Spelled { text, open: value.open })
+                .map(|text| PossibleText { text, open: value.open })
         });
         cases.chain(values.iter().flat_map(|value| self.get(&value.text).cloned())).collect()
     }
 }
 
 /// Assignments in the words of commands: `env NAME=value`, `git -c name=value`.
-pub(super) fn assigned_in_words(groups: &[CommandTexts<'_>]) -> Vec<(String, Spelled)> {
+pub(super) fn assigned_in_words(groups: &[CommandTexts<'_>]) -> Vec<(String, PossibleText)> {
     groups.iter().flat_map(|group| &group.texts).filter_map(assignment).collect()
 }
 
@@ -198,7 +199,7 @@ fn asks_for_arguments(script: &Script) -> bool {
 }
 
 /// Texts that a builtin which reads a variable is told: `read`, `printf -v`.
-fn from_command(script: &Script, by: ChangedBy, texts: &mut Texts<'_>) -> Vec<Spelled> {
+fn from_command(script: &Script, by: ChangedBy, texts: &mut Texts<'_>) -> Vec<PossibleText> {
     let ChangedBy::Command(at) = by else { return Vec::new() };
     let Some(command) = script.commands.get(at) else { return Vec::new() };
     let is_text = |kind| matches!(kind, RedirectKind::HereDocument | RedirectKind::HereString);
@@ -207,8 +208,8 @@ fn from_command(script: &Script, by: ChangedBy, texts: &mut Texts<'_>) -> Vec<Sp
     let piped = command.place.piped_from.and_then(|from| script.commands.get(from));
     let piped = piped.into_iter().flat_map(|from| from.words.iter());
     let words = command.words.iter().skip(1).chain(fed).chain(piped);
-    let said: Vec<Spelled> = words.flat_map(|word| texts.of_word(word)).collect();
-    let made: Vec<Spelled> = said.iter().filter_map(of_format).collect();
+    let said: Vec<PossibleText> = words.flat_map(|word| texts.of_word(word)).collect();
+    let made: Vec<PossibleText> = said.iter().filter_map(of_format).collect();
     [said, made].concat()
 }
 
@@ -222,12 +223,12 @@ fn place(script: &Script, change: &VariableChange<'_>) -> usize {
 }
 
 /// `NAME=value` as a text.
-fn assignment(text: &Spelled) -> Option<(String, Spelled)> {
+fn assignment(text: &PossibleText) -> Option<(String, PossibleText)> {
     let (name, value) = text.text.split_once('=')?;
     let start = name.len() + 1;
     let name = name.strip_suffix('+').unwrap_or(name);
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
     let is_name = !name.is_empty() && name.bytes().all(plain);
     let open = text.open.map(|open| open.saturating_sub(start));
-    is_name.then(|| (name.to_owned(), Spelled { text: value.to_owned(), open }))
+    is_name.then(|| (name.to_owned(), PossibleText { text: value.to_owned(), open }))
 }

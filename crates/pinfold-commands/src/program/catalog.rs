@@ -150,7 +150,7 @@ pub(crate) static UNLISTED: Program = Program {
     stops: false,
     options: NOTHING,
     operands: Operands::Nothing,
-    folder: WorkDirUse::Code,
+    folder: WorkDirUse::ExecutedFiles,
     reach: Reach::Anything,
     closed: false,
     commands: NOTHING,

@@ -17,7 +17,7 @@ pub(crate) use catalog::{
     Span, UNLISTED, command, find, find_or_unlisted, find_versioned, interpreter, kind, launchers,
 };
 pub(super) use effects::{
-    InvocationEffects, StandardInput, StartedProgram, StartedWords, Touched, WorkDirUse,
+    InvocationEffects, NamedFileWord, StandardInput, StartedProgram, StartedWords, WorkDirUse,
 };
 use scan::scan;
 pub(crate) use scan::{Arg, Scanned, first_operand, scan_as, scan_everywhere};

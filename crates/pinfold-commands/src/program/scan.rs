@@ -41,7 +41,7 @@ pub(crate) struct Scanned<'a> {
     pub(crate) doubtful: bool,
     /// Words that may turn out to be options.
     pub(crate) hidden: Vec<&'a Word>,
-    /// An option, of which a part is known only by running, may take the word behind it as its value.
+    /// An option, of which a part is known only at run time, may take the word behind it as its value.
     cut_off: bool,
     /// From this argument on a `--` says that there are only operands.
     pub(crate) operands_from: Option<usize>,
@@ -87,7 +87,7 @@ impl<'a> Scanned<'a> {
         self.args.iter().any(|arg| arg.is_letter(letters) || arg.is_long(long))
     }
 
-    /// Returns whether [`has`](Self::has) holds however the options are completed of which a part is known only by running:
+    /// Returns whether [`has`](Self::has) holds however the options are completed of which a part is known only at run time:
     /// such a one may take what stands behind it. One that is taken back (`--no-LONG`) does not count.
     pub(crate) fn surely_has(&self, letters: &str, long: &str) -> bool {
         let negates = |arg: &Arg<'_>| {
@@ -134,19 +134,19 @@ impl<'a> Scanned<'a> {
 
 /// Reads `args` as `program` would.
 pub(crate) fn scan<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
-    read(program, Manner::default(), args)
+    read(program, ArgumentStyle::default(), args)
 }
 
 /// Reads `args` as `program` would if its options were written in another style.
 pub(crate) fn scan_as<'a>(program: &'static Program, style: Style, args: &'a [Word]) -> Scanned<'a> {
-    read(program, Manner { style: Some(style), everywhere: false }, args)
+    read(program, ArgumentStyle { style: Some(style), everywhere: false }, args)
 }
 
 /// Reads `args` as `program` would if its options could stand behind operands too, and words that start with a dash were
 /// options: nothing that looks like one is passed over.
 pub(crate) fn scan_everywhere<'a>(program: &'static Program, args: &'a [Word]) -> Scanned<'a> {
     let style = (program.style == Style::Plain).then_some(Style::Gnu);
-    read(program, Manner { style, everywhere: true }, args)
+    read(program, ArgumentStyle { style, everywhere: true }, args)
 }
 
 /// Number of programs and subcommands in most commands: `git stash push`.
@@ -154,7 +154,7 @@ const USUAL_LEVELS: usize = 3;
 
 /// Manner of reading arguments, beside the catalog.
 #[derive(Clone, Copy, Default)]
-struct Manner {
+struct ArgumentStyle {
     /// In place of the style of the program.
     style: Option<Style>,
     /// Options do not end at the first operand.
@@ -167,7 +167,7 @@ pub(crate) fn first_operand(program: &'static Program, args: &[Word]) -> Option<
     if args.first().is_some_and(|word| known_start(word).starts_with(begins_operand)) {
         return Some(0);
     }
-    let mut scanner = Scanner::new(program, Manner::default(), args);
+    let mut scanner = Scanner::new(program, ArgumentStyle::default(), args);
     while scanner.out.first.is_none() {
         let word = scanner.left.next()?;
         scanner.word_with_doubts(word);
@@ -175,7 +175,7 @@ pub(crate) fn first_operand(program: &'static Program, args: &[Word]) -> Option<
     scanner.out.first
 }
 
-fn read<'a>(program: &'static Program, manner: Manner, args: &'a [Word]) -> Scanned<'a> {
+fn read<'a>(program: &'static Program, manner: ArgumentStyle, args: &'a [Word]) -> Scanned<'a> {
     let mut scanner = Scanner::new(program, manner, args);
     scanner.out.args.reserve(args.len());
     while let Some(word) = scanner.left.next() {
@@ -189,7 +189,7 @@ struct Scanner<'a> {
     /// Number of words in all.
     count: usize,
     out: Scanned<'a>,
-    manner: Manner,
+    manner: ArgumentStyle,
     /// Only operands follow.
     ended: bool,
     /// The value of an option that looks like an option itself.
@@ -197,7 +197,7 @@ struct Scanner<'a> {
 }
 
 impl<'a> Scanner<'a> {
-    fn new(program: &'static Program, manner: Manner, args: &'a [Word]) -> Self {
+    fn new(program: &'static Program, manner: ArgumentStyle, args: &'a [Word]) -> Self {
         let mut levels = Vec::with_capacity(USUAL_LEVELS);
         levels.push(program);
         let out = Scanned {
@@ -478,7 +478,7 @@ impl<'a> Scanner<'a> {
         self.hide(word);
     }
 
-    /// Options that are known only by running.
+    /// Options that are known only at run time.
     fn hide(&mut self, word: &'a Word) {
         self.out.hidden.push(word);
         self.out.unknown = true;

@@ -4,7 +4,7 @@
 //! options, patterns or configuration is not in them; nor is an option that is cut short, or one they do not know.
 //! What a command reads is a claim like any other and is judged besides; here it only has to be known.
 //!
-//! The trap: a word that is known only by running may turn out to be an option. A glob is one such word, since a
+//! The trap: a word that is known only at run time may turn out to be an option. A glob is one such word, since a
 //! file may be named `--output=x`.
 
 mod expression;

@@ -10,9 +10,9 @@ use crate::program::{Program, ReadOnly, Takes, all, find};
 fn reads(text: &str) -> bool {
     let commands = analyze(text, &parse(text));
     let mut claims = commands.commands.iter();
-    commands.bars.is_empty()
+    commands.not_allowlistable.is_empty()
         && claims.clone().any(|claim| claim.read_only)
-        && claims.all(|claim| claim.bars.is_empty() && (claim.read_only || claim.inert))
+        && claims.all(|claim| claim.not_allowlistable.is_empty() && (claim.read_only || claim.inert))
 }
 
 const READS: &[&str] = &[
@@ -397,7 +397,7 @@ fn git_that_is_led_to_a_folder_says_to_which() {
         ("cd /w && GIT_DIR=x git status", &[]),
         ("cd /w && git diff --ext-diff", &[]),
         ("cd /w && git status &", &[]),
-        // Known only by running.
+        // Known only at run time.
         ("cd $X && git status", &[]),
         ("cd /w/* && git status", &[]),
         ("git -C $X status", &[]),
@@ -414,7 +414,8 @@ fn git_that_is_led_to_a_folder_says_to_which() {
 fn what_is_read_is_claimed_whatever_options_there_are() {
     let claims = |line: &str| {
         let commands = analyze(line, &parse(line));
-        let only_reads = commands.commands.iter().all(|claim| claim.read_only && claim.bars.is_empty());
+        let only_reads =
+            commands.commands.iter().all(|claim| claim.read_only && claim.not_allowlistable.is_empty());
         let path =
             |claim: &PathClaim| claim.path.as_ref().is_some_and(|path| path.as_os_str() == "~/.ssh/id_rsa");
         !only_reads || commands.paths.iter().any(path)
@@ -472,5 +473,5 @@ fn described() -> String {
 
 #[test]
 fn the_page_says_what_the_code_does() {
-    crate::page::check("read-only-commands.md", &described());
+    crate::generated_docs::check("read-only-commands.md", &described());
 }

@@ -1,6 +1,6 @@
 //! `device-write`: writes over a disk, or into the memory of the machine, below any file system.
 
-use super::way::{Start, Way};
+use super::way::{Start, WordPath};
 use super::{Line, Safeguard, Watch};
 use crate::Severity;
 
@@ -42,7 +42,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     watch: Watch::Line(|line: &Line<'_>| line.written().iter().any(is_device)),
 };
 
-fn is_device(way: &Way) -> bool {
+fn is_device(way: &WordPath) -> bool {
     let steps = way.steps();
     let [dev, name, ..] = steps.as_slice() else { return false };
     way.start == Start::Root && dev.may_be("dev") && DEVICES.iter().any(|device| name.may_begin(device))

@@ -2,7 +2,7 @@
 //! stays inside.
 
 use super::root_removal::leads_to_root;
-use super::way::Way;
+use super::way::WordPath;
 use super::{Invoked, Safeguard, Watch};
 use crate::Severity;
 use crate::program::Arg;
@@ -84,5 +84,5 @@ fn binds_host(option: &str) -> bool {
 fn is_host(source: &str) -> bool {
     source.ends_with("docker.sock")
         || source.ends_with("podman.sock")
-        || (source.starts_with(['/', '~']) && leads_to_root(&Way::from_text(source)))
+        || (source.starts_with(['/', '~']) && leads_to_root(&WordPath::from_text(source)))
 }

@@ -59,7 +59,7 @@ use std::sync::{Arc, LazyLock};
 use pinfold_shell::{Assignment, Redirect, RedirectKind, Script, SimpleCommand, Word};
 
 pub(crate) use self::root_removal::is_root_kind;
-use self::way::Way;
+use self::way::WordPath;
 use crate::PathClaim;
 use crate::constants::Constants;
 use crate::name_map::NameMap;
@@ -177,7 +177,7 @@ impl<'a> Invoked<'a> {
         self.scanned().has(letters, long)
     }
 
-    /// Returns whether [`has`](Self::has) holds however options are completed of which a part is known only by running.
+    /// Returns whether [`has`](Self::has) holds however options are completed of which a part is known only at run time.
     fn surely_has(&self, letters: &str, long: &str) -> bool {
         self.scanned().surely_has(letters, long)
     }
@@ -214,7 +214,7 @@ struct Line<'a> {
     paths: &'a [PathClaim],
     values: &'a Values<'a>,
     hands_over: OnceCell<bool>,
-    written: OnceCell<Vec<Way>>,
+    written: OnceCell<Vec<WordPath>>,
 }
 
 impl<'a> Line<'a> {
@@ -235,15 +235,15 @@ impl<'a> Line<'a> {
 
     /// Places that the line writes, as far as they can be places of the system: what its redirects and programs
     /// claim, and redirects to a name of which a variable hides the end.
-    fn written(&self) -> &[Way] {
+    fn written(&self) -> &[WordPath] {
         self.written.get_or_init(|| {
             let claims = self.paths.iter().filter(|claim| claim.operation.writes());
             let texts = claims.filter_map(|claim| claim.path.as_ref()?.as_os_str().to_str());
-            let claimed = texts.filter(|text| leads_out(text)).map(Way::of_claim);
+            let claimed = texts.filter(|text| leads_out(text)).map(WordPath::of_claim);
             let redirects = self.script.commands.iter().flat_map(|command| &command.redirects);
             let hidden = redirects
                 .filter(|redirect| opens_for_writing(redirect) && redirect.target.as_static().is_none());
-            claimed.chain(hidden.map(|redirect| Way::from_word(&redirect.target, None))).collect()
+            claimed.chain(hidden.map(|redirect| WordPath::from_word(&redirect.target, None))).collect()
         })
     }
 }

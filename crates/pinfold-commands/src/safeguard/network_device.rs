@@ -3,7 +3,7 @@
 
 use pinfold_shell::RedirectKind;
 
-use super::way::{Start, Way};
+use super::way::{Start, WordPath};
 use super::{Command, Safeguard, Watch};
 use crate::Severity;
 
@@ -29,11 +29,11 @@ fn hits(command: &Command<'_>) -> bool {
             RedirectKind::Read | RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => true,
             RedirectKind::Duplicate | RedirectKind::HereDocument | RedirectKind::HereString => false,
         };
-        opens && leads_away(&Way::from_word(&redirect.target, None))
+        opens && leads_away(&WordPath::from_word(&redirect.target, None))
     })
 }
 
-fn leads_away(way: &Way) -> bool {
+fn leads_away(way: &WordPath) -> bool {
     match way.steps().as_slice() {
         [dev, net, host, ..] if way.start == Start::Root => {
             dev.may_be("dev")

@@ -2,7 +2,7 @@
 
 use pinfold_shell::{RedirectKind, Word};
 
-use super::way::{Start, Step, Way};
+use super::way::{Start, Step, WordPath};
 use super::{Command, Safeguard, Watch};
 use crate::program::{ProgramKind, find_or_unlisted, kind, scan_everywhere};
 use crate::read_only::may_be_read_as_bsd;
@@ -100,7 +100,7 @@ fn leads_to_secrets(word: &Word, work_dir: Option<&str>) -> bool {
     if is_elsewhere {
         return false;
     }
-    let way = Way::from_word(word, work_dir);
+    let way = WordPath::from_word(word, work_dir);
     let all = way.steps();
     let steps = match way.start {
         Start::Root => all.as_slice(),

@@ -1,6 +1,6 @@
 //! `protected-write`: writes where the machine keeps its settings, or where a shell or a login reads what to run.
 
-use super::way::{Start, Step, Way};
+use super::way::{Start, Step, WordPath};
 use super::{Line, Safeguard, Watch};
 use crate::Severity;
 use crate::startup_files::STARTUP_NAMES;
@@ -63,7 +63,7 @@ pub(super) const SAFEGUARD: Safeguard = Safeguard {
     watch: Watch::Line(|line: &Line<'_>| line.written().iter().any(is_protected)),
 };
 
-fn is_protected(way: &Way) -> bool {
+fn is_protected(way: &WordPath) -> bool {
     let steps = way.steps();
     let is_named = |step: &Step<'_>, names: &[&str]| step.is_named() && step.may_be_any(names);
     let in_etc = match steps.as_slice() {

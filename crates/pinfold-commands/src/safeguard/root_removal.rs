@@ -4,7 +4,7 @@
 
 use pinfold_shell::Word;
 
-use super::way::{Start, Step, Way};
+use super::way::{Start, Step, WordPath};
 use super::{Invoked, Safeguard, Watch, find_removal, recursive_removal};
 use crate::Severity;
 use crate::words::known_start;
@@ -103,17 +103,17 @@ fn sources<'a>(invoked: &Invoked<'a>) -> Vec<&'a Word> {
 fn is_root_way(invoked: &Invoked<'_>) -> impl Fn(Option<&Word>) -> bool {
     move |start| match start {
         Some(word) => is_root_kind(word, invoked.work_dir),
-        None => invoked.work_dir.is_some_and(|folder| leads_to_root(&Way::from_text(folder))),
+        None => invoked.work_dir.is_some_and(|folder| leads_to_root(&WordPath::from_text(folder))),
     }
 }
 
 /// Returns whether a word leads to a root, system or home directory, or to everything in one.
 pub(crate) fn is_root_kind(word: &Word, work_dir: Option<&str>) -> bool {
-    leads_to_root(&Way::from_word(word, work_dir))
+    leads_to_root(&WordPath::from_word(word, work_dir))
 }
 
 /// Returns whether a way leads to a directory of that kind, or to everything in one.
-pub(super) fn leads_to_root(way: &Way) -> bool {
+pub(super) fn leads_to_root(way: &WordPath) -> bool {
     let all = way.steps();
     let steps = match all.split_last() {
         Some((last, before)) if last.is_everything() => before,

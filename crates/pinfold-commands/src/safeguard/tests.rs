@@ -344,5 +344,5 @@ fn code(text: &str) -> String {
 
 #[test]
 fn the_page_says_what_the_code_does() {
-    crate::page::check("safeguards.md", &described());
+    crate::generated_docs::check("safeguards.md", &described());
 }

@@ -1,4 +1,4 @@
-//! `unknown-program`: which program runs is known only by running the line.
+//! `unknown-program`: which program runs is known only at run time.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use pinfold_shell::{Part, Script, SimpleCommand, Word};
 
 use super::{Line, Safeguard, Watch, program_hits};
 use crate::Severity;
-use crate::constants::Given;
+use crate::constants::AssignedValues;
 use crate::words::{known_start, program_name};
 
 pub(super) const SAFEGUARD: Safeguard = Safeguard {
@@ -61,10 +61,10 @@ fn is_unknown(line: &Line<'_>, program: &Word) -> bool {
         return true;
     }
     match line.constants().given(name) {
-        Given::Unknown => true,
-        Given::Nowhere if is_positional(name) => line.hands_over(),
+        AssignedValues::Unknown => true,
+        AssignedValues::Nowhere if is_positional(name) => line.hands_over(),
         // With the value in its place it is looked at like any other.
-        Given::Values(_) | Given::Nowhere => false,
+        AssignedValues::Values(_) | AssignedValues::Nowhere => false,
     }
 }
 

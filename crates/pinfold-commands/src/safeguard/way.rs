@@ -1,7 +1,7 @@
 //! Destination of a word, as far as its text says: from the root, from a home directory, from here.
 //!
-//! Nothing is looked up. `.` and `..` are taken as text, globs are kept, and a piece that is known only by
-//! running it may be any name.
+//! Nothing is looked up. `.` and `..` are taken as text, globs are kept, and a piece that is known only at
+//! run time may be any name.
 
 use pinfold_shell::{Part, Word};
 
@@ -20,7 +20,7 @@ pub(super) enum Start {
 
 /// A path as a word says it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct WordPath {
     pub(super) start: Start,
     steps: Vec<String>,
 }
@@ -35,7 +35,7 @@ impl Start {
     }
 }
 
-impl Way {
+impl WordPath {
     /// Returns where the word leads for a command that works in this folder.
     pub(super) fn from_word(word: &Word, work_dir: Option<&str>) -> Self {
         let (start, parts) = beginning(&word.parts);

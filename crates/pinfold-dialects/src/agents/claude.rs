@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{Event, Moment, NotHeard};
+use crate::event::{Event, Moment, UnreadableHookInput};
 use crate::table::{Tool, tool};
 
 /// Claude Code.
@@ -102,7 +102,7 @@ impl Dialect for Claude {
         SHAPE.agent
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
         SHAPE.parse_event(input)
     }
 

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, tool};
 
 /// Codex.
@@ -40,8 +40,8 @@ impl Dialect for Codex {
         SHAPE.agent
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.event(&Sent::read(SHAPE.agent, input)?, |_, call| patch_in_a_shell(call))
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        SHAPE.event(&AgentObject::read(SHAPE.agent, input)?, |_, call| patch_in_a_shell(call))
     }
 
     fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
@@ -75,13 +75,13 @@ impl Dialect for Codex {
 
 /// A patch also comes as a command that hands it to `apply_patch`. Where the command is that and nothing else it is the
 /// patch; everything else stays a command.
-fn patch_in_a_shell(call: TheirCall) -> TheirCall {
+fn patch_in_a_shell(call: AgentCall) -> AgentCall {
     let text = call.raw.input.get("command").and_then(Value::as_str);
     match text.filter(|_| call.raw.tool == "Bash").and_then(patch_of) {
         Some(patch) => {
             let raw =
                 RawCall { cwd: call.raw.cwd.clone(), ..RawCall::new("ApplyPatch", json!({"patch": patch})) };
-            TheirCall { raw, ..call }
+            AgentCall { raw, ..call }
         }
         None => call,
     }

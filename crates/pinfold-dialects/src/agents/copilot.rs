@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use super::shaped::{self, Shape, call_of};
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{CallEnd, Event, Moment, NotHeard};
-use crate::json::Sent;
+use crate::event::{CallEnd, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, key, one_of_a_list, tool};
 
 /// Copilot CLI.
@@ -57,8 +57,8 @@ impl Dialect for Copilot {
         SHAPE.agent
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        let sent = Sent::read(SHAPE.agent, input)?;
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        let sent = AgentObject::read(SHAPE.agent, input)?;
         if sent.has("hook_event_name") { SHAPE.event(&sent, |_, call| call) } else { own(&sent) }
     }
 
@@ -95,7 +95,7 @@ impl Dialect for Copilot {
 }
 
 /// An event in its own words: it does not say which one it is, but each has fields of its own.
-fn own(sent: &Sent) -> Result<Event, NotHeard> {
+fn own(sent: &AgentObject) -> Result<Event, UnreadableHookInput> {
     let cwd = sent.maybe_text("cwd")?;
     let moment = if sent.has("toolName") {
         let name = sent.text("toolName")?;
@@ -117,7 +117,7 @@ fn own(sent: &Sent) -> Result<Event, NotHeard> {
 }
 
 /// The arguments come as an object, or as the text of one.
-fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
+fn arguments(sent: &AgentObject) -> Result<Value, UnreadableHookInput> {
     match sent.get("toolArgs") {
         Some(Value::String(text)) => {
             serde_json::from_str(text).map_err(|_| sent.bad("`toolArgs` is a text, and no JSON"))

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::shaped::call_of;
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, CallEnd, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, key, tool, unknown};
 
 /// Cursor.
@@ -81,8 +81,8 @@ impl Dialect for Cursor {
         NAME
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        let sent = Sent::read(NAME, input)?;
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        let sent = AgentObject::read(NAME, input)?;
         let event = sent.text("hook_event_name")?;
         let moment = match event {
             "sessionStart" => Moment::Start(sent.maybe_text("source")?.unwrap_or("startup").to_owned()),
@@ -167,7 +167,7 @@ fn deny(why: &str) -> HookOutput {
 }
 
 /// Returns the working directory, or the first of its folders.
-fn cwd(sent: &Sent) -> Result<Option<&str>, NotHeard> {
+fn cwd(sent: &AgentObject) -> Result<Option<&str>, UnreadableHookInput> {
     let first = sent.get("workspace_roots").and_then(|roots| roots.get(0)?.as_str());
     // An empty text is said where there is none.
     match sent.get("cwd").and_then(Value::as_str) {
@@ -177,22 +177,22 @@ fn cwd(sent: &Sent) -> Result<Option<&str>, NotHeard> {
 }
 
 /// Before and after a call is the same: it has no name of its own here.
-fn named(sent: &Sent, name: &str, input: &Value) -> Result<String, NotHeard> {
+fn named(sent: &AgentObject, name: &str, input: &Value) -> Result<String, UnreadableHookInput> {
     let turn = sent.maybe_text("generation_id")?.unwrap_or_default();
     Ok(format!("{turn} {}", key(None, name, input)))
 }
 
-fn shell(sent: &Sent) -> Result<TheirCall, NotHeard> {
+fn shell(sent: &AgentObject) -> Result<AgentCall, UnreadableHookInput> {
     let input = json!({"command": sent.text("command")?});
     Ok(call_of(TOOLS, "Shell", &input, cwd(sent)?, named(sent, "Shell", &input)?))
 }
 
-fn read(sent: &Sent) -> Result<TheirCall, NotHeard> {
+fn read(sent: &AgentObject) -> Result<AgentCall, UnreadableHookInput> {
     let input = json!({"file_path": sent.text("file_path")?});
     Ok(call_of(TOOLS, "Read", &input, cwd(sent)?, named(sent, "Read", &input)?))
 }
 
-fn usual(sent: &Sent, name: &str) -> Result<TheirCall, NotHeard> {
+fn usual(sent: &AgentObject, name: &str) -> Result<AgentCall, UnreadableHookInput> {
     let input = arguments(sent)?;
     Ok(call_of(TOOLS, name, &input, cwd(sent)?, named(sent, name, &input)?))
 }
@@ -203,7 +203,7 @@ fn is_of_a_server(name: &str) -> bool {
 
 /// A tool of a server, whatever it is called: never one of ours. Which server it is of is not said by a name that it could
 /// have chosen, so that all of them are one.
-fn server(sent: &Sent) -> Result<TheirCall, NotHeard> {
+fn server(sent: &AgentObject) -> Result<AgentCall, UnreadableHookInput> {
     let (name, input) = (sent.text("tool_name")?, arguments(sent)?);
     let bare = name.strip_prefix("MCP:").unwrap_or(name);
     let ours = format!("mcp__{NAME}__{bare}");
@@ -211,7 +211,7 @@ fn server(sent: &Sent) -> Result<TheirCall, NotHeard> {
 }
 
 /// The arguments come as an object, or as the text of one.
-fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
+fn arguments(sent: &AgentObject) -> Result<Value, UnreadableHookInput> {
     match sent.get("tool_input") {
         Some(Value::String(text)) => {
             serde_json::from_str(text).map_err(|_| sent.bad("`tool_input` is a text, and no JSON"))
@@ -221,7 +221,7 @@ fn arguments(sent: &Sent) -> Result<Value, NotHeard> {
     }
 }
 
-fn ended(sent: &Sent, result: &str, done: bool) -> CallEnd {
+fn ended(sent: &AgentObject, result: &str, done: bool) -> CallEnd {
     let result = sent.get(result).cloned().unwrap_or_default();
     let message = (!done).then(|| result.as_str().unwrap_or("the agent says that it failed").to_owned());
     CallEnd { done, took_ms: sent.ms("duration"), message, result }

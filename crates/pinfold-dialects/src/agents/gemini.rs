@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::shaped::Shape;
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, tool};
 
 /// Gemini CLI.
@@ -71,8 +71,8 @@ impl Dialect for Gemini {
         SHAPE.agent
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        SHAPE.event(&Sent::read(SHAPE.agent, input)?, |sent, call| {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        SHAPE.event(&AgentObject::read(SHAPE.agent, input)?, |sent, call| {
             resolve_prompt_tool(resolve_server_tool(sent, call))
         })
     }
@@ -110,7 +110,7 @@ impl Dialect for Gemini {
 }
 
 /// A tool of a server is named by what comes beside it: the name alone does not say where the server's ends.
-fn resolve_server_tool(sent: &Sent, mut call: TheirCall) -> TheirCall {
+fn resolve_server_tool(sent: &AgentObject, mut call: AgentCall) -> AgentCall {
     let Some(context) = sent.get("mcp_context") else { return call };
     let named = |field: &str| context.get(field).and_then(Value::as_str).filter(|name| !name.is_empty());
     match (named("server_name"), named("tool_name")) {
@@ -124,7 +124,7 @@ fn resolve_server_tool(sent: &Sent, mut call: TheirCall) -> TheirCall {
 const PROMPT: &str = "prompt";
 
 /// The one address that a prompt names is what is fetched; of several, or none, it is not known where it reaches.
-fn resolve_prompt_tool(mut call: TheirCall) -> TheirCall {
+fn resolve_prompt_tool(mut call: AgentCall) -> AgentCall {
     if call.raw.tool != "WebFetch" {
         return call;
     }
@@ -175,7 +175,7 @@ fn addresses(prompt: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    fn fetched(prompt: &str) -> TheirCall {
+    fn fetched(prompt: &str) -> AgentCall {
         let event = SHAPE.probe("/w", "web_fetch", &json!({"prompt": prompt})).to_string();
         match Gemini.parse_event(event.as_bytes()).unwrap().moment {
             Moment::Before(call) => call,

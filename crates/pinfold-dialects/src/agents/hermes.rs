@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::shaped::call_of;
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, CallEnd, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, key, one_of_a_list, tool};
 
 /// Hermes Agent.
@@ -54,8 +54,8 @@ impl Dialect for Hermes {
         "hermes"
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        let sent = Sent::read("hermes", input)?;
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        let sent = AgentObject::read("hermes", input)?;
         let cwd = sent.maybe_text("cwd")?;
         let moment = match sent.text("hook_event_name")? {
             "pre_tool_call" => Moment::Before(call(&sent, cwd)?),
@@ -97,7 +97,7 @@ impl Dialect for Hermes {
     }
 }
 
-fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
+fn call(sent: &AgentObject, cwd: Option<&str>) -> Result<AgentCall, UnreadableHookInput> {
     let name = sent.text("tool_name")?;
     let input = sent.get("tool_input").ok_or_else(|| sent.bad("`tool_input` is missing"))?;
     let id = sent.get("extra").and_then(|extra| extra.get("tool_call_id")).and_then(Value::as_str);
@@ -107,12 +107,12 @@ fn call(sent: &Sent, cwd: Option<&str>) -> Result<TheirCall, NotHeard> {
     Ok(if patches { PATCH.call(input, cwd, key) } else { call_of(TOOLS, name, input, cwd, key) })
 }
 
-fn was_refused(sent: &Sent) -> bool {
+fn was_refused(sent: &AgentObject) -> bool {
     sent.get("extra").and_then(|extra| extra.get("status")).and_then(Value::as_str) == Some("blocked")
 }
 
 /// Returns the end of a call, which stands beside the other fields.
-fn ended(sent: &Sent) -> CallEnd {
+fn ended(sent: &AgentObject) -> CallEnd {
     let field =
         |name: &str| sent.get("extra").and_then(|extra| extra.get(name)).filter(|value| !value.is_null());
     let done = field("status").and_then(Value::as_str).is_none_or(|status| status == "ok");

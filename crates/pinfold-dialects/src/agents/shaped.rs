@@ -3,8 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, HookOutput};
-use crate::event::{CallEnd, Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, CallEnd, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, key, unknown};
 use pinfold_policy::Decision;
 
@@ -42,18 +42,18 @@ impl Shape {
         }
     }
 
-    pub(super) fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
-        self.event(&Sent::read(self.agent, input)?, |_, call| call)
+    pub(super) fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
+        self.event(&AgentObject::read(self.agent, input)?, |_, call| call)
     }
 
     /// `settle`: what this agent's calls mean beyond the table.
     pub(super) fn event(
         &self,
-        sent: &Sent,
-        settle: impl FnOnce(&Sent, TheirCall) -> TheirCall,
-    ) -> Result<Event, NotHeard> {
+        sent: &AgentObject,
+        settle: impl FnOnce(&AgentObject, AgentCall) -> AgentCall,
+    ) -> Result<Event, UnreadableHookInput> {
         let name = sent.text("hook_event_name")?;
-        let call = || Ok::<_, NotHeard>(settle(sent, self.call(sent)?));
+        let call = || Ok::<_, UnreadableHookInput>(settle(sent, self.call(sent)?));
         let moment = if name == self.start {
             Moment::Start(sent.maybe_text("source")?.unwrap_or("startup").to_owned())
         } else if name == self.end {
@@ -93,7 +93,7 @@ impl Shape {
         })
     }
 
-    fn call(&self, sent: &Sent) -> Result<TheirCall, NotHeard> {
+    fn call(&self, sent: &AgentObject) -> Result<AgentCall, UnreadableHookInput> {
         let name = sent.text("tool_name")?;
         let input = sent.get("tool_input").ok_or_else(|| sent.bad("`tool_input` is missing"))?;
         let key = key(sent.maybe_text(self.id)?, name, input);
@@ -108,14 +108,14 @@ pub(super) fn call_of(
     input: &Value,
     cwd: Option<&str>,
     key: String,
-) -> TheirCall {
+) -> AgentCall {
     match tools.iter().find(|tool| tool.theirs == name) {
         Some(tool) => tool.call(input, cwd, key),
         None => unknown(name, input, cwd, key),
     }
 }
 
-fn ended(sent: &Sent, done: bool) -> CallEnd {
+fn ended(sent: &AgentObject, done: bool) -> CallEnd {
     let result = sent.get("tool_response").cloned().unwrap_or_default();
     let told = sent.get("error").or_else(|| result.get("error")).filter(|error| !error.is_null());
     let message = told.map(|error| error.as_str().map_or_else(|| error.to_string(), str::to_owned));

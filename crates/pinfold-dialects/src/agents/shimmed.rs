@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::shaped::{self, Shape};
 use super::{Dialect, Folder};
 use crate::answer::{Answer, HookOutput};
-use crate::event::{Event, Moment, NotHeard, TheirCall};
-use crate::json::Sent;
+use crate::event::{AgentCall, Event, Moment, UnreadableHookInput};
+use crate::json::AgentObject;
 use crate::table::{Tool, tool};
 
 /// An agent that our own lines speak for.
@@ -77,9 +77,9 @@ impl Dialect for Shimmed {
         self.name
     }
 
-    fn parse_event(&self, input: &[u8]) -> Result<Event, NotHeard> {
+    fn parse_event(&self, input: &[u8]) -> Result<Event, UnreadableHookInput> {
         Shape::usual(self.name, self.tools)
-            .event(&Sent::read(self.name, input)?, |_, call| as_multi_edit(call))
+            .event(&AgentObject::read(self.name, input)?, |_, call| as_multi_edit(call))
     }
 
     fn format_answer(&self, moment: &Moment, answer: &Answer) -> HookOutput {
@@ -119,10 +119,10 @@ impl Dialect for Shimmed {
 }
 
 /// An edit with several steps is another tool here.
-fn as_multi_edit(call: TheirCall) -> TheirCall {
+fn as_multi_edit(call: AgentCall) -> AgentCall {
     let steps = call.raw.input.get("edits").and_then(Value::as_array);
     if call.raw.tool != "Edit" || steps.is_none() {
         return call;
     }
-    TheirCall { raw: RawCall { tool: "MultiEdit".to_owned(), ..call.raw }, ..call }
+    AgentCall { raw: RawCall { tool: "MultiEdit".to_owned(), ..call.raw }, ..call }
 }

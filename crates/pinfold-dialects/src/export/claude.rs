@@ -4,12 +4,12 @@
 
 use pinfold_host::HostRule;
 use pinfold_policy::pattern::Base;
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::settings::SandboxMode;
 use pinfold_policy::{Layer, Merged, Mode, Rule};
 use serde_json::Value;
 
-use super::command::{PatternForm, Unsaid, is_allowed_bare};
+use super::command::{PatternForm, UnexportedPrograms, is_allowed_bare};
 use super::path_rule::{ExportedPathRule, PathOperation, hidden};
 use super::text::{Content, Edit};
 use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
@@ -31,7 +31,7 @@ pub(super) fn export(ours: &Merged, layer: Layer) -> Export {
     let mut made = Claude { ours, layer, rows: Rows::default(), edits: Vec::new() };
     made.line();
     made.mode();
-    let unsaid = Unsaid::collect(ours, |_| true);
+    let unsaid = UnexportedPrograms::collect(ours, |_| true);
     for rule in &ours.rules {
         made.rule(rule.effect, &rule.rule, &unsaid);
     }
@@ -57,26 +57,26 @@ impl Claude<'_> {
         self.edits.push(Edit::Say(path, value.into()));
     }
 
-    fn rule(&mut self, effect: Effect, rule: &Rule, unsaid: &Unsaid) {
+    fn rule(&mut self, effect: Effect, rule: &Rule, unsaid: &UnexportedPrograms) {
         let ours = format_rule(effect, rule);
         match rule.covers() {
-            Covers::Command(_) => self.command(&ours, effect, rule, unsaid),
-            Covers::Path(..) => self.path(&ours, effect, rule),
-            Covers::Tool(_) if effect == Effect::Allow && rule.text() != "WebSearch" => {
+            RuleSubject::Command(_) => self.command(&ours, effect, rule, unsaid),
+            RuleSubject::Path(..) => self.path(&ours, effect, rule),
+            RuleSubject::Tool(_) if effect == Effect::Allow && rule.text() != "WebSearch" => {
                 self.rows.nothing(ours, ASKED);
             }
-            Covers::Host(_) if effect == Effect::Allow && rule.text().ends_with(":*)") => {
+            RuleSubject::Host(_) if effect == Effect::Allow && rule.text().ends_with(":*)") => {
                 self.rows.nothing(ours, ASKED);
             }
-            Covers::Tool(_) | Covers::Host(_) => self.same(&ours, effect, rule.text()),
-            Covers::Skill(_) | Covers::Agent(_) => {
+            RuleSubject::Tool(_) | RuleSubject::Host(_) => self.same(&ours, effect, rule.text()),
+            RuleSubject::Skill(_) | RuleSubject::Agent(_) => {
                 let text = rule.text().replacen("Task(", "Agent(", 1);
                 match effect {
                     Effect::Allow if text.contains(['*', '?']) => self.rows.nothing(ours, ASKED),
                     _ => self.same(&ours, effect, &text),
                 }
             }
-            Covers::Mcp(_) => self.server(&ours, effect, rule.text()),
+            RuleSubject::Mcp(_) => self.server(&ours, effect, rule.text()),
         }
     }
 
@@ -85,7 +85,7 @@ impl Claude<'_> {
         self.include(list(effect), text);
     }
 
-    fn command(&mut self, ours: &str, effect: Effect, rule: &Rule, unsaid: &Unsaid) {
+    fn command(&mut self, ours: &str, effect: Effect, rule: &Rule, unsaid: &UnexportedPrograms) {
         let Some(form) = PatternForm::from_rule(rule) else {
             let why = match effect {
                 Effect::Allow => ASKED,

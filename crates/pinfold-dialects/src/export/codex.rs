@@ -3,7 +3,7 @@
 //!
 //! Follows <https://developers.openai.com/codex/config-reference> and <https://developers.openai.com/codex/rules>.
 
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::settings::SandboxMode;
 use pinfold_policy::{Merged, Rule};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     rows.nothing("commands need a rule or a question", "in its sandbox it runs them without one");
     for rule in ours.rules.iter().filter(|rule| rule.effect == Effect::Allow) {
         let why = match rule.rule.covers() {
-            Covers::Command(_) => "there it would run outside of the sandbox; it is asked about",
+            RuleSubject::Command(_) => "there it would run outside of the sandbox; it is asked about",
             _ => FIRST_WORDS,
         };
         rows.nothing(format_rule(rule.effect, &rule.rule), why);
@@ -100,7 +100,7 @@ fn quoted(text: &str) -> String {
 
 /// The words that a rule is about, and what is wider there.
 fn prefix(rule: &Rule) -> Option<(Vec<String>, &'static str)> {
-    let Covers::Command(_) = rule.covers() else { return None };
+    let RuleSubject::Command(_) = rule.covers() else { return None };
     let words = |text: &str| text.split(' ').map(str::to_owned).collect();
     match PatternForm::from_rule(rule)? {
         PatternForm::Any(text) => Some((words(&text), "")),

@@ -1,6 +1,6 @@
 //! Rules for commands, in forms that other agents have.
 
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::{Merged, Rule};
 
 /// The form of a pattern for commands.
@@ -19,7 +19,7 @@ pub(super) enum PatternForm {
 impl PatternForm {
     /// The form of a rule for commands. `None` where words mean something to a shell or to the patterns of others.
     pub(super) fn from_rule(rule: &Rule) -> Option<Self> {
-        let Covers::Command(pattern) = rule.covers() else { return None };
+        let RuleSubject::Command(pattern) = rule.covers() else { return None };
         let text = pattern_text(rule);
         if pattern.has_operator() || text.split_whitespace().collect::<Vec<_>>().join(" ") != text {
             return None;
@@ -57,14 +57,14 @@ fn pattern_text(rule: &Rule) -> &str {
 
 /// The programs of rules that deny or ask and are not said: nothing about them may be allowed. An empty name is every one.
 #[derive(Debug, Default)]
-pub(super) struct Unsaid(Vec<String>);
+pub(super) struct UnexportedPrograms(Vec<String>);
 
-impl Unsaid {
+impl UnexportedPrograms {
     /// Collects the rules that `says` has no words for.
     pub(super) fn collect(ours: &Merged, says: impl Fn(&PatternForm) -> bool) -> Self {
         let narrowing = ours.rules.iter().filter(|rule| rule.effect != Effect::Allow);
         let unsaid = narrowing.filter(|rule| {
-            matches!(rule.rule.covers(), Covers::Command(_))
+            matches!(rule.rule.covers(), RuleSubject::Command(_))
                 && !PatternForm::from_rule(&rule.rule).is_some_and(|form| says(&form))
         });
         Self(unsaid.map(|rule| program(&rule.rule)).collect())
@@ -87,7 +87,7 @@ fn program(rule: &Rule) -> String {
 /// Returns `true` if a rule here allows these words with nothing behind them.
 pub(super) fn is_allowed_bare(ours: &Merged, words: &str) -> bool {
     let covers = |rule: &Rule| match rule.covers() {
-        Covers::Command(pattern) => pattern.matches_text(words),
+        RuleSubject::Command(pattern) => pattern.matches_text(words),
         _ => false,
     };
     ours.rules.iter().any(|rule| rule.effect == Effect::Allow && covers(&rule.rule))

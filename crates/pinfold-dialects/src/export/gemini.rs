@@ -6,11 +6,11 @@
 
 use std::fmt::Write as _;
 
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::{Merged, Rule};
 use serde_json::json;
 
-use super::command::{PatternForm, Unsaid};
+use super::command::{PatternForm, UnexportedPrograms};
 use super::text::{Content, header};
 use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
 
@@ -39,7 +39,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     rows.nothing("the folder, credentials and hosts", around);
     rows.held("commands and edits need a rule or a question", EnforcedBy::Gate, "as it does by itself");
     let mut text = header("gemini");
-    let unsaid = Unsaid::collect(ours, |_| true);
+    let unsaid = UnexportedPrograms::collect(ours, |_| true);
     for rule in &ours.rules {
         let told = format_rule(rule.effect, &rule.rule);
         match translate_rule(rule.effect, &rule.rule, &unsaid) {
@@ -65,21 +65,21 @@ pub(super) fn export(ours: &Merged) -> Export {
 const COMPARES: &str = "it compares what the model writes, not where that leads";
 
 /// A rule there, whole.
-fn translate_rule(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
+fn translate_rule(effect: Effect, rule: &Rule, unsaid: &UnexportedPrograms) -> Result<String, &'static str> {
     match rule.covers() {
-        Covers::Command(_) => command(effect, rule, unsaid),
-        Covers::Tool(tool) => match (effect, theirs(tool)) {
+        RuleSubject::Command(_) => command(effect, rule, unsaid),
+        RuleSubject::Tool(tool) => match (effect, theirs(tool)) {
             (Effect::Allow, _) if tool != "WebSearch" => Err(ASKED),
             (_, Some(names)) => Ok(entry(effect, &format!("toolName = {}", json!(names)))),
             (_, None) => Err("it has no such tool"),
         },
-        Covers::Mcp(_) => server(effect, rule.text()),
-        Covers::Path(..) | Covers::Host(_) => Err(COMPARES),
-        Covers::Skill(_) | Covers::Agent(_) => Err("its rules do not know them"),
+        RuleSubject::Mcp(_) => server(effect, rule.text()),
+        RuleSubject::Path(..) | RuleSubject::Host(_) => Err(COMPARES),
+        RuleSubject::Skill(_) | RuleSubject::Agent(_) => Err("its rules do not know them"),
     }
 }
 
-fn command(effect: Effect, rule: &Rule, unsaid: &Unsaid) -> Result<String, &'static str> {
+fn command(effect: Effect, rule: &Rule, unsaid: &UnexportedPrograms) -> Result<String, &'static str> {
     let form = PatternForm::from_rule(rule).ok_or("its words mean something else there")?;
     if effect == Effect::Allow && unsaid.concerns(&form) {
         return Err(BESIDE);

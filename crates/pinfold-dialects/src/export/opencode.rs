@@ -4,10 +4,10 @@
 //! Follows <https://opencode.ai/docs/permissions/>.
 
 use pinfold_policy::pattern::Base;
-use pinfold_policy::rule::{Covers, Effect};
+use pinfold_policy::rule::{Effect, RuleSubject};
 use pinfold_policy::{Merged, Mode, Rule};
 
-use super::command::{PatternForm, Unsaid, is_allowed_bare};
+use super::command::{PatternForm, UnexportedPrograms, is_allowed_bare};
 use super::path_rule::{ExportedPathRule, PathOperation};
 use super::text::{Content, Edit, Order};
 use super::{ASKED, BESIDE, EnforcedBy, Export, ExportedFile, Rows, format_rule};
@@ -51,7 +51,7 @@ pub(super) fn export(ours: &Merged) -> Export {
     rows.held("a place outside is asked about", EnforcedBy::Gate, "for its file tools")
         .needs("/permission/external_directory", "ask");
     rows.nothing("tools of MCP servers need a rule or a question", "those that no rule names run there");
-    let unsaid = Unsaid::collect(ours, |_| true);
+    let unsaid = UnexportedPrograms::collect(ours, |_| true);
     // What decides last is written last.
     for effect in [Effect::Allow, Effect::Ask, Effect::Deny] {
         for rule in ours.rules.iter().filter(|rule| rule.effect == effect) {
@@ -103,13 +103,13 @@ fn translate_rule(
     ours: &Merged,
     effect: Effect,
     rule: &Rule,
-    unsaid: &Unsaid,
+    unsaid: &UnexportedPrograms,
     orders: &mut Orders,
     rows: &mut Rows,
 ) {
     let told = format_rule(effect, rule);
     match rule.covers() {
-        Covers::Command(_) => match command(ours, effect, rule, unsaid, &mut orders.bash) {
+        RuleSubject::Command(_) => match command(ours, effect, rule, unsaid, &mut orders.bash) {
             Ok(Some(allowed)) => {
                 let pointer = format!("/permission/bash/{}", allowed.replace('~', "~0").replace('/', "~1"));
                 rows.held(told, EnforcedBy::Gate, "").needs(&pointer, "allow");
@@ -119,7 +119,7 @@ fn translate_rule(
             }
             Err(why) => rows.nothing(told, why),
         },
-        Covers::Path(..) => {
+        RuleSubject::Path(..) => {
             match ExportedPathRule::from_rule(rule)
                 .and_then(|place| Some((place.deed, patterns(effect, &place)?)))
             {
@@ -134,15 +134,18 @@ fn translate_rule(
                 None => rows.nothing(told, "patterns start at the folder there, and mean more"),
             }
         }
-        Covers::Tool(tool) => whole(told, effect, tool, orders, rows),
-        Covers::Agent(_) | Covers::Skill(_) if effect != Effect::Allow => {
+        RuleSubject::Tool(tool) => whole(told, effect, tool, orders, rows),
+        RuleSubject::Agent(_) | RuleSubject::Skill(_) if effect != Effect::Allow => {
             let name = rule.text().split_once('(').map_or("*", |(_, rest)| rest.trim_end_matches(')'));
-            let order =
-                if matches!(rule.covers(), Covers::Agent(_)) { &mut orders.task } else { &mut orders.skill };
+            let order = if matches!(rule.covers(), RuleSubject::Agent(_)) {
+                &mut orders.task
+            } else {
+                &mut orders.skill
+            };
             order.narrow(name.replace(":*", "*"), effect);
             rows.held(told, EnforcedBy::Gate, "");
         }
-        Covers::Mcp(_) if effect != Effect::Allow => match tool_name(rule.text()) {
+        RuleSubject::Mcp(_) if effect != Effect::Allow => match tool_name(rule.text()) {
             Some(name) => {
                 orders.servers.retain(|(there, _)| *there != name);
                 orders.servers.push((name, effect.as_str()));
@@ -150,8 +153,8 @@ fn translate_rule(
             }
             None => rows.nothing(told, "there names of tools do not tell the server"),
         },
-        Covers::Host(_) => rows.nothing(told, "its permission for pages knows no hosts"),
-        Covers::Agent(_) | Covers::Skill(_) | Covers::Mcp(_) => rows.nothing(told, ASKED),
+        RuleSubject::Host(_) => rows.nothing(told, "its permission for pages knows no hosts"),
+        RuleSubject::Agent(_) | RuleSubject::Skill(_) | RuleSubject::Mcp(_) => rows.nothing(told, ASKED),
     }
 }
 
@@ -160,7 +163,7 @@ fn command(
     ours: &Merged,
     effect: Effect,
     rule: &Rule,
-    unsaid: &Unsaid,
+    unsaid: &UnexportedPrograms,
     order: &mut Order,
 ) -> Result<Option<String>, &'static str> {
     let form = PatternForm::from_rule(rule).ok_or("its words mean something else there")?;

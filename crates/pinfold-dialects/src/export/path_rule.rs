@@ -1,7 +1,7 @@
 //! Places of our settings, in forms that other agents have.
 
 use pinfold_policy::pattern::Base;
-use pinfold_policy::rule::Covers;
+use pinfold_policy::rule::RuleSubject;
 use pinfold_policy::{Guards, Level, Rule, ToolName};
 
 /// The operation that a rule for paths is about.
@@ -22,7 +22,7 @@ pub(super) struct ExportedPathRule<'a> {
 
 impl<'a> ExportedPathRule<'a> {
     pub(super) fn from_rule(rule: &'a Rule) -> Option<Self> {
-        let Covers::Path(tool, path) = rule.covers() else { return None };
+        let RuleSubject::Path(tool, path) = rule.covers() else { return None };
         let pattern = rule.text().split_once('(')?.1.strip_suffix(')')?.trim();
         let deed = if tool.level() == Level::Write { PathOperation::Changes } else { PathOperation::Reads };
         Some(Self { tool: *tool, deed, base: path.base(), anchored: path.is_anchored(), pattern })

@@ -27,7 +27,7 @@ pub(super) fn unexpected_response(status: StatusCode, hint: Option<String>, said
 /// The message for a request that was not sent.
 pub(super) fn send_error(why: &FetchError) -> String {
     match why {
-        FetchError::Refused(HostMismatch::NearAddress(address, near)) => {
+        FetchError::Refused(HostMismatch::SpecialPurposeAddress(address, near)) => {
             format!("the host leads to {address}, and {}; name that address if it is meant", near.reason())
         }
         FetchError::Refused(_) => "the host leads where a rule forbids it".to_owned(),

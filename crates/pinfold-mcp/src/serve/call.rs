@@ -7,7 +7,7 @@ use std::time::Duration;
 use pinfold::consent::{Approver, Caller};
 use pinfold::policy::ToolName;
 use pinfold::{CallRequest, RawCall};
-use pinfold_tools::{Content, Ended};
+use pinfold_tools::{CallEnding, Content};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
     ElicitResult, InputRequest, InputRequests, InputRequiredResult, ProgressNotificationParam, ProgressToken,
@@ -175,7 +175,7 @@ impl CallThread {
             run_blocking: Some(&|work| tokio::task::block_in_place(work)),
         };
         let mut reply = session.current_session().call(CallRequest::new(&raw).with_caller(caller));
-        if nothing_left && reply.ended == Ended::Refused {
+        if nothing_left && reply.ended == CallEnding::Refused {
             reply.content.push(Content::Text { text: NOTHING_LEFT.to_owned() });
         }
         reply::result(reply, shared.manner)

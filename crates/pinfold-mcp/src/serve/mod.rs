@@ -42,7 +42,7 @@ pub trait SessionOpener: Send + Sync + 'static {
     ///
     /// # Errors
     /// Why they are not known, and what to do about it.
-    fn visible(&self) -> Result<Visible, String>;
+    fn visible(&self) -> Result<ToolVisibility, String>;
 
     /// Opens a session in one of the workspaces.
     ///
@@ -52,7 +52,7 @@ pub trait SessionOpener: Send + Sync + 'static {
 }
 
 /// Predicate that tells whether a tool is visible, by its name.
-pub type Visible = Box<dyn Fn(&str) -> bool>;
+pub type ToolVisibility = Box<dyn Fn(&str) -> bool>;
 
 /// A workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! A tool's reply as a result of the protocol.
 
-use pinfold_tools::{Content, Ended, Reply};
+use pinfold_tools::{CallEnding, Content, Reply};
 use rmcp::model::{CallToolResult, ContentBlock};
 
 use super::ServerOptions;
@@ -12,12 +12,12 @@ pub(crate) fn result(reply: Reply, manner: ServerOptions) -> CallToolResult {
     let mut pieces: Vec<ContentBlock> = content.into_iter().map(block).collect();
     pieces.extend(stop.map(|why| ContentBlock::text(format!("[a hook wants you to stop: {why}]"))));
     let mut result = match ended {
-        Ended::Done => CallToolResult::success(pieces),
-        Ended::Refused if manner.refusals_as_text => CallToolResult::success(pieces),
-        Ended::Refused | Ended::Failed => CallToolResult::error(pieces),
+        CallEnding::Done => CallToolResult::success(pieces),
+        CallEnding::Refused if manner.refusals_as_text => CallToolResult::success(pieces),
+        CallEnding::Refused | CallEnding::Failed => CallToolResult::error(pieces),
     };
     // Clients that show only structured content must not lose what only the text or the picture has.
-    let is_complete = ended != Ended::Done || (manner.structured && !has_picture);
+    let is_complete = ended != CallEnding::Done || (manner.structured && !has_picture);
     if is_complete && structured.is_object() {
         result.structured_content = Some(structured);
     }

@@ -89,7 +89,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     table
 });
 
-/// Returns the widest standing grant of a command by its words; `None` stands for a word that is known only by running.
+/// Returns the widest standing grant of a command by its words; `None` stands for a word that is known only at run time.
 pub(super) fn command_breadth(words: &[Option<&str>]) -> Breadth {
     let Some((Some(program), args)) = words.split_first() else { return NOTHING };
     let name = program.rsplit('/').next().unwrap_or(program);
@@ -180,7 +180,7 @@ pub(crate) fn is_plain(claim: &CommandClaim) -> bool {
     let here = claim.allowable().program().is_some_and(|name| !name.contains('/'));
     let Breadth { kind, prefix, open, ordinary } = of_claim(claim);
     let listed = claim.read_only || prefix.is_some() || open || ordinary;
-    claim.bars.is_empty() && (claim.inert || here && listed && kind <= CommandBreadth::Exactly)
+    claim.not_allowlistable.is_empty() && (claim.inert || here && listed && kind <= CommandBreadth::Exactly)
 }
 
 /// Returns whether a pattern leaves no more open than the table lets it.

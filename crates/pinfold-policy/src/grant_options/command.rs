@@ -7,7 +7,7 @@ use super::trial::Trial;
 use super::{AskedPart, granting};
 use crate::claim::ShellClaim;
 use crate::grant::Grant;
-use crate::rule::{Covers, Rule};
+use crate::rule::{Rule, RuleSubject};
 
 /// The command with what could be granted for it.
 pub(super) fn command_part<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<'a>) -> AskedPart<'a> {
@@ -15,7 +15,7 @@ pub(super) fn command_part<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<
     let shell_text = trial.case.claims.shell.as_ref().and_then(ShellClaim::text).unwrap_or_default();
     let part = shell_text.get(claim.span.clone()).unwrap_or(shell_text).to_owned();
     let breadth = breadth::of_claim(claim);
-    let barred = !claim.bars.is_empty() || !trial.case.claims.bars.is_empty();
+    let barred = !claim.not_allowlistable.is_empty() || !trial.case.claims.not_allowlistable.is_empty();
     if barred || !breadth.kind.may_stand() {
         return AskedPart { part, ..nothing };
     }
@@ -68,7 +68,9 @@ fn has_more(claim: &CommandClaim, breadth: Breadth) -> bool {
 fn exact(words: &str, count: usize) -> Option<Rule> {
     let rule = Rule::parse(&format!("Bash({words})")).ok()?;
     match rule.covers() {
-        Covers::Command(pattern) => (pattern.is_exact() && pattern.leading().len() == count).then_some(rule),
+        RuleSubject::Command(pattern) => {
+            (pattern.is_exact() && pattern.leading().len() == count).then_some(rule)
+        }
         _ => None,
     }
 }
@@ -78,7 +80,9 @@ fn left_open(words: &str, more: bool) -> Option<Rule> {
     let end = if more { " *" } else { ":*" };
     let rule = Rule::parse(&format!("Bash({words}{end})")).ok()?;
     match rule.covers() {
-        Covers::Command(pattern) => (pattern.leading().len() == words.split(' ').count()).then_some(rule),
+        RuleSubject::Command(pattern) => {
+            (pattern.leading().len() == words.split(' ').count()).then_some(rule)
+        }
         _ => None,
     }
 }

@@ -9,11 +9,11 @@ use super::trial::{GrantedCase, Trial};
 use crate::call::{RawCall, ToolCall};
 use crate::claim::Claims;
 use crate::decision::Decision;
-use crate::declared::ScopedTool;
-use crate::fact::{Facts, PathFact, PathKind, Standing};
+use crate::fact::{Facts, PathFact, PathKind, PathStatus};
 use crate::grant::Grant;
 use crate::mcp::McpCall;
-use crate::rule::{Covers, Rule};
+use crate::path_scopes::ScopedTool;
+use crate::rule::{Rule, RuleSubject};
 use crate::tool::ToolName;
 
 /// Commands as they are written every day.
@@ -60,14 +60,14 @@ pub(super) fn collect_examples(
 /// Calls that are worth a look: near ones, the nearest first, and such that are known to be something else.
 fn candidates(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> (Vec<String>, Vec<String>) {
     match trial.case.call {
-        ToolCall::Bash(_) if trial.case.policy.declared.is_silent(ScopedTool::Terminal) => {
+        ToolCall::Bash(_) if trial.case.policy.path_scopes.is_silent(ScopedTool::Terminal) => {
             commands(trial, grants, rule)
         }
         ToolCall::Mcp(call) => servers(call),
-        ToolCall::Process(_) if trial.case.policy.declared.is_silent(ScopedTool::Terminal) => {
+        ToolCall::Process(_) if trial.case.policy.path_scopes.is_silent(ScopedTool::Terminal) => {
             trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
         }
-        call if call.tool().is_some() && trial.case.policy.declared.is_silent(ScopedTool::File) => {
+        call if call.tool().is_some() && trial.case.policy.path_scopes.is_silent(ScopedTool::File) => {
             trial.case.facts.paths.first().map(|fact| places(trial, fact)).unwrap_or_default()
         }
         _ => (Vec::new(), Vec::new()),
@@ -82,7 +82,7 @@ fn commands(trial: &Trial<'_>, grants: &[Grant], rule: Option<&Rule>) -> (Vec<St
         claims.iter().any(|claim| claim.allowable().name() == program)
     };
     let first = rule.and_then(|rule| match rule.covers() {
-        Covers::Command(pattern) => Some(pattern.leading().join(" ")),
+        RuleSubject::Command(pattern) => Some(pattern.leading().join(" ")),
         _ => None,
     });
     let every = grants.contains(&Grant::PlainCommands);
@@ -148,21 +148,21 @@ fn imagined(trial: &Trial<'_>, claim: &PathClaim) -> PathFact {
     let beside = trial.case.facts.paths.iter().find(|fact| {
         fact.real.as_deref().and_then(Path::parent).is_some_and(|folder| path.starts_with(folder))
     });
-    let standing = match beside {
-        Some(fact) => fact.standing.clone(),
-        None if path.starts_with(&scope.root) => Standing::Inside,
-        None => Standing::Outside { disguise: None },
+    let path_status = match beside {
+        Some(fact) => fact.path_status.clone(),
+        None if path.starts_with(&scope.root) => PathStatus::Inside,
+        None => PathStatus::Outside { disguise: None },
     };
     PathFact {
         shown: path.display().to_string(),
         operation: claim.operation,
         asked: path.clone(),
         real: Some(path),
-        standing,
+        path_status,
         kind: PathKind::File,
         names: 1,
         guarded: None,
-        declared: None,
+        path_scopes: None,
         other_mount: false,
         line_itself: false,
         matched: Vec::new(),

@@ -7,7 +7,7 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use super::trial::Trial;
 use super::{AskedPart, granting};
 use crate::decision::{PartId, Reason};
-use crate::fact::{PathFact, PathKind, Standing};
+use crate::fact::{PathFact, PathKind, PathStatus};
 use crate::grant::{Class, Grant};
 use crate::rule::Rule;
 use crate::tool::ToolName;
@@ -60,7 +60,7 @@ fn session(
     match (class, reason) {
         // What is guarded is granted one by one.
         (Class::Read | Class::Write, _) if fact.guarded.is_some() => vec![place],
-        (Class::Remove, _) if fact.guarded.is_some() || fact.standing != Standing::Inside => Vec::new(),
+        (Class::Remove, _) if fact.guarded.is_some() || fact.path_status != PathStatus::Inside => Vec::new(),
         (Class::Remove, _) => folder().into_iter().collect(),
         (Class::Write, Reason::Mode(_)) => {
             let edits = Rule::parse(ToolName::Edit.as_str()).map(|rule| granting(&rule));
@@ -77,7 +77,7 @@ fn session(
 /// Returns whether a folder may be granted with all that is in it: one of those in the line, or one outside that is no home, no
 /// place of the system itself, and holds nothing of the line.
 fn is_some_folder(trial: &Trial<'_>, fact: &PathFact, folder: &Path) -> bool {
-    if fact.standing == Standing::Inside {
+    if fact.path_status == PathStatus::Inside {
         return true;
     }
     let scope = trial.case.scope;
@@ -106,7 +106,7 @@ fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> 
         let folder = anchored(trial, folder?)?;
         rule(Some(format!("{}/{end}", folder.trim_end_matches('/'))))
     };
-    let inside = fact.standing == Standing::Inside;
+    let inside = fact.path_status == PathStatus::Inside;
     // The whole project is for a mode to say, not for one rule.
     let top = folder == Some(trial.bases.project.as_path());
     let tree = if inside && !top { within("**") } else { None };

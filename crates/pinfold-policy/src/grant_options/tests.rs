@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::call::{RawCall, ToolCall};
 use crate::claim::Claims;
-use crate::fact::{Facts, PathFact, PathKind, ShellFact, ShellHold, Standing};
+use crate::fact::{Facts, PathFact, PathKind, PathStatus, ShellConfinement, ShellFact};
 use crate::grant::Grants;
 use crate::judge::judge;
 use crate::mode::Mode;
@@ -39,17 +39,18 @@ impl World {
             let words = claim.path.as_ref().map_or_else(Default::default, |path| path.as_os_str().to_owned());
             let path = std::path::Path::new("/w").join(words);
             let inside = path.starts_with("/w");
-            let standing = if inside { Standing::Inside } else { Standing::Outside { disguise: None } };
+            let path_status =
+                if inside { PathStatus::Inside } else { PathStatus::Outside { disguise: None } };
             PathFact {
                 shown: path.display().to_string(),
                 operation: claim.operation,
                 asked: path.clone(),
-                standing,
+                path_status,
                 real: Some(path),
                 kind: PathKind::File,
                 names: 1,
                 guarded: None,
-                declared: None,
+                path_scopes: None,
                 other_mount: false,
                 line_itself: false,
                 matched: Vec::new(),
@@ -59,7 +60,10 @@ impl World {
         };
         let facts = Facts {
             paths: claims.paths.iter().map(fact).collect(),
-            shell: claims.shell.as_ref().map(|_| ShellFact { held: ShellHold::Full, open_network: false }),
+            shell: claims
+                .shell
+                .as_ref()
+                .map(|_| ShellFact { confinement: ShellConfinement::Full, open_network: false }),
             ..Facts::default()
         };
         let scope =
@@ -395,7 +399,7 @@ fn a_narrow_rule_names_what_it_is_about() {
 fn very_many_parts_are_offered_little_and_fast() {
     let long: String = (0..900).map(|n| format!("make step-{n};")).collect();
     let mut world = World::bash(&long);
-    world.policy.immune = crate::mode::Immune::Critical;
+    world.policy.immune = crate::mode::MinSeverity::Critical;
     let verdict = judge(&world.case());
     assert!(verdict.decision == Decision::Ask && !always_asks(&verdict));
     let began = std::time::Instant::now();

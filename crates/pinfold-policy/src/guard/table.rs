@@ -3,12 +3,12 @@
 
 use pinfold_commands::startup_files;
 
-use super::{GuardKind, KernelHold};
+use super::{GuardKind, KernelProtection};
 
 /// Patterns that share a reason.
 pub(super) struct Group {
     pub(super) kind: GuardKind,
-    pub(super) held: KernelHold,
+    pub(super) kernel_protection: KernelProtection,
     pub(super) why: &'static str,
     pub(super) patterns: Patterns,
     /// See [`super::Guard::markers`].

@@ -126,15 +126,17 @@ fn a_place_that_is_held_for_a_session_is_no_weaker_than_its_pattern() {
     let key = Path::new("/h/u/.ssh/id");
     let plain = Guards::default();
     assert!(plain.write(key, None, false).unwrap().kind().is_sensitive());
-    let held =
-        plain.clone().with_held(Path::new("/h/u/.ssh"), "held").with_hidden(Path::new("/h/u/.ssh"), "held");
+    let held = plain
+        .clone()
+        .with_protected(Path::new("/h/u/.ssh"), "held")
+        .with_hidden(Path::new("/h/u/.ssh"), "held");
     assert!(held.write(key, None, false).unwrap().kind().is_sensitive());
     // The place alone, and the place where a person opened what the pattern covers.
     assert_eq!(held.write(Path::new("/h/u/.ssh"), None, false).unwrap().kind(), GuardKind::Credential);
     let opened = held.with_open_write(Path::new("/h/u/.ssh"));
     assert_eq!(opened.write(key, None, false).unwrap().kind(), GuardKind::Place);
-    let own = plain.with_own(Path::new("/x/record"), "ours").with_held(Path::new("/x"), "held");
-    let own = own.with_held(Path::new("/x/record"), "held");
+    let own = plain.with_own(Path::new("/x/record"), "ours").with_protected(Path::new("/x"), "held");
+    let own = own.with_protected(Path::new("/x/record"), "held");
     assert!(own.write(Path::new("/x/record/a"), None, false).unwrap().kind().is_sensitive());
     assert!(own.read(Path::new("/x/record/a"), None, false).is_some());
 }

@@ -10,11 +10,11 @@ use regex::bytes::{Regex, RegexBuilder};
 #[derive(Debug, Clone)]
 pub struct Matcher {
     text: String,
-    means: Means,
+    means: MatcherKind,
 }
 
 #[derive(Debug, Clone)]
-enum Means {
+enum MatcherKind {
     Everything,
     Names(Vec<String>),
     Pattern(Regex),
@@ -38,7 +38,7 @@ const DEEPEST: u32 = 24;
 
 impl Default for Matcher {
     fn default() -> Self {
-        Self { text: String::new(), means: Means::Everything }
+        Self { text: String::new(), means: MatcherKind::Everything }
     }
 }
 
@@ -57,9 +57,9 @@ impl Matcher {
     /// [`BadMatcher`] for an expression that is none, or takes too much.
     pub fn parse(text: &str) -> Result<Self, BadMatcher> {
         let means = match text {
-            "" | "*" => Means::Everything,
-            text if text.chars().all(is_of_names) => Means::Names(names(text)),
-            text => Means::Pattern(pattern(text)?),
+            "" | "*" => MatcherKind::Everything,
+            text if text.chars().all(is_of_names) => MatcherKind::Names(names(text)),
+            text => MatcherKind::Pattern(pattern(text)?),
         };
         Ok(Self { text: text.to_owned(), means })
     }
@@ -67,15 +67,15 @@ impl Matcher {
     /// Returns `true` if a name is meant.
     pub fn covers(&self, name: &str) -> bool {
         match &self.means {
-            Means::Everything => true,
-            Means::Names(names) => names.iter().any(|own| own == name),
-            Means::Pattern(pattern) => pattern.is_match(name.as_bytes()),
+            MatcherKind::Everything => true,
+            MatcherKind::Names(names) => names.iter().any(|own| own == name),
+            MatcherKind::Pattern(pattern) => pattern.is_match(name.as_bytes()),
         }
     }
 
     /// Returns `true` if every name is meant.
     pub fn is_everything(&self) -> bool {
-        matches!(self.means, Means::Everything)
+        matches!(self.means, MatcherKind::Everything)
     }
 
     /// As it was written.

@@ -1,7 +1,7 @@
 //! Hosts that pinfold itself would connect to. What a command reaches is for its relay to hold.
 
 use pinfold_commands::HostClaim;
-use pinfold_host::{Host, classify_near};
+use pinfold_host::{Host, classify_special_purpose};
 
 use super::{Case, allow, deny};
 use crate::decision::{Opinion, Reason};
@@ -32,7 +32,9 @@ pub(super) fn denied(case: &Case<'_>, claim: &HostClaim) -> Option<Opinion> {
         HostMatch::Asked(_) if !claim.of_tool => None,
         // No approval opens it, so that no approver is asked.
         HostMatch::Asked(_) | HostMatch::Unnamed => match host {
-            Host::Address(address) => Some(deny(Reason::NearAddress(classify_near(*address)?))),
+            Host::Address(address) => {
+                Some(deny(Reason::SpecialPurposeAddress(classify_special_purpose(*address)?)))
+            }
             Host::Name(_) => unreachable(case, claim),
         },
     }

@@ -9,20 +9,20 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use crate::call::ToolCall;
 use crate::claim::ShellClaim;
 use crate::decision::Reason;
-use crate::fact::{CommandFact, PathFact, PathKind, Standing};
+use crate::fact::{CommandFact, PathFact, PathKind, PathStatus};
 use crate::foreign::ForeignCall;
 use crate::judge::keys::KeyedCommand;
 use crate::judge::{Case, Part, hosts, steps};
 use crate::mcp::McpClass;
-use crate::pattern::{Below, Reached};
-use crate::rule::{Covers, Effect, SourcedRule};
+use crate::pattern::{DescendantReach, ReachedPaths};
+use crate::rule::{Effect, RuleSubject, SourcedRule};
 use crate::rules::{PathMatch, RuleSet};
 use crate::tool::{Level, ToolName};
 
-type Found = Option<Arc<SourcedRule>>;
+type MatchedRule = Option<Arc<SourcedRule>>;
 
 /// A rule that takes something away: it matches whatever name or reading of the part it meets.
-pub(super) fn restricting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Found {
+pub(super) fn restricting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> MatchedRule {
     if rules.is_empty() {
         return None;
     }
@@ -38,7 +38,7 @@ pub(super) fn restricting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> F
 }
 
 /// A rule that lets through: every name and reading that counts has to be covered.
-pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Found {
+pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> MatchedRule {
     if rules.is_empty() {
         return None;
     }
@@ -53,7 +53,7 @@ pub(super) fn permitting(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Fo
 
 /// Matches a host. Rules without a port cover the usual ports alone. One about a whole tool covers
 /// every host by name, and about no bare address.
-fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found {
+fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> MatchedRule {
     if matches!(case.call, ToolCall::Process(call) if call.is_at_unusual_port()) {
         return None;
     }
@@ -67,7 +67,7 @@ fn permitting_host(case: &Case<'_>, rules: &RuleSet, claim: &HostClaim) -> Found
 }
 
 /// Finds grants of a whole class: all edits, all commands.
-pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Found {
+pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> MatchedRule {
     let class = match part {
         Part::Path(claim, fact) if claim.operation.writes() => match claim.origin {
             // All commands, with all that they are there for.
@@ -92,7 +92,7 @@ pub(super) fn granted(case: &Case<'_>, grants: &RuleSet, part: Part<'_>) -> Foun
 const EDIT: &str = ToolName::Edit.as_str();
 const READ: &str = ToolName::Read.as_str();
 
-fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
+fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> MatchedRule {
     let led_to = fact.matched.iter().map(PathBuf::as_path);
     let named: Vec<PathBuf> = match case.call {
         ToolCall::Process(call) => call.named(claim).collect(),
@@ -101,7 +101,7 @@ fn restricting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &
     let paths = fact.places().chain(led_to).chain(named.iter().map(PathBuf::as_path));
     let mut matches = paths.flat_map(|path| rules.path(path, true));
     let by_path = matches.find(|found| restricts(case, found.tool, claim)).map(|found| found.rule.clone());
-    if fact.standing == Standing::Suspected {
+    if fact.path_status == PathStatus::Suspected {
         // A rule about a tool as a whole says nothing about texts.
         return by_path;
     }
@@ -143,7 +143,7 @@ fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<It
     own.into_iter().chain([class]).chain(too)
 }
 
-fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
+fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> MatchedRule {
     let beyond = steps::reason_outside_boundary(claim.operation, fact).is_some();
     let reaches = |found: &PathMatch<'_>| permits(case, found.tool, claim) && (found.anchored || !beyond);
     let on = |path| rules.path(path, false).into_iter().find(reaches).map(|found| found.rule.clone());
@@ -175,13 +175,13 @@ fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     }
 }
 
-/// Returns whether a deny rule could be meant by a part that is known only by running; with the rule, if it is known.
-pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<Found> {
+/// Returns whether a deny rule could be meant by a part that is known only at run time; with the rule, if it is known.
+pub(super) fn may_be_denied(case: &Case<'_>, part: Part<'_>) -> Option<MatchedRule> {
     may_be_meant(case, case.policy.rules(Effect::Deny), part)
 }
 
-/// Returns whether a rule could be meant by a part that is known only by running; with the rule, if it is known.
-fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Found> {
+/// Returns whether a rule could be meant by a part that is known only at run time; with the rule, if it is known.
+fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<MatchedRule> {
     if rules.is_empty() {
         return None;
     }
@@ -190,8 +190,9 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
             .or_else(|| words_may_be_meant(case, rules, command.claim, fact).map(Some)),
         Part::Shell(_) => {
             let mut commands = case.claims.commands.iter();
-            let unread = !case.claims.bars.is_empty() || commands.any(|claim| !claim.bars.is_empty());
-            let shell_text = case.claims.shell.as_ref().and_then(ShellClaim::text).filter(|_| unread)?;
+            let unanalyzed = !case.claims.not_allowlistable.is_empty()
+                || commands.any(|claim| !claim.not_allowlistable.is_empty());
+            let shell_text = case.claims.shell.as_ref().and_then(ShellClaim::text).filter(|_| unanalyzed)?;
             rules.named_in(shell_text).cloned().map(Some)
         }
         Part::Path(claim, fact) => path_may_be_meant(case, rules, claim, fact).map(Some),
@@ -199,12 +200,12 @@ fn may_be_meant(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> Option<Foun
     }
 }
 
-/// A program that is known only by running, or one that an unknown program may start.
-fn program_may_be_meant(rules: &RuleSet, command: &KeyedCommand<'_>) -> Option<Found> {
+/// A program that is known only at run time, or one that an unknown program may start.
+fn program_may_be_meant(rules: &RuleSet, command: &KeyedCommand<'_>) -> Option<MatchedRule> {
     if command.keys().iter().any(|key| key.is_dynamic() && rules.may_match(key)) {
         return Some(None);
     }
-    command.claim.unread.iter().find_map(|text| rules.named_in(text)).map(|rule| Some(rule.clone()))
+    command.claim.unanalyzed.iter().find_map(|text| rules.named_in(text)).map(|rule| Some(rule.clone()))
 }
 
 /// Words of a command that may name a path which a rule is about. What the kernel holds is held there.
@@ -213,8 +214,8 @@ fn words_may_be_meant(
     rules: &RuleSet,
     claim: &CommandClaim,
     fact: Option<&CommandFact>,
-) -> Found {
-    if steps::is_held(case) {
+) -> MatchedRule {
+    if steps::is_sandboxed(case) {
         return None;
     }
     let by_any = || claim.may_name_any_file.then(|| rules.any_path(is_for_files)).flatten();
@@ -222,7 +223,7 @@ fn words_may_be_meant(
         let named = fact.map(|fact| fact.named.as_slice()).unwrap_or_default();
         claim.named.iter().zip(named).find_map(|(place, fact)| {
             let meant = |tool: ToolName| is_for_files(tool) && (!place.reads || only_reads(tool));
-            let reached = Reached { wild: place.wild, ..Reached::default() };
+            let reached = ReachedPaths { wild: place.wild, ..ReachedPaths::default() };
             let paths = std::iter::once(&fact.asked).chain(&fact.real);
             paths.into_iter().find_map(|path| rules.path_that_may_match(path, reached, meant))
         })
@@ -240,26 +241,26 @@ fn only_reads(tool: ToolName) -> bool {
 
 /// A path of a command that reaches more than its words say: by wildcards, by all that lies below it, or somewhere that
 /// is not known.
-fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> Found {
+fn path_may_be_meant(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &PathFact) -> MatchedRule {
     claim.origin.command()?;
-    if steps::is_held(case) {
+    if steps::is_sandboxed(case) {
         return None;
     }
     let meant = |tool: ToolName| restricts(case, tool, claim);
-    if matches!(&fact.standing, Standing::Unresolved(why) if !why.missing) {
+    if matches!(&fact.path_status, PathStatus::Unresolved(why) if !why.missing) {
         return rules.any_path(meant).cloned();
     }
-    let reached = Reached {
+    let reached = ReachedPaths {
         wild: claim.wild,
         below: match (claim.operation, fact.kind) {
-            _ if fact.denied_below == Some(false) => Below::No,
-            (Operation::Search | Operation::CopyFrom, PathKind::Folder) => Below::Yes,
-            (Operation::Search | Operation::CopyFrom, PathKind::Missing) => Below::Anchored,
-            _ => Below::No,
+            _ if fact.denied_below == Some(false) => DescendantReach::No,
+            (Operation::Search | Operation::CopyFrom, PathKind::Folder) => DescendantReach::Yes,
+            (Operation::Search | Operation::CopyFrom, PathKind::Missing) => DescendantReach::Anchored,
+            _ => DescendantReach::No,
         },
         visible: claim.visible,
     };
-    if reached == (Reached { visible: claim.visible, ..Reached::default() }) {
+    if reached == (ReachedPaths { visible: claim.visible, ..ReachedPaths::default() }) {
         return None;
     }
     fact.places().find_map(|path| rules.path_that_may_match(path, reached, meant)).cloned()
@@ -271,10 +272,10 @@ pub(super) fn touches(case: &Case<'_>, rules: &RuleSet, part: Part<'_>) -> bool 
 }
 
 /// Finds a rule whose pattern holds an operator: it can only mean the line as it is written.
-fn whole_line(case: &Case<'_>, rules: &RuleSet) -> Found {
+fn whole_line(case: &Case<'_>, rules: &RuleSet) -> MatchedRule {
     let shell_text = case.claims.shell.as_ref()?.text()?;
     let spoken = |rule: &&Arc<SourcedRule>| match rule.rule.covers() {
-        Covers::Command(pattern) => pattern.has_operator() && pattern.matches_text(shell_text),
+        RuleSubject::Command(pattern) => pattern.has_operator() && pattern.matches_text(shell_text),
         _ => false,
     };
     rules.with_operators().find(spoken).cloned()
@@ -285,23 +286,24 @@ fn permitting_command(
     rules: &RuleSet,
     command: &KeyedCommand<'_>,
     fact: Option<&CommandFact>,
-) -> Found {
-    let bars = fact.map(|fact| fact.bars.as_slice()).unwrap_or_default();
-    if case.claims.bars.is_empty() { by_rule(rules, command, bars) } else { None }
+) -> MatchedRule {
+    let not_allowlistable = fact.map(|fact| fact.not_allowlistable.as_slice()).unwrap_or_default();
+    if case.claims.not_allowlistable.is_empty() { by_rule(rules, command, not_allowlistable) } else { None }
 }
 
 /// `found`: what speaks against it after a look at the world. A rule has to name what that is about; none does that
 /// covers every command.
-fn by_rule(rules: &RuleSet, command: &KeyedCommand<'_>, found: &[NotAllowlistable]) -> Found {
+fn by_rule(rules: &RuleSet, command: &KeyedCommand<'_>, found: &[NotAllowlistable]) -> MatchedRule {
     let claim = command.claim;
     // What no pattern can judge is still a command, and a bare rule means every one that is understood.
-    if claim.bars.iter().all(|bar| bar.lifted_by.is_some())
+    if claim.not_allowlistable.iter().all(|bar| bar.lifted_by.is_some())
         && found.is_empty()
         && let Some(bare) = rules.tool(ToolName::Bash.as_str())
     {
         return Some(bare.clone());
     }
-    let lifts = |rule: &SourcedRule| claim.bars.iter().chain(found).all(|bar| is_lifted(bar, rule));
+    let lifts =
+        |rule: &SourcedRule| claim.not_allowlistable.iter().chain(found).all(|bar| is_lifted(bar, rule));
     let keys = command.allowable_keys();
     keys.and_then(|(written, named)| {
         let named = named.filter(|_| claim.allowable().program().is_some_and(is_system_path));
@@ -315,14 +317,14 @@ const UNKNOWN_COMMAND: &str = "unknown-command";
 
 fn is_lifted(bar: &NotAllowlistable, rule: &SourcedRule) -> bool {
     match (&bar.lifted_by, rule.rule.covers()) {
-        (Some(word), Covers::Command(pattern)) => {
+        (Some(word), RuleSubject::Command(pattern)) => {
             pattern.names(word) || bar.id == UNKNOWN_COMMAND && pattern.begins(word)
         }
         _ => false,
     }
 }
 
-fn tool(case: &Case<'_>, rules: &RuleSet) -> Found {
+fn tool(case: &Case<'_>, rules: &RuleSet) -> MatchedRule {
     let special = match case.call {
         ToolCall::Foreign(ForeignCall::Skill { name }) => rules.skill(name),
         ToolCall::Foreign(ForeignCall::Agent { kind, .. }) => rules.agent(kind),

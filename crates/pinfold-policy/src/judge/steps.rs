@@ -8,10 +8,10 @@ use pinfold_commands::{Operation, Origin, PathClaim};
 use super::{Case, Part, allow, ask, deny, hosts, matching};
 use crate::call::ToolCall;
 use crate::decision::{Decision, Opinion, Reason};
-use crate::fact::{CommandFact, DeclaredHit, PathFact, PathKind, ShellFact, ShellHold, Standing};
+use crate::fact::{CommandFact, PathFact, PathKind, PathStatus, ScopeHit, ShellConfinement, ShellFact};
 use crate::foreign::ForeignCall;
 use crate::grant::Grant;
-use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::mode::{BashMode, MinSeverity, Mode, Reads};
 use crate::rule::Effect;
 use crate::scope::Access;
 use crate::tool::Level;
@@ -25,8 +25,8 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     if let Some(rule) = matching::restricting(case, case.policy.rules(Effect::Deny), part) {
         return Some(deny(Reason::DenyRule(rule)));
     }
-    if let Some(hit) = declared(case, part) {
-        return Some(deny(Reason::Declared(hit)));
+    if let Some(hit) = path_scopes(case, part) {
+        return Some(deny(Reason::PathScopes(hit)));
     }
     let line = match part {
         Part::Path(claim, fact) => line_denies(case, claim, fact),
@@ -43,31 +43,32 @@ pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
 }
 
 /// Returns the objection of a declared scope to a part.
-fn declared(case: &Case<'_>, part: Part<'_>) -> Option<DeclaredHit> {
+fn path_scopes(case: &Case<'_>, part: Part<'_>) -> Option<ScopeHit> {
     match part {
-        Part::Path(_, fact) => fact.declared.clone().map(DeclaredHit::of_all),
-        Part::Shell(_) | Part::Tool => case.facts.declared.clone(),
+        Part::Path(_, fact) => fact.path_scopes.clone().map(ScopeHit::of_all),
+        Part::Shell(_) | Part::Tool => case.facts.path_scopes.clone(),
         Part::Command(..) | Part::Host(_) => None,
     }
 }
 
 /// Denies paths that the boundary itself denies.
 pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Opinion> {
-    let outside = matches!(fact.standing, Standing::Outside { .. });
+    let outside = matches!(fact.path_status, PathStatus::Outside { .. });
     if claim.operation == Operation::HandOver {
         return hand_over(fact);
     }
-    if matches!(fact.standing, Standing::OfTheShell | Standing::Suspected) {
+    if matches!(fact.path_status, PathStatus::OfTheShell | PathStatus::Suspected) {
         return None;
     }
     if !claim.operation.writes() {
-        let held = case.policy.reads == Reads::Workspace && outside;
-        return held.then(|| deny(Reason::ReadOutside));
+        let is_confined = case.policy.reads == Reads::Workspace && outside;
+        return is_confined.then(|| deny(Reason::ReadOutside));
     }
     if case.scope.enforce_write && outside {
         return Some(deny(Reason::OutOfScope));
     }
-    if let (Origin::Process, Standing::Inside, Some(hit)) = (claim.origin, &fact.standing, &fact.guarded) {
+    if let (Origin::Process, PathStatus::Inside, Some(hit)) = (claim.origin, &fact.path_status, &fact.guarded)
+    {
         // The kernel holds this for every process: no approval can let one through.
         return Some(deny(Reason::GuardedWrite(hit.clone())));
     }
@@ -79,11 +80,14 @@ pub(super) fn line_denies(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -
 
 /// A child works in a folder that is there, inside its parent's.
 fn hand_over(fact: &PathFact) -> Option<Opinion> {
-    match (&fact.standing, fact.kind) {
-        (Standing::Inside, PathKind::Folder) => None,
-        (Standing::Inside, _) => Some(deny(Reason::NoFolder)),
+    match (&fact.path_status, fact.kind) {
+        (PathStatus::Inside, PathKind::Folder) => None,
+        (PathStatus::Inside, _) => Some(deny(Reason::NoFolder)),
         (
-            Standing::Outside { .. } | Standing::OfTheShell | Standing::Suspected | Standing::Unresolved(_),
+            PathStatus::Outside { .. }
+            | PathStatus::OfTheShell
+            | PathStatus::Suspected
+            | PathStatus::Unresolved(_),
             _,
         ) => Some(deny(Reason::OutOfScope)),
     }
@@ -103,11 +107,11 @@ pub(super) fn unresolved(_: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     match part {
         // What a command only reads is not opened by us: wherever it leads, the kernel says what can be read there.
         Part::Path(claim, _) if is_read_by_command(claim) => None,
-        Part::Path(_, fact) if fact.standing == Standing::Suspected => None,
+        Part::Path(_, fact) if fact.path_status == PathStatus::Suspected => None,
         Part::Path(claim, fact) => unresolved_path(claim.operation, fact),
-        Part::Shell(fact) => match fact.held {
-            ShellHold::Nothing => Some(deny(Reason::ShellNotHeld)),
-            ShellHold::Full | ShellHold::Degraded | ShellHold::Theirs => None,
+        Part::Shell(fact) => match fact.confinement {
+            ShellConfinement::Nothing => Some(deny(Reason::ShellNotHeld)),
+            ShellConfinement::Full | ShellConfinement::Degraded | ShellConfinement::Theirs => None,
         },
         Part::Command(..) | Part::Host(_) | Part::Tool => None,
     }
@@ -118,7 +122,7 @@ fn is_read_by_command(claim: &PathClaim) -> bool {
 }
 
 fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
-    if let Standing::Unresolved(why) = &fact.standing {
+    if let PathStatus::Unresolved(why) = &fact.path_status {
         return Some(deny(Reason::Unresolved(why.clone())));
     }
     if !operation.writes() {
@@ -127,7 +131,7 @@ fn unresolved_path(operation: Operation, fact: &PathFact) -> Option<Opinion> {
             PathKind::Missing | PathKind::File | PathKind::Folder | PathKind::Link => None,
         };
     }
-    if let Standing::Outside { disguise: Some(disguise) } = fact.standing {
+    if let PathStatus::Outside { disguise: Some(disguise) } = fact.path_status {
         return Some(deny(Reason::Disguised(disguise)));
     }
     if fact.line_itself && takes_the_name(operation) {
@@ -160,11 +164,11 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     hit.map(|hit| ask(Reason::Safeguard(hit)))
 }
 
-fn holds(immune: Immune, severity: Severity) -> bool {
+fn holds(immune: MinSeverity, severity: Severity) -> bool {
     match immune {
-        Immune::Medium => true,
-        Immune::High => severity >= Severity::High,
-        Immune::Critical => severity >= Severity::Critical,
+        MinSeverity::Medium => true,
+        MinSeverity::High => severity >= Severity::High,
+        MinSeverity::Critical => severity >= Severity::Critical,
     }
 }
 
@@ -239,9 +243,9 @@ pub(super) fn session_grants(case: &Case<'_>, part: Part<'_>) -> Option<Opinion>
         return Some(allow(Reason::Grant(Arc::clone(grant))));
     }
     if let Part::Command(command, fact) = part
-        && fact.is_none_or(|fact| fact.bars.is_empty())
+        && fact.is_none_or(|fact| fact.not_allowlistable.is_empty())
         && case.grants.plain_commands()
-        && case.claims.bars.is_empty()
+        && case.claims.not_allowlistable.is_empty()
         && crate::grant_options::is_plain(command.claim)
     {
         return Some(allow(Reason::Grant(Arc::new(Grant::PlainCommands))));
@@ -294,40 +298,40 @@ pub(super) fn beyond_the_line(case: &Case<'_>, part: Part<'_>) -> Option<Opinion
 /// Asks about a read by a command that does not resolve. Nothing is opened by us, so that a denial is not needed, but
 /// what it leads to may be guarded. Where the kernel holds the command, it is held there too.
 fn unresolved_read(case: &Case<'_>, claim: &PathClaim, fact: &PathFact) -> Option<Reason> {
-    match &fact.standing {
-        Standing::Unresolved(why) if is_read_by_command(claim) && !why.missing && !is_held(case) => {
+    match &fact.path_status {
+        PathStatus::Unresolved(why) if is_read_by_command(claim) && !why.missing && !is_sandboxed(case) => {
             Some(Reason::Unresolved(why.clone()))
         }
-        Standing::Unresolved(_)
-        | Standing::Inside
-        | Standing::Outside { .. }
-        | Standing::OfTheShell
-        | Standing::Suspected => None,
+        PathStatus::Unresolved(_)
+        | PathStatus::Inside
+        | PathStatus::Outside { .. }
+        | PathStatus::OfTheShell
+        | PathStatus::Suspected => None,
     }
 }
 
 /// A command reads everything below a folder in which guarded places lie.
 fn guarded_below(case: &Case<'_>, fact: &PathFact) -> Option<Reason> {
-    fact.guarded_below.clone().filter(|_| !is_held(case)).map(Reason::GuardedRead)
+    fact.guarded_below.clone().filter(|_| !is_sandboxed(case)).map(Reason::GuardedRead)
 }
 
 /// Returns the reason why a path lies outside the boundary, if it does.
 pub(super) fn reason_outside_boundary(operation: Operation, fact: &PathFact) -> Option<Reason> {
     // However it is mounted, and whatever names it has there: nothing outside the shell sees it.
-    if fact.standing == Standing::OfTheShell {
+    if fact.path_status == PathStatus::OfTheShell {
         return None;
     }
     let guarded = fact.guarded.clone();
     if !operation.writes() {
         return guarded.map(Reason::GuardedRead);
     }
-    if matches!(fact.standing, Standing::Outside { .. }) {
+    if matches!(fact.path_status, PathStatus::Outside { .. }) {
         return Some(Reason::WriteOutside);
     }
     if let Some(hit) = guarded {
         return Some(Reason::GuardedWrite(hit));
     }
-    if fact.standing == Standing::Suspected {
+    if fact.path_status == PathStatus::Suspected {
         return None;
     }
     if fact.other_mount {
@@ -341,8 +345,8 @@ pub(super) fn reason_outside_boundary(operation: Operation, fact: &PathFact) -> 
 #[expect(clippy::unnecessary_wraps, reason = "a step like any other; the last one always has an opinion")]
 pub(super) fn mode_default(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     Some(match part {
-        Part::Path(claim, fact) if fact.standing == Standing::OfTheShell => shells_own(case, claim),
-        Part::Path(_, fact) if fact.standing == Standing::Suspected => allow(Reason::DecidedElsewhere),
+        Part::Path(claim, fact) if fact.path_status == PathStatus::OfTheShell => shells_own(case, claim),
+        Part::Path(_, fact) if fact.path_status == PathStatus::Suspected => allow(Reason::DecidedElsewhere),
         Part::Path(claim, _) => path_default(case, claim),
         Part::Command(command, fact) => command_default(case, command.claim, fact),
         Part::Shell(fact) => shell_default(case, fact),
@@ -372,17 +376,18 @@ fn path_default(case: &Case<'_>, claim: &PathClaim) -> Opinion {
         // In the folder it can do that by itself.
         Origin::Process => allow(Reason::HeldByTheKernel),
         _ if claim.operation == Operation::HandOver => allow(Reason::DecidedElsewhere),
-        Origin::Aside(_) if is_held(case) => allow(Reason::HeldByTheKernel),
+        Origin::Aside(_) if is_sandboxed(case) => allow(Reason::HeldByTheKernel),
         Origin::Call | Origin::Aside(_) => by_level(case.policy.mode, Level::Write),
     }
 }
 
 fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandFact>) -> Opinion {
-    if is_held(case) {
+    if is_sandboxed(case) {
         return allow(Reason::HeldByTheKernel);
     }
-    let found = fact.and_then(|fact| fact.bars.first());
-    let bar: Option<&NotAllowlistable> = case.claims.bars.first().or_else(|| claim.bars.first()).or(found);
+    let found = fact.and_then(|fact| fact.not_allowlistable.first());
+    let bar: Option<&NotAllowlistable> =
+        case.claims.not_allowlistable.first().or_else(|| claim.not_allowlistable.first()).or(found);
     if bar.is_none() && claim.has_no_command() {
         return allow(Reason::DecidedElsewhere);
     }
@@ -413,11 +418,11 @@ fn lets_readers_through(bash: BashMode) -> bool {
 fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
     let reaches_a_shell = case.claims.shell.as_ref().and_then(|shell| shell.text()).is_none();
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
-    match case.claims.bars.first() {
+    match case.claims.not_allowlistable.first() {
         // What a person let start may be read and ended.
         None if reaches_a_shell => allow(Reason::DecidedElsewhere),
         None if !case.claims.commands.is_empty() => allow(Reason::DecidedElsewhere),
-        None if is_held(case) => allow(Reason::HeldByTheKernel),
+        None if is_sandboxed(case) => allow(Reason::HeldByTheKernel),
         None => by_mode,
         Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
     }
@@ -425,12 +430,14 @@ fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
 
 /// The kernel holds the command, in full or with gaps that the owner of the session accepted by name, and nothing
 /// it could reach is undecided: an open network is the owner's word for every host, unless rules speak of hosts.
-pub(super) fn is_held(case: &Case<'_>) -> bool {
+pub(super) fn is_sandboxed(case: &Case<'_>) -> bool {
     let ruled = [Effect::Deny, Effect::Ask].into_iter().any(|effect| case.policy.rules(effect).has_hosts());
-    let known = case.claims.bars.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
-    let by_us = |fact: &ShellFact| matches!(fact.held, ShellHold::Full | ShellHold::Degraded);
-    let held = |fact: &ShellFact| by_us(fact) && (!fact.open_network || !ruled || known);
-    case.policy.bash == BashMode::Sandboxed && case.facts.shell.as_ref().is_some_and(held)
+    let known =
+        case.claims.not_allowlistable.is_empty() && case.claims.hosts.iter().all(|host| host.host.is_some());
+    let by_us =
+        |fact: &ShellFact| matches!(fact.confinement, ShellConfinement::Full | ShellConfinement::Degraded);
+    let is_confined = |fact: &ShellFact| by_us(fact) && (!fact.open_network || !ruled || known);
+    case.policy.bash == BashMode::Sandboxed && case.facts.shell.as_ref().is_some_and(is_confined)
 }
 
 /// 002's table of modes.

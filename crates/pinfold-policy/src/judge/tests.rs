@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::call::RawCall;
 use crate::claim::ShellClaim;
-use crate::fact::{Disguise, GuardHit, PathKind, ShellHold, Standing, Why};
+use crate::fact::{Disguise, GuardHit, PathKind, PathStatus, ShellConfinement, Why};
 use crate::grant::Grant;
 use crate::mode::BashMode;
 use crate::pattern::Bases;
@@ -45,17 +45,17 @@ fn only_the_line() -> Policy {
 
 fn every_combination() -> Vec<JudgeWorld> {
     let standings = [
-        Standing::Inside,
-        Standing::Outside { disguise: None },
-        Standing::Outside { disguise: Some(Disguise::Link) },
-        Standing::Outside { disguise: Some(Disguise::DotDot) },
-        Standing::Unresolved(Why { reason: "it is a loop of links".into(), missing: false }),
+        PathStatus::Inside,
+        PathStatus::Outside { disguise: None },
+        PathStatus::Outside { disguise: Some(Disguise::Link) },
+        PathStatus::Outside { disguise: Some(Disguise::DotDot) },
+        PathStatus::Unresolved(Why { reason: "it is a loop of links".into(), missing: false }),
     ];
     let kinds =
         [PathKind::Missing, PathKind::File, PathKind::Folder, PathKind::Link, PathKind::Special("FIFO")];
     let mut worlds = Vec::new();
     for operation in OPERATIONS {
-        for standing in &standings {
+        for path_status in &standings {
             for kind in kinds {
                 // guarded, two names, other mount, line itself, armed, read-only, headless
                 for bits in 0u8..128 {
@@ -66,7 +66,7 @@ fn every_combination() -> Vec<JudgeWorld> {
                             operation,
                             asked: "/w/a/p".into(),
                             real: None,
-                            standing: standing.clone(),
+                            path_status: path_status.clone(),
                             kind,
                             names: if bit(1) { 2 } else { 1 },
                             guarded: bit(0).then(|| GuardHit {
@@ -75,7 +75,7 @@ fn every_combination() -> Vec<JudgeWorld> {
                                 sensitive: true,
                             }),
                             other_mount: bit(2),
-                            declared: None,
+                            path_scopes: None,
                             line_itself: bit(3),
                             matched: Vec::new(),
                             guarded_below: None,
@@ -138,13 +138,13 @@ fn decide(world: &JudgeWorld) -> Decision {
 fn spec(w: &JudgeWorld) -> Decision {
     let f = &w.fact;
     let write = f.operation.writes();
-    let outside = matches!(f.standing, Standing::Outside { .. });
-    let disguised = matches!(f.standing, Standing::Outside { disguise: Some(_) });
+    let outside = matches!(f.path_status, PathStatus::Outside { .. });
+    let disguised = matches!(f.path_status, PathStatus::Outside { disguise: Some(_) });
     let special = matches!(f.kind, PathKind::Special(_));
     let name_only = matches!(f.operation, Operation::Delete | Operation::MoveFrom | Operation::MoveTo);
     let new_bytes =
         matches!(f.operation, Operation::Write | Operation::Edit | Operation::Patch | Operation::CopyTo);
-    let denied = matches!(f.standing, Standing::Unresolved(_))
+    let denied = matches!(f.path_status, PathStatus::Unresolved(_))
         || write && w.access == Access::ReadOnly
         || write && outside && w.scope.enforce_write
         || write && disguised
@@ -274,7 +274,12 @@ fn the_line_alone_has_three_states_and_they_agree_with_the_verdict() {
 #[test]
 fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
     let mut world = every_combination().remove(0);
-    for held in [ShellHold::Full, ShellHold::Degraded, ShellHold::Theirs, ShellHold::Nothing] {
+    for confinement in [
+        ShellConfinement::Full,
+        ShellConfinement::Degraded,
+        ShellConfinement::Theirs,
+        ShellConfinement::Nothing,
+    ] {
         for allow_bash in [true, false] {
             for interaction in [Interaction::Interactive, Interaction::Headless] {
                 for access in [Access::ReadWrite, Access::ReadOnly] {
@@ -282,11 +287,11 @@ fn a_shell_runs_only_where_it_was_switched_on_and_something_holds_it() {
                     (world.interaction, world.access) = (interaction, access);
                     let facts = Facts {
                         paths: Vec::new(),
-                        shell: Some(ShellFact { held, open_network: false }),
+                        shell: Some(ShellFact { confinement, open_network: false }),
                         ..Facts::default()
                     };
                     let verdict = verdict(&world, &facts);
-                    let allowed = allow_bash && held != ShellHold::Nothing;
+                    let allowed = allow_bash && confinement != ShellConfinement::Nothing;
                     assert_eq!(verdict.decision, if allowed { Decision::Allow } else { Decision::Deny });
                     if !allow_bash {
                         assert_eq!(verdict.deciding().unwrap().opinion.reason, Reason::BashNotAllowed);
@@ -304,7 +309,7 @@ fn rule(effect: Effect, text: &str) -> SourcedRule {
 /// The specification of the whole table, as one expression over what each step sees.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "what each step sees, one by one")]
-struct Seen {
+struct SessionReads {
     operation: Operation,
     denied: bool,
     asked: bool,
@@ -316,7 +321,7 @@ struct Seen {
     mode: Mode,
 }
 
-fn table(s: Seen) -> Decision {
+fn table(s: SessionReads) -> Decision {
     let write = s.operation.writes();
     let no_question = matches!(s.mode, Mode::DontAsk);
     let ask = if no_question { Decision::Deny } else { Decision::Ask };
@@ -348,7 +353,7 @@ fn modes() -> [Mode; 6] {
     [Default, AcceptEdits, DontAsk, BypassPermissions, Auto, Explore]
 }
 
-fn seen_world(s: Seen) -> JudgeWorld {
+fn seen_world(s: SessionReads) -> JudgeWorld {
     let tool = if s.operation.writes() { "Write" } else { "Read" };
     let rules = [(s.denied, Effect::Deny), (s.asked, Effect::Ask), (s.allowed, Effect::Allow)];
     let rules = rules.into_iter().filter(|(given, _)| *given).map(|(_, effect)| rule(effect, tool));
@@ -363,12 +368,12 @@ fn seen_world(s: Seen) -> JudgeWorld {
             operation: s.operation,
             asked: "/w/a/p".into(),
             real: Some("/w/a/p".into()),
-            standing: if s.outside { Standing::Outside { disguise: None } } else { Standing::Inside },
+            path_status: if s.outside { PathStatus::Outside { disguise: None } } else { PathStatus::Inside },
             kind: PathKind::File,
             names: 1,
             guarded: s.sensitive.then(guard),
             other_mount: false,
-            declared: None,
+            path_scopes: None,
             line_itself: false,
             matched: Vec::new(),
             guarded_below: None,
@@ -393,7 +398,7 @@ fn the_table_agrees_with_its_specification_on_every_combination() {
         for mode in modes() {
             for bits in 0u8..128 {
                 let bit = |n: u8| bits & (1 << n) != 0;
-                let seen = Seen {
+                let seen = SessionReads {
                     operation,
                     denied: bit(0),
                     asked: bit(1),
@@ -419,7 +424,7 @@ fn a_held_shell_waives_only_the_question_of_the_mode() {
     world.scope.allow_bash = true;
     let facts = Facts {
         paths: Vec::new(),
-        shell: Some(ShellFact { held: ShellHold::Full, open_network: false }),
+        shell: Some(ShellFact { confinement: ShellConfinement::Full, open_network: false }),
         ..Facts::default()
     };
     assert_eq!(verdict(&world, &facts).decision, Decision::Allow);

@@ -209,7 +209,7 @@ pub struct CommandKey {
     text: Vec<u8>,
     /// End of each word.
     ends: Vec<usize>,
-    /// Some of it is known only by running.
+    /// Some of it is known only at run time.
     is_dynamic: bool,
 }
 
@@ -288,7 +288,7 @@ impl CommandKey {
         self
     }
 
-    /// Returns `true` if some of it is known only by running.
+    /// Returns `true` if some of it is known only at run time.
     pub fn is_dynamic(&self) -> bool {
         self.is_dynamic
     }

@@ -10,6 +10,6 @@ pub use name::NamePattern;
 pub use path::{Base, Bases, PathPattern, Segment};
 
 pub(crate) use command::{Rest, ends_its_quotes};
-pub(crate) use path::{Anchored, Below, Reached, ReachedName, names};
+pub(crate) use path::{Anchored, DescendantReach, ReachedName, ReachedPaths, names};
 
 pub(crate) use glob::Glob;

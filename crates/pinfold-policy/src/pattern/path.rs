@@ -176,18 +176,18 @@ pub(crate) fn names(path: &Path) -> impl Iterator<Item = &[u8]> + Clone {
 
 /// The paths that a claim reaches beside exactly one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Reached {
+pub(crate) struct ReachedPaths {
     /// Names in it hold wildcards of a shell.
     pub(crate) wild: bool,
     /// Everything below it is reached.
-    pub(crate) below: Below,
+    pub(crate) below: DescendantReach,
     /// Of that, what lies under names which start with a dot is passed over.
     pub(crate) visible: bool,
 }
 
 /// The reach below a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Below {
+pub(crate) enum DescendantReach {
     /// No.
     #[default]
     No,
@@ -231,7 +231,12 @@ impl<'a> ReachedName<'a> {
 impl Anchored {
     /// Returns `true` if a path that is reached may match. `true` also where that cannot be told. `covers_below`: what lies
     /// beneath a pattern without wildcards matches too.
-    pub(crate) fn may_meet(&self, names: &[ReachedName<'_>], reached: Reached, covers_below: bool) -> bool {
+    pub(crate) fn may_meet(
+        &self,
+        names: &[ReachedName<'_>],
+        reached: ReachedPaths,
+        covers_below: bool,
+    ) -> bool {
         // The names in front take one name each, so that most patterns end with the first that differs.
         let mut front = self.leading.iter().zip(names);
         if !front.all(|(own, name)| name.may_be(own)) {
@@ -267,7 +272,7 @@ impl Anchored {
     }
 
     /// Returns `true` if what is left of the pattern behind so many segments may lie below a path that is reached.
-    fn may_lie_below(&self, behind: usize, reached: Reached) -> bool {
+    fn may_lie_below(&self, behind: usize, reached: ReachedPaths) -> bool {
         let hidden = || {
             let dotted = |segment: &Segment| match segment {
                 Segment::Name(name) => name.starts_with(b"."),
@@ -280,9 +285,9 @@ impl Anchored {
                     || self.rest.iter().skip(rest).any(dotted))
         };
         match reached.below {
-            Below::No => false,
-            Below::Anchored => behind < self.leading.len() && !hidden(),
-            Below::Yes => !hidden(),
+            DescendantReach::No => false,
+            DescendantReach::Anchored => behind < self.leading.len() && !hidden(),
+            DescendantReach::Yes => !hidden(),
         }
     }
 

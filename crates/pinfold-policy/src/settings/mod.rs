@@ -47,9 +47,9 @@ pub use value::AllowRules;
 use value::Setting;
 
 use crate::decision::Decision;
-use crate::declared::ToolScopes;
 use crate::merge::Renamed;
-use crate::mode::{BashMode, Immune, Mode, Reads, choices};
+use crate::mode::{BashMode, MinSeverity, Mode, Reads, choices};
+use crate::path_scopes::ToolScopes;
 use crate::rule::Rule;
 use crate::source::{Layer, Located, Source};
 
@@ -184,9 +184,9 @@ section! {
         /// The shell of an unattended agent, on or off.
         allow_bash = "allowBash": Option<Located<bool>>,
         /// The safeguards that always ask. Counts in user and managed settings only.
-        always_ask = "alwaysAsk": Option<Located<Immune>>,
+        always_ask = "alwaysAsk": Option<Located<MinSeverity>>,
         /// The former name of `alwaysAsk`, read as that.
-        immune = "immune": Option<Located<Immune>>,
+        immune = "immune": Option<Located<MinSeverity>>,
         /// The range of an agent's reads.
         reads = "reads": Option<Located<Reads>>,
         /// Places that are asked about beyond those that are built in.

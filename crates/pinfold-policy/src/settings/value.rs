@@ -9,7 +9,7 @@ use super::hooks::{HookType, OnFailure};
 use super::reader::{SettingsReader, quoted, span};
 use crate::decision::Decision;
 use crate::hook::HookShell;
-use crate::mode::{BashMode, Immune, Mode, Reads};
+use crate::mode::{BashMode, MinSeverity, Mode, Reads};
 use crate::rule::{BadRule, Rule};
 use crate::settings::{Network, SandboxMode};
 use crate::source::Located;
@@ -213,7 +213,7 @@ macro_rules! choices {
 choices! { BashMode Reads SandboxMode Network HookShell HookType OnFailure }
 
 /// Severities; the words of former versions are read, with a note.
-impl Setting for Immune {
+impl Setting for MinSeverity {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
         let immune = choice(value, reader, Self::parse)?;
         if matches!(value, Value::StringLit(word) if word.value == immune.former_word()) {

@@ -13,14 +13,18 @@ pub(crate) fn a_line_holds(text: &str) {
         assert_eq!(command.span, claim.span, "in the order of the text");
         assert!(text.get(claim.span.clone()).is_some(), "the span lies in the text");
     }
-    assert!(script.opaque.is_empty() || !found.bars.is_empty(), "what is opaque bars rules");
+    assert!(script.opaque.is_empty() || !found.not_allowlistable.is_empty(), "what is opaque bars rules");
     assert!(
-        found.commands.iter().all(|claim| claim.bars.is_empty() || !claim.read_only),
+        found.commands.iter().all(|claim| claim.not_allowlistable.is_empty() || !claim.read_only),
         "what is barred does not only read"
     );
     if let Ok(call) = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": text}))) {
         let claims = Claims::from_call(&call);
-        assert_eq!((claims.commands, claims.bars), (found.commands, found.bars), "the same twice");
+        assert_eq!(
+            (claims.commands, claims.not_allowlistable),
+            (found.commands, found.not_allowlistable),
+            "the same twice"
+        );
     }
 }
 

@@ -6,7 +6,7 @@
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use super::landlock::{Handles, Ruleset};
+use super::landlock::{HandledAccess, Ruleset};
 use super::plan::Plan;
 use super::relay_sockets::{self, RelayPlan};
 use crate::sys::{self, ChildExit, Listener, Pid, Signals};
@@ -89,14 +89,14 @@ impl Report {
 }
 
 /// A failure on the way, with the stage it happened in.
-struct Failed {
+struct StageFailure {
     stage: Stage,
     index: usize,
     error: io::Error,
 }
 
-fn failure(stage: Stage) -> impl Fn(io::Error) -> Failed {
-    move |error| Failed { stage, index: 0, error }
+fn failure(stage: Stage) -> impl Fn(io::Error) -> StageFailure {
+    move |error| StageFailure { stage, index: 0, error }
 }
 
 /// Runs the first process to its end. Reports go to `supervisor`.
@@ -117,7 +117,7 @@ pub(crate) fn run(plan: &mut Plan, supervisor: &OwnedFd) -> ! {
     let flags = if plan.counts_processes() { sys::UNASKED } else { 0 };
     // SAFETY: a fresh fork has one thread; `command` only makes system calls, and gives handlers of signals up first.
     match unsafe { sys::borrow_until_exec(&mut || give_up(supervisor, &command(plan, terminal)), flags) } {
-        Err(error) => give_up(supervisor, &Failed { stage: Stage::Fork, index: 0, error }),
+        Err(error) => give_up(supervisor, &StageFailure { stage: Stage::Fork, index: 0, error }),
         Ok(command) => {
             // A command that could not be started has said so before.
             let _ = reached(Stage::Started, supervisor);
@@ -139,7 +139,7 @@ fn own_descriptors(plan: &Plan, supervisor: BorrowedFd<'_>) -> io::Result<(Owned
     sys::keep_only_below(SUPERVISOR, supervisor, plan.terminal.as_ref().map(AsFd::as_fd))
 }
 
-fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
+fn give_up(to: BorrowedFd<'_>, failed: &StageFailure) -> ! {
     let report = Report {
         stage: failed.stage,
         index: u8::try_from(failed.index).unwrap_or(u8::MAX),
@@ -153,7 +153,7 @@ fn give_up(to: BorrowedFd<'_>, failed: &Failed) -> ! {
 const EXIT_NOT_STARTED: i32 = 125;
 
 /// The parts of the sandbox, in the order in which they can be built.
-fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
+fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), StageFailure> {
     // Inherited as ignored it would never arrive, and the end of the command would not be seen.
     sys::default_action(libc::SIGCHLD);
     die_with_supervisor(plan)?;
@@ -192,12 +192,12 @@ fn prepare(plan: &mut Plan, to: BorrowedFd<'_>) -> Result<(), Failed> {
 }
 
 /// Makes every address local and hands out the sockets at which what is sent there arrives. None of them stays here.
-fn relay(relayed: &RelayPlan, to: BorrowedFd<'_>) -> Result<(), Failed> {
+fn relay(relayed: &RelayPlan, to: BorrowedFd<'_>) -> Result<(), StageFailure> {
     sys::route(&relayed.v4).map_err(failure(Stage::Loopback))?;
     // Without it there is no way for an address of version 6, and the other version is used.
     let _ = sys::route(&relayed.v6);
     for (index, socket) in relayed.sockets.iter().enumerate() {
-        let failed = |error| Failed { stage: Stage::RelaySocket, index, error };
+        let failed = |error| StageFailure { stage: Stage::RelaySocket, index, error };
         match socket.open() {
             Ok(socket) => {
                 let index = u8::try_from(index).unwrap_or(u8::MAX);
@@ -218,10 +218,10 @@ fn is_missing_family(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAFNOSUPPORT | libc::EADDRNOTAVAIL))
 }
 
-fn self_test(plan: &Plan, about_files: bool) -> Result<(), Failed> {
+fn self_test(plan: &Plan, about_files: bool) -> Result<(), StageFailure> {
     for (index, probe) in plan.self_test.iter().enumerate() {
         if probe.is_about_files() == about_files {
-            probe.run().map_err(|error| Failed { stage: Stage::SelfTest, index, error })?;
+            probe.run().map_err(|error| StageFailure { stage: Stage::SelfTest, index, error })?;
         }
     }
     Ok(())
@@ -240,7 +240,7 @@ fn install_filter(plan: &mut Plan) -> io::Result<Option<Listener>> {
 }
 
 /// Reports that the sandbox is closed. With the descriptor of the notifications goes what the supervisor has to know of the watched.
-fn report_closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), Failed> {
+fn report_closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), StageFailure> {
     let stage = Stage::Closed;
     // Without the number of the mount namespace no call is ever held: the view that a path belongs to would be unknown.
     let view = sys::mount_namespace().unwrap_or(0);
@@ -249,13 +249,13 @@ fn report_closed(to: BorrowedFd<'_>, listener: Option<&Listener>) -> Result<(), 
     sys::send(to, &report.encode(), listener.map(|l| l.fd.as_fd())).map_err(failure(stage))
 }
 
-fn reached(stage: Stage, to: BorrowedFd<'_>) -> Result<(), Failed> {
+fn reached(stage: Stage, to: BorrowedFd<'_>) -> Result<(), StageFailure> {
     sys::send(to, &Report { stage, index: 0, errno: 0 }.encode(), None).map_err(failure(stage))
 }
 
 /// Ends with the supervisor: at once where the kernel ends the others too, else by a signal that makes this
 /// process end them first.
-fn die_with_supervisor(plan: &Plan) -> Result<(), Failed> {
+fn die_with_supervisor(plan: &Plan) -> Result<(), StageFailure> {
     let signal = if plan.namespaces == 0 { libc::SIGTERM } else { libc::SIGKILL };
     sys::die_with_parent(signal).map_err(failure(Stage::Privileges))
 }
@@ -273,12 +273,12 @@ fn identity(plan: &Plan) -> io::Result<()> {
     Ok(())
 }
 
-fn mounts(plan: &mut Plan) -> Result<(), Failed> {
+fn mounts(plan: &mut Plan) -> Result<(), StageFailure> {
     let umask = sys::umask(0);
     // Each granted place takes a descriptor until it is mounted. The command has the caller's limit again.
     let files = sys::allow_most_files().ok();
     for (index, step) in plan.steps.iter().enumerate() {
-        step.perform(&mut plan.slots).map_err(|error| Failed { stage: Stage::Mount, index, error })?;
+        step.perform(&mut plan.slots).map_err(|error| StageFailure { stage: Stage::Mount, index, error })?;
     }
     // Attached by now.
     plan.slots.fill_with(|| None);
@@ -301,7 +301,7 @@ fn landlock(plan: &Plan) -> io::Result<Option<Ruleset>> {
         Err(e) if e.raw_os_error() == Some(libc::ENOMSG) => return Ok(None),
         other => other?,
     };
-    let Handles { writes, reads, .. } = plan.handles;
+    let HandledAccess { writes, reads, .. } = plan.handles;
     if writes {
         for place in &plan.writable {
             ruleset.allow_writing(sys::open_held(place)?.as_fd())?;
@@ -343,9 +343,9 @@ fn privileges(plan: &Plan) -> io::Result<()> {
 }
 
 /// The command's own process.
-fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
+fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> StageFailure {
     if let Err(error) = sys::die_with_parent(libc::SIGKILL) {
-        return Failed { stage: Stage::Exec, index: 0, error };
+        return StageFailure { stage: Stage::Exec, index: 0, error };
     }
     // In a group of its own below this process, which stays in the session: a group without a parent in its session
     // cannot be stopped by a key.
@@ -359,7 +359,7 @@ fn command(plan: &Plan, terminal: Option<BorrowedFd<'_>>) -> Failed {
         return failure(Stage::Terminal)(error);
     }
     let error = become_it(plan);
-    Failed { stage: Stage::Exec, index: 0, error }
+    StageFailure { stage: Stage::Exec, index: 0, error }
 }
 
 fn become_it(plan: &Plan) -> io::Error {

@@ -29,7 +29,7 @@ const CONNECT_TCP: u64 = 1 << 1;
 
 /// Access rights that a ruleset handles.
 #[derive(Clone, Copy)]
-pub(crate) struct Handles {
+pub(crate) struct HandledAccess {
     /// Writing is refused but where it is allowed.
     pub(crate) writes: bool,
     /// Reading the content of files is refused but where it is allowed. Listing directories is free: a grant
@@ -47,7 +47,7 @@ pub(crate) struct Ruleset {
 
 impl Ruleset {
     /// An empty ruleset, as strong as `version` allows.
-    pub(crate) fn new(version: u32, handles: Handles) -> io::Result<Self> {
+    pub(crate) fn new(version: u32, handles: HandledAccess) -> io::Result<Self> {
         let mut files = 0;
         if handles.writes {
             files |= writing(version);

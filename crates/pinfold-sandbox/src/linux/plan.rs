@@ -8,7 +8,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use super::filter::{Backing, Filter, Group};
-use super::landlock::Handles;
+use super::landlock::HandledAccess;
 use super::relay_sockets::RelayPlan;
 use super::steps::MountStep;
 use super::view;
@@ -35,7 +35,7 @@ pub(crate) struct Plan {
     pub(crate) limits: Vec<(sys::LimitedResource, u64)>,
     /// The Landlock version to use, if the kernel has one.
     pub(crate) landlock: Option<u32>,
-    pub(crate) handles: Handles,
+    pub(crate) handles: HandledAccess,
     pub(crate) writable: Vec<CString>,
     pub(crate) readable: Vec<CString>,
     /// Places in which sockets can be created without the supervisor.
@@ -44,18 +44,18 @@ pub(crate) struct Plan {
     /// A supervisor will answer the notifications of the filter.
     pub(crate) watched: bool,
     /// System calls are mediated: without notifications the start fails.
-    pub(crate) mediated: Option<Carried>,
+    pub(crate) mediated: Option<SupervisedPlaces>,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
     pub(crate) argv: Strings,
     pub(crate) envp: Strings,
     pub(crate) stdio: [Option<OwnedFd>; 3],
-    pub(crate) before: Before,
+    pub(crate) before: SupervisorSignals,
     pub(crate) supervisor: Pid,
 }
 
 /// Signal state of the supervisor before the start.
-pub(crate) struct Before {
+pub(crate) struct SupervisorSignals {
     pub(crate) mask: Signals,
     /// Signals that the command meets with their default action, whatever we do with them. The others stay as the
     /// person's shell left them (`nohup`, background jobs).
@@ -74,7 +74,7 @@ impl Plan {
         command: Command,
         tier: Tier,
         watched: bool,
-        before: Before,
+        before: SupervisorSignals,
     ) -> io::Result<Self> {
         let (uid, gid) = sys::effective_ids();
         let full = tier == Tier::Full;
@@ -158,8 +158,8 @@ fn namespaces(network: &Network) -> u64 {
     u64::from(flags.cast_unsigned())
 }
 
-fn handles(profile: &Profile, full: bool) -> Handles {
-    Handles {
+fn handles(profile: &Profile, full: bool) -> HandledAccess {
+    HandledAccess {
         writes: profile.mediated.is_some() || profile.writes != Writes::Anywhere,
         // With mounts, an empty place stands over what cannot be read.
         reads: !full && profile.hidden.iter().chain(&profile.covered).next().is_some(),
@@ -168,7 +168,7 @@ fn handles(profile: &Profile, full: bool) -> Handles {
 }
 
 /// Places of a run's own that its processes cannot write by themselves.
-pub(crate) type Carried = Vec<PathBuf>;
+pub(crate) type SupervisedPlaces = Vec<PathBuf>;
 
 /// Places that Landlock grants.
 #[derive(Default)]
@@ -177,7 +177,7 @@ struct LandlockGrants {
     by_itself: Vec<PathBuf>,
     /// Places of the run's own in which shared ones are mounted. A grant of such a place would reach those too, so that the
     /// supervisor does there what the process would do.
-    carried: Carried,
+    carried: SupervisedPlaces,
 }
 
 fn landlock_grants(profile: &Profile, scratch: &[PathBuf]) -> LandlockGrants {

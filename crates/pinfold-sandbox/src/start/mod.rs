@@ -12,16 +12,16 @@ use std::time::Instant;
 use crate::command::Command;
 use crate::job_control::JobControl;
 use crate::linux::init::{self, Report, Stage};
-use crate::linux::plan::{Before, Carried, Plan};
+use crate::linux::plan::{Plan, SupervisedPlaces, SupervisorSignals};
 use crate::linux::relay_sockets::{RelayPlan, RelaySockets};
-use crate::passing::Flowing;
+use crate::passing::RelayedStreams;
 use crate::placeholder::Placeholders;
 use crate::profile::{Network, Profile};
 use crate::streams;
 use crate::strength::Tier;
 use crate::sys::{self, Forked, Pid, Signals};
 use crate::watch::{
-    ConnectionSink, ContinueAll, Enforcement, Local, Proxied, SyscallNotifier, WatchedLimits,
+    ConnectionSink, ContinueAll, Enforcement, LocalSockets, Proxied, SyscallNotifier, WatchedLimits,
 };
 pub use error::StartError;
 use error::{explain, unusable};
@@ -59,7 +59,7 @@ pub enum Signalling {
 }
 
 /// A command that runs inside its sandbox.
-pub struct Confined {
+pub struct RunningSandbox {
     init: Pid,
     process: OwnedFd,
     notifier: Option<NotifierHandle>,
@@ -77,20 +77,20 @@ pub struct Confined {
     tier: Tier,
     reaches_sockets: bool,
     /// Calls are carried out here, or not at all.
-    mediated: Option<Carried>,
+    mediated: Option<SupervisedPlaces>,
     /// Listeners for the relay, until it has taken them.
     relay_sockets: Option<RelaySockets>,
     /// The port of the proxy, where that is all that can be reached.
     proxied: Option<u16>,
     /// Streams of the command that pass through this process.
-    flowing: Flowing,
+    flowing: RelayedStreams,
     /// Taken away when the run is over.
     _placeholders: Placeholders,
 }
 
 struct NotifierHandle(SyscallNotifier);
 
-impl fmt::Debug for Confined {
+impl fmt::Debug for RunningSandbox {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Confined").field("init", &self.init).field("tier", &self.tier).finish_non_exhaustive()
     }
@@ -125,7 +125,7 @@ pub fn start(
     tier: Tier,
     signalling: Signalling,
     watched: bool,
-) -> Result<Confined, StartError> {
+) -> Result<RunningSandbox, StartError> {
     let program = command.program.to_string_lossy().into_owned();
     let own_terminal = command.terminal.is_some();
     let failed = |stage, detail: &str| {
@@ -166,7 +166,7 @@ pub fn start(
             let signals = after_fork(mask, signalling, own_terminal)
                 .map_err(failed(Stage::Fork, "preparing the start"))?;
             let deadline = profile.limits.wall_time.map(|t| Instant::now() + t);
-            let mut confined = Confined {
+            let mut confined = RunningSandbox {
                 init: pid,
                 process: pidfd,
                 notifier: None,
@@ -185,7 +185,7 @@ pub fn start(
                     Network::Proxied(port) => Some(port),
                     Network::Off | Network::Relayed(_) | Network::Host => None,
                 },
-                flowing: Flowing::default(),
+                flowing: RelayedStreams::default(),
                 _placeholders: placeholders,
             };
             match confined.await_start(&ours, plan.relayed.as_ref()) {
@@ -223,13 +223,13 @@ pub fn start(
 }
 
 /// Blocks every signal, so that none is lost between the fork and the moment when both sides are ready.
-fn hold_signals(signalling: Signalling) -> io::Result<Before> {
+fn hold_signals(signalling: Signalling) -> io::Result<SupervisorSignals> {
     let reset = match signalling {
         // Which our language runtime ignores.
         Signalling::PassOn => libc::SIGPIPE..=libc::SIGPIPE,
         Signalling::Own => 1..=LAST_SIGNAL,
     };
-    Ok(Before { mask: Signals::all().block()?, reset })
+    Ok(SupervisorSignals { mask: Signals::all().block()?, reset })
 }
 
 fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::Result<Option<OwnedFd>> {
@@ -250,7 +250,7 @@ fn after_fork(mask: Signals, signalling: Signalling, own_terminal: bool) -> io::
     }
 }
 
-impl Confined {
+impl RunningSandbox {
     /// The number of the first process inside.
     pub fn pid(&self) -> i32 {
         self.init
@@ -265,7 +265,7 @@ impl Confined {
     fn open_sockets(&mut self, profile: &Profile) -> io::Result<()> {
         let held = self.tier == Tier::Full && profile.network != Network::Host && !profile.sockets.is_empty();
         if let (true, Some(notifier)) = (held, &mut self.notifier) {
-            let local = Local::new(profile.sockets.clone(), profile.hidden.clone())?;
+            let local = LocalSockets::new(profile.sockets.clone(), profile.hidden.clone())?;
             self.reaches_sockets = notifier.0.open(local);
         }
         if let (false, Some(notifier)) = (profile.openings.unix_sockets, &mut self.notifier) {

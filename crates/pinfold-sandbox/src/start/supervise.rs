@@ -5,7 +5,7 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::time::{Duration, Instant};
 
 use super::remote::end_all;
-use super::{Confined, End};
+use super::{End, RunningSandbox};
 use crate::linux::init::{Report, Stage};
 use crate::sys::{self, Alarm, ChildExit};
 use crate::watch::SyscallHandler;
@@ -19,7 +19,7 @@ enum EndingCause {
     Late,
 }
 
-impl Confined {
+impl RunningSandbox {
     /// Accompanies the command to its end: shows attempts to `handler`, passes signals on, keeps the time.
     ///
     /// # Errors

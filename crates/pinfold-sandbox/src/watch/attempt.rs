@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::limits::Limit;
 use super::pending_syscall::PendingSyscall;
-use super::view::PathView;
+use super::view::MountView;
 use crate::identity::FileIdentity;
 use crate::turn::Turn;
 
@@ -74,7 +74,7 @@ pub enum Detail {
 
 /// Kind of file that has the name of an attempt, as the supervisor saw it in the directory that it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Occupant {
+pub enum EntryType {
     /// Nothing.
     Nothing,
     /// A directory.
@@ -98,9 +98,9 @@ pub struct Attempt {
     /// More about it.
     pub detail: Detail,
     /// The view in which the path leads to what the call is about.
-    pub view: PathView,
+    pub view: MountView,
     /// The kind of file that is there; `None` where the supervisor did not look, or cannot tell.
-    pub occupant: Option<Occupant>,
+    pub entry_type: Option<EntryType>,
     /// For [`Intent::Read`]: each link that the path leads through, with what the path has behind it. The parents of these paths are
     /// free of links, as far as the link.
     pub passed: Vec<PathBuf>,
@@ -109,13 +109,13 @@ pub struct Attempt {
 impl Attempt {
     /// An attempt without details, at a path of the run's view that was not looked at.
     pub fn new(pid: i32, intent: Intent, place: PathBuf) -> Self {
-        let (detail, view, passed) = (Detail::None, PathView::Run, Vec::new());
-        Self { pid, intent, place, detail, view, occupant: None, passed }
+        let (detail, view, passed) = (Detail::None, MountView::Run, Vec::new());
+        Self { pid, intent, place, detail, view, entry_type: None, passed }
     }
 
     /// Returns the attempt at a path of this view.
     #[must_use]
-    pub fn with_view(self, view: PathView) -> Self {
+    pub fn with_view(self, view: MountView) -> Self {
         Self { view, ..self }
     }
 
@@ -154,7 +154,7 @@ pub enum Reply {
 
 /// An executed system call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct CompletedSyscall {
     /// The attempt: of a call with two places there is one for each.
     pub attempt: Attempt,
     /// The directory that was made.
@@ -228,7 +228,7 @@ pub trait SyscallHandler {
     }
 
     /// Hears of a call that was carried out by the supervisor.
-    fn carried_out(&mut self, done: &Done) {
+    fn carried_out(&mut self, done: &CompletedSyscall) {
         let _ = done;
     }
 

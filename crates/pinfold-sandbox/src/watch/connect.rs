@@ -40,7 +40,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const STACK: usize = 64 * 1024;
 
 /// The sockets of this machine that can be reached.
-pub(crate) struct Local {
+pub(crate) struct LocalSockets {
     /// Sockets, and directories whose sockets are meant: absolute and free of links.
     declared: Vec<PathBuf>,
     /// Never, whatever lies above it was declared.
@@ -59,14 +59,14 @@ enum Destination {
 }
 
 /// Reason why nothing is connected.
-enum Miss {
+enum ConnectFailure {
     /// The error of the kernel.
     Error(i32),
     /// This socket of the machine was not declared.
     Undeclared(PathBuf),
 }
 
-impl From<io::Error> for Miss {
+impl From<io::Error> for ConnectFailure {
     fn from(error: io::Error) -> Self {
         Self::Error(error.raw_os_error().unwrap_or(libc::EACCES))
     }
@@ -78,7 +78,7 @@ pub(super) struct ConnectQuestion<'a> {
     pub(super) question: &'a libc::seccomp_notif,
 }
 
-impl Local {
+impl LocalSockets {
     pub(crate) fn new(declared: Vec<PathBuf>, hidden: Vec<PathBuf>) -> io::Result<Self> {
         Ok(Self { declared, hidden, outside: mounted()?, waiting: Arc::default() })
     }
@@ -101,7 +101,7 @@ impl Local {
         let [number, address, len, ..] = asked.question.data.args;
         let answer = |answer| answer_if_there(asked.listener, id, answer);
         let copy = sys::copied_from(pid, int(number));
-        let meant = copy.map_err(Miss::from).and_then(|socket| {
+        let meant = copy.map_err(ConnectFailure::from).and_then(|socket| {
             let meant = self.read_destination(pid, &socket, (address, len))?;
             Ok((socket, meant))
         });
@@ -111,8 +111,8 @@ impl Local {
         }
         let (socket, meant) = match meant {
             Ok(found) => found,
-            Err(Miss::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
-            Err(Miss::Undeclared(place)) => {
+            Err(ConnectFailure::Error(errno)) => return answer(NotifyResponse::Fail(errno)),
+            Err(ConnectFailure::Undeclared(place)) => {
                 handler.attempt(&Attempt::new(pid, Intent::Connect, place));
                 return answer(NotifyResponse::Fail(libc::EACCES));
             }
@@ -149,44 +149,44 @@ impl Local {
         pid: Pid,
         socket: &OwnedFd,
         (at, len): (u64, u64),
-    ) -> Result<Destination, Miss> {
+    ) -> Result<Destination, ConnectFailure> {
         let family = sys::family(socket.as_fd())?;
         let len = usize::try_from(len.min(MAX_ADDRESS_BYTES)).unwrap_or_default();
         let mut address = vec![0; len];
         if sys::read_memory(pid, at, &mut address)? != len {
-            return Err(Miss::Error(libc::EFAULT));
+            return Err(ConnectFailure::Error(libc::EFAULT));
         }
         match family {
             libc::AF_INET | libc::AF_INET6 => Ok(Destination::Internet(address)),
             libc::AF_UNIX => self.socket(pid, &address).map(Destination::Socket),
             // Nothing connects these, and what they reach is the kernel.
-            _ => Err(Miss::Error(libc::EACCES)),
+            _ => Err(ConnectFailure::Error(libc::EACCES)),
         }
     }
 
     /// The socket that an address of `AF_UNIX` names.
     /// [unix(7)](https://man7.org/linux/man-pages/man7/unix.7.html)
-    fn socket(&self, pid: Pid, address: &[u8]) -> Result<OwnedFd, Miss> {
+    fn socket(&self, pid: Pid, address: &[u8]) -> Result<OwnedFd, ConnectFailure> {
         let (Some(family), Some(name)) = (address.first_chunk::<2>(), address.get(2..)) else {
-            return Err(Miss::Error(libc::EINVAL));
+            return Err(ConnectFailure::Error(libc::EINVAL));
         };
         if i32::from(u16::from_ne_bytes(*family)) != libc::AF_UNIX || name.is_empty() {
-            return Err(Miss::Error(libc::EINVAL));
+            return Err(ConnectFailure::Error(libc::EINVAL));
         }
         let path = name.split(|byte| *byte == 0).next().unwrap_or_default();
         if path.is_empty() {
             let name = name.escape_ascii().to_string();
-            return Err(Miss::Undeclared(format!("@{}", name.trim_start_matches("\\x00")).into()));
+            return Err(ConnectFailure::Undeclared(format!("@{}", name.trim_start_matches("\\x00")).into()));
         }
         self.find(pid, OsStr::from_bytes(path))
     }
 
     /// Finds a socket as the caller would, and what may be connected to in its place.
-    fn find(&self, pid: Pid, path: &OsStr) -> Result<OwnedFd, Miss> {
-        let named = absolute(pid, libc::AT_FDCWD, path).ok_or(Miss::Error(libc::ENOENT))?;
+    fn find(&self, pid: Pid, path: &OsStr) -> Result<OwnedFd, ConnectFailure> {
+        let named = absolute(pid, libc::AT_FDCWD, path).ok_or(ConnectFailure::Error(libc::ENOENT))?;
         // Its links lead every process elsewhere, and no socket lies there.
         if named.starts_with("/proc") {
-            return Err(Miss::Undeclared(named));
+            return Err(ConnectFailure::Undeclared(named));
         }
         let root = sys::open(
             &CString::new(format!("/proc/{pid}/root")).map_err(io::Error::from)?,
@@ -195,24 +195,24 @@ impl Local {
         let opened = without_capabilities(|| sys::open_name_in(root.as_fd(), &named))?;
         let seen = opened.map(File::from).map_err(|error| match error.raw_os_error() {
             // Through a link of /proc.
-            Some(libc::ELOOP | libc::EXDEV) => Miss::Undeclared(named.clone()),
+            Some(libc::ELOOP | libc::EXDEV) => ConnectFailure::Undeclared(named.clone()),
             _ => error.into(),
         })?;
         if !seen.metadata()?.file_type().is_socket() {
-            return Err(Miss::Error(libc::ECONNREFUSED));
+            return Err(ConnectFailure::Error(libc::ECONNREFUSED));
         }
         if self.is_the_runs_own(&seen)? {
             return Ok(seen.into());
         }
         let place = fs::read_link(held_name(&seen))?;
         if !self.is_declared(&place) {
-            return Err(Miss::Undeclared(place));
+            return Err(ConnectFailure::Undeclared(place));
         }
         // As it is outside: the view inside may be older than the daemon.
         let path = CString::new(place.as_os_str().as_bytes()).map_err(io::Error::from)?;
         let outside = File::from(without_capabilities(|| sys::open_held(&path))??);
         if !outside.metadata()?.file_type().is_socket() {
-            return Err(Miss::Error(libc::ECONNREFUSED));
+            return Err(ConnectFailure::Error(libc::ECONNREFUSED));
         }
         Ok(outside.into())
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use super::view::PathView;
+use super::view::MountView;
 
 /// Lifetime of an entry: changes from outside are noticed after that.
 const MOMENT: Duration = Duration::from_millis(20);
@@ -25,7 +25,7 @@ pub(super) struct HeldDirectory {
     pub(super) handle: Rc<OwnedFd>,
     pub(super) real: Rc<Path>,
     /// The view in which it has that path.
-    pub(super) view: PathView,
+    pub(super) view: MountView,
 }
 
 /// Directories by where the walk began and the path that it took from there.

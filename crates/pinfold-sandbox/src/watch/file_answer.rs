@@ -5,12 +5,12 @@ use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::PathBuf;
 
-use super::attempt::{Attempt, Done, Intent, Occupant, Reply, SyscallHandler};
+use super::attempt::{Attempt, CompletedSyscall, EntryType, Intent, Reply, SyscallHandler};
 use super::call::{Caller, Syscall};
 use super::file_call::{BaseDirectory, FileCall, PathArg, RequestedChange, SET_ID};
 use super::file_question::{CarriedOut, FileQuestion};
 use super::pending_syscall::PendingSyscall;
-use super::view::PathView;
+use super::view::MountView;
 use super::walk::{ResolvedPath, Walk};
 use super::{SyscallNotifier, file_question, hidden_paths, memory, understand};
 use crate::identity::FileIdentity;
@@ -142,7 +142,7 @@ impl SyscallNotifier {
     /// Returns whether a call changes something in a place of the run's own that it cannot write by itself.
     fn is_carried(&self, found: &FileQuestion) -> bool {
         let within = |place: &ResolvedPath| {
-            place.view() == PathView::Run
+            place.view() == MountView::Run
                 && self.enforcement.private_paths.iter().any(|own| place.real().starts_with(own))
         };
         found.changes() && found.places.iter().any(within)
@@ -301,7 +301,7 @@ impl SyscallNotifier {
     /// Drops what was walked to, where a directory that lay on the way may have been made, moved or removed.
     fn forget_moved(&self, attempts: &[Attempt]) {
         let is_on_no_way =
-            |attempt: &Attempt| matches!(attempt.occupant, Some(Occupant::File | Occupant::Nothing));
+            |attempt: &Attempt| matches!(attempt.entry_type, Some(EntryType::File | EntryType::Nothing));
         let renames =
             |attempt: &Attempt| matches!(attempt.intent, Intent::Remove | Intent::MoveFrom | Intent::MoveTo);
         if !attempts.iter().all(|attempt| renames(attempt) && is_on_no_way(attempt)) {
@@ -381,6 +381,6 @@ pub(super) fn report_done(
     for (attempt, place) in attempts.into_iter().zip(&found.places) {
         let made = (attempt.intent == Intent::MakeDir).then(|| place.lasting_identity()).flatten();
         let gone = if attempt.intent == Intent::MoveFrom { None } else { gone.take() };
-        handler.carried_out(&Done { attempt, made, gone });
+        handler.carried_out(&CompletedSyscall { attempt, made, gone });
     }
 }

@@ -6,13 +6,13 @@ use std::path::PathBuf;
 
 use rustix::fs::{FileType, ResolveFlags, fstat};
 
-use super::attempt::{Attempt, Detail, Intent, Occupant};
+use super::attempt::{Attempt, Detail, EntryType, Intent};
 use super::carry_out::{self, MayChange, OpenOutcome};
 use super::file_call::{FileCall, OpenCall, RequestedChange, SET_ID};
 use super::held_path::OwnDescriptors;
 use super::path_text::last_component;
-use super::view::PathView;
-use super::walk::{Closed, HeldEntry, ResolvedPath, Walk};
+use super::view::MountView;
+use super::walk::{HeldEntry, ResolveRestrictions, ResolvedPath, Walk};
 use crate::identity::FileIdentity;
 use crate::sys::Pid;
 
@@ -38,7 +38,7 @@ impl FileQuestion {
     /// Returns the attempts of the call, one for each path.
     pub(super) fn attempts(&self, pid: Pid) -> Vec<Attempt> {
         let real = |at: usize| self.places.get(at).map(|place| place.real().to_owned()).unwrap_or_default();
-        let view = |at: usize| self.places.get(at).map_or(PathView::Elsewhere, ResolvedPath::view);
+        let view = |at: usize| self.places.get(at).map_or(MountView::Elsewhere, ResolvedPath::view);
         let attempt = |intent, at: usize, detail| {
             Attempt::new(pid, intent, real(at)).with_detail(detail).with_view(view(at))
         };
@@ -92,9 +92,9 @@ impl FileQuestion {
             if !names_entry(attempt.intent) {
                 continue;
             }
-            let Some((occupant, identity)) = place.look() else { continue };
-            attempt.occupant = Some(occupant);
-            if removed == Some(at) && occupant == Occupant::Directory {
+            let Some((entry_type, identity)) = place.look() else { continue };
+            attempt.entry_type = Some(entry_type);
+            if removed == Some(at) && entry_type == EntryType::Directory {
                 gone = identity;
             }
         }
@@ -144,7 +144,7 @@ impl FileQuestion {
         }
         // On a mount that is read-only the kernel would not look for it.
         let removes = matches!(self.call, FileCall::Remove { .. });
-        let is_missing = |attempt: &Attempt| attempt.occupant == Some(Occupant::Nothing);
+        let is_missing = |attempt: &Attempt| attempt.entry_type == Some(EntryType::Nothing);
         (removes && attempts.iter().all(is_missing)).then_some(libc::ENOENT)
     }
 
@@ -169,13 +169,13 @@ impl FileQuestion {
     /// git tries with each directory that may have become empty.
     fn wrong_kind_error(&self, attempts: &[Attempt]) -> Option<i32> {
         let FileCall::Remove { directory, .. } = &self.call else { return None };
-        match (attempts.first()?.occupant?, *directory) {
-            (Occupant::Directory, false) => Some(libc::EISDIR),
-            (Occupant::File | Occupant::Link, true) => Some(libc::ENOTDIR),
-            (Occupant::Directory, true) => {
+        match (attempts.first()?.entry_type?, *directory) {
+            (EntryType::Directory, false) => Some(libc::EISDIR),
+            (EntryType::File | EntryType::Link, true) => Some(libc::ENOTDIR),
+            (EntryType::Directory, true) => {
                 self.places.first().is_some_and(carry_out::has_entries).then_some(libc::ENOTEMPTY)
             }
-            (Occupant::Nothing, _) | (Occupant::File | Occupant::Link, false) => None,
+            (EntryType::Nothing, _) | (EntryType::File | EntryType::Link, false) => None,
         }
     }
 
@@ -196,7 +196,7 @@ impl FileQuestion {
     /// Returns whether the call may give a directory another path.
     pub(super) fn moves_directory(&self, attempts: &[Attempt]) -> bool {
         let is_none = |attempt: &Attempt| {
-            matches!(attempt.occupant, Some(Occupant::Nothing | Occupant::File | Occupant::Link))
+            matches!(attempt.entry_type, Some(EntryType::Nothing | EntryType::File | EntryType::Link))
         };
         matches!(self.call, FileCall::Rename { .. }) && !attempts.iter().all(is_none)
     }
@@ -211,9 +211,9 @@ impl FileQuestion {
 
     /// Returns whether the call makes a name that is there, and may not be. `mkdir -p` counts on being told so.
     fn makes_existing(&self, attempts: &[Attempt]) -> bool {
-        let seen = |at: usize| attempts.get(at).and_then(|attempt| attempt.occupant);
+        let seen = |at: usize| attempts.get(at).and_then(|attempt| attempt.entry_type);
         let there = |at: usize| match seen(at) {
-            Some(occupant) => occupant != Occupant::Nothing,
+            Some(entry_type) => entry_type != EntryType::Nothing,
             None => self.places.get(at).is_some_and(ResolvedPath::exists),
         };
         match &self.call {
@@ -331,7 +331,7 @@ fn names_entry(intent: Intent) -> bool {
 /// # Errors
 /// As the kernel fails where a path leads nowhere.
 pub(super) fn places(call: &FileCall, walk: &Walk<'_>) -> io::Result<Vec<ResolvedPath>> {
-    let any = Closed::default();
+    let any = ResolveRestrictions::default();
     Ok(match call {
         FileCall::Open(open) => vec![opened_place(open, walk)?],
         FileCall::MakeDir { at, .. }
@@ -354,7 +354,7 @@ fn opened_place(open: &OpenCall, walk: &Walk<'_>) -> io::Result<ResolvedPath> {
         return walk.constrained(base.as_fd(), &open.at, resolve, open.follows());
     }
     let mounts = resolve.contains(ResolveFlags::NO_XDEV);
-    let closed = Closed {
+    let closed = ResolveRestrictions {
         // One call tells whether a mount is crossed, and only for a path without links.
         links: mounts || resolve.contains(ResolveFlags::NO_SYMLINKS),
         magic_links: !resolve.is_empty(),

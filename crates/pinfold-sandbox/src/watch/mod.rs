@@ -45,23 +45,25 @@ use std::time::Duration;
 use crate::program::program_of;
 use crate::sys::{self, NotifyResponse, Pid};
 use crate::turn::MoveCount;
-pub use attempt::{Attempt, ContinueAll, Detail, Done, Intent, LinkedFile, Occupant, Reply, SyscallHandler};
+pub use attempt::{
+    Attempt, CompletedSyscall, ContinueAll, Detail, EntryType, Intent, LinkedFile, Reply, SyscallHandler,
+};
 pub use call::{Caller, FileOperation, Opening, Sync, Syscall, Time};
 use caller::Callers;
 pub use carry_out::is_being_written;
-pub(crate) use connect::Local;
+pub(crate) use connect::LocalSockets;
 use connect::{ConnectQuestion, answer_if_there};
 use directories::{Directories, ReadBases};
 pub(crate) use file_call::FCHMODAT2;
 use held_path::OwnDescriptors;
 pub use limits::Limit;
 pub(crate) use limits::Watched as WatchedLimits;
-use pending_syscall::Holding;
+use pending_syscall::PendingShared;
 pub use pending_syscall::PendingSyscall;
 pub use proxied::ConnectionSink;
 pub(crate) use proxied::Proxied;
 use rights::Rights;
-pub use view::PathView;
+pub use view::MountView;
 use waiting::WaitingCalls;
 
 /// Enforcement beneath the notifications.
@@ -90,9 +92,9 @@ pub(crate) struct SyscallNotifier {
     rights: Rights,
     waiting: WaitingCalls,
     /// None where calls cannot be held.
-    holding: Option<Holding>,
+    holding: Option<PendingShared>,
     /// None where no socket of this machine can be reached.
-    local: Option<Local>,
+    local: Option<LocalSockets>,
     /// None where no limit is looked at.
     limits: Option<WatchedLimits>,
     /// No socket of this machine can be reached: `socket` returns one without a peer.
@@ -125,7 +127,7 @@ impl SyscallNotifier {
             read_bases: ReadBases::default(),
             rights: Rights::new()?,
             waiting: WaitingCalls::default(),
-            holding: view.map(Holding::new),
+            holding: view.map(PendingShared::new),
             local: None,
             limits: None,
             closed_sockets: false,
@@ -135,7 +137,7 @@ impl SyscallNotifier {
 
     /// Lets sockets of this machine be reached. Only where a call that waits is not started again by a signal (it would be
     /// carried out twice), and where descriptors can be copied. False where that cannot be had.
-    pub(crate) fn open(&mut self, local: Local) -> bool {
+    pub(crate) fn open(&mut self, local: LocalSockets) -> bool {
         let copies = sys::copied_from(sys::own_pid(), self.fd().as_raw_fd()).is_ok();
         self.local = (copies && self.holding.is_some()).then_some(local);
         self.local.is_some()
@@ -170,7 +172,7 @@ impl SyscallNotifier {
 
     /// Returns whether any call waits for an answer that is not given here.
     pub(crate) fn holds(&self) -> bool {
-        self.holding.as_ref().is_some_and(Holding::is_in_use)
+        self.holding.as_ref().is_some_and(PendingShared::is_in_use)
     }
 
     /// Returns the milliseconds until a waiting call is retried, or the processes are looked through.
@@ -277,7 +279,9 @@ impl SyscallNotifier {
             match connects {
                 true => return local.connect(&asked, handler),
                 // Its arguments are in registers: what was looked at is what is done.
-                false if Local::opens(question) => return self.answer(question, NotifyResponse::Continue),
+                false if LocalSockets::opens(question) => {
+                    return self.answer(question, NotifyResponse::Continue);
+                }
                 false => {}
             }
         }

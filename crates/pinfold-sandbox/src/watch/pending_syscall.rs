@@ -28,10 +28,10 @@ const COMMAND_LINE: u64 = 16 * 1024;
 pub struct PendingSyscall {
     call: Syscall,
     /// None once it was answered.
-    waiting: Option<Unanswered>,
+    waiting: Option<UnansweredCall>,
 }
 
-struct Unanswered {
+struct UnansweredCall {
     listener: Arc<OwnedFd>,
     id: u64,
     _place: PendingSlot,
@@ -55,13 +55,13 @@ impl Drop for PendingSlot {
 }
 
 /// State that all pending system calls of a run share.
-pub(super) struct Holding {
+pub(super) struct PendingShared {
     /// The mount namespace of the run. A path of another one means something else.
     view: u32,
     waiting: Arc<AtomicUsize>,
 }
 
-impl Holding {
+impl PendingShared {
     pub(super) fn new(view: u32) -> Self {
         Self { view, waiting: Arc::default() }
     }
@@ -84,7 +84,7 @@ impl Holding {
         let place = PendingSlot::take(&self.waiting)?;
         Some(PendingSyscall {
             call,
-            waiting: Some(Unanswered { listener: Arc::clone(listener), id, _place: place }),
+            waiting: Some(UnansweredCall { listener: Arc::clone(listener), id, _place: place }),
         })
     }
 }
@@ -179,15 +179,15 @@ impl PendingSyscall {
     /// # Errors
     /// When the rights cannot be given up; then nothing was done.
     pub fn as_caller<T>(&self, action: impl FnOnce() -> T) -> io::Result<T> {
-        struct Back(u32);
-        impl Drop for Back {
+        struct UmaskGuard(u32);
+        impl Drop for UmaskGuard {
             fn drop(&mut self) {
                 sys::umask(self.0);
             }
         }
         sys::own_umask()?;
         without_capabilities(|| {
-            let _back = Back(sys::umask(self.call.caller.umask));
+            let _back = UmaskGuard(sys::umask(self.call.caller.umask));
             action()
         })
     }

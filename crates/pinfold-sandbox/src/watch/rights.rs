@@ -48,14 +48,14 @@ pub(super) fn without_capabilities<T>(action: impl FnOnce() -> T) -> io::Result<
 }
 
 fn run_without<T>(before: Capabilities, action: impl FnOnce() -> T) -> io::Result<T> {
-    struct Back(Capabilities);
-    impl Drop for Back {
+    struct CapabilitiesGuard(Capabilities);
+    impl Drop for CapabilitiesGuard {
         fn drop(&mut self) {
             // What is permitted may always be taken up again.
             let _ = self.0.set();
         }
     }
     before.at_rest().set()?;
-    let _back = Back(before);
+    let _back = CapabilitiesGuard(before);
     Ok(action())
 }

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, ResolveFlags, StatxFlags, fstat, openat2
 
 /// The view in which a path leads to the file that is held.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum PathView {
+pub enum MountView {
     /// The one that the run has.
     #[default]
     Run,
@@ -23,21 +23,21 @@ pub enum PathView {
 
 /// Returns the view in which `real` leads to what is held. What lies in no directory (a pipe, a socket) is of the run that has it.
 /// `root`: the root directory of the run.
-pub(super) fn view_of(root: &OwnedFd, held: BorrowedFd<'_>, real: &Path) -> PathView {
+pub(super) fn view_of(root: &OwnedFd, held: BorrowedFd<'_>, real: &Path) -> MountView {
     if !real.is_absolute() {
-        return PathView::Run;
+        return MountView::Run;
     }
-    let Some(mount) = mount_of(held) else { return PathView::Elsewhere };
+    let Some(mount) = mount_of(held) else { return MountView::Elsewhere };
     if leads_to(mount, root.as_fd(), real) {
-        PathView::Run
+        MountView::Run
     } else if rustix::fs::open("/", DIRECTORY, Mode::empty())
         .is_ok_and(|outside| leads_to(mount, outside.as_fd(), real))
     {
-        PathView::Machine
+        MountView::Machine
     } else if is_memory_file(held, real) {
-        PathView::Run
+        MountView::Run
     } else {
-        PathView::Elsewhere
+        MountView::Elsewhere
     }
 }
 

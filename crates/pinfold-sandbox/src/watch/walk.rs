@@ -19,13 +19,13 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::attempt::Occupant;
+use super::attempt::EntryType;
 use super::caller::CallerThread;
 use super::directories::{Directories, HeldDirectory};
 use super::file_call::{BaseDirectory, PathArg, Subject};
 use super::held_path::{OwnDescriptors, real_path};
 use super::path_text::{is_no_name, join_below, split, without_slashes};
-use super::view::{PathView, has_path, view_of};
+use super::view::{MountView, has_path, view_of};
 use crate::identity::FileIdentity;
 
 /// Most links that the kernel follows.
@@ -57,7 +57,7 @@ pub(super) struct HeldEntry {
     pub(super) means_directory: bool,
     pub(super) real: PathBuf,
     /// The view in which its directory has its path.
-    view: PathView,
+    view: MountView,
     /// The walk met nothing at the name. Something may be there since: a hint, on which nothing may depend.
     pub(super) seemed_missing: bool,
 }
@@ -69,7 +69,7 @@ pub(super) struct Object {
     /// Its path. For an object outside of every directory the text of the kernel (`pipe:[1]`).
     pub(super) real: PathBuf,
     /// The view in which it has that path.
-    view: PathView,
+    view: MountView,
 }
 
 impl HeldEntry {
@@ -89,7 +89,7 @@ impl ResolvedPath {
     }
 
     /// The view in which that path leads here.
-    pub(super) fn view(&self) -> PathView {
+    pub(super) fn view(&self) -> MountView {
         match self {
             Self::Entry(entry) => entry.view,
             Self::Object(object) => object.view,
@@ -150,16 +150,16 @@ impl ResolvedPath {
     }
 
     /// Looks at what is there: its kind, and where that can be told which file it is. `None`: it cannot be looked at.
-    pub(super) fn look(&self) -> Option<(Occupant, Option<FileIdentity>)> {
+    pub(super) fn look(&self) -> Option<(EntryType, Option<FileIdentity>)> {
         let looked = match self {
             Self::Entry(entry) => FileIdentity::look(entry.parent.as_fd(), entry.name()),
             Self::Object(object) => FileIdentity::look_held(object.handle.as_fd()),
         };
         match looked {
-            Ok((FileType::Directory, identity)) => Some((Occupant::Directory, identity)),
-            Ok((FileType::Symlink, identity)) => Some((Occupant::Link, identity)),
-            Ok((_, identity)) => Some((Occupant::File, identity)),
-            Err(Errno::NOENT) => Some((Occupant::Nothing, None)),
+            Ok((FileType::Directory, identity)) => Some((EntryType::Directory, identity)),
+            Ok((FileType::Symlink, identity)) => Some((EntryType::Link, identity)),
+            Ok((_, identity)) => Some((EntryType::File, identity)),
+            Err(Errno::NOENT) => Some((EntryType::Nothing, None)),
             Err(_) => None,
         }
     }
@@ -194,7 +194,7 @@ pub(super) struct Walk<'a> {
 
 /// Restrictions of openat2(2) on a path.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Closed {
+pub(super) struct ResolveRestrictions {
     pub(super) links: bool,
     pub(super) magic_links: bool,
     pub(super) mounts: bool,
@@ -205,7 +205,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As the kernel fails: `ENOENT`, `ENOTDIR`, `EACCES`, `ELOOP`, …
-    pub(super) fn entry(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
+    pub(super) fn entry(&self, arg: &PathArg, closed: ResolveRestrictions) -> io::Result<ResolvedPath> {
         let path = arg.path.as_bytes();
         if path.is_empty() {
             return Err(error(libc::ENOENT));
@@ -228,7 +228,7 @@ impl Walk<'_> {
         &self,
         base: BaseDirectory,
         (above, name): (&[u8], &[u8]),
-        closed: Closed,
+        closed: ResolveRestrictions,
     ) -> io::Result<HeldDirectory> {
         let absolute = above.first() == Some(&b'/');
         let walk = |from: Option<(u64, u64)>| {
@@ -261,7 +261,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As for [`Self::entry`].
-    pub(super) fn followed(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
+    pub(super) fn followed(&self, arg: &PathArg, closed: ResolveRestrictions) -> io::Result<ResolvedPath> {
         let place = self.entry(arg, closed)?;
         self.follow(place, closed)
     }
@@ -270,7 +270,7 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As for [`Self::entry`].
-    pub(super) fn unfollowed(&self, arg: &PathArg, closed: Closed) -> io::Result<ResolvedPath> {
+    pub(super) fn unfollowed(&self, arg: &PathArg, closed: ResolveRestrictions) -> io::Result<ResolvedPath> {
         match self.entry(arg, closed)? {
             ResolvedPath::Entry(entry) if entry.means_directory => {
                 self.follow(ResolvedPath::Entry(entry), closed)
@@ -285,8 +285,8 @@ impl Walk<'_> {
     /// As for [`Self::entry`]; `EBADF`.
     pub(super) fn subject(&self, subject: &Subject) -> io::Result<ResolvedPath> {
         match subject {
-            Subject::Path { arg, follow: true } => self.followed(arg, Closed::default()),
-            Subject::Path { arg, follow: false } => self.unfollowed(arg, Closed::default()),
+            Subject::Path { arg, follow: true } => self.followed(arg, ResolveRestrictions::default()),
+            Subject::Path { arg, follow: false } => self.unfollowed(arg, ResolveRestrictions::default()),
             Subject::Descriptor(fd) => self.object(self.caller.open_file(*fd)?),
         }
     }
@@ -303,7 +303,7 @@ impl Walk<'_> {
         &self,
         base: &OwnedFd,
         path: &[u8],
-        closed: Closed,
+        closed: ResolveRestrictions,
         links: &mut usize,
     ) -> io::Result<ResolvedPath> {
         let (above, name) = split(path);
@@ -319,7 +319,7 @@ impl Walk<'_> {
         &self,
         base: &OwnedFd,
         (path, behind): (&[u8], &[u8]),
-        closed: Closed,
+        closed: ResolveRestrictions,
         links: &mut usize,
     ) -> io::Result<(OwnedFd, bool)> {
         let (base, path) = match path.iter().position(|byte| *byte != b'/') {
@@ -343,7 +343,7 @@ impl Walk<'_> {
         &self,
         base: OwnedFd,
         (path, behind): (&[u8], &[u8]),
-        closed: Closed,
+        closed: ResolveRestrictions,
         links: &mut usize,
     ) -> io::Result<OwnedFd> {
         let components =
@@ -394,7 +394,12 @@ impl Walk<'_> {
     }
 
     /// Follows a link in `/proc` for the caller. `None`: it is a path like any other.
-    fn follow_magic_link(&self, at: &OwnedFd, name: &[u8], closed: Closed) -> io::Result<Option<OwnedFd>> {
+    fn follow_magic_link(
+        &self,
+        at: &OwnedFd,
+        name: &[u8],
+        closed: ResolveRestrictions,
+    ) -> io::Result<Option<OwnedFd>> {
         if !is_procfs(at.as_fd()) {
             return Ok(None);
         }
@@ -419,7 +424,11 @@ impl Walk<'_> {
     ///
     /// # Errors
     /// As for [`Self::entry`].
-    pub(super) fn follow(&self, place: ResolvedPath, closed: Closed) -> io::Result<ResolvedPath> {
+    pub(super) fn follow(
+        &self,
+        place: ResolvedPath,
+        closed: ResolveRestrictions,
+    ) -> io::Result<ResolvedPath> {
         let mut links = 0;
         let mut place = place;
         loop {
@@ -471,7 +480,7 @@ impl Walk<'_> {
         let Ok(top) = base.try_clone_to_owned() else { return };
         let root = if resolve.contains(ResolveFlags::IN_ROOT) { &top } else { self.root };
         let walk = Walk { root, known: None, began: Cell::default(), passed: Some(passed), ..*self };
-        let closed = Closed { magic_links: true, ..Closed::default() };
+        let closed = ResolveRestrictions { magic_links: true, ..ResolveRestrictions::default() };
         let _ = if follow { walk.followed(arg, closed) } else { walk.unfollowed(arg, closed) };
     }
 
@@ -497,14 +506,14 @@ impl Walk<'_> {
             && !has_path(&object.real)
             && !real_path(directory.as_fd())?.starts_with(format!("/proc/{}", self.caller.number()?))
         {
-            object.view = PathView::Elsewhere;
+            object.view = MountView::Elsewhere;
         }
         Ok(place)
     }
 
-    fn view(&self, held: BorrowedFd<'_>, real: &Path) -> PathView {
+    fn view(&self, held: BorrowedFd<'_>, real: &Path) -> MountView {
         // Elsewhere nothing is carried out.
-        if self.mediated { view_of(self.root, held, real) } else { PathView::Run }
+        if self.mediated { view_of(self.root, held, real) } else { MountView::Run }
     }
 
     /// Holds what a path below a directory leads to under the rules of openat2(2) that say how it may go.
@@ -559,7 +568,7 @@ fn identity(held: BorrowedFd<'_>) -> Option<(u64, u64)> {
 
 fn in_view_of_run(handle: OwnedFd) -> io::Result<HeldDirectory> {
     let real = real_path(handle.as_fd())?.into();
-    Ok(HeldDirectory { handle: Rc::new(handle), real, view: PathView::Run })
+    Ok(HeldDirectory { handle: Rc::new(handle), real, view: MountView::Run })
 }
 
 /// In a directory where all may write and none removes what is another's, links of others are not followed

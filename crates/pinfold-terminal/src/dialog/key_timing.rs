@@ -55,7 +55,7 @@ pub(super) struct Rhythm {
     strokes: Vec<Stroke>,
     /// The silence before the first of them was a short one.
     is_early: bool,
-    confirmed: Option<Confirmed>,
+    confirmed: Option<UnconfirmedAnswer>,
     /// Typed text of the program.
     text: Vec<u8>,
     /// More was typed than is kept.
@@ -71,7 +71,7 @@ struct Stroke {
 
 /// An answer that holds unless something else is typed.
 #[derive(Clone, Copy, Debug)]
-struct Confirmed {
+struct UnconfirmedAnswer {
     due: Instant,
     /// Any further key takes it back. Else the next key may hasten it.
     is_final: bool,
@@ -179,7 +179,8 @@ impl Rhythm {
 
     fn hold(&mut self, rest: Duration, is_final: bool) {
         let last = self.strokes.last().map(|stroke| stroke.at);
-        self.confirmed = last.and_then(|at| at.checked_add(rest)).map(|due| Confirmed { due, is_final });
+        self.confirmed =
+            last.and_then(|at| at.checked_add(rest)).map(|due| UnconfirmedAnswer { due, is_final });
     }
 
     /// Returns `true` if early keys have come to nothing until `until`: they may have been the end of a text.

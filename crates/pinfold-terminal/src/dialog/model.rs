@@ -8,7 +8,7 @@ use pinfold_render::{Answerable, Body, default_answer, offered, visible};
 use super::grant::GrantPage;
 use super::key_timing::{Pace, Rhythm};
 use super::options::{OptionLine, is_name};
-use crate::sheet::{Field, Scroll, Sheet};
+use crate::sheet::{Scroll, Sheet, TextInput};
 use crate::surface::{Key, KeyCode, KeyTiming};
 
 /// State that can change while a dialog is open.
@@ -69,7 +69,7 @@ pub(super) enum Pane<'a> {
     /// The page of a standing grant.
     Grant(GrantPage<'a>),
     /// A message to the model.
-    Message(Field),
+    Message(TextInput),
     /// The result of an answer from elsewhere.
     Over(String),
 }
@@ -387,7 +387,7 @@ impl<'a> Dialog<'a> {
         self.mark = self.mark_at_rest();
         let answer = match line {
             OptionLine::Message => {
-                self.pane = Pane::Message(Field::default());
+                self.pane = Pane::Message(TextInput::default());
                 return None;
             }
             OptionLine::Answer(Answerable::No) => return Some(Choice::no()),
@@ -440,6 +440,6 @@ fn grant_meaning(grant: &GrantPage<'_>, key: Key) -> KeyMeaning {
     }
 }
 
-fn message(field: &Field) -> Option<String> {
+fn message(field: &TextInput) -> Option<String> {
     Some(field.text().trim().to_owned()).filter(|text| !text.is_empty())
 }

@@ -59,7 +59,7 @@ pub fn show(
     meanwhile: &dyn Fn() -> ExternalState,
 ) -> io::Result<DialogOutcome> {
     let painter = Painter::new(look.colours);
-    let mut open = Open { dialog: Dialog::new(request), painter, stage, painted: None };
+    let mut open = OpenDialog { dialog: Dialog::new(request), painter, stage, painted: None };
     let shown = open.run(request, meanwhile);
     let text = open.dialog.take_text(open.stage.now());
     open.stage.give_back(&text);
@@ -67,7 +67,7 @@ pub fn show(
 }
 
 /// A dialog that is open.
-struct Open<'a> {
+struct OpenDialog<'a> {
     dialog: Dialog<'a>,
     painter: Painter,
     stage: &'a mut dyn DialogSurface,
@@ -75,7 +75,7 @@ struct Open<'a> {
     painted: Option<(TerminalSize, u64, usize, DrawState)>,
 }
 
-impl Open<'_> {
+impl OpenDialog<'_> {
     fn run(&mut self, request: &Request, meanwhile: &dyn Fn() -> ExternalState) -> io::Result<DialogOutcome> {
         loop {
             let elsewhere = meanwhile();

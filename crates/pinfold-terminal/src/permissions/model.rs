@@ -3,7 +3,7 @@
 use pinfold_render::{Block, Tone, visible};
 
 use super::item::{LabelledLine, PermissionItem};
-use crate::sheet::{Field, Scroll, Sheet};
+use crate::sheet::{Scroll, Sheet, TextInput};
 use crate::surface::{Key, KeyCode};
 
 /// An action that the user asks for.
@@ -25,7 +25,7 @@ pub struct Screen {
     pub(super) title: String,
     items: Vec<PermissionItem>,
     /// The search text.
-    pub(super) filter: Field,
+    pub(super) filter: TextInput,
     /// Index of the marked one of the entries that are shown.
     at: usize,
     pub(super) pane: Pane,
@@ -46,7 +46,7 @@ pub(super) enum Pane {
     /// Confirmation of a removal.
     Confirm(PermissionItem, Scroll<'static>),
     /// A call is typed.
-    Call(Field),
+    Call(TextInput),
     /// The decision about a typed call.
     Answer(Scroll<'static>),
 }
@@ -59,7 +59,7 @@ impl Screen {
         let mut screen = Self {
             title: visible(title),
             items,
-            filter: Field::default(),
+            filter: TextInput::default(),
             at: 0,
             pane: Pane::List,
             list: Scroll::new(Sheet::default(), 0),
@@ -103,7 +103,7 @@ impl Screen {
                 if scroll.key(key) {
                     self.pane = Pane::Answer(scroll);
                 } else if key.code == KeyCode::Char('t') {
-                    self.pane = Pane::Call(Field::default());
+                    self.pane = Pane::Call(TextInput::default());
                 }
             }
         }
@@ -128,7 +128,7 @@ impl Screen {
         match key.code {
             KeyCode::Char('q') | KeyCode::Escape => return Some(ScreenAction::Quit),
             KeyCode::Char('r') => return Some(ScreenAction::Refresh),
-            KeyCode::Char('t') => self.pane = Pane::Call(Field::default()),
+            KeyCode::Char('t') => self.pane = Pane::Call(TextInput::default()),
             KeyCode::Char('/') => self.pane = Pane::Filter,
             KeyCode::Char('d') | KeyCode::Delete => self.ask(),
             KeyCode::Up | KeyCode::Char('k') => self.at = self.at.saturating_sub(1),
@@ -177,7 +177,7 @@ impl Screen {
 
     fn filter_key(&mut self, key: Key) {
         match key.code {
-            KeyCode::Escape => self.filter = Field::default(),
+            KeyCode::Escape => self.filter = TextInput::default(),
             KeyCode::Enter => {}
             _ => {
                 self.filter.key(key);
@@ -188,7 +188,7 @@ impl Screen {
         self.lay_out();
     }
 
-    fn call_key(&mut self, mut field: Field, key: Key) -> Option<ScreenAction> {
+    fn call_key(&mut self, mut field: TextInput, key: Key) -> Option<ScreenAction> {
         match key.code {
             KeyCode::Escape => return None,
             KeyCode::Enter if field.text().trim().is_empty() => return None,

@@ -11,13 +11,13 @@ const MAX_CHARS: usize = 2000;
 
 /// A text that is typed, with a cursor.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Field {
+pub(crate) struct TextInput {
     before: Vec<char>,
     /// Characters behind the cursor, the nearest last.
     behind: Vec<char>,
 }
 
-impl Field {
+impl TextInput {
     pub(crate) fn text(&self) -> String {
         self.before.iter().chain(self.behind.iter().rev()).collect()
     }

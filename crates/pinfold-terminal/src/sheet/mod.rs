@@ -11,7 +11,7 @@ mod rows;
 mod scroll;
 
 pub(crate) use edge::{SMALLEST, draw_rule};
-pub(crate) use field::Field;
+pub(crate) use field::TextInput;
 pub use paint::Painter;
 pub(crate) use rows::Sheet;
 pub(crate) use scroll::Scroll;

@@ -9,24 +9,24 @@ use pinfold::{Failure, Outcome, Permit, RefusalCode, Targets, ToolCall, WriteTar
 use pinfold_sandbox::{FileOperation, Opening, PendingSyscall, Sync, Syscall, Time};
 
 /// End of a permitted operation: done, or why not.
-pub(super) type Ended = Result<(), String>;
+pub(super) type PerformResult = Result<(), String>;
 
 /// Spends a permit for a pending system call, and answers it. `copied`: the content that gets a name, as it was shown.
 /// `tell` gets the result before the process does, whose end may be the end of the run.
 pub(super) fn answer(
     permit: Permit,
-    held: PendingSyscall,
+    pending: PendingSyscall,
     copied: Option<&Copied>,
-    tell: impl FnOnce(&Syscall, Ended),
+    tell: impl FnOnce(&Syscall, PerformResult),
 ) {
     let (call, mut targets, receipt) = permit.spend();
-    let done = match places(&call, &mut targets, held.call()) {
-        Ok(_) if !held.is_waiting() => Err(gone()),
-        Ok(places) => held
-            .as_caller(|| perform(&held.call().operation, &places, copied))
+    let done = match places(&call, &mut targets, pending.call()) {
+        Ok(_) if !pending.is_waiting() => Err(gone()),
+        Ok(places) => pending
+            .as_caller(|| perform(&pending.call().operation, &places, copied))
             .unwrap_or_else(|error| Err(error.into()))
-            .map_err(|error| Undone { errno: error.errno(), why: io_failure(&places, &error) }),
-        Err(failure) => Err(Undone { errno: OperationError::Changed.errno(), why: failure }),
+            .map_err(|error| FailedOperation { errno: error.errno(), why: io_failure(&places, &error) }),
+        Err(failure) => Err(FailedOperation { errno: OperationError::Changed.errno(), why: failure }),
     };
     let outcome = match &done {
         Ok(_) => Outcome::Done,
@@ -34,24 +34,24 @@ pub(super) fn answer(
     };
     // That the record did not take it changes nothing any more.
     let _ = receipt.close(&outcome);
-    tell(held.call(), done.as_ref().map(drop).map_err(|undone| undone.why.message.clone()));
+    tell(pending.call(), done.as_ref().map(drop).map_err(|undone| undone.why.message.clone()));
     match done {
-        Ok(None) => held.done(),
+        Ok(None) => pending.done(),
         // The process is gone, or has as many descriptors as it may have, and has been told.
-        Ok(Some(file)) => drop(held.hand_over(file.as_fd())),
-        Err(undone) => held.refuse(undone.errno),
+        Ok(Some(file)) => drop(pending.hand_over(file.as_fd())),
+        Err(undone) => pending.refuse(undone.errno),
     }
 }
 
 /// An operation that did not happen: what the process hears, and what is recorded.
-struct Undone {
+struct FailedOperation {
     errno: i32,
     why: Failure,
 }
 
-fn gone() -> Undone {
+fn gone() -> FailedOperation {
     let why = Failure::plain(RefusalCode::Changed, "the process has ended meanwhile", "nothing was done");
-    Undone { errno: OperationError::Changed.errno(), why }
+    FailedOperation { errno: OperationError::Changed.errno(), why }
 }
 
 fn io_failure(places: &[WriteTarget], error: &OperationError) -> Failure {
@@ -63,30 +63,30 @@ fn io_failure(places: &[WriteTarget], error: &OperationError) -> Failure {
 
 /// The held places that the operation changes. Each has to be where the process was seen to mean it: what moved since is not
 /// what it asked for.
-fn places(call: &ToolCall, targets: &mut Targets, held: &Syscall) -> Result<Vec<WriteTarget>, Failure> {
+fn places(call: &ToolCall, targets: &mut Targets, pending: &Syscall) -> Result<Vec<WriteTarget>, Failure> {
     let changed =
         || Failure::plain(RefusalCode::Changed, "the place changed since it was looked at", "try it again");
     let ToolCall::Process(process) = call else { return Err(changed()) };
-    let mut places = Vec::with_capacity(held.places.len());
-    for touch in &process.touches {
+    let mut places = Vec::with_capacity(pending.places.len());
+    for touch in &process.effects {
         if touch.operation == Operation::Read {
             let read = targets.next_read()?;
-            if !held.places.iter().any(|place| place == read.real()) {
+            if !pending.places.iter().any(|place| place == read.real()) {
                 return Err(changed());
             }
             continue;
         }
         let target = targets.next_write()?;
-        if held.places.get(places.len()).is_none_or(|place| place != target.real()) {
+        if pending.places.get(places.len()).is_none_or(|place| place != target.real()) {
             return Err(changed());
         }
         places.push(target);
     }
-    let moves = matches!(held.operation, FileOperation::Rename { .. });
+    let moves = matches!(pending.operation, FileOperation::Rename { .. });
     let all_outside = places.iter().all(|place| !place.is_inside());
     let some_outside = places.iter().any(|place| !place.is_inside());
     // What lies inside the process can do by itself; it has no need of us for it.
-    if places.len() == held.places.len() && (all_outside || moves && some_outside) {
+    if places.len() == pending.places.len() && (all_outside || moves && some_outside) {
         Ok(places)
     } else {
         Err(changed())

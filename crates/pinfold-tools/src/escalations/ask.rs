@@ -11,7 +11,7 @@ use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall};
 
 use super::answer::answer;
 use super::attempt_queue::{AttemptQueue, Verdict};
-use super::covered::{Earlier, file_behind};
+use super::covered::{EarlierAnswer, file_behind};
 use super::denied::{DeniedEffect, aim, aims};
 use super::history;
 use super::lineage::ProcessId;
@@ -27,40 +27,42 @@ const ELSEWHERE: i32 = 18;
 
 impl AttemptQueue {
     /// Asks about a call, and does what comes of it.
-    pub(super) fn ask(&self, session: &Session, held: PendingSyscall) -> Verdict {
-        let lineage = ProcessId::lineage(held.call().caller.process);
-        if self.state().covered.is_part_of_move(held.call(), &lineage) {
-            held.refuse(ELSEWHERE);
+    pub(super) fn ask(&self, session: &Session, pending: PendingSyscall) -> Verdict {
+        let lineage = ProcessId::lineage(pending.call().caller.process);
+        if self.state().covered.is_part_of_move(pending.call(), &lineage) {
+            pending.refuse(ELSEWHERE);
             return Verdict::None;
         }
-        let earlier = |held: &PendingSyscall| self.state().covered.answer(held.call(), &lineage);
-        if let Some(earlier) = earlier(&held) {
-            return self.decide_by(session, held, Some(&earlier));
+        let earlier = |pending: &PendingSyscall| self.state().covered.answer(pending.call(), &lineage);
+        if let Some(earlier) = earlier(&pending) {
+            return self.decide_by(session, pending, Some(&earlier));
         }
-        let is_move = |held: &PendingSyscall| {
-            let from = held.call().places.first();
-            from.is_some_and(|from| is_inside(session, from)) && MovedTree::is_moved_by(held.call())
+        let is_move = |pending: &PendingSyscall| {
+            let from = pending.call().places.first();
+            from.is_some_and(|from| is_inside(session, from)) && MovedTree::is_moved_by(pending.call())
         };
-        if held.as_caller(|| is_move(&held)).is_ok_and(|is_move| is_move) {
-            return self.ask_about_move(session, held, &lineage);
+        if pending.as_caller(|| is_move(&pending)).is_ok_and(|is_move| is_move) {
+            return self.ask_about_move(session, pending, &lineage);
         }
-        let is_removal =
-            matches!(held.call().operation, FileOperation::Remove { .. } | FileOperation::RemoveDir { .. });
+        let is_removal = matches!(
+            pending.call().operation,
+            FileOperation::Remove { .. } | FileOperation::RemoveDir { .. }
+        );
         let asked = if is_removal {
-            self.ask_about_tree(session, &held, &lineage)
+            self.ask_about_tree(session, &pending, &lineage)
         } else {
-            self.ask_about_file(session, &held, &lineage)
+            self.ask_about_file(session, &pending, &lineage)
         };
         match asked {
             Some(Err(why)) => {
-                self.refuse(held, &why);
+                self.refuse(pending, &why);
                 Verdict::No(why)
             }
             Some(Ok(())) => {
-                let earlier = earlier(&held);
-                self.decide_by(session, held, earlier.as_ref())
+                let earlier = earlier(&pending);
+                self.decide_by(session, pending, earlier.as_ref())
             }
-            None => self.decide_by(session, held, None),
+            None => self.decide_by(session, pending, None),
         }
     }
 
@@ -69,27 +71,28 @@ impl AttemptQueue {
     fn ask_about_tree(
         &self,
         session: &Session,
-        held: &PendingSyscall,
+        pending: &PendingSyscall,
         lineage: &[ProcessId],
     ) -> Option<Result<(), String>> {
         // Who waits here finds the answer that was given to another.
         let _turn = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.state().covered.answer(held.call(), lineage).is_some() {
+        if self.state().covered.answer(pending.call(), lineage).is_some() {
             return Some(Ok(()));
         }
-        if let Some(why) = self.state().denied.refuses(&aim(held.call())) {
+        if let Some(why) = self.state().denied.refuses(&aim(pending.call())) {
             return Some(Err(why.to_owned()));
         }
         let process = *lineage.first()?;
-        let removal = held.as_caller(|| Removal::predict(held.call(), &|place| is_inside(session, place)));
+        let removal =
+            pending.as_caller(|| Removal::predict(pending.call(), &|place| is_inside(session, place)));
         let removal = match removal.ok()? {
             Ok(removal) => removal?,
             Err(TooMany) => {
                 return Some(Err("it removes more files than can be shown: remove it outside".to_owned()));
             }
         };
-        let call = process_call::removal_call(&held.call().caller, &removal);
-        let by = match self.question(session, held, call) {
+        let call = process_call::removal_call(&pending.call().caller, &removal);
+        let by = match self.question(session, pending, call) {
             QuestionOutcome::Yes(by) => by,
             QuestionOutcome::No(why) => {
                 let folders = removal.roots.into_iter().map(|root| root.place);
@@ -105,38 +108,41 @@ impl AttemptQueue {
 
     /// Asks about a tree that is moved out of the folder. It is not moved: on a yes the program copies it, as between two file
     /// systems, and that is covered.
-    fn ask_about_move(&self, session: &Session, held: PendingSyscall, lineage: &[ProcessId]) -> Verdict {
-        let tree = match held.as_caller(|| MovedTree::scan(held.call())) {
+    fn ask_about_move(&self, session: &Session, pending: PendingSyscall, lineage: &[ProcessId]) -> Verdict {
+        let tree = match pending.as_caller(|| MovedTree::scan(pending.call())) {
             Ok(Ok(tree)) => tree,
             Ok(Err(TooMany)) => {
-                self.refuse(held, "it holds more files than can be shown: move it outside");
+                self.refuse(pending, "it holds more files than can be shown: move it outside");
                 return Verdict::None;
             }
             Err(error) => {
-                self.refuse(held, &error.to_string());
+                self.refuse(pending, &error.to_string());
                 return Verdict::None;
             }
         };
-        match (self.question(session, &held, process_call::move_call(held.call(), &tree)), lineage.first()) {
+        match (
+            self.question(session, &pending, process_call::move_call(pending.call(), &tree)),
+            lineage.first(),
+        ) {
             (QuestionOutcome::Yes(by), Some(process)) => {
                 // What a rule allows it allows name by name.
                 if by.via != ApprovalChannel::Earlier {
                     self.state().covered.add_move(*process, tree, &by);
                 }
-                held.refuse(ELSEWHERE);
+                pending.refuse(ELSEWHERE);
                 Verdict::None
             }
             (QuestionOutcome::No(why), _) => {
-                self.state().denied.deny([aim(held.call())]);
-                self.refuse(held, &why);
+                self.state().denied.deny([aim(pending.call())]);
+                self.refuse(pending, &why);
                 Verdict::No(why)
             }
             (QuestionOutcome::Unanswered(why), _) => {
-                self.refuse(held, &why);
+                self.refuse(pending, &why);
                 Verdict::No(why)
             }
             (QuestionOutcome::Refused | QuestionOutcome::Yes(_), _) => {
-                self.refuse_as(held, "it is not moved as a whole, so it has to be copied", ELSEWHERE);
+                self.refuse_as(pending, "it is not moved as a whole, so it has to be copied", ELSEWHERE);
                 Verdict::None
             }
         }
@@ -146,16 +152,17 @@ impl AttemptQueue {
     fn ask_about_file(
         &self,
         session: &Session,
-        held: &PendingSyscall,
+        pending: &PendingSyscall,
         lineage: &[ProcessId],
     ) -> Option<Result<(), String>> {
         let process = *lineage.first()?;
-        let file = held.as_caller(|| file_behind(held.call())).ok()?.filter(|file| held.sees(file))?;
+        let file =
+            pending.as_caller(|| file_behind(pending.call())).ok()?.filter(|file| pending.sees(file))?;
         let file_aim = (file.clone(), DeniedEffect::Content);
         if let Some(why) = self.state().denied.refuses(&file_aim) {
             return Some(Err(why.to_owned()));
         }
-        match self.question(session, held, process_call::write_call(held.call(), &file)) {
+        match self.question(session, pending, process_call::write_call(pending.call(), &file)) {
             QuestionOutcome::Yes(by) => {
                 self.state().covered.add_write(process, &file, &by);
                 Some(Ok(()))
@@ -170,8 +177,8 @@ impl AttemptQueue {
     }
 
     /// `HostApprover` about more than the call that waits: nothing is done for it yet.
-    fn question(&self, session: &Session, held: &PendingSyscall, call: ProcessCall) -> QuestionOutcome {
-        let GateResult { outcome, answered, .. } = self.decided(session, held, call, None);
+    fn question(&self, session: &Session, pending: &PendingSyscall, call: ProcessCall) -> QuestionOutcome {
+        let GateResult { outcome, answered, .. } = self.decided(session, pending, call, None);
         match (outcome, answered) {
             (Ok(permit), answered) => {
                 let by = answered.map_or_else(rule_as_approver, |answer| answer.by);
@@ -189,62 +196,67 @@ impl AttemptQueue {
     fn decided(
         &self,
         session: &Session,
-        held: &PendingSyscall,
+        pending: &PendingSyscall,
         call: ProcessCall,
-        earlier: Option<&Earlier>,
+        earlier: Option<&EarlierAnswer>,
     ) -> GateResult {
-        let waits = || held.is_waiting();
+        let waits = || pending.is_waiting();
         let asks = earlier.map(|earlier| earlier as &dyn pinfold::consent::Approver);
         let caller = Caller { waits: Some(&waits), asks, ..Caller::default() };
-        let shown = process_call::process(&held.call().caller);
+        let shown = process_call::process(&pending.call().caller);
         let decided = session
             .decide(CallRequest::typed(ToolCall::Process(call)).with_process(shown).with_caller(caller));
         if let Some(Choice::No { process: true, .. }) = denial_choice(decided.answered.as_ref()) {
-            self.refuse_all_of(held.call().caller.process);
+            self.refuse_all_of(pending.call().caller.process);
         }
         decided
     }
 
     /// `HostApprover` about a call, and does it or refuses it.
-    fn decide_by(&self, session: &Session, held: PendingSyscall, earlier: Option<&Earlier>) -> Verdict {
-        let copied = match held.as_caller(|| copied(held.call(), session)) {
+    fn decide_by(
+        &self,
+        session: &Session,
+        pending: PendingSyscall,
+        earlier: Option<&EarlierAnswer>,
+    ) -> Verdict {
+        let copied = match pending.as_caller(|| copied(pending.call(), session)) {
             Ok(Ok(copied)) => copied,
             // It is not shown, and need not be: the file itself may be written.
             Ok(Err(_)) if earlier.is_some() => None,
             Ok(Err(OperationError::Mount)) => {
-                self.refuse_as(held, "it cannot be shown whole, so it has to be copied", ELSEWHERE);
+                self.refuse_as(pending, "it cannot be shown whole, so it has to be copied", ELSEWHERE);
                 return Verdict::None;
             }
             Ok(Err(error)) => {
-                self.refuse(held, &format!("the file cannot be shown: {error}"));
+                self.refuse(pending, &format!("the file cannot be shown: {error}"));
                 return Verdict::None;
             }
             Err(error) => {
-                self.refuse(held, &error.to_string());
+                self.refuse(pending, &error.to_string());
                 return Verdict::None;
             }
         };
         let shown = copied.as_ref().filter(|_| earlier.is_none());
-        let call = process_call::process_call(held.call(), shown);
-        let GateResult { outcome, answered, .. } = self.decided(session, &held, call, earlier);
+        let call = process_call::process_call(pending.call(), shown);
+        let GateResult { outcome, answered, .. } = self.decided(session, &pending, call, earlier);
         match outcome {
             Err(refusal) => {
                 let answer = denial_choice(answered.as_ref());
                 match &answer {
                     Some(_) => {
                         // What lies inside is the run's own: it may still go elsewhere.
-                        let outside = aims(held.call()).filter(|(place, _)| !is_inside(session, place));
+                        let outside = aims(pending.call()).filter(|(place, _)| !is_inside(session, place));
                         self.state().denied.deny(outside);
                     }
-                    None => self.state().remember_refused(held.call()),
+                    None => self.state().remember_refused(pending.call()),
                 }
-                self.refuse(held, &refusal.reason);
+                self.refuse(pending, &refusal.reason);
                 // What a rule says it says of each; who is gone has said nothing.
                 if answer.is_some() { Verdict::No(refusal.reason) } else { Verdict::None }
             }
             Ok(permit) => {
-                let lineage = ProcessId::lineage(held.call().caller.process);
-                answer(*permit, held, copied.as_ref(), |call, ended| {
+                let lineage = ProcessId::lineage(pending.call().caller.process);
+                answer(*permit, pending, copied.as_ref(), |call, ended| {
                     let mut state = self.state();
                     match ended {
                         Ok(()) => {

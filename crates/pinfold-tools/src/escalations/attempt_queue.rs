@@ -7,7 +7,7 @@ use std::thread;
 use pinfold::{Session, WeakSession};
 use pinfold_sandbox::{FileOperation, PendingSyscall, Syscall, Tier};
 
-use super::covered::Covered;
+use super::covered::RunAnswers;
 use super::denied::{ALL_OF_PROCESS, Aim, Denied, aim, aims};
 use super::feasible::is_feasible;
 use super::history::EscalationHistory;
@@ -33,7 +33,7 @@ pub(super) struct EscalationState {
     /// Refusals by process. One that tries again and again has its answer.
     refused: BTreeSet<(i32, String)>,
     pub(super) denied: Denied,
-    pub(super) covered: Covered,
+    pub(super) covered: RunAnswers,
     pub(super) told: EscalationHistory,
 }
 
@@ -74,20 +74,20 @@ impl AttemptQueue {
     }
 
     /// Takes a call over. Comes back at once.
-    pub(super) fn take(queue: &Arc<Self>, held: PendingSyscall) {
-        let aim = aim(held.call());
+    pub(super) fn take(queue: &Arc<Self>, pending: PendingSyscall) {
+        let aim = aim(pending.call());
         {
             let mut state = queue.state();
-            if let Some(why) = state.refuses(held.call()) {
-                state.told.refused(held.call(), why);
-                held.refuse(DENIED);
+            if let Some(why) = state.refuses(pending.call()) {
+                state.told.refused(pending.call(), why);
+                pending.refuse(DENIED);
                 return;
             }
             if let Some(waiting) = state.waiting.get_mut(&aim) {
-                waiting.push(held);
+                waiting.push(pending);
                 return;
             }
-            state.waiting.insert(aim.clone(), vec![held]);
+            state.waiting.insert(aim.clone(), vec![pending]);
         }
         let here = Arc::clone(queue);
         let asking = thread::Builder::new().name("pinfold-asks".into());
@@ -98,7 +98,7 @@ impl AttemptQueue {
             refused
                 .iter()
                 .flatten()
-                .for_each(|held| queue.refused(held.call(), "no approver could be asked"));
+                .for_each(|pending| queue.refused(pending.call(), "no approver could be asked"));
         }
     }
 
@@ -124,16 +124,16 @@ impl AttemptQueue {
 
     /// Decides the pending system calls on one path until none waits.
     fn decide_all(&self, aim: &Aim) {
-        let _leaving = Leaving { queue: self, aim };
+        let _leaving = RefuseAttemptsOnPanic { queue: self, aim };
         let mut verdict = Verdict::None;
-        while let Some(held) = self.next(aim) {
+        while let Some(pending) = self.next(aim) {
             verdict = match verdict {
                 // The answer to one is the answer to those that wait with it.
                 Verdict::No(why) => {
-                    self.refuse(held, &why);
+                    self.refuse(pending, &why);
                     Verdict::No(why)
                 }
-                Verdict::None => self.decide(held),
+                Verdict::None => self.decide(pending),
             };
         }
     }
@@ -150,35 +150,35 @@ impl AttemptQueue {
         Some(waiting.remove(0))
     }
 
-    fn decide(&self, held: PendingSyscall) -> Verdict {
+    fn decide(&self, pending: PendingSyscall) -> Verdict {
         let Some(session) = self.session.upgrade() else {
-            self.refuse(held, "the session is over");
+            self.refuse(pending, "the session is over");
             return Verdict::None;
         };
-        let could_be_done = held.as_caller(|| is_feasible(held.call()));
+        let could_be_done = pending.as_caller(|| is_feasible(pending.call()));
         if !could_be_done.is_ok_and(|feasible| feasible) {
-            self.leave_to_the_walls(held);
+            self.leave_to_the_walls(pending);
             return Verdict::None;
         }
-        if !held.call().places.iter().all(|place| held.sees(place)) {
+        if !pending.call().places.iter().all(|place| pending.sees(place)) {
             // The run has something of its own there.
-            if held.is_waiting() {
-                self.state().told.refused(held.call(), "it lies outside the folder");
+            if pending.is_waiting() {
+                self.state().told.refused(pending.call(), "it lies outside the folder");
             }
-            self.leave_to_the_walls(held);
+            self.leave_to_the_walls(pending);
             return Verdict::None;
         }
-        self.ask(&session, held)
+        self.ask(&session, pending)
     }
 
-    pub(super) fn refuse(&self, held: PendingSyscall, why: &str) {
-        self.refuse_as(held, why, DENIED);
+    pub(super) fn refuse(&self, pending: PendingSyscall, why: &str) {
+        self.refuse_as(pending, why, DENIED);
     }
 
     /// Refuses with an error number of its own.
-    pub(super) fn refuse_as(&self, held: PendingSyscall, why: &str, errno: i32) {
-        self.refused(held.call(), why);
-        held.refuse(errno);
+    pub(super) fn refuse_as(&self, pending: PendingSyscall, why: &str, errno: i32) {
+        self.refused(pending.call(), why);
+        pending.refuse(errno);
     }
 
     fn refused(&self, call: &Syscall, why: &str) {
@@ -187,8 +187,8 @@ impl AttemptQueue {
 
     /// Continues a system call that the sandbox denies by itself. Landlock does not restrict changes of mode, owner and
     /// times: on its tier those are refused here.
-    fn leave_to_the_walls(&self, held: PendingSyscall) {
-        let metadata = match held.call().operation {
+    fn leave_to_the_walls(&self, pending: PendingSyscall) {
+        let metadata = match pending.call().operation {
             FileOperation::SetMode { .. }
             | FileOperation::SetOwner { .. }
             | FileOperation::SetTimes { .. } => true,
@@ -201,7 +201,7 @@ impl AttemptQueue {
             | FileOperation::Symlink { .. }
             | FileOperation::Truncate { .. } => false,
         };
-        if metadata && self.tier == Tier::Landlock { held.refuse(DENIED) } else { held.go_on() }
+        if metadata && self.tier == Tier::Landlock { pending.refuse(DENIED) } else { pending.go_on() }
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, EscalationState> {
@@ -211,12 +211,12 @@ impl AttemptQueue {
 }
 
 /// Refusal of the pending system calls of a thread that panics.
-struct Leaving<'a> {
+struct RefuseAttemptsOnPanic<'a> {
     queue: &'a AttemptQueue,
     aim: &'a Aim,
 }
 
-impl Drop for Leaving<'_> {
+impl Drop for RefuseAttemptsOnPanic<'_> {
     fn drop(&mut self) {
         if thread::panicking() {
             drop(self.queue.state().waiting.remove(self.aim));

@@ -18,15 +18,15 @@ const MAX_ANSWERS: usize = 1000;
 
 /// The answers of a run that cover more than one call.
 #[derive(Debug, Default)]
-pub(super) struct Covered {
-    removals: Vec<Removing>,
-    moves: Vec<Moving>,
-    writes: Vec<Writing>,
+pub(super) struct RunAnswers {
+    removals: Vec<ApprovedRemovals>,
+    moves: Vec<ApprovedMove>,
+    writes: Vec<ApprovedWrite>,
 }
 
 /// Things that a process, and those that it starts, may remove.
 #[derive(Debug)]
-struct Removing {
+struct ApprovedRemovals {
     process: ProcessId,
     /// Each is removed once.
     things: HashMap<PathBuf, Identity>,
@@ -35,7 +35,7 @@ struct Removing {
 
 /// A tree that a process, and those that it starts, may copy.
 #[derive(Debug)]
-struct Moving {
+struct ApprovedMove {
     process: ProcessId,
     tree: MovedTree,
     /// The parts of the copy that were made.
@@ -45,7 +45,7 @@ struct Moving {
 
 /// A file that a process may write by way of others beside it.
 #[derive(Debug)]
-struct Writing {
+struct ApprovedWrite {
     process: ProcessId,
     file: PathBuf,
     /// The files beside it that were made on the way.
@@ -53,9 +53,9 @@ struct Writing {
     words: String,
 }
 
-impl Covered {
+impl RunAnswers {
     /// The answer that covers a call of a process with these parents.
-    pub(super) fn answer(&self, call: &Syscall, lineage: &[ProcessId]) -> Option<Earlier> {
+    pub(super) fn answer(&self, call: &Syscall, lineage: &[ProcessId]) -> Option<EarlierAnswer> {
         let removing = self.removals.iter().find(|removing| removing.covers(call, lineage));
         let moving = || self.moves.iter().find(|moving| moving.covers(call, lineage));
         let writing = || self.writes.iter().find(|writing| writing.covers(call, lineage));
@@ -63,7 +63,7 @@ impl Covered {
             .map(|removing| &removing.words)
             .or_else(|| moving().map(|moving| &moving.words))
             .or_else(|| writing().map(|writing| &writing.words))
-            .map(|words| Earlier {
+            .map(|words| EarlierAnswer {
                 by: AnsweredBy { via: ApprovalChannel::Earlier, who: Some(words.clone()) },
             })
     }
@@ -90,19 +90,19 @@ impl Covered {
     pub(super) fn add_removal(&mut self, process: ProcessId, removal: &Removal, by: &AnsweredBy) {
         make_room(&mut self.removals);
         let words = describe_approval(by, &format!("remove {}", removal.describe()));
-        self.removals.push(Removing { process, things: removal.things(), words });
+        self.removals.push(ApprovedRemovals { process, things: removal.things(), words });
     }
 
     pub(super) fn add_move(&mut self, process: ProcessId, tree: MovedTree, by: &AnsweredBy) {
         make_room(&mut self.moves);
         let words = describe_approval(by, &tree.describe());
-        self.moves.push(Moving { process, tree, made: HashSet::new(), words });
+        self.moves.push(ApprovedMove { process, tree, made: HashSet::new(), words });
     }
 
     pub(super) fn add_write(&mut self, process: ProcessId, file: &Path, by: &AnsweredBy) {
         make_room(&mut self.writes);
         let words = describe_approval(by, &format!("write {}", file.display()));
-        self.writes.push(Writing { process, file: file.to_owned(), made: HashSet::new(), words });
+        self.writes.push(ApprovedWrite { process, file: file.to_owned(), made: HashSet::new(), words });
     }
 }
 
@@ -118,7 +118,7 @@ fn describe_approval(by: &AnsweredBy, what: &str) -> String {
     format!("{who}, to: {what}")
 }
 
-impl Removing {
+impl ApprovedRemovals {
     /// The very file that was shown, where it was shown.
     fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
         let shown = removed(call).and_then(|place| Some((place, self.things.get(place)?)));
@@ -135,7 +135,7 @@ impl Removing {
     }
 }
 
-impl Moving {
+impl ApprovedMove {
     fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
         lineage.contains(&self.process) && self.tree.covers(call, &self.made)
     }
@@ -147,7 +147,7 @@ fn removed(call: &Syscall) -> Option<&PathBuf> {
     call.places.first().filter(|_| is_removal)
 }
 
-impl Writing {
+impl ApprovedWrite {
     /// Only what a program does that writes a file by way of another: the file itself is neither taken away nor given
     /// another name than that of a copy beside it, and what was beside it before stays as it is.
     fn covers(&self, call: &Syscall, lineage: &[ProcessId]) -> bool {
@@ -228,11 +228,11 @@ pub(super) fn file_behind(call: &Syscall) -> Option<PathBuf> {
 
 /// Answers as was answered before. What needs a person each time is not answered.
 #[derive(Clone, Debug)]
-pub(super) struct Earlier {
+pub(super) struct EarlierAnswer {
     by: AnsweredBy,
 }
 
-impl Approver for Earlier {
+impl Approver for EarlierAnswer {
     fn ask(&self, request: &Request, _still_asked: &(dyn Fn() -> bool + Sync)) -> ApproverResponse {
         match self.judged(request) {
             Some(answer) => ApproverResponse::Answer(answer),

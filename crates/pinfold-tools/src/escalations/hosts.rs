@@ -58,7 +58,7 @@ impl HostApproval for RecordedApproval {
 fn call(request: &HostRequest) -> ToolCall {
     let command_line = process_call::command_line(&request.caller);
     let connects = Some(request.to.clone());
-    ToolCall::Process(ProcessCall { program: request.program(), command_line, touches: Vec::new(), connects })
+    ToolCall::Process(ProcessCall { program: request.program(), command_line, effects: Vec::new(), connects })
 }
 
 /// Returns the waiting process as it is shown.

@@ -34,7 +34,9 @@ use std::sync::Arc;
 
 use pinfold::WeakSession;
 use pinfold_boundary::{AutorunChanges, Boundary, DenialObserver, EscalationOutcome, HostApprover, Observer};
-use pinfold_sandbox::{Attempt, Done, Limit, LinkedFile, PendingSyscall, Reply, SyscallHandler, Tier, Turn};
+use pinfold_sandbox::{
+    Attempt, CompletedSyscall, Limit, LinkedFile, PendingSyscall, Reply, SyscallHandler, Tier, Turn,
+};
 
 use attempt_queue::AttemptQueue;
 use attest::Attester;
@@ -123,16 +125,16 @@ impl SyscallHandler for SandboxEscalations<'_> {
         self.observer.can_change_linked(attempts, file)
     }
 
-    fn carried_out(&mut self, done: &Done) {
+    fn carried_out(&mut self, done: &CompletedSyscall) {
         self.observer.carried_out(done);
     }
 
-    fn hold(&mut self, held: PendingSyscall) {
-        let Some(held) = self.attester.answer(held) else { return };
+    fn hold(&mut self, pending: PendingSyscall) {
+        let Some(pending) = self.attester.answer(pending) else { return };
         match &self.queue {
-            Some(queue) => AttemptQueue::take(queue, held),
+            Some(queue) => AttemptQueue::take(queue, pending),
             // The observer held nothing.
-            None => drop(held),
+            None => drop(pending),
         }
     }
 

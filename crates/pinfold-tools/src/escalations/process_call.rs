@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use pinfold::consent::ProcessShown;
 use pinfold::paths::Copied;
 use pinfold::paths::show;
-use pinfold::policy::{Operation, PathText, Preview, ProcessCall, Touch};
+use pinfold::policy::{Operation, PathText, Preview, ProcessCall, ProcessEffect};
 use pinfold_sandbox::{Caller, FileOperation, Opening, Syscall, Time};
 use sha2::{Digest as _, Sha256};
 
@@ -19,10 +19,10 @@ use super::removal::Removal;
 pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCall {
     let said = path_operations(call);
     let last = call.places.len().saturating_sub(1);
-    let touches = said.into_iter().filter_map(|(at, operation, says)| {
+    let effects = said.into_iter().filter_map(|(at, operation, says)| {
         let shown = copied.filter(|_| at == last);
         let mode = shown.map(Copied::mode).filter(|mode| mode & 0o111 != 0);
-        Some(Touch {
+        Some(ProcessEffect {
             operation,
             says: mode.map_or(says.clone(), |mode| format!("{says} (executable, mode {mode:04o})")),
             place: PathText::new(call.places.get(at)?),
@@ -30,7 +30,7 @@ pub(super) fn process_call(call: &Syscall, copied: Option<&Copied>) -> ProcessCa
             preview: shown.map(preview).unwrap_or_default(),
         })
     });
-    new_process_call(&call.caller, touches.collect())
+    new_process_call(&call.caller, effects.collect())
 }
 
 /// A call that writes a file by way of the one that is made beside it.
@@ -40,7 +40,7 @@ pub(super) fn write_call(call: &Syscall, file: &Path) -> ProcessCall {
     let folder = call.operation.paths().last().and_then(|named| named.parent());
     let named =
         folder.zip(file.file_name()).map_or_else(|| file.to_owned(), |(folder, name)| folder.join(name));
-    let touch = Touch {
+    let touch = ProcessEffect {
         operation: Operation::Write,
         says: format!("{does}, by way of `{by_way}` beside it,"),
         place: PathText::new(file),
@@ -52,10 +52,10 @@ pub(super) fn write_call(call: &Syscall, file: &Path) -> ProcessCall {
 
 /// A call that removes all that goes with what is removed first.
 pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
-    let touches = removal.roots.iter().map(|root| {
+    let effects = removal.roots.iter().map(|root| {
         let count = root.below.len();
         let below = || Preview::Below { count, names: root.names() };
-        Touch {
+        ProcessEffect {
             operation: Operation::Delete,
             says: if count > 0 { "remove all or part of" } else { "remove" }.to_owned(),
             place: PathText::new(&root.place),
@@ -63,13 +63,13 @@ pub(super) fn removal_call(caller: &Caller, removal: &Removal) -> ProcessCall {
             preview: if count > 0 { below() } else { Preview::None },
         }
     });
-    new_process_call(caller, touches.collect())
+    new_process_call(caller, effects.collect())
 }
 
 /// A call that moves a tree out of the folder, which the program copies.
 pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
     let mut process = process_call(call, None);
-    if let Some(to) = process.touches.last_mut() {
+    if let Some(to) = process.effects.last_mut() {
         let names = tree.names().to_vec();
         let count = names.len();
         "make a copy of it, with what is in it by then, at".clone_into(&mut to.says);
@@ -78,9 +78,9 @@ pub(super) fn move_call(call: &Syscall, tree: &MovedTree) -> ProcessCall {
     process
 }
 
-fn new_process_call(caller: &Caller, touches: Vec<Touch>) -> ProcessCall {
+fn new_process_call(caller: &Caller, effects: Vec<ProcessEffect>) -> ProcessCall {
     let program = show(&caller.program);
-    ProcessCall { program, command_line: command_line(caller), touches, connects: None }
+    ProcessCall { program, command_line: command_line(caller), effects, connects: None }
 }
 
 /// Longest text that is shown: a longer one would not be read to its end.

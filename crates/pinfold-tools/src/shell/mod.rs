@@ -21,7 +21,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pinfold::consent::Caller;
-use pinfold::policy::{Access, Guards, ShellHold};
+use pinfold::policy::{Access, Guards, ShellConfinement};
 use pinfold::{Failure, PRIVATE_TEMP_DIRS, Plan, RefusalCode, ShellHost, WeakSession};
 use pinfold_boundary::{EnvOverride, Network, Private, SandboxMode, SandboxRequest};
 use pinfold_sandbox::{Temp, Tier, probe, strongest};
@@ -111,7 +111,7 @@ impl Shells {
         request.add = add;
         request.home.clone_from(&plan.home);
         request.temp = Temp::Directory(scratch.temp());
-        request.lists = plan.policy.declared.kernel_lists();
+        request.lists = plan.policy.path_scopes.kernel_lists();
         request.denied = plan.policy.denied_paths();
         request.env_overrides.extend(disable_start_files(&request.environment));
         Ok(Self {
@@ -292,11 +292,11 @@ impl Shells {
 }
 
 impl ShellHost for Shells {
-    fn held(&self) -> ShellHold {
+    fn confinement(&self) -> ShellConfinement {
         match self.tier() {
-            Some(Tier::Full) => ShellHold::Full,
-            Some(Tier::Landlock) => ShellHold::Degraded,
-            None => ShellHold::Nothing,
+            Some(Tier::Full) => ShellConfinement::Full,
+            Some(Tier::Landlock) => ShellConfinement::Degraded,
+            None => ShellConfinement::Nothing,
         }
     }
 

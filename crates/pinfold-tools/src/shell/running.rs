@@ -119,7 +119,7 @@ impl Running {
         });
         let accompanied = Arc::clone(&running);
         let thread = thread::Builder::new().name("pinfold-shell".into()).spawn(move || {
-            let finish = Finish(&accompanied);
+            let finish = NotifyOnDrop(&accompanied);
             let stage = match accompanied.accompany(order, stdio, output) {
                 Ok(ending) => ShellStage::Ended(Arc::new(ending)),
                 Err(failure) => ShellStage::NotStarted(failure),
@@ -376,9 +376,9 @@ impl RunListener for ShellCourse<'_> {
 }
 
 /// Notification of those that wait for a shell, also when its supervising thread panics.
-struct Finish<'a>(&'a Running);
+struct NotifyOnDrop<'a>(&'a Running);
 
-impl Drop for Finish<'_> {
+impl Drop for NotifyOnDrop<'_> {
     fn drop(&mut self) {
         let mut state = self.0.state();
         if !state.is_over() {

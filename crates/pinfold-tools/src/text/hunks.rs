@@ -4,7 +4,7 @@ use pinfold::policy::patch::{Hunk, HunkLine};
 
 /// A hunk that does not fit: which one, counted from 1, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Misfit {
+pub(crate) struct HunkMismatch {
     pub(crate) hunk: usize,
     pub(crate) why: String,
 }
@@ -18,14 +18,14 @@ const FITS: [fn(&str, &str) -> bool; 3] = [
 ];
 
 /// The text after all hunks.
-pub(crate) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, Misfit> {
+pub(crate) fn apply(text: &str, hunks: &[Hunk]) -> Result<String, HunkMismatch> {
     let mut old = HunkLines::from_text(text);
     let crlf = super::ends_in_crlf(text);
     let mut new: Vec<String> = Vec::with_capacity(old.lines.len());
     let mut at = 0;
     let mut shift: i64 = 0;
     for (index, hunk) in hunks.iter().enumerate() {
-        let misfit = |why: String| Misfit { hunk: index + 1, why };
+        let misfit = |why: String| HunkMismatch { hunk: index + 1, why };
         let wanted = SoughtLines::from_hunk(hunk);
         let place = wanted.find(&old.lines, at, shift).map_err(misfit)?;
         shift = signed(place) - signed(wanted.start.unwrap_or(place));

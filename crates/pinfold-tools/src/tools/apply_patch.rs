@@ -9,11 +9,15 @@ use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
 use serde_json::{Value, json};
 
 use super::edit::{bytes_of, text_of};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 use crate::text::{FileText, hunks};
 
-pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing) -> Result<Done, Failure> {
+pub(super) fn perform(
+    patch: &Patch,
+    targets: &mut Targets,
+    scrubbing: Scrubbing,
+) -> Result<ToolResult, Failure> {
     let planned = patch.files().iter().map(|change| plan(change, targets, scrubbing));
     let changes = planned.collect::<Result<Vec<_>, _>>()?;
     each_place_once(&changes)?;
@@ -27,7 +31,7 @@ pub(super) fn perform(patch: &Patch, targets: &mut Targets, scrubbing: Scrubbing
     let text: Vec<_> = changes.iter().map(PlannedChange::line).collect();
     let diffs: String = changes.iter().map(|change| change.diff(scrubbing)).collect();
     let data: Vec<_> = changes.iter().map(PlannedChange::data).collect();
-    Ok(Done::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
+    Ok(ToolResult::text(format!("{}\n{}", text.join("\n"), bounded(diffs)), json!({"files": data})))
 }
 
 /// Bytes of all diffs together that are shown.

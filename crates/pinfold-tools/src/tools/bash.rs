@@ -10,7 +10,7 @@ use pinfold::{Failure, Targets};
 use serde_json::{Value, json};
 
 use crate::denial::sandbox_events;
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::shell::{Output, ShellResult, Shells, shell_report};
 
 /// The tools of this family can be carried out.
@@ -23,14 +23,14 @@ const MAX_COMMAND_LEN: usize = 128 * 1024 - 1;
 /// Time that a command runs when its caller does not say: longer than most builds and tests.
 const USUAL_TIMEOUT: Duration = Duration::from_mins(2);
 
-pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
+pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> Result<ToolResult, Failure> {
     let shells: &Shells = targets.shells()?;
     let limit = input.timeout.map(time);
     let command = runnable(input.command.as_str())?;
     if input.background == Some(true) {
         let id = shells.start(command, limit, targets.session())?;
         let text = format!("{id} runs in the background; read it with BashOutput, end it with KillBash");
-        return Ok(Done::text(text, json!({"shell_id": id, "status": "running"})));
+        return Ok(ToolResult::text(text, json!({"shell_id": id, "status": "running"})));
     }
     // What is refused on its way out is told inside under a name that the record of this call has.
     let names = targets.call().map(|call| format!("{call}:n"));
@@ -38,8 +38,9 @@ pub(super) fn run(input: &ShellInput, targets: &Targets, caller: Caller<'_>) -> 
     let (output, ending) = shells.run(command, limit, targets.session(), names, caller)?;
     let mut data = shell_report::output_data(&output);
     shell_report::ending_data(&mut data, &ending);
-    let done = Done::text(shell_report::text(&output, &ending), data.into()).with_redactions(output.found);
-    Ok(Done { events: sandbox_events(&ending.run), ..done })
+    let done =
+        ToolResult::text(shell_report::text(&output, &ending), data.into()).with_redactions(output.found);
+    Ok(ToolResult { events: sandbox_events(&ending.run), ..done })
 }
 
 /// Returns a command that can be passed to bash as an argument. An approver may have allowed more than the kernel takes.
@@ -60,7 +61,7 @@ pub(super) fn output(
     input: &ShellOutputInput,
     targets: &Targets,
     caller: Caller<'_>,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let filter = input.filter.as_deref().map(filter).transpose()?;
     let shells: &Shells = targets.shells()?;
     let (mut output, ending) = shells.read(&input.id, input.wait.map_or(Duration::ZERO, time), caller)?;
@@ -71,13 +72,13 @@ pub(super) fn output(
     Ok(background_report(&input.id, &output, ending.as_deref()).with_redactions(output.found))
 }
 
-pub(super) fn kill(input: &ShellKillInput, targets: &Targets) -> Result<Done, Failure> {
+pub(super) fn kill(input: &ShellKillInput, targets: &Targets) -> Result<ToolResult, Failure> {
     let shells: &Shells = targets.shells()?;
     let (output, ending) = shells.kill(&input.id)?;
     Ok(background_report(&input.id, &output, ending.as_deref()).with_redactions(output.found))
 }
 
-pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Failure> {
+pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<ToolResult, Failure> {
     let shells: &Shells = targets.shells()?;
     let taken = shells.send(&input.id, &input.text, input.close == Some(true))?;
     let data = json!({"shell_id": input.id, "taken_bytes": taken, "sent_bytes": input.text.len()});
@@ -90,11 +91,11 @@ pub(super) fn send(input: &ShellSendInput, targets: &Targets) -> Result<Done, Fa
             input.text.len()
         )
     };
-    Ok(Done::text(text, data))
+    Ok(ToolResult::text(text, data))
 }
 
 /// Returns the report on a background shell.
-fn background_report(id: &str, output: &Output, ending: Option<&ShellResult>) -> Done {
+fn background_report(id: &str, output: &Output, ending: Option<&ShellResult>) -> ToolResult {
     let mut data = shell_report::output_data(output);
     data.insert("shell_id".into(), id.into());
     let status = if ending.is_some() { "ended" } else { "running" };
@@ -109,9 +110,9 @@ fn background_report(id: &str, output: &Output, ending: Option<&ShellResult>) ->
         shell_report::line(&mut text, &format!("[{id} is running]"));
         text
     };
-    let done = Done::text(text, data.into());
+    let done = ToolResult::text(text, data.into());
     match ending {
-        Some(ending) => Done { events: sandbox_events(&ending.run), ..done },
+        Some(ending) => ToolResult { events: sandbox_events(&ending.run), ..done },
         None => done,
     }
 }

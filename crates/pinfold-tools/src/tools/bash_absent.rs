@@ -4,24 +4,24 @@ use pinfold::consent::Caller;
 use pinfold::policy::input::{ShellInput, ShellKillInput, ShellOutputInput, ShellSendInput};
 use pinfold::{Failure, RefusalCode, Targets};
 
-use crate::reply::Done;
+use crate::reply::ToolResult;
 
 /// The tools of this family can be carried out.
 pub(super) const IS_BUILT: bool = false;
 
-pub(super) fn run(_: &ShellInput, _: &Targets, _: Caller<'_>) -> Result<Done, Failure> {
+pub(super) fn run(_: &ShellInput, _: &Targets, _: Caller<'_>) -> Result<ToolResult, Failure> {
     Err(absent())
 }
 
-pub(super) fn output(_: &ShellOutputInput, _: &Targets, _: Caller<'_>) -> Result<Done, Failure> {
+pub(super) fn output(_: &ShellOutputInput, _: &Targets, _: Caller<'_>) -> Result<ToolResult, Failure> {
     Err(absent())
 }
 
-pub(super) fn kill(_: &ShellKillInput, _: &Targets) -> Result<Done, Failure> {
+pub(super) fn kill(_: &ShellKillInput, _: &Targets) -> Result<ToolResult, Failure> {
     Err(absent())
 }
 
-pub(super) fn send(_: &ShellSendInput, _: &Targets) -> Result<Done, Failure> {
+pub(super) fn send(_: &ShellSendInput, _: &Targets) -> Result<ToolResult, Failure> {
     Err(absent())
 }
 

@@ -6,12 +6,12 @@ use pinfold::{Failure, ReadTarget, RefusalCode, Targets, WriteTarget};
 use serde_json::json;
 
 use super::{content, io_failure};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 
 /// The largest file that is copied over another one: the new content is held in memory for the one-step swap.
 const LARGEST_OVER: u64 = 256 * 1024 * 1024;
 
-pub(super) fn perform(input: &CopyFileInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(input: &CopyFileInput, targets: &mut Targets) -> Result<ToolResult, Failure> {
     let (source, destination) = (targets.next_read()?, targets.next_write()?);
     match (source.kind(), destination.kind()) {
         (Kind::File { .. }, Kind::File { .. }) if input.overwrite.unwrap_or(false) => {
@@ -20,7 +20,7 @@ pub(super) fn perform(input: &CopyFileInput, targets: &mut Targets) -> Result<Do
         _ => source.copy_to(&destination)?,
     }
     let (from, to) = (source.shown(), destination.shown());
-    Ok(Done::text(format!("copied {from} to {to}"), json!({"source": from, "destination": to})))
+    Ok(ToolResult::text(format!("copied {from} to {to}"), json!({"source": from, "destination": to})))
 }
 
 fn overwrite(source: &ReadTarget, destination: &WriteTarget) -> Result<(), Failure> {

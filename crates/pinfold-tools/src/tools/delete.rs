@@ -5,9 +5,9 @@ use pinfold::policy::input::DeleteInput;
 use pinfold::{Failure, Targets};
 use serde_json::json;
 
-use crate::reply::Done;
+use crate::reply::ToolResult;
 
-pub(super) fn perform(input: &DeleteInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(input: &DeleteInput, targets: &mut Targets) -> Result<ToolResult, Failure> {
     let target = targets.next_write()?;
     match (target.kind(), input.recursive.unwrap_or(false)) {
         (Kind::Directory, true) => target.remove_tree()?,
@@ -15,5 +15,5 @@ pub(super) fn perform(input: &DeleteInput, targets: &mut Targets) -> Result<Done
         (Kind::Missing { .. } | Kind::File { .. } | Kind::Link | Kind::Special(_), _) => target.remove()?,
     }
     let shown = target.shown();
-    Ok(Done::text(format!("deleted {shown}"), json!({"path": shown})))
+    Ok(ToolResult::text(format!("deleted {shown}"), json!({"path": shown})))
 }

@@ -5,7 +5,7 @@ use pinfold::{Failure, RefusalCode, Targets, WriteTarget};
 use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 use crate::text::replace::{NoReplacement, replace_each};
 use crate::text::{FileText, NotText};
@@ -14,7 +14,7 @@ pub(super) fn perform(
     input: &EditInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_write()?;
     let step = (input.old.as_str(), input.new.as_str(), input.replace_all.unwrap_or(false));
     let edited = edit(&target, scrubbing, |text, shown| {
@@ -30,7 +30,7 @@ pub(super) fn perform_several(
     input: &MultiEditInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_write()?;
     if input.edits.is_empty() {
         return Err(Failure::input("there are no edits", "give at least one"));
@@ -71,11 +71,11 @@ pub(super) struct Edited {
 }
 
 impl Edited {
-    pub(super) fn done(self, scrubbing: Scrubbing) -> Done {
+    pub(super) fn done(self, scrubbing: Scrubbing) -> ToolResult {
         let diff = scrubbing.diff(&self.shown, &self.before, &self.after);
         let places = if self.count == 1 { "1 place".to_owned() } else { format!("{} places", self.count) };
         let text = format!("changed {} in {places}\n{diff}", self.shown);
-        Done::text(text, json!({"path": self.shown, "replacements": self.count, "diff": diff}))
+        ToolResult::text(text, json!({"path": self.shown, "replacements": self.count, "diff": diff}))
     }
 }
 

@@ -9,22 +9,22 @@ use pinfold::policy::input::GlobInput;
 use pinfold::{Failure, ReadTarget, Targets};
 use serde_json::json;
 
-use crate::reply::Done;
-use crate::walk::{Met, NameFilter, walk};
+use crate::reply::ToolResult;
+use crate::walk::{NameFilter, WalkedEntry, walk};
 
 /// Paths returned at most: more is no answer but a listing.
 const MAX_PATHS: usize = 1000;
 /// Paths kept for sorting before the walk is cut short.
 const MAX_KEPT: usize = 200_000;
 
-pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<ToolResult, Failure> {
     let target = targets.next_read()?;
     let shown = target.shown();
     let glob = parse(&input.pattern, &target)?;
     let top = target.open_dir()?;
     let found = Mutex::new(Vec::new());
     let tally = walk(&target, top, &NameFilter::default(), || {
-        |met: &Met<'_>| {
+        |met: &WalkedEntry<'_>| {
             if !glob.is_match(met.path.strip_prefix(target.real()).unwrap_or(met.path)) {
                 return true;
             }
@@ -48,7 +48,7 @@ pub(super) fn perform(input: &GlobInput, targets: &mut Targets) -> Result<Done, 
         text.push_str("\n[the tree is too large: not all of it was looked through]");
     }
     let cut = tally.cut || total > MAX_PATHS;
-    Ok(Done::text(text, json!({"path": shown, "files": paths, "total": total, "truncated": cut})))
+    Ok(ToolResult::text(text, json!({"path": shown, "files": paths, "total": total, "truncated": cut})))
 }
 
 /// A pattern is relative to the folder that is searched; one that starts at `/` has to lie below it.

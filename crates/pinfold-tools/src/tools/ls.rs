@@ -8,12 +8,12 @@ use pinfold::policy::input::LsInput;
 use pinfold::{Failure, ReadTarget, Targets};
 use serde_json::{Value, json};
 
-use crate::reply::Done;
+use crate::reply::ToolResult;
 
 /// Names shown at most; a folder with more is looked through with Glob.
 const MAX_NAMES: usize = 2000;
 
-pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Failure> {
+pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<ToolResult, Failure> {
     let target = targets.next_read()?;
     let ignored = ignored(input.ignore.as_deref().unwrap_or_default())?;
     let folder = target.open_dir()?;
@@ -35,7 +35,7 @@ pub(super) fn perform(input: &LsInput, targets: &mut Targets) -> Result<Done, Fa
         let _ =
             write!(text, "\n[{MAX_NAMES} of {total} names are shown; use Glob with a pattern for the rest]");
     }
-    Ok(Done::text(text, json!({"path": shown, "entries": data, "total": total})))
+    Ok(ToolResult::text(text, json!({"path": shown, "entries": data, "total": total})))
 }
 
 /// One entry as text and as data.

@@ -23,7 +23,7 @@ use pinfold::consent::Caller;
 use pinfold::policy::ToolName;
 use pinfold::{Failure, RefusalCode, Targets, ToolCall};
 
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 
 /// The largest file that is changed in memory. Source files are far smaller; a larger one is data.
@@ -56,7 +56,7 @@ pub(crate) fn perform(
     targets: &mut Targets,
     scrubbing: Scrubbing,
     caller: Caller<'_>,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     match call {
         ToolCall::Read(input) => read::perform(input, targets, scrubbing, caller),
         ToolCall::Write(input) => write::perform(input, targets, scrubbing),

@@ -5,14 +5,14 @@ use pinfold::{Failure, RefusalCode, Targets};
 
 use super::edit::edit;
 use crate::notebook::{CellChange, change};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 
 pub(super) fn perform(
     input: &NotebookEditInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_write()?;
     let wanted = CellChange {
         mode: input.mode.unwrap_or(CellMode::Replace),

@@ -15,7 +15,7 @@ use pinfold_scrub::Counts;
 use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
-use crate::reply::{Content, Done};
+use crate::reply::{Content, ToolResult};
 use crate::secrets::{Scrubbed, Scrubbing};
 use crate::text::{self, Encoding, FileText, SNIFFED};
 
@@ -41,7 +41,7 @@ pub(super) fn perform(
     targets: &mut Targets,
     scrubbing: Scrubbing,
     caller: Caller<'_>,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_read()?;
     let shown = target.shown();
     let (mut file, version) = target.open_file()?;
@@ -100,7 +100,7 @@ fn picture(
     mut bytes: Vec<u8>,
     rest: &mut File,
     len: u64,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     if len > LARGEST_IMAGE {
         let message = format!("{shown} is a picture of {len} bytes; at most {LARGEST_IMAGE} can be shown");
         return Err(Failure::with_path(RefusalCode::TooLarge, shown, message, "make it smaller first"));
@@ -108,13 +108,13 @@ fn picture(
     rest.take(LARGEST_IMAGE).read_to_end(&mut bytes).map_err(|error| io_failure(shown, &error))?;
     let structured = json!({"path": shown, "kind": "image", "media_type": media_type, "bytes": bytes.len()});
     let image = Content::Image { data: BASE64_STANDARD.encode(bytes), media_type };
-    Ok(Done { content: vec![image], ..Done::text("", structured) })
+    Ok(ToolResult { content: vec![image], ..ToolResult::text("", structured) })
 }
 
-fn binary(shown: &str, head: &[u8], len: u64) -> Done {
+fn binary(shown: &str, head: &[u8], len: u64) -> ToolResult {
     let kind = infer::get(head).map_or("application/octet-stream", |kind| kind.mime_type());
     let text = format!("[{shown} is binary ({kind}), {len} bytes; its content is not shown]");
-    Done::text(text, json!({"path": shown, "kind": "binary", "media_type": kind, "bytes": len}))
+    ToolResult::text(text, json!({"path": shown, "kind": "binary", "media_type": kind, "bytes": len}))
 }
 
 /// The lines that were wanted.
@@ -184,7 +184,7 @@ impl LinePage {
         bytes: u64,
         wanted: &LineRange,
         scrubbing: Scrubbing,
-    ) -> Result<Done, Failure> {
+    ) -> Result<ToolResult, Failure> {
         if self.lines == 0 && bytes > 0 && !self.gave_up {
             let lines = self.total.unwrap_or(0);
             let message = format!("{shown} has {lines} lines, line {} is beyond its end", wanted.first);
@@ -206,7 +206,7 @@ impl LinePage {
             "line_breaks": if self.crlf { "CRLF" } else { "LF" },
         });
         // The lines were looked through before they had numbers.
-        Ok(Done::text(self.text + &notes, structured).with_redactions(self.found).with_clean_text())
+        Ok(ToolResult::text(self.text + &notes, structured).with_redactions(self.found).with_clean_text())
     }
 
     fn notes(&self, shown: &str, bytes: u64, first: u64, last: u64, complete: bool) -> Vec<String> {

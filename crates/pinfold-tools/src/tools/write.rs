@@ -8,7 +8,7 @@ use pinfold::{Failure, Targets, WriteTarget};
 use serde_json::json;
 
 use super::{LARGEST_EDITED, content, io_failure};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 use crate::text::FileText;
 
@@ -16,7 +16,7 @@ pub(super) fn perform(
     input: &WriteInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_write()?;
     let shown = target.shown();
     match target.kind() {
@@ -36,7 +36,10 @@ pub(super) fn perform(
             let lines = input.content.lines().count();
             let text = format!("{} {shown} ({lines} lines)", if created { "created" } else { "wrote" });
             let bytes = input.content.len();
-            Ok(Done::text(text, json!({"path": shown, "created": created, "bytes": bytes, "lines": lines})))
+            Ok(ToolResult::text(
+                text,
+                json!({"path": shown, "created": created, "bytes": bytes, "lines": lines}),
+            ))
         }
     }
 }
@@ -54,7 +57,7 @@ fn overwrite(
     old: Option<FileText>,
     new: &str,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let before = old.unwrap_or_else(|| FileText::new(String::new()));
     scrubbing.may_become(shown, &before.content, new)?;
     let after = before.with_own_breaks(new);
@@ -73,7 +76,7 @@ fn overwrite(
         );
     }
     let bytes = bytes.len();
-    Ok(Done::text(
+    Ok(ToolResult::text(
         text,
         json!({"path": shown, "created": false, "bytes": bytes, "lines": lines, "diff": diff}),
     ))

@@ -29,7 +29,7 @@ const MAX_THREADS: usize = 8;
 const DEEPEST: usize = 400;
 
 /// An entry that a walk met.
-pub(crate) struct Met<'a> {
+pub(crate) struct WalkedEntry<'a> {
     /// Path of it, for names and patterns.
     pub(crate) path: &'a Path,
     /// The open folder it stands in.
@@ -62,7 +62,7 @@ pub(crate) struct Tally {
 pub(crate) fn walk<V, M>(target: &ReadTarget, top: Directory, filter: &NameFilter, visitor: M) -> Tally
 where
     M: Fn() -> V + Sync,
-    V: FnMut(&Met<'_>) -> bool,
+    V: FnMut(&WalkedEntry<'_>) -> bool,
 {
     let ignores = Arc::new(ignores::ancestor_rules(target));
     let first = Job { folder: FolderHandle::Top(top), path: target.real().to_owned(), ignores, depth: 0 };
@@ -164,7 +164,7 @@ fn work(
     queue: &Queue,
     filter: &NameFilter,
     left_out: &ExcludedEntries,
-    mut visit: impl FnMut(&Met<'_>) -> bool,
+    mut visit: impl FnMut(&WalkedEntry<'_>) -> bool,
 ) {
     while let Some(job) = queue.take() {
         queue.finish(look_through(job, filter, left_out, &mut visit));
@@ -175,7 +175,7 @@ fn look_through(
     job: Job,
     filter: &NameFilter,
     left_out: &ExcludedEntries,
-    visit: &mut impl FnMut(&Met<'_>) -> bool,
+    visit: &mut impl FnMut(&WalkedEntry<'_>) -> bool,
 ) -> FolderContent {
     let Job { folder, mut path, ignores, depth } = job;
     let mut seen = FolderContent::default();
@@ -203,7 +203,7 @@ fn look_through(
             }
             EntryKind::File | EntryKind::Link => {
                 if shows(filter, &ignores, &path)
-                    && !visit(&Met { path: &path, folder: &folder, name: &name, kind })
+                    && !visit(&WalkedEntry { path: &path, folder: &folder, name: &name, kind })
                 {
                     seen.enough = true;
                     return seen;

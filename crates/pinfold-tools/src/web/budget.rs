@@ -5,12 +5,12 @@ use pinfold::{Failure, RefusalCode};
 
 /// Bytes that were fetched so far, with those that are being fetched.
 #[derive(Debug, Default)]
-pub(super) struct Spent {
+pub(super) struct FetchUsage {
     fetches: u64,
     bytes: u64,
 }
 
-impl Spent {
+impl FetchUsage {
     /// Takes one fetch, and says how many bytes it may have. They count as spent until they are given back.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ mod tests {
     #[test]
     fn what_is_spent_is_refused() {
         let budget = FetchBudget { fetches: 3, bytes: 100 };
-        let mut spent = Spent::default();
+        let mut spent = FetchUsage::default();
         assert_eq!(spent.take(budget, 60).unwrap(), 60);
         assert_eq!(spent.take(budget, 60).unwrap(), 40, "what is under way counts");
         assert_eq!(spent.take(budget, 60).unwrap_err().code, RefusalCode::BudgetSpent);

@@ -15,7 +15,7 @@ use pinfold_egress::{
 };
 use pinfold_host::{Host, UnreachableAddress, WebUrl};
 
-use budget::Spent;
+use budget::FetchUsage;
 use cache::Cache;
 
 /// The largest page that is fetched. A model reads far less; what is larger is a download.
@@ -35,7 +35,7 @@ struct WebState {
     /// Policy under which the pages of the cache were fetched.
     policy: Weak<Policy>,
     cache: Cache,
-    spent: Spent,
+    spent: FetchUsage,
     /// Hosts and ports that led to an address that no approval of the host opens, and when.
     refused: BTreeMap<(String, u16), (UnreachableAddress, Instant)>,
 }

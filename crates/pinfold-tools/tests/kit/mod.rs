@@ -8,7 +8,7 @@ use pinfold::policy::FolderChoice;
 use pinfold::{Plan, RawCall, Session};
 use pinfold_gate_testkit::session::open;
 use pinfold_testkit::TempTree;
-use pinfold_tools::{Ended, Reply, call};
+use pinfold_tools::{CallEnding, Reply, call};
 use serde_json::{Value, json};
 
 pub(crate) struct Bed {
@@ -31,7 +31,7 @@ impl Bed {
 
     pub(crate) fn done(&self, tool: &str, input: Value) -> String {
         let reply = self.call(tool, input);
-        assert_eq!(reply.ended, Ended::Done, "{tool}: {}", reply.text());
+        assert_eq!(reply.ended, CallEnding::Done, "{tool}: {}", reply.text());
         reply.text()
     }
 

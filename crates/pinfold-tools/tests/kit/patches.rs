@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use pinfold_tools::Ended;
+use pinfold_tools::CallEnding;
 use serde_json::json;
 
 use crate::kit::Bed;
@@ -23,7 +23,7 @@ pub(crate) fn applied_whole_or_not_at_all(text: &str) {
     let reply = bed.call("ApplyPatch", json!({"patch": text}));
     assert_eq!(contents(&top.join("outside")), outside, "{text:?}");
     assert!(!top.join("escaped").exists(), "{text:?}");
-    if reply.ended != Ended::Done && !reply.text().contains("made before and stay") {
+    if reply.ended != CallEnding::Done && !reply.text().contains("made before and stay") {
         assert_eq!(contents(&bed.root), before, "{text:?}: {}", reply.text());
     }
 }

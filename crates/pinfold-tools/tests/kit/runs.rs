@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use pinfold::Plan;
 use pinfold::audit::Memory;
-use pinfold::consent::{Asking, Choice, OperationShown, Request, RequestedOperation};
+use pinfold::consent::{ApprovalOptions, Choice, OperationShown, Request, RequestedOperation};
 use pinfold::policy::Guards;
 use pinfold_boundary::{Boundary, EscalationOutcome, SandboxRequest};
 use pinfold_gate_testkit::TestApprover;
@@ -101,7 +101,7 @@ impl RunBed {
         let approver =
             if self.waits { TestApprover::without_answer() } else { TestApprover::with_choice(person) };
         let approver = Arc::new(approver);
-        let asking = Asking { timeout: Duration::from_mins(5), ..approver.asking() };
+        let asking = ApprovalOptions { timeout: Duration::from_mins(5), ..approver.asking() };
         let plan = plan.with_asking(asking);
         let mut request = SandboxRequest::new(self.folder.clone());
         request.home.clone_from(&plan.home);

@@ -15,7 +15,7 @@ use pinfold_boundary::Network;
 use pinfold_gate_testkit::session::open_recorded;
 use pinfold_sandbox::Tier;
 use pinfold_testkit::TempTree;
-use pinfold_tools::{Ended, Reply, ShellOptions, Shells, call};
+use pinfold_tools::{CallEnding, Reply, ShellOptions, Shells, call};
 use serde_json::{Value, json};
 
 pub(crate) struct ShellBed {
@@ -111,14 +111,14 @@ pub(crate) fn ask(session: &Session, tool: &str, input: Value) -> Reply {
 
 pub(crate) fn bash(session: &Session, command: &str) -> Reply {
     let reply = ask(session, "Bash", json!({"command": command}));
-    assert_eq!(reply.ended, Ended::Done, "{command}: {}", reply.text());
+    assert_eq!(reply.ended, CallEnding::Done, "{command}: {}", reply.text());
     reply
 }
 
 /// Starts a background shell and gives its name.
 pub(crate) fn begin(session: &Session, command: &str) -> String {
     let reply = ask(session, "Bash", json!({"command": command, "run_in_background": true}));
-    assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+    assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
     reply.structured["shell_id"].as_str().unwrap().to_owned()
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn until(session: &Session, id: &str, words: &str) -> String {
     let mut said = String::new();
     while !said.contains(words) {
         let reply = ask(session, "BashOutput", json!({"bash_id": id, "wait": 600_000}));
-        assert_eq!(reply.ended, Ended::Done, "{}", reply.text());
+        assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
         said.push_str(reply.structured["output"].as_str().unwrap());
         assert!(reply.structured["status"] == "running" || said.contains(words), "{}", reply.text());
     }

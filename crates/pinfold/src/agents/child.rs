@@ -13,7 +13,7 @@ use pinfold_policy::{
 };
 
 use super::definition::Definition;
-use crate::consent::Asking;
+use crate::consent::ApprovalOptions;
 use crate::plan::{ExecutedBy, Plan};
 use crate::session::{Session, SessionError};
 use crate::shell::ShellHost;
@@ -30,12 +30,12 @@ pub struct ChildOptions<'a> {
     /// The definition of the agent, where there is one.
     pub definition: Option<&'a Definition>,
     /// The approver of its questions: a judge. Without one, questions are refusals.
-    pub asking: Option<Asking>,
+    pub asking: Option<ApprovalOptions>,
 }
 
 /// A session that can begin: narrower than the one above.
 #[derive(Debug)]
-pub struct Narrowed {
+pub struct NarrowedSession {
     line: WritableRoots,
     plan: Plan,
     above: Session,
@@ -47,7 +47,7 @@ impl Session {
     ///
     /// # Errors
     /// [`NotInside`] when the folder does not lead to a folder that this session may write in.
-    pub fn new_child(&self, child: ChildOptions<'_>) -> Result<Narrowed, NotInside> {
+    pub fn new_child(&self, child: ChildOptions<'_>) -> Result<NarrowedSession, NotInside> {
         let shared = self.shared();
         let line = self.writable_roots().narrow(child.folder)?;
         let root = line.roots().next().unwrap_or_else(|| child.folder.to_owned());
@@ -79,7 +79,7 @@ impl Session {
             headless_hooks: shared.consent.headless_hooks,
             executed_by: ExecutedBy::Pinfold,
         };
-        Ok(Narrowed { line, plan, above: self.clone(), definition: child.definition.cloned() })
+        Ok(NarrowedSession { line, plan, above: self.clone(), definition: child.definition.cloned() })
     }
 
     /// Returns the policy of an agent below this one.
@@ -138,7 +138,7 @@ pub(crate) fn child_mode(own: Option<Mode>, parent: Option<Mode>, bypass_locked:
     if mode == Mode::BypassPermissions && bypass_locked { Mode::Default } else { mode }
 }
 
-impl Narrowed {
+impl NarrowedSession {
     /// The plan of the session, from which its shells are made.
     pub fn plan(&self) -> &Plan {
         &self.plan

@@ -12,7 +12,7 @@ mod front_matter;
 mod limits;
 mod tool_lists;
 
-pub use child::{ChildOptions, Narrowed};
+pub use child::{ChildOptions, NarrowedSession};
 pub use definition::Definition;
 pub use discovery::{AgentFile, Definitions};
 pub use limits::AgentLimits;

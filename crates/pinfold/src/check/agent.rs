@@ -3,7 +3,7 @@
 use pinfold_policy::Mode;
 
 use super::bad_line::BadLine;
-use super::fields::At;
+use super::fields::CheckField;
 use crate::agents::{FORMS, listed};
 
 /// A subagent's definition.
@@ -16,10 +16,10 @@ pub(super) struct AgentDefinition {
 }
 
 impl AgentDefinition {
-    pub(super) fn read(at: &At<'_>) -> Result<Self, BadLine> {
+    pub(super) fn read(at: &CheckField<'_>) -> Result<Self, BadLine> {
         let mut agent = Self::default();
         for (at, name, value) in at.entries(&["mode", "allow_tools", "deny_tools"])? {
-            let at = At(&at, value);
+            let at = CheckField(&at, value);
             match name {
                 "mode" if value.as_str() == Some("") => {}
                 "mode" => agent.mode = Some(at.choice(Mode::parse)?),
@@ -36,6 +36,6 @@ impl AgentDefinition {
 }
 
 /// A list of rules in any of its forms.
-fn tools(at: &At<'_>) -> Result<Vec<String>, BadLine> {
+fn tools(at: &CheckField<'_>) -> Result<Vec<String>, BadLine> {
     listed(at.1).ok_or_else(|| at.wrong(FORMS))
 }

@@ -9,9 +9,9 @@ use serde_json::{Map, Value};
 use super::bad_line::BadLine;
 
 /// Reads one field; `at` is its name for messages.
-pub(super) struct At<'a>(pub(super) &'a str, pub(super) &'a Value);
+pub(super) struct CheckField<'a>(pub(super) &'a str, pub(super) &'a Value);
 
-impl<'a> At<'a> {
+impl<'a> CheckField<'a> {
     pub(super) fn wrong(&self, expected: &str) -> BadLine {
         BadLine(format!("`{}` is not {expected}", self.0))
     }

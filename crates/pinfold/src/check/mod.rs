@@ -31,6 +31,6 @@ pub use answer::{CheckAnswer, PartTold, PartTrace};
 pub use bad_line::BadLine;
 pub use line::MAX_LINE_LEN;
 pub use opened::MakeHooks;
-pub use service::{Backing, CheckService, Consulted};
+pub use service::{Backing, CheckService, HookedCheck};
 
 pub use crate::explain::ClaimsSummary;

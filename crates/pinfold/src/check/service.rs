@@ -25,7 +25,7 @@ pub type Backing = Box<dyn Fn(&Path) -> Result<Vec<Layered>, String> + Send>;
 
 /// The answer to a line where hooks are asked too.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Consulted {
+pub struct HookedCheck {
     /// The decision. Ask: hooks have left it to a person.
     pub decision: Decision,
     /// The no in words, unless it is a yes.
@@ -143,7 +143,7 @@ impl CheckService {
     ///
     /// # Errors
     /// As [`CheckService::answer`].
-    pub fn consult(&mut self, line: &[u8]) -> Result<Consulted, BadLine> {
+    pub fn consult(&mut self, line: &[u8]) -> Result<HookedCheck, BadLine> {
         self.burst += 1;
         let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
@@ -155,7 +155,7 @@ impl CheckService {
             Some(refusal) if refusal.approvable => Decision::Ask,
             Some(_) => Decision::Deny,
         };
-        Ok(Consulted { decision, refusal, context, stop })
+        Ok(HookedCheck { decision, refusal, context, stop })
     }
 
     /// Answers one line.

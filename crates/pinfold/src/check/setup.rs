@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::settings::SandboxMode;
-use pinfold_policy::{BashMode, Immune, Mode, Reads};
+use pinfold_policy::{BashMode, MinSeverity, Mode, Reads};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::agent::AgentDefinition;
 use super::bad_line::BadLine;
-use super::fields::At;
+use super::fields::CheckField;
 
 /// The setup of a line. A field that it leaves out is `None`, or the usual.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ pub(super) struct Setup {
     pub(super) grants: Vec<String>,
     pub(super) scope: ScopeSaid,
     pub(super) tools: Option<Value>,
-    pub(super) immune: Option<Immune>,
+    pub(super) immune: Option<MinSeverity>,
     pub(super) bash: Option<BashMode>,
     pub(super) reads: Option<Reads>,
     pub(super) sandbox: SandboxSaid,
@@ -69,12 +69,12 @@ impl Setup {
         for (name, raw) in fields {
             let value: Value = serde_json::from_str(raw.get())
                 .map_err(|error| BadLine(format!("`{name}` cannot be read: {error}")))?;
-            setup.field(name, &At(name, &value))?;
+            setup.field(name, &CheckField(name, &value))?;
         }
         Ok(setup)
     }
 
-    fn field(&mut self, name: &str, at: &At<'_>) -> Result<(), BadLine> {
+    fn field(&mut self, name: &str, at: &CheckField<'_>) -> Result<(), BadLine> {
         match name {
             "cwd" => self.cwd = Some(at.path()?),
             "project_root" => self.project_root = Some(at.path()?),
@@ -92,7 +92,7 @@ impl Setup {
                     "`immune` is the former name of `always_ask`: give one of them".to_owned(),
                 ));
             }
-            "always_ask" | "immune" => self.immune = Some(at.choice(Immune::parse)?),
+            "always_ask" | "immune" => self.immune = Some(at.choice(MinSeverity::parse)?),
             "bash" => self.bash = Some(at.choice(BashMode::parse)?),
             "reads" => self.reads = Some(at.choice(Reads::parse)?),
             "sandbox" => self.sandbox = sandbox(at)?,
@@ -133,10 +133,10 @@ fn is_main(name: &str) -> bool {
     name.is_empty() || name == "main"
 }
 
-fn rules(at: &At<'_>) -> Result<RuleTexts, BadLine> {
+fn rules(at: &CheckField<'_>) -> Result<RuleTexts, BadLine> {
     let mut rules = RuleTexts::default();
     for (at, name, value) in at.entries(&["allow", "ask", "deny"])? {
-        let texts = At(&at, value).texts()?;
+        let texts = CheckField(&at, value).texts()?;
         match name {
             "allow" => rules.allow = texts,
             "ask" => rules.ask = texts,
@@ -146,18 +146,18 @@ fn rules(at: &At<'_>) -> Result<RuleTexts, BadLine> {
     Ok(rules)
 }
 
-fn grants(at: &At<'_>) -> Result<Vec<String>, BadLine> {
+fn grants(at: &CheckField<'_>) -> Result<Vec<String>, BadLine> {
     let mut granted = Vec::new();
     for (at, _, value) in at.entries(&["allow"])? {
-        granted = At(&at, value).texts()?;
+        granted = CheckField(&at, value).texts()?;
     }
     Ok(granted)
 }
 
-fn scope(at: &At<'_>) -> Result<ScopeSaid, BadLine> {
+fn scope(at: &CheckField<'_>) -> Result<ScopeSaid, BadLine> {
     let mut scope = ScopeSaid::default();
     for (at, name, value) in at.entries(&["root", "display_root", "enforce_write", "allow_bash"])? {
-        let at = At(&at, value);
+        let at = CheckField(&at, value);
         match name {
             "root" => scope.root = Some(at.path()?),
             "display_root" => scope.display_root = Some(at.path()?),
@@ -168,10 +168,10 @@ fn scope(at: &At<'_>) -> Result<ScopeSaid, BadLine> {
     Ok(scope)
 }
 
-fn sandbox(at: &At<'_>) -> Result<SandboxSaid, BadLine> {
+fn sandbox(at: &CheckField<'_>) -> Result<SandboxSaid, BadLine> {
     let mut sandbox = SandboxSaid::default();
     for (at, name, value) in at.entries(&["mode", "writable", "deny_write_globs", "deny_read_globs"])? {
-        let at = At(&at, value);
+        let at = CheckField(&at, value);
         match name {
             // 003 writes them with underscores.
             "mode" => sandbox.mode = Some(at.choice(|word| SandboxMode::parse(&word.replace('_', "-")))?),

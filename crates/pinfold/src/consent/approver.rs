@@ -52,7 +52,7 @@ pub enum ApproverResponse {
 
 /// The way in which a session asks.
 #[derive(Debug, Clone)]
-pub struct Asking {
+pub struct ApprovalOptions {
     /// The approver.
     pub approver: Arc<dyn Approver>,
     /// The longest wait for an answer.

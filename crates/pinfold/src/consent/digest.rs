@@ -54,7 +54,7 @@ pub(crate) fn digest(shared: &Shared, judged: &Judgement<'_>) -> String {
 fn seen(is_shown: bool, fact: &PathFact, operation: Operation, found: &Resolution) -> String {
     let version = place(found).and_then(Place::version).filter(|_| is_shown);
     let state = version.map(|v: Version| (v.id(), v.modified_ns(), v.changed_ns(), v.len()));
-    let what = (operation, &fact.asked, &fact.real, &fact.standing, fact.kind, fact.names, state);
+    let what = (operation, &fact.asked, &fact.real, &fact.path_status, fact.kind, fact.names, state);
     format!("{what:?}")
 }
 
@@ -70,6 +70,6 @@ fn counts(claim: &PathClaim) -> bool {
 /// Returns true if the content that goes from there is shown beside the content that comes.
 fn shows_what_goes(call: &ToolCall, claim: &PathClaim) -> bool {
     let ToolCall::Process(call) = call else { return false };
-    let mut same = call.touches.iter().filter(|touch| Some(&touch.place) == claim.path.as_ref());
+    let mut same = call.effects.iter().filter(|touch| Some(&touch.place) == claim.path.as_ref());
     same.any(|touch| matches!(touch.preview, Preview::Text(_)) && touch.operation == claim.operation)
 }

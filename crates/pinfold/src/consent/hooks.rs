@@ -35,8 +35,8 @@ pub struct HookCall<'a> {
     pub rewritten: bool,
     /// The hook that wrote it, by its [`PreToolUseReply::writer`]: it is not asked about its own words.
     pub except: Option<usize>,
-    /// Returns true if rules are about the call, as deny rules would be: any part of it, and what is known only by
-    /// running.
+    /// Returns true if rules are about the call, as deny rules would be: any part of it, and what is known only at
+    /// run time.
     pub touches: &'a dyn Fn(&RuleSet) -> bool,
 }
 

@@ -19,7 +19,7 @@ mod scripts;
 pub(crate) mod session_grants;
 
 pub use answer::{Answer, AnsweredBy, ApprovalChannel, Bound, Choice};
-pub use approver::{Approver, ApproverResponse, Asking};
+pub use approver::{ApprovalOptions, Approver, ApproverResponse};
 pub use external::{AskedBy, ExternalDecision};
 pub use grant_lifetime::GrantLifetime;
 pub use hooks::{

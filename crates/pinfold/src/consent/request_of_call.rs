@@ -7,7 +7,7 @@ use pinfold_host::Host;
 use pinfold_policy::grant_options::always_asks;
 use pinfold_policy::{
     Case, Connection, Decision, GrantOptions, GrantScope, HookWord, Operation, Origin, PathClaim, PathFact,
-    PathKind, Preview, ProcessCall, Reason, Standing, ToolCall, TrailEntry, Verdict,
+    PathKind, PathStatus, Preview, ProcessCall, Reason, ToolCall, TrailEntry, Verdict,
 };
 use serde_json::Value;
 
@@ -101,7 +101,7 @@ fn is_destructive(judged: &Judgement<'_>) -> bool {
 /// Returns true if content outside is lost at a place. The operations of a command line are for safeguards to judge.
 fn loses(claim: &PathClaim, fact: &PathFact) -> bool {
     let named = matches!(claim.origin, Origin::Call | Origin::Foreign | Origin::Process);
-    let is_outside = matches!(fact.standing, Standing::Outside { .. });
+    let is_outside = matches!(fact.path_status, PathStatus::Outside { .. });
     let is_lost = match claim.operation {
         Operation::Delete
         | Operation::Write
@@ -238,7 +238,7 @@ fn touches(
     call: &ProcessCall,
     path: &dyn Fn(usize) -> (String, Option<String>),
 ) -> impl Iterator<Item = OperationShown> {
-    call.touches.iter().enumerate().map(|(i, touch)| {
+    call.effects.iter().enumerate().map(|(i, touch)| {
         let (path, real) = path(i);
         let act = OperationShown { operation: touch.says.clone(), path, real, ..OperationShown::default() };
         match &touch.preview {

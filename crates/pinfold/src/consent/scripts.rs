@@ -1,7 +1,7 @@
 //! Files that a command line names, in the state they are in: a yes to the line is for these as well.
 //!
 //! Which names those are says the analysis of the line ([`pinfold_commands::possible_files`]): with values of variables in their places,
-//! patterns, and what stands in lines within words. Here they are looked up. What is known only by running is not among them.
+//! patterns, and what stands in lines within words. Here they are looked up. What is known only at run time is not among them.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -9,7 +9,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use pinfold_commands::pieces::Spelled;
+use pinfold_commands::pieces::PossibleText;
 use pinfold_commands::{Moves, NamedFrom, Patterns, PossibleFiles, possible_files, wild};
 use pinfold_paths::{Kind, Version};
 use pinfold_policy::{Operation, PathClaim, ShellClaim};
@@ -76,14 +76,14 @@ fn renaming(paths: &[PathClaim]) -> BTreeSet<usize> {
 
 /// Names that may lead a command to another folder.
 struct Destinations {
-    names: BTreeSet<Spelled>,
+    names: BTreeSet<PossibleText>,
     /// Number of them that may be patterns, one behind the other.
     patterns: usize,
 }
 
 /// `cd $D` without a value leads home.
-fn home() -> Spelled {
-    Spelled::plain("~")
+fn home() -> PossibleText {
+    PossibleText::plain("~")
 }
 
 /// Returns how many patterns of a command may lead on, one behind the other.
@@ -92,7 +92,7 @@ fn count_patterns(group: &NamedFrom) -> usize {
 }
 
 /// The destination of a name.
-enum Found {
+enum NameTarget {
     Nothing,
     File,
     /// A folder, or what is neither, where it really is.
@@ -119,7 +119,7 @@ struct Search<'s> {
 impl Search<'_> {
     /// Looks each name up from the folders that it counts from.
     fn look_up_known(&mut self) -> Option<()> {
-        let mut done: BTreeSet<(&Path, &Spelled)> = BTreeSet::new();
+        let mut done: BTreeSet<(&Path, &PossibleText)> = BTreeSet::new();
         let mut searched = BTreeSet::new();
         for group in &self.possible.named {
             let folders = group.folders.iter().map(|folder| Path::new(folder.as_os_str()));
@@ -165,7 +165,8 @@ impl Search<'_> {
     fn look_up_own(&mut self, group: &NamedFrom) -> Option<()> {
         let moves = Destinations { names: group.names.clone(), patterns: count_patterns(group) };
         // What runs in a container has names of its own.
-        let own = |name: &Spelled| if name.text.starts_with('/') { tails(name) } else { vec![name.clone()] };
+        let own =
+            |name: &PossibleText| if name.text.starts_with('/') { tails(name) } else { vec![name.clone()] };
         let names = group.names.iter().flat_map(own).collect();
         let folders = group.folders.iter().map(|folder| PathBuf::from(folder.as_os_str())).collect();
         self.look_up_from(&names, &moves, folders)
@@ -173,7 +174,7 @@ impl Search<'_> {
 
     fn look_up_from(
         &mut self,
-        names: &BTreeSet<Spelled>,
+        names: &BTreeSet<PossibleText>,
         moves: &Destinations,
         from: Vec<PathBuf>,
     ) -> Option<()> {
@@ -204,7 +205,7 @@ impl Search<'_> {
     }
 
     /// Looks one name up from a folder. Returns the folders that it means. `None`: that is more than is looked up.
-    fn name(&mut self, folder: &Path, name: &Spelled) -> Option<Vec<PathBuf>> {
+    fn name(&mut self, folder: &Path, name: &PossibleText) -> Option<Vec<PathBuf>> {
         let folder =
             behind_process(&folder.to_string_lossy(), self.start).map_or(Cow::Borrowed(folder), Cow::Owned);
         let Some(open) = name.open else {
@@ -248,28 +249,28 @@ impl Search<'_> {
         for name in names {
             self.spend()?;
             match self.file(&name) {
-                Found::Folder(real) => folders.push(real),
+                NameTarget::Folder(real) => folders.push(real),
                 // A folder that the line makes first is not there yet: `mkdir a; cd a; ../x`.
-                Found::Nothing if name.components().any(|part| part == Component::ParentDir) => {
+                NameTarget::Nothing if name.components().any(|part| part == Component::ParentDir) => {
                     self.file(&survey::strip_dots(&self.start.join(name)));
                 }
-                Found::File | Found::Nothing => {}
+                NameTarget::File | NameTarget::Nothing => {}
             }
         }
         Some(folders)
     }
 
     /// Takes in the file of a name, if it is one.
-    fn file(&mut self, name: &Path) -> Found {
+    fn file(&mut self, name: &Path) -> NameTarget {
         let found = foreign_cwd::resolve(self.shared, self.start, name);
-        let Some(place) = place(&found) else { return Found::Nothing };
+        let Some(place) = place(&found) else { return NameTarget::Nothing };
         match place.kind() {
             Kind::File { .. } => {
                 self.files.insert(name.to_owned(), (place.real().to_owned(), place.version()));
-                Found::File
+                NameTarget::File
             }
-            Kind::Missing { .. } => Found::Nothing,
-            _ => Found::Folder(place.real().to_owned()),
+            Kind::Missing { .. } => NameTarget::Nothing,
+            _ => NameTarget::Folder(place.real().to_owned()),
         }
     }
 
@@ -359,11 +360,11 @@ fn behind_process(path: &str, start: &Path) -> Option<PathBuf> {
 }
 
 /// A name, and what is left of it behind each folder in it.
-fn tails(name: &Spelled) -> Vec<Spelled> {
+fn tails(name: &PossibleText) -> Vec<PossibleText> {
     let cuts = name.text.match_indices('/').map(|(at, _)| at + 1);
     let tail = |at: usize| {
         let text = name.text.get(at..).filter(|text| !text.is_empty())?;
-        Some(Spelled { text: text.to_owned(), open: name.open.map(|open| open.saturating_sub(at)) })
+        Some(PossibleText { text: text.to_owned(), open: name.open.map(|open| open.saturating_sub(at)) })
     };
     std::iter::once(name.clone()).chain(cuts.filter_map(tail)).collect()
 }

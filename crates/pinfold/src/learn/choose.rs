@@ -25,15 +25,15 @@ pub(super) fn chosen(
         };
         wish.parts.iter().map(rule).collect()
     };
-    let plan = |wish| Some(Planned { wish, rules: saving(wish)? });
-    let mut plans: Vec<Planned<'_>> = wanted.iter().filter_map(plan).collect();
+    let plan = |wish| Some(PlannedCall { wish, rules: saving(wish)? });
+    let mut plans: Vec<PlannedCall<'_>> = wanted.iter().filter_map(plan).collect();
     loop {
         let rules = all(&plans);
         let with = policies(sessions, rules.values());
         let guilty = refused.iter().find_map(|seen| lets_through(seen, &with, &rules));
         if let Some(guilty) = &guilty {
-            let often = |plan: &&Planned<'_>| plan.uses(guilty) && plan.wish.names.len() >= least;
-            left.extend(plans.iter().filter(often).map(Planned::left));
+            let often = |plan: &&PlannedCall<'_>| plan.uses(guilty) && plan.wish.names.len() >= least;
+            left.extend(plans.iter().filter(often).map(PlannedCall::left));
         }
         // A call with a part that gets none speaks for none of its rules.
         let saved = support(plans.iter().map(|plan| plan.wish));
@@ -51,12 +51,12 @@ pub(super) fn chosen(
 type Rules = BTreeMap<String, Rule>;
 
 /// A call with the rules that would save it.
-struct Planned<'a> {
+struct PlannedCall<'a> {
     wish: &'a WantedRule<'a>,
     rules: Rules,
 }
 
-impl Planned<'_> {
+impl PlannedCall<'_> {
     fn uses(&self, rules: &BTreeSet<String>) -> bool {
         self.rules.keys().any(|rule| rules.contains(rule))
     }
@@ -67,7 +67,7 @@ impl Planned<'_> {
     }
 }
 
-fn all(plans: &[Planned<'_>]) -> Rules {
+fn all(plans: &[PlannedCall<'_>]) -> Rules {
     let rules = plans.iter().flat_map(|plan| &plan.rules);
     rules.map(|(text, rule)| (text.clone(), rule.clone())).collect()
 }
@@ -100,7 +100,7 @@ fn lets_through(seen: &SeenCall<'_>, with: &[Policy], rules: &Rules) -> Option<B
 }
 
 /// Without the rules that others make needless.
-fn needed(sessions: &[Session], plans: &[Planned<'_>]) -> Rules {
+fn needed(sessions: &[Session], plans: &[PlannedCall<'_>]) -> Rules {
     let every = all(plans);
     let mut rules = every.clone();
     for text in every.keys() {
@@ -108,7 +108,7 @@ fn needed(sessions: &[Session], plans: &[Planned<'_>]) -> Rules {
         without.remove(text);
         let with = policies(sessions, without.values());
         // Those that lean on another rule already are concerned too.
-        let leans = |plan: &&Planned<'_>| plan.rules.keys().any(|rule| !without.contains_key(rule));
+        let leans = |plan: &&PlannedCall<'_>| plan.rules.keys().any(|rule| !without.contains_key(rule));
         if plans.iter().filter(leans).all(|plan| plan.wish.seen.goes_through(&with)) {
             rules = without;
         }

@@ -17,12 +17,12 @@ use crate::audit::{AnswerEvent, AuditEvent, DecisionEvent, Ruled};
 #[derive(Debug)]
 pub struct Questions<'a> {
     folder: &'a Path,
-    asked: HashMap<String, Question>,
+    asked: HashMap<String, OpenQuestion>,
     past: Vec<PastQuestion>,
 }
 
 #[derive(Debug)]
-struct Question {
+struct OpenQuestion {
     call: RawCall,
     guarded: bool,
 }
@@ -50,7 +50,7 @@ impl<'a> Questions<'a> {
         let Ok(call) = decision.call(tool) else { return };
         match (decision.ruling, decision.step.as_deref()) {
             (Ruled::Question, _) => {
-                self.asked.insert(name, Question { call, guarded: decision.is_guarded() });
+                self.asked.insert(name, OpenQuestion { call, guarded: decision.is_guarded() });
             }
             (Ruled::Refusal, Some("hook-deny")) => {
                 self.past.push(PastQuestion { name, call, answer: PastAnswer::No });
@@ -60,7 +60,7 @@ impl<'a> Questions<'a> {
     }
 
     fn answered(&mut self, name: String, answer: &AnswerEvent) {
-        let Some(Question { call, guarded }) = self.asked.remove(&name) else { return };
+        let Some(OpenQuestion { call, guarded }) = self.asked.remove(&name) else { return };
         match &*answer.choice {
             "yes" | "session" | "always" if !guarded && is_of_a_person(answer) => {
                 self.past.push(PastQuestion { name, call, answer: PastAnswer::Yes });

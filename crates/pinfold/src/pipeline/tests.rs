@@ -78,7 +78,7 @@ fn session(folder: &std::path::Path, rewrites: bool) -> (Session, Arc<Patient>) 
     };
     let rules = RuleSet::compile([Arc::new(rule)], &Bases::default());
     let plan = Plan {
-        asking: Some(Asking {
+        asking: Some(ApprovalOptions {
             approver: Arc::clone(&approver) as Arc<dyn Approver>,
             timeout: std::time::Duration::from_mins(1),
             locations: None,

@@ -65,7 +65,7 @@ impl Refusal {
             Principal::Subagent(_) => "finish the rest and report this in your summary",
         };
         let words = describe_any(subject, reason, ask(principal), hint);
-        let scope = if let Reason::Declared(scope) = reason { Some(scope) } else { None };
+        let scope = if let Reason::PathScopes(scope) = reason { Some(scope) } else { None };
         Self {
             path: scope.and_then(|scope| scope.word.clone()),
             allowed_paths: scope.map(|scope| scope.no.allowed.clone()).unwrap_or_default(),

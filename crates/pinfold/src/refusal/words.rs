@@ -2,7 +2,7 @@
 
 use pinfold_host::HostRule;
 use pinfold_policy::{
-    Decision, DeclaredNo, Disguise, Located, Mode, Operation, Principal, Reason, SourcedRule,
+    Decision, Disguise, Located, Mode, Operation, Principal, Reason, ScopeViolation, SourcedRule,
 };
 
 use super::{Refusal, RefusalCode};
@@ -24,7 +24,7 @@ impl RefusedPath<'_> {
     /// Writes the refusal. `approvable`: a person could still allow the call.
     pub(crate) fn refusal(&self, reason: &Reason, approvable: bool) -> Refusal {
         let allowed_paths = match reason {
-            Reason::Declared(hit) => hit.no.allowed.clone(),
+            Reason::PathScopes(hit) => hit.no.allowed.clone(),
             _ if self.operation.writes() => self.roots.to_vec(),
             _ => Vec::new(),
         };
@@ -137,7 +137,7 @@ impl RefusedPath<'_> {
                 "an agent works in a folder that is there",
                 "create the folder, or name one that is there",
             ),
-            Reason::Declared(hit) => Words::declared(&format!("`{shown}`"), &hit.no),
+            Reason::PathScopes(hit) => Words::path_scopes(&format!("`{shown}`"), &hit.no),
             other => describe_any(&format!("`{shown}`"), other, self.ask(), self.hint()),
         }
     }
@@ -194,14 +194,14 @@ pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hi
             approval(format!("the rule {} asks for approval", rule.rule)).with_rule(rule)
         }
         Reason::MayBeDenied(rule) => {
-            let why = "a part of it is known only by running it, and a rule may deny that".to_owned();
+            let why = "a part of it is known only at run time, and a rule may deny that".to_owned();
             match rule {
                 Some(rule) => approval(why).with_rule(rule),
                 None => approval(why),
             }
         }
         Reason::RuleNotRead(why) => denied(why.clone(), "Tell the user that this rule has to be mended"),
-        Reason::Declared(scope) => Words::declared(subject, &scope.no),
+        Reason::PathScopes(scope) => Words::path_scopes(subject, &scope.no),
         Reason::NotListed => denied(
             "the definition of this agent does not list it".to_owned(),
             "Use the tools that are listed, and report the rest in your summary",
@@ -231,7 +231,7 @@ pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hi
             let why = format!("the rule `{}` denies it", rule.value);
             denied(why, "Find another way, or do without it").with_host_rule(rule)
         }
-        Reason::NearAddress(near) => denied(
+        Reason::SpecialPurposeAddress(near) => denied(
             format!("{}, and no rule names it", near.reason()),
             "Do without it, and tell the user what is needed there",
         ),
@@ -281,7 +281,7 @@ impl Words {
         }
     }
 
-    fn declared(subject: &str, no: &DeclaredNo) -> Self {
+    fn path_scopes(subject: &str, no: &ScopeViolation) -> Self {
         let why = no.why.clause();
         let message = match no.allowed.as_slice() {
             [] => format!("{subject} was not done: {why} ({}). {}.", no.list, capitalized(no.hint())),

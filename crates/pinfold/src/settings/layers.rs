@@ -19,7 +19,7 @@ use crate::plan::Plan;
 
 /// The settings of a session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Loaded {
+pub struct LoadedSettings {
     /// Each layer that says something, with what is believed of it.
     pub layers: Vec<Layered>,
     /// All of them together.
@@ -48,7 +48,11 @@ impl std::error::Error for SettingsError {}
 ///
 /// # Errors
 /// [`SettingsError`]: everything that is wrong in any of the files and flags.
-pub fn load(ambient: &Ambient, locations: &Locations, flags: &Flags) -> Result<Loaded, SettingsError> {
+pub fn load(
+    ambient: &Ambient,
+    locations: &Locations,
+    flags: &Flags,
+) -> Result<LoadedSettings, SettingsError> {
     let mut reading = LayerReader { ambient, locations, trust: None, layers: Vec::new(), bad: Vec::new() };
     match flags.settings() {
         Ok(settings) => reading.layers.push(Layered { settings, trusted: true }),
@@ -61,7 +65,7 @@ pub fn load(ambient: &Ambient, locations: &Locations, flags: &Flags) -> Result<L
     }
     managed_hold(ambient, locations, &layers)?;
     let no_trust = trust.and_then(Result::err);
-    Ok(Loaded { merged: merge(&layers), layers, no_trust })
+    Ok(LoadedSettings { merged: merge(&layers), layers, no_trust })
 }
 
 /// Managed settings that do not decide what they say they decide are not used, like any that cannot be read. They are

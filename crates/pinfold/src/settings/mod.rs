@@ -20,7 +20,7 @@ mod user_files;
 pub use accounts::home_of_account;
 pub use change::{ChangeError, Changed, Proposal, carry_out, change, propose};
 pub use expectations::{FailedExpectation, failed_expectations};
-pub use layers::{Loaded, SettingsError, load};
+pub use layers::{LoadedSettings, SettingsError, load};
 pub use locations::{Locations, SettingsFile, project_root};
 pub use plan::{NotApplied, Situation};
 pub use reload::Watched;

@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use pinfold_paths::Ambient;
-use pinfold_policy::declared::{BadScope, Declared, ExpandContext, ToolScopes};
 use pinfold_policy::merge::Merged;
+use pinfold_policy::path_scopes::{BadScope, ExpandContext, PathScopes, ToolScopes};
 use pinfold_policy::settings::{FetchBudget, SandboxMode};
 use pinfold_policy::{Access, Bases, GuardKind, Guards, Hosts, Layer, Located, Policy, Principal, WayIn};
 
 use super::hook_files;
-use crate::declared;
 use crate::plan::Plan;
 use crate::profile::Profile;
+use crate::scope_resolution;
 
 /// The situation of a session when settings are applied to it.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ impl Plan {
         policy.reads = merged.reads.value;
         policy.managed_rules_only = merged.managed_rules_only.is_some();
         policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;
-        policy.declared = all_declared(ambient, merged, situation, &around)?;
+        policy.path_scopes = all_declared(ambient, merged, situation, &around)?;
         policy.around = around;
         policy.hosts = Arc::new(Hosts::new(&merged.network, &merged.rules).map_err(|e| NotApplied {
             at: "network".to_owned(),
@@ -137,16 +137,16 @@ fn all_declared(
     merged: &Merged,
     situation: &Situation,
     around: &ExpandContext,
-) -> Result<Declared, NotApplied> {
-    let mut all = Declared::default();
+) -> Result<PathScopes, NotApplied> {
+    let mut all = PathScopes::default();
     for tools in &merged.tools {
         let scopes = ToolScopes::parse(&tools.value).map_err(|bad| NotApplied::scope(&tools.source, bad))?;
-        let drawn = declared::draw(ambient, &scopes, &tools.source, around)
+        let drawn = scope_resolution::draw(ambient, &scopes, &tools.source, around)
             .map_err(|bad| NotApplied::scope(&tools.source, bad))?;
         all = all.and(drawn);
     }
     if let Some(profile) = &situation.profile {
-        let drawn = declared::draw(ambient, &profile.scopes, &profile.source, around)
+        let drawn = scope_resolution::draw(ambient, &profile.scopes, &profile.source, around)
             .map_err(|bad| NotApplied::scope(&profile.source, bad))?;
         all = all.and(drawn);
     }

@@ -9,7 +9,7 @@ use pinfold_policy::settings::Flags;
 use pinfold_policy::source::{Layer, Source};
 use pinfold_policy::{Policy, WayIn};
 
-use super::layers::{Loaded, SettingsError, load};
+use super::layers::{LoadedSettings, SettingsError, load};
 use super::locations::Locations;
 use super::plan::{NotApplied, Situation};
 use super::reload::Watched;
@@ -47,7 +47,7 @@ impl SessionSetup {
     }
 
     /// Resolves settings that were read from the same locations with the same flags.
-    pub fn resolve(&self, loaded: Loaded) -> ResolvedSettings {
+    pub fn resolve(&self, loaded: LoadedSettings) -> ResolvedSettings {
         self.resolve_merged(loaded.merged)
     }
 

@@ -103,8 +103,8 @@ fn refused(decides: &Arc<Yes>, from: u16) -> Vec<String> {
     };
     let whys = Arc::new(Mutex::new(Vec::new()));
     let decision = Arc::clone(&whys);
-    let refuse = move |why: Unapproved<'_>, _: Who<'_>| {
-        let Unapproved::Clause(why) = why else { panic!("its address is not looked at") };
+    let refuse = move |why: ConnectionRefusalCause<'_>, _: ConnectingProcess<'_>| {
+        let ConnectionRefusalCause::Clause(why) = why else { panic!("its address is not looked at") };
         decision.lock().unwrap().push(why.to_owned());
         ConnectRefusal { id: String::new(), message: why.to_owned() }
     };

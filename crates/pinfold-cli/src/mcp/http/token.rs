@@ -19,10 +19,10 @@ const MAX_LETTERS: usize = 512;
 /// A token, and where it comes from.
 pub(super) struct Token {
     text: String,
-    from: From,
+    from: TokenSource,
 }
 
-enum From {
+enum TokenSource {
     /// The person's file.
     File(PathBuf),
     Environment,
@@ -39,7 +39,7 @@ impl Token {
                 let text = text.into_string().ok().filter(|text| is_token(text));
                 let text =
                     text.ok_or_else(|| Failure::new(USAGE, "PINFOLD_MCP_TOKEN is no token").mend(FORM))?;
-                Ok(Self { text, from: From::Environment })
+                Ok(Self { text, from: TokenSource::Environment })
             }
             (None, None) => Self::create(port),
         }
@@ -53,7 +53,7 @@ impl Token {
             Err(error) if error.kind() == io::ErrorKind::NotFound => made(file).map_err(|e| e.to_string())?,
             Err(error) => return Err(error.to_string()),
         };
-        Ok(Self { text, from: From::File(file.to_owned()) })
+        Ok(Self { text, from: TokenSource::File(file.to_owned()) })
     }
 
     /// Creates a token for this start, in a directory that no agent reads.
@@ -68,7 +68,7 @@ impl Token {
         });
         let text = gone.and_then(|()| made(&file));
         let text = text.map_err(|e| Failure { code: FAILED, ..unusable(&file, &e.to_string()) })?;
-        Ok(Self { text, from: From::Start(file) })
+        Ok(Self { text, from: TokenSource::Start(file) })
     }
 
     /// Returns the test whether a client presented this token.
@@ -80,18 +80,18 @@ impl Token {
     /// Returns a sentence about the location of the token.
     pub(super) fn describe_location(&self) -> String {
         match &self.from {
-            From::File(file) => format!("the token is in {}", output::path(file)),
-            From::Start(file) => {
+            TokenSource::File(file) => format!("the token is in {}", output::path(file)),
+            TokenSource::Start(file) => {
                 format!("the token of this start is in {}", output::path(file))
             }
-            From::Environment => "the token is that of PINFOLD_MCP_TOKEN".to_owned(),
+            TokenSource::Environment => "the token is that of PINFOLD_MCP_TOKEN".to_owned(),
         }
     }
 }
 
 impl Drop for Token {
     fn drop(&mut self) {
-        if let From::Start(file) = &self.from {
+        if let TokenSource::Start(file) = &self.from {
             // It is good for nothing any more.
             let _ = fs::remove_file(file);
         }

@@ -1,6 +1,6 @@
 //! Effects of one invocation, read off its arguments by the catalog.
 
-mod bars;
+mod not_allowlistable;
 mod operands;
 mod options;
 mod started;
@@ -27,9 +27,9 @@ pub(crate) struct InvocationEffects<'a> {
     /// The word of its subcommand.
     command: Option<&'a str>,
     /// Files and folders that it touches, in the order of its arguments.
-    pub(crate) paths: Vec<Touched<'a>>,
+    pub(crate) paths: Vec<NamedFileWord<'a>>,
     /// Reasons for which no rule may allow it.
-    pub(crate) bars: Vec<NotAllowlistable>,
+    pub(crate) not_allowlistable: Vec<NotAllowlistable>,
     /// Words that may turn out to be options that matter.
     pub(crate) hidden: Vec<&'a Word>,
     /// True if it is told code in a language of its own.
@@ -65,7 +65,7 @@ pub(crate) struct InvocationEffects<'a> {
     /// The use of a place that any other word names.
     pub(crate) reach: Reach,
     /// True if the program, or its subcommand, is not in the catalog: its words may name another to start.
-    pub(crate) unread: bool,
+    pub(crate) unanalyzed: bool,
     /// The kind of the program, where it is in the catalog.
     pub(crate) kind: Option<ProgramKind>,
     /// The arguments as the program reads them, where it is in the catalog.
@@ -89,7 +89,7 @@ pub(crate) enum StandardInput {
 }
 
 /// A word that names a file.
-pub(crate) struct Touched<'a> {
+pub(crate) struct NamedFileWord<'a> {
     pub(crate) word: Cow<'a, Word>,
     pub(crate) operation: Operation,
     pub(crate) purpose: Purpose,
@@ -124,10 +124,10 @@ impl<'a> InvocationEffects<'a> {
     /// The effects of `invocation`, by the catalog.
     pub(crate) fn from_invocation(invocation: &'a Invocation) -> Self {
         let Some(name) = invocation.name() else {
-            return Self { folder: WorkDirUse::Code, ..Self::default() };
+            return Self { folder: WorkDirUse::ExecutedFiles, ..Self::default() };
         };
         let Some(program) = find_versioned(name) else {
-            return Self { name, folder: WorkDirUse::Code, unread: true, ..Self::default() };
+            return Self { name, folder: WorkDirUse::ExecutedFiles, unanalyzed: true, ..Self::default() };
         };
         let scanned = scan(program, invocation.args());
         let open_ended = invocation.open_ended;
@@ -150,7 +150,7 @@ impl<'a> InvocationEffects<'a> {
         self.no_paths.extend(scanned.commands.iter().cloned());
         let first = scanned.args.iter().find_map(Arg::operand);
         let unknown_command = first.filter(|_| !leaf.commands().is_empty());
-        self.unread = unknown_command.is_some();
+        self.unanalyzed = unknown_command.is_some();
         if let Some(command) = unknown_command.filter(|_| leaf.closed) {
             self.bar_unknown_command(command);
         }
@@ -161,7 +161,7 @@ impl<'a> InvocationEffects<'a> {
     fn bar_unknown_options(&mut self, scanned: &Scanned<'a>) {
         let named =
             |bar: &NotAllowlistable| bar.lifted_by.is_some() && bar.lifted_by.as_deref() == scanned.command;
-        if !scanned.levels.iter().any(|level| level.closed) || self.bars.iter().any(named) {
+        if !scanned.levels.iter().any(|level| level.closed) || self.not_allowlistable.iter().any(named) {
             return;
         }
         for arg in &scanned.args {
@@ -182,11 +182,12 @@ impl<'a> InvocationEffects<'a> {
     /// somewhere else than those of the tool.
     fn bar_unknown_command(&mut self, command: &Word) {
         let Some(text) = command.as_static() else {
-            return self.bar_script("is known only by running");
+            return self.bar_script("is known only at run time");
         };
         let why = format!("`{} {text}` is not known, and may do anything", self.name);
         let lifted_by = (!text.contains('/')).then(|| text.to_owned());
-        self.bars.push(NotAllowlistable { lifted_by, ..NotAllowlistable::new("unknown-command", why) });
+        self.not_allowlistable
+            .push(NotAllowlistable { lifted_by, ..NotAllowlistable::new("unknown-command", why) });
     }
 
     /// Returns the word of its subcommand.

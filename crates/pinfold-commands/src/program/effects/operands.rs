@@ -112,7 +112,7 @@ impl<'a> InvocationEffects<'a> {
         for word in assignments {
             self.mark_no_path(word);
         }
-        self.bars.extend(assignments.iter().filter_map(|word| environment::of_word(word)));
+        self.not_allowlistable.extend(assignments.iter().filter_map(|word| environment::of_word(word)));
         self.start(command);
     }
 
@@ -158,7 +158,7 @@ impl<'a> InvocationEffects<'a> {
         if climbs(script) {
             let why =
                 format!("`..` in the script of `{}` leads to another one than the rule names", self.name);
-            self.bars.push(NotAllowlistable::new("dot-dot", why));
+            self.not_allowlistable.push(NotAllowlistable::new("dot-dot", why));
         }
     }
 

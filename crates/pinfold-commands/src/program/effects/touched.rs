@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pinfold_shell::{Part, Word};
 
-use super::{InvocationEffects, Touched};
+use super::{InvocationEffects, NamedFileWord};
 use crate::Operation;
 use crate::program::Purpose;
 use crate::words::{known_start, literal};
@@ -25,7 +25,7 @@ impl<'a> InvocationEffects<'a> {
             return;
         }
         let unless_there = Vec::new();
-        self.paths.push(Touched {
+        self.paths.push(NamedFileWord {
             word,
             operation,
             purpose,

@@ -13,7 +13,7 @@ use crate::{HostClaim, Operation, host};
 impl InvocationEffects<'_> {
     pub(super) fn load_from_folder_of(&mut self, file: &Word) {
         if is_input(file) {
-            return self.bar_script("comes from its input and is known only by running");
+            return self.bar_script("comes from its input and is known only at run time");
         }
         // `--format json` names no file.
         if file.as_static().is_none_or(|text| text.contains(['/', '.'])) {
@@ -101,7 +101,7 @@ impl InvocationEffects<'_> {
     pub(crate) fn judge_query(&mut self, query: &Word) {
         self.mark_no_path(query);
         match query.as_static() {
-            None => self.bar_script("is known only by running"),
+            None => self.bar_script("is known only at run time"),
             Some(text) if setting::query_goes_beyond(text) => {
                 self.bar_script("runs programs or touches files");
             }

@@ -108,7 +108,7 @@ fn packed(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>], old: bool) {
     }
 }
 
-/// A word below a folder; `None` where it is known only by running.
+/// A word below a folder; `None` where it is known only at run time.
 fn member_path(folder: &Word, word: &Word) -> Option<Word> {
     let text = word.as_static()?;
     if text.starts_with(['/', '~']) {

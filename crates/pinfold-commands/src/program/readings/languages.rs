@@ -11,7 +11,7 @@ pub(super) fn macros(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         effects.touch(Cow::Owned(word.clone()), Operation::Read, Purpose::Command);
     }
-    effects.folder = WorkDirUse::Code;
+    effects.folder = WorkDirUse::ExecutedFiles;
     effects.input = StandardInput::Script;
 }
 

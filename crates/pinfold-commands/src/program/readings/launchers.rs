@@ -117,7 +117,7 @@ pub(super) fn find(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             }
             Some(_) => {}
             None => {
-                effects.bar_option("option", "-exec", "may stand in a word that is known only by running");
+                effects.bar_option("option", "-exec", "may stand in a word that is known only at run time");
             }
         }
     }

@@ -171,7 +171,7 @@ pub(super) fn awk_program(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>])
     {
         effects.mark_no_path(program);
         match program.as_static().map(awk::does_more) {
-            None => effects.bar_script("is known only by running"),
+            None => effects.bar_script("is known only at run time"),
             Some(Some(why)) => effects.bar_script(why),
             Some(None) => {}
         }

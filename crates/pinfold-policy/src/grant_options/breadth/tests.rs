@@ -50,7 +50,7 @@ fn described() -> String {
 
 #[test]
 fn the_page_lists_what_the_table_says() {
-    crate::page::check("grants.md", &described());
+    crate::generated_docs::check("grants.md", &described());
 }
 
 #[test]

@@ -18,10 +18,10 @@ use pinfold_scrub::Counts;
 use serde_json::json;
 
 use super::{LARGEST_EDITED, content};
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::secrets::Scrubbing;
 use crate::text::FileText;
-use crate::walk::{Met, NameFilter, Tally, walk};
+use crate::walk::{NameFilter, Tally, WalkedEntry, walk};
 use hits::{FileHits, GrepOptions};
 
 /// The largest file that is searched: what is larger is data, and would be searched for minutes.
@@ -39,7 +39,7 @@ pub(super) fn perform(
     input: &GrepInput,
     targets: &mut Targets,
     scrubbing: Scrubbing,
-) -> Result<Done, Failure> {
+) -> Result<ToolResult, Failure> {
     let target = targets.next_read()?;
     let matcher = matcher(input)?;
     let wanted = GrepOptions::from_input(input);
@@ -162,9 +162,9 @@ impl GrepSearch<'_> {
         builder.build()
     }
 
-    fn visitor(&self) -> impl FnMut(&Met<'_>) -> bool {
+    fn visitor(&self) -> impl FnMut(&WalkedEntry<'_>) -> bool {
         let mut searcher = self.searcher();
-        move |met: &Met<'_>| {
+        move |met: &WalkedEntry<'_>| {
             if met.kind != EntryKind::File {
                 return true;
             }
@@ -223,7 +223,7 @@ impl GrepSearch<'_> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn answer(self, input: &GrepInput, tally: Tally) -> Done {
+    fn answer(self, input: &GrepInput, tally: Tally) -> ToolResult {
         let mut found = self.found.into_inner().unwrap_or_else(PoisonError::into_inner);
         found.files.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         found.guarded.sort_unstable();
@@ -265,7 +265,7 @@ impl GrepSearch<'_> {
             "matching_files": found.files.len(), "matches": matches, "files": files,
             "left_out": guarded, "truncated": tally.cut || full < total,
         });
-        Done::text(text, structured).with_redactions(found.secrets.unwrap_or_default())
+        ToolResult::text(text, structured).with_redactions(found.secrets.unwrap_or_default())
     }
 }
 

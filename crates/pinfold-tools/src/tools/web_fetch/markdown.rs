@@ -43,7 +43,7 @@ pub(super) fn parse_html(html: &str, base: &WebUrl, until: Instant) -> Result<Ma
         (known && fits).then(|| url.as_str().replace(['(', ')', '"', '<', '>'], ""))
     };
     let Cleaned { html, title } = clean(html, link, until).ok_or_else(too_much)?;
-    let clocked = Clocked { rest: html.as_bytes(), until };
+    let clocked = DeadlineReader { rest: html.as_bytes(), until };
     let written = config::with_decorator(Markdown::default())
         .link_footnotes(false)
         .allow_width_overflow()
@@ -69,12 +69,12 @@ fn tidy(text: &str) -> String {
 }
 
 /// Bytes until the time is over.
-struct Clocked<'a> {
+struct DeadlineReader<'a> {
     rest: &'a [u8],
     until: Instant,
 }
 
-impl Read for Clocked<'_> {
+impl Read for DeadlineReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if Instant::now() >= self.until {
             return Err(io::ErrorKind::TimedOut.into());

@@ -17,7 +17,7 @@ use pinfold_egress::{FetchMethod, FetchedPage};
 use pinfold_host::{Scheme, WebUrl};
 use serde_json::{Map, Value, json};
 
-use crate::reply::Done;
+use crate::reply::ToolResult;
 use crate::web::Web;
 
 /// The tool can be carried out.
@@ -29,7 +29,11 @@ const MAX_REDIRECTS: usize = 5;
 /// The most characters of a page that are returned at once.
 const MAX_CHARS: usize = 60_000;
 
-pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'_>) -> Result<Done, Failure> {
+pub(super) fn perform(
+    input: &WebFetchInput,
+    targets: &Targets,
+    caller: Caller<'_>,
+) -> Result<ToolResult, Failure> {
     let web: &Web = targets.web()?;
     let gone = || Failure::plain(RefusalCode::NotFetched, "the session is over", "start another");
     let session = targets.session().upgrade().ok_or_else(gone)?;
@@ -54,7 +58,7 @@ pub(super) fn perform(input: &WebFetchInput, targets: &Targets, caller: Caller<'
             result_text(&url, &answer, &page, input.offset, &mut data)
         }
     };
-    Ok(Done::text(text, data.into()))
+    Ok(ToolResult::text(text, data.into()))
 }
 
 /// Data of a reply.

@@ -178,7 +178,7 @@ pub struct DecisionEvent {
     /// The text that a shell would be sent, where the input does not say it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shell: Option<String>,
-    /// The hosts that it would reach; `null` for one that is known only by running.
+    /// The hosts that it would reach; `null` for one that is known only at run time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Option<String>>,
     /// The reasons for which it is not known what runs.

@@ -30,7 +30,7 @@ use pinfold_paths::Ambient;
 use pinfold_policy::settings::RecordSettings;
 
 use self::record_directory::{FileIdentity, RecordDirectory};
-use self::tail::{ChainTail, Look, Tail};
+use self::tail::{ChainTail, Tail, TailStrictness};
 use super::event::{AuditEvent, NoteEvent};
 use super::journal::Journal;
 use super::record::Record;
@@ -81,12 +81,12 @@ const MAX_TRIES: usize = 100;
 pub struct Ledger {
     directory: PathBuf,
     limits: Limits,
-    state: Mutex<Option<Open>>,
+    state: Mutex<Option<OpenLedgerFile>>,
 }
 
 /// The file that is written, and its end as it was last seen.
 #[derive(Debug)]
-struct Open {
+struct OpenLedgerFile {
     directory: RecordDirectory,
     machine: String,
     file: File,
@@ -112,7 +112,8 @@ impl Ledger {
     /// When the directory or the file cannot be used: it belongs to another user, or is a link.
     pub fn open(ambient: &Ambient, directory: impl Into<PathBuf>, limits: Limits) -> io::Result<Self> {
         let ledger = Self::with_limits(ambient, directory, limits);
-        *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) = Some(Open::new(&ledger.directory)?);
+        *ledger.state.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some(OpenLedgerFile::new(&ledger.directory)?);
         Ok(ledger)
     }
 
@@ -133,12 +134,12 @@ impl Ledger {
         for _ in 0..MAX_TRIES {
             let open = match state.as_mut() {
                 Some(open) => open,
-                None => state.insert(Open::new(&self.directory)?),
+                None => state.insert(OpenLedgerFile::new(&self.directory)?),
             };
             match open.put(&mut objects, self.limits) {
-                Ok(Put::Done) => return Ok(()),
+                Ok(AppendOutcome::Done) => return Ok(()),
                 // Put aside, by this process or another.
-                Ok(Put::Elsewhere) => *state = None,
+                Ok(AppendOutcome::Elsewhere) => *state = None,
                 Err(error) => {
                     *state = None;
                     return Err(error);
@@ -171,7 +172,7 @@ fn object(record: &Record) -> io::Result<Vec<u8>> {
     Ok(object)
 }
 
-enum Put {
+enum AppendOutcome {
     Done,
     /// The file is not the one that is written any more.
     Elsewhere,
@@ -186,7 +187,7 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Open {
+impl OpenLedgerFile {
     fn new(directory: &Path) -> io::Result<Self> {
         let told =
             |e: io::Error| io::Error::new(e.kind(), format!("the record in `{}`: {e}", directory.display()));
@@ -201,7 +202,7 @@ impl Open {
         opened().map_err(told)
     }
 
-    fn put(&mut self, objects: &mut [Vec<u8>], limits: Limits) -> io::Result<Put> {
+    fn put(&mut self, objects: &mut [Vec<u8>], limits: Limits) -> io::Result<AppendOutcome> {
         let Self { directory, machine, file, identity, seen, end } = self;
         let _locked = lock(file)?;
         let size = (&*file).seek(SeekFrom::End(0))?;
@@ -209,13 +210,13 @@ impl Open {
         // unless another process took it away.
         if size != end.size || seen.elapsed() > SEEN_FOR {
             if !directory.is_written(*identity)? {
-                return Ok(Put::Elsewhere);
+                return Ok(AppendOutcome::Elsewhere);
             }
             *seen = Instant::now();
         }
         if size != end.size {
             // A process looks closely once. Later it looks whenever another one has written: at the last line alone.
-            let look = if end.size == u64::MAX { Look::Strict } else { Look::Quick };
+            let look = if end.size == u64::MAX { TailStrictness::Strict } else { TailStrictness::Quick };
             *end = ChainEnd::find(directory, file, size, machine, look)?;
         }
         let longer: usize = objects.iter().map(|object| object.len() + SEAL).sum();
@@ -224,10 +225,10 @@ impl Open {
             let event = NoteEvent { note: "aside".into(), bytes: end.size, ..NoteEvent::default() };
             *end = end.append(file, machine, &mut [note(event)?])?;
             directory.put_aside(file, limits.keep)?;
-            return Ok(Put::Elsewhere);
+            return Ok(AppendOutcome::Elsewhere);
         }
         *end = end.append(file, machine, objects)?;
-        Ok(Put::Done)
+        Ok(AppendOutcome::Done)
     }
 }
 
@@ -238,7 +239,7 @@ impl ChainEnd {
         file: &File,
         size: u64,
         machine: &str,
-        look: Look,
+        look: TailStrictness,
     ) -> io::Result<Self> {
         let Tail { chain, torn } = tail::read(file, size, look, || directory.previous_tail())?;
         let ChainTail { head, last, damage } = chain;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, Stat};
 use rustix::io::Errno;
 
-use super::tail::{self, ChainTail, Look};
+use super::tail::{self, ChainTail, TailStrictness};
 
 /// The file that is written. Those that were put aside stand beside it: `record-000001.jsonl`, …
 pub const RECORD: &str = "record.jsonl";
@@ -115,7 +115,7 @@ impl RecordDirectory {
         };
         let (file, stat) = self.file(OsStr::new(&name), OFlags::RDONLY)?;
         let size = u64::try_from(stat.st_size).unwrap_or_default();
-        Ok(tail::read(&file, size, Look::Strict, || self.chain_end(files, fewer))?.chain)
+        Ok(tail::read(&file, size, TailStrictness::Strict, || self.chain_end(files, fewer))?.chain)
     }
 
     /// Puts the file that is written aside, and takes away the oldest beyond those that are kept. The caller holds its

@@ -15,7 +15,7 @@ pub(super) struct Tail {
     /// The end of the chain in its whole lines, or before it.
     pub(super) chain: ChainTail,
     /// The rest behind them.
-    pub(super) torn: Option<Torn>,
+    pub(super) torn: Option<TornLine>,
 }
 
 /// The end of a chain.
@@ -24,7 +24,7 @@ pub(super) struct ChainTail {
     /// The hash of the last whole line, damaged or not: the next line is sealed to it.
     pub(super) head: Hash,
     /// The last line that follows the one before it.
-    pub(super) last: Last,
+    pub(super) last: ChainTip,
     /// The lines behind that one, which follow no line.
     pub(super) damage: Option<Damage>,
 }
@@ -32,12 +32,12 @@ pub(super) struct ChainTail {
 impl ChainTail {
     /// The end of a chain without lines.
     pub(super) const NONE: Self =
-        Self { head: Hash::NONE, last: Last { hash: Hash::NONE, seq: 0 }, damage: None };
+        Self { head: Hash::NONE, last: ChainTip { hash: Hash::NONE, seq: 0 }, damage: None };
 }
 
 /// The last line of a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Last {
+pub(super) struct ChainTip {
     pub(super) hash: Hash,
     /// Its number; 0 for one of version 1, which was not sealed.
     pub(super) seq: u64,
@@ -78,9 +78,9 @@ impl Damage {
 
 /// A line that was left unfinished.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Torn(Vec<u8>);
+pub(super) struct TornLine(Vec<u8>);
 
-impl Torn {
+impl TornLine {
     fn new(rest: &[u8]) -> Option<Self> {
         (!rest.is_empty()).then(|| Self([rest, b"\n"].concat()))
     }
@@ -98,7 +98,7 @@ impl Torn {
 
 /// Strictness of the look at the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum TailStrictness {
     /// The last line has to be sealed.
     Quick,
     /// The last line has to be sealed to the line before it.
@@ -109,7 +109,7 @@ pub(super) enum Look {
 pub(super) fn read(
     file: &File,
     size: u64,
-    look: Look,
+    look: TailStrictness,
     before: impl FnOnce() -> io::Result<ChainTail>,
 ) -> io::Result<Tail> {
     let LastLines { last, torn } = last_lines(file, size, look)?;
@@ -119,7 +119,7 @@ pub(super) fn read(
             if let Some(last) = line.follows(look) {
                 ChainTail { head: line.hash, last, damage: None }
             } else {
-                let whole = size.saturating_sub(torn.as_ref().map_or(0, Torn::bytes));
+                let whole = size.saturating_sub(torn.as_ref().map_or(0, TornLine::bytes));
                 search(file, whole, line.hash, before)?
             }
         }
@@ -131,7 +131,7 @@ pub(super) fn read(
 #[derive(Debug, PartialEq, Eq)]
 struct LastLines {
     last: Option<LastLine>,
-    torn: Option<Torn>,
+    torn: Option<TornLine>,
 }
 
 /// A whole line, and the hash of the one before it in the same file.
@@ -144,14 +144,14 @@ struct LastLine {
 
 impl LastLine {
     /// The line as the last one of a chain, if it follows the one before it.
-    fn follows(&self, look: Look) -> Option<Last> {
+    fn follows(&self, look: TailStrictness) -> Option<ChainTip> {
         let (seq, prev) = self.seal?;
-        let follows = look == Look::Quick || self.before.is_none_or(|before| before == prev);
-        follows.then_some(Last { hash: self.hash, seq })
+        let follows = look == TailStrictness::Quick || self.before.is_none_or(|before| before == prev);
+        follows.then_some(ChainTip { hash: self.hash, seq })
     }
 }
 
-fn last_lines(file: &File, size: u64, look: Look) -> io::Result<LastLines> {
+fn last_lines(file: &File, size: u64, look: TailStrictness) -> io::Result<LastLines> {
     /// More than most lines are long.
     const FIRST_LOOK: u64 = 4 << 10;
     let mut length = FIRST_LOOK;
@@ -167,17 +167,17 @@ fn last_lines(file: &File, size: u64, look: Look) -> io::Result<LastLines> {
 }
 
 /// The last lines of a text; `None` when a line that is needed may begin before it.
-fn parse(bytes: &[u8], is_all: bool, look: Look) -> Option<LastLines> {
+fn parse(bytes: &[u8], is_all: bool, look: TailStrictness) -> Option<LastLines> {
     let Some((whole, torn)) = split_last_line(bytes) else {
-        return is_all.then(|| LastLines { last: None, torn: Torn::new(bytes) });
+        return is_all.then(|| LastLines { last: None, torn: TornLine::new(bytes) });
     };
     let (earlier, line) = last_line(whole, is_all)?;
     let before = match look {
-        Look::Strict if !earlier.is_empty() => Some(Hash::digest(last_line(earlier, is_all)?.1)),
+        TailStrictness::Strict if !earlier.is_empty() => Some(Hash::digest(last_line(earlier, is_all)?.1)),
         _ => None,
     };
     let last = LastLine { hash: Hash::digest(line), seal: read_seal(line), before };
-    Some(LastLines { last: Some(last), torn: Torn::new(torn) })
+    Some(LastLines { last: Some(last), torn: TornLine::new(torn) })
 }
 
 /// The whole lines of a text, and the rest behind them; `None` where it has no line feed.
@@ -196,14 +196,14 @@ fn last_line(whole: &[u8], is_all: bool) -> Option<(&[u8], &[u8])> {
 }
 
 /// A line that is looked at on the way back.
-struct Passed {
+struct PassedLine {
     /// The place behind its line feed.
     end: u64,
     /// The line with its line feed; `None` for one that is longer than any line of a record.
     text: Option<Vec<u8>>,
 }
 
-impl Passed {
+impl PassedLine {
     fn previous(lines: &mut Backwards<'_>) -> io::Result<Option<Self>> {
         let end = lines.end();
         let found = lines.previous()?;
@@ -221,12 +221,12 @@ impl Passed {
     }
 
     /// The line as one of a chain, if it is sealed to the one before it.
-    fn follows(&self, before: Option<&Self>) -> Option<Last> {
+    fn follows(&self, before: Option<&Self>) -> Option<ChainTip> {
         let text = self.text.as_deref()?;
         let (seq, prev) = read_seal(text)?;
         before
             .is_none_or(|before| before.hash() == Some(prev))
-            .then(|| Last { hash: Hash::digest(text), seq })
+            .then(|| ChainTip { hash: Hash::digest(text), seq })
     }
 }
 
@@ -241,9 +241,9 @@ fn search(
     let mut lines = Backwards::new(file, end)?;
     // The last of the unsealed lines that begin the file, and where it ends.
     let mut old: Option<(Hash, u64)> = None;
-    let mut line = Passed::previous(&mut lines)?;
+    let mut line = PassedLine::previous(&mut lines)?;
     while let Some(passed) = line {
-        let earlier = Passed::previous(&mut lines)?;
+        let earlier = PassedLine::previous(&mut lines)?;
         if let Some(last) = passed.follows(earlier.as_ref()) {
             let mut damage = Damage::default();
             damage.add_file(file, passed.end, end)?;
@@ -259,7 +259,7 @@ fn search(
     let (last, from) = match old {
         // Version 1 had no chain: its lines are no damage where none was begun.
         Some((hash, from)) if before.last.seq == 0 && before.damage.is_none() => {
-            (Last { hash, seq: 0 }, from)
+            (ChainTip { hash, seq: 0 }, from)
         }
         _ => (before.last, 0),
     };
@@ -290,7 +290,7 @@ mod tests {
             let before = before.map(|line| Hash::digest(line.as_bytes()));
             Some(LastLine { hash: Hash::digest(line.as_bytes()), seal: None, before })
         };
-        let torn = |text: &str| Torn::new(text.as_bytes());
+        let torn = |text: &str| TornLine::new(text.as_bytes());
         for (text, last, torn) in [
             (String::new(), None, None),
             ("\n".into(), line("\n", None), None),
@@ -304,7 +304,7 @@ mod tests {
             (format!("x\n{}", long.trim_end()), line("x\n", None), torn(long.trim_end())),
         ] {
             let (file, size) = file(text.as_bytes());
-            let found = last_lines(&file, size, Look::Strict).unwrap();
+            let found = last_lines(&file, size, TailStrictness::Strict).unwrap();
             assert_eq!(found, LastLines { last, torn }, "{} bytes", text.len());
         }
     }
@@ -322,8 +322,8 @@ mod tests {
         let stranger = sealed(9, b"another\n");
         let zeros = [vec![0; 4096], b"\n".to_vec()].concat();
         let none = Hash::NONE;
-        let of = |line: &[u8], seq| Last { hash: Hash::digest(line), seq };
-        let before = Last { hash: none, seq: 0 };
+        let of = |line: &[u8], seq| ChainTip { hash: Hash::digest(line), seq };
+        let before = ChainTip { hash: none, seq: 0 };
         for (name, lines, last, damaged) in [
             ("whole", vec![&first, &second], of(&second, 8), 0),
             ("the first line of a file", vec![&first], of(&first, 7), 0),
@@ -336,7 +336,7 @@ mod tests {
         ] {
             let text: Vec<u8> = lines.iter().copied().flatten().copied().collect();
             let (file, size) = file(&text);
-            let chain = read(&file, size, Look::Strict, || Ok(ChainTail::NONE)).unwrap().chain;
+            let chain = read(&file, size, TailStrictness::Strict, || Ok(ChainTail::NONE)).unwrap().chain;
             assert_eq!(chain.last, last, "{name}");
             assert_eq!(chain.head, Hash::digest(lines.last().unwrap()), "{name}");
             let damage = chain.damage.map(Damage::finish);

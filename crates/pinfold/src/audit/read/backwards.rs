@@ -11,7 +11,7 @@ const BLOCK: u64 = 64 << 10;
 const MAX_LINE_BYTES: u64 = 16 << 20;
 
 /// A line and where it begins. `None` for one that is longer than any line of a record.
-pub(in crate::audit) type Found = (u64, Option<Vec<u8>>);
+pub(in crate::audit) type LineAt = (u64, Option<Vec<u8>>);
 
 /// The whole lines of a file that were not handed out yet, the last one first.
 pub(in crate::audit) struct Backwards<'a> {
@@ -37,7 +37,7 @@ impl<'a> Backwards<'a> {
     }
 
     /// The last line that was not handed out, without its line feed.
-    pub(in crate::audit) fn previous(&mut self) -> io::Result<Option<Found>> {
+    pub(in crate::audit) fn previous(&mut self) -> io::Result<Option<LineAt>> {
         let Some(end) = self.end.checked_sub(1) else { return Ok(None) };
         let start = self.start_of_line(end)?;
         let line = if end - start > MAX_LINE_BYTES { None } else { Some(self.bytes(start, end)?) };

@@ -1,5 +1,5 @@
 use pinfold_policy::Layer;
-use pinfold_policy::declared::{DeclaredWhy, terminal};
+use pinfold_policy::path_scopes::{ScopeViolationReason, terminal};
 use pinfold_testkit::TempTree;
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ impl Bed {
         }
     }
 
-    fn draw(&self, section: &Value) -> Result<Declared, BadScope> {
+    fn draw(&self, section: &Value) -> Result<PathScopes, BadScope> {
         let scopes = ToolScopes::parse(section).unwrap();
         draw(&Ambient::claim(), &scopes, &Source::plain(Layer::User), &self.expand_context())
     }
@@ -48,15 +48,15 @@ impl Bed {
         )
     }
 
-    fn read_no(&self, declared: &Declared, path: &str) -> Option<DeclaredWhy> {
+    fn read_no(&self, path_scopes: &PathScopes, path: &str) -> Option<ScopeViolationReason> {
         let resolution =
             self.line().resolve(&self.path("home/proj"), &PathClaim::new(path), LastLink::Follow);
-        path_no(declared, ScopedTool::File, Operation::Read, &resolution).map(|no| no.why)
+        path_no(path_scopes, ScopedTool::File, Operation::Read, &resolution).map(|no| no.why)
     }
 
-    fn command_no(&self, declared: &Declared, command: &str) -> Option<DeclaredWhy> {
+    fn command_no(&self, path_scopes: &PathScopes, command: &str) -> Option<ScopeViolationReason> {
         let audit = terminal::audit_line(command, &self.path("home/proj"), &self.expand_context());
-        denial_text(declared, ScopedTool::Terminal, &audit, &self.line()).map(|(no, _)| no.why)
+        denial_text(path_scopes, ScopedTool::Terminal, &audit, &self.line()).map(|(no, _)| no.why)
     }
 }
 
@@ -65,7 +65,7 @@ fn links_are_followed_on_both_sides() {
     let bed = Bed::new();
     let tmp = bed.path("tmp").display().to_string();
     let section = json!({"file": {"allowed_paths": ["~/proj", tmp], "denied_paths": ["secret"]}});
-    let declared = bed.draw(&section).unwrap();
+    let path_scopes = bed.draw(&section).unwrap();
     let at = |path: &str| bed.path(path).display().to_string();
     for (path, passes) in [
         ("a".to_owned(), true),
@@ -87,10 +87,10 @@ fn links_are_followed_on_both_sides() {
         (at("home/proj/../proj/a"), true),
     ] {
         assert_eq!(
-            bed.read_no(&declared, &path).is_none(),
+            bed.read_no(&path_scopes, &path).is_none(),
             passes,
             "{path}: {:?}",
-            bed.read_no(&declared, &path)
+            bed.read_no(&path_scopes, &path)
         );
     }
 }
@@ -98,11 +98,11 @@ fn links_are_followed_on_both_sides() {
 #[test]
 fn an_entry_through_a_link_is_denied_by_both_names() {
     let bed = Bed::new();
-    let declared = bed.draw(&json!({"file": {"denied_paths": ["keys", "dangling"]}})).unwrap();
+    let path_scopes = bed.draw(&json!({"file": {"denied_paths": ["keys", "dangling"]}})).unwrap();
     for (path, passes) in
         [("keys/id_rsa", false), ("~/.ssh/id_rsa", false), ("~/.ssh/new", false), ("a", true)]
     {
-        assert_eq!(bed.read_no(&declared, path).is_none(), passes, "{path}");
+        assert_eq!(bed.read_no(&path_scopes, path).is_none(), passes, "{path}");
     }
     let bad = bed.draw(&json!({"file": {"denied_paths": ["loop"]}})).unwrap_err();
     assert_eq!(
@@ -114,7 +114,7 @@ fn an_entry_through_a_link_is_denied_by_both_names() {
 #[test]
 fn a_command_is_held_to_what_its_words_name() {
     let bed = Bed::new();
-    let declared =
+    let path_scopes =
         bed.draw(&json!({"terminal": {"allowed_paths": ["~/proj"], "denied_paths": ["secret"]}})).unwrap();
     for (command, passes) in [
         ("cat a ./a ~/proj/a", true),
@@ -145,7 +145,7 @@ fn a_command_is_held_to_what_its_words_name() {
         ("cat /dev/stdin < /dev/null", true),
         ("ls / ", false),
     ] {
-        let no = bed.command_no(&declared, command);
+        let no = bed.command_no(&path_scopes, command);
         assert_eq!(no.is_none(), passes, "{command}: {no:?}");
     }
 }
@@ -153,7 +153,7 @@ fn a_command_is_held_to_what_its_words_name() {
 #[test]
 fn nothing_declared_says_nothing() {
     let bed = Bed::new();
-    let declared = bed.draw(&json!({})).unwrap();
-    assert_eq!(bed.read_no(&declared, "link"), None);
-    assert_eq!(bed.command_no(&declared, "cat $(x) /etc/passwd"), None);
+    let path_scopes = bed.draw(&json!({})).unwrap();
+    assert_eq!(bed.read_no(&path_scopes, "link"), None);
+    assert_eq!(bed.command_no(&path_scopes, "cat $(x) /etc/passwd"), None);
 }

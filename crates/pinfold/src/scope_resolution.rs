@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 use pinfold_paths::{
     Ambient, Kind, LastLink, PathClaim, Place, Resolution, Unresolved, Why, Workspace, WritableRoots,
 };
-use pinfold_policy::declared::terminal::{Audit, WordClaim};
-use pinfold_policy::declared::{
-    BadScope, Declared, DeclaredNo, ExpandContext, Leads, ScopedTool, ToolScopes, Touch, Touched, may_fill_in,
+use pinfold_policy::path_scopes::terminal::{Audit, WordClaim};
+use pinfold_policy::path_scopes::{
+    BadScope, ExpandContext, PathMention, PathScopes, ScopeViolation, ScopedPath, ScopedTarget, ScopedTool,
+    ToolScopes, may_fill_in,
 };
 use pinfold_policy::{Operation, Source};
 
@@ -25,9 +26,9 @@ pub fn draw(
     scopes: &ToolScopes,
     source: &Source,
     around: &ExpandContext,
-) -> Result<Declared, BadScope> {
+) -> Result<PathScopes, BadScope> {
     if scopes.is_empty() {
-        return Ok(Declared::default());
+        return Ok(PathScopes::default());
     }
     let slash = Workspace::open(ambient, Path::new("/")).map_err(|e| BadScope {
         key: "tools".to_owned(),
@@ -52,32 +53,32 @@ fn resolve(line: &WritableRoots, path: &Path) -> Result<PathBuf, String> {
 
 /// The no of the declared scopes to one path of a call that was resolved.
 pub(crate) fn path_no(
-    declared: &Declared,
+    path_scopes: &PathScopes,
     tool: ScopedTool<'_>,
     operation: Operation,
     resolution: &Resolution,
-) -> Option<DeclaredNo> {
-    if declared.is_silent(tool) {
+) -> Option<ScopeViolation> {
+    if path_scopes.is_silent(tool) {
         return None;
     }
-    look(declared, tool, operation, resolution, Touch::Named, None)
+    look(path_scopes, tool, operation, resolution, PathMention::Named, None)
 }
 
 /// The no of the declared scopes to what the words of a command line name, with the word. Each place is looked at
 /// and let go: what a shell opens is held by the kernel.
 pub(crate) fn denial_text(
-    declared: &Declared,
+    path_scopes: &PathScopes,
     tool: ScopedTool<'_>,
     audit: &Audit,
     line: &WritableRoots,
-) -> Option<(DeclaredNo, Option<String>)> {
-    if declared.is_silent(tool) {
+) -> Option<(ScopeViolation, Option<String>)> {
+    if path_scopes.is_silent(tool) {
         return None;
     }
     let word_no = |word: &WordClaim| {
         let at = Path::new(word.claim.path.as_ref()?.as_os_str());
         let no = |path: &Path, pattern: Option<&str>| {
-            look(declared, tool, word.claim.operation, &follow(line, path), word.touch, pattern)
+            look(path_scopes, tool, word.claim.operation, &follow(line, path), word.mention, pattern)
         };
         let pattern = word.pattern.as_deref();
         let filled_in = || filled_in(line, at, pattern?).iter().find_map(|path| no(path, None));
@@ -85,7 +86,7 @@ pub(crate) fn denial_text(
     };
     // A path that can be seen says more than that something cannot.
     let seen = audit.claims.iter().find_map(word_no);
-    seen.or_else(|| Some((declared.text_no(tool, &audit.unauditable)?, None)))
+    seen.or_else(|| Some((path_scopes.text_no(tool, &audit.unauditable)?, None)))
 }
 
 fn follow(line: &WritableRoots, path: &Path) -> Resolution {
@@ -134,48 +135,48 @@ fn names_in(line: &WritableRoots, folder: &Path) -> Vec<OsString> {
 }
 
 fn look(
-    declared: &Declared,
+    path_scopes: &PathScopes,
     tool: ScopedTool<'_>,
     operation: Operation,
     resolution: &Resolution,
-    touch: Touch,
+    mention: PathMention,
     pattern: Option<&str>,
-) -> Option<DeclaredNo> {
-    let touched = match resolution {
+) -> Option<ScopeViolation> {
+    let scoped_path = match resolution {
         Resolution::Contained(place) => touched_place(place, operation),
         Resolution::Outside(place) => touched_place(place, operation),
         Resolution::Unresolved(lost) => lost_at(lost, operation),
     };
-    declared.path_no(tool, &Touched { touch, pattern, ..touched })
+    path_scopes.path_no(tool, &ScopedPath { mention, pattern, ..scoped_path })
 }
 
-fn touched_place(place: &Place, operation: Operation) -> Touched<'_> {
-    Touched {
+fn touched_place(place: &Place, operation: Operation) -> ScopedPath<'_> {
+    ScopedPath {
         operation,
         asked: place.asked(),
-        leads: Leads::To(place.real()),
+        leads: ScopedTarget::To(place.real()),
         missing: matches!(place.kind(), Kind::Missing { .. }),
         folds_case: place.folds_case(),
-        touch: Touch::Named,
+        mention: PathMention::Named,
         pattern: None,
     }
 }
 
-fn lost_at(lost: &Unresolved, operation: Operation) -> Touched<'_> {
+fn lost_at(lost: &Unresolved, operation: Operation) -> ScopedPath<'_> {
     let leads = match (&lost.why, &lost.leads_to) {
-        (Why::Dangling, Some(to)) => Leads::To(to),
+        (Why::Dangling, Some(to)) => ScopedTarget::To(to),
         // No program reaches anything by such words.
-        (Why::Empty | Why::TooLong | Why::NotADirectory | Why::ClimbsFromMissing, _) => Leads::Nowhere,
-        _ => Leads::Unknown,
+        (Why::Empty | Why::TooLong | Why::NotADirectory | Why::ClimbsFromMissing, _) => ScopedTarget::Nowhere,
+        _ => ScopedTarget::Unknown,
     };
-    let missing = leads == Leads::Nowhere;
-    Touched {
+    let missing = leads == ScopedTarget::Nowhere;
+    ScopedPath {
         operation,
         asked: &lost.asked,
         leads,
         missing,
         folds_case: false,
-        touch: Touch::Named,
+        mention: PathMention::Named,
         pattern: None,
     }
 }

@@ -1,10 +1,10 @@
 //! A word → every text that the shell can make of it, as far as the words and the environment tell.
 
-use pinfold_commands::pieces::Spelled;
+use pinfold_commands::pieces::PossibleText;
 use pinfold_shell::{Part, Word};
 
 use super::variables::{VariableValue, Variables};
-use super::{Blind, marks};
+use super::{UnauditableReason, marks};
 
 /// Wildcard for an unknown part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,13 +19,13 @@ pub(super) enum Tail {
 const MAX_TEXTS: usize = 256;
 
 /// Every text that `word` can become, and what of it cannot be told.
-pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, Vec<Blind>) {
+pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<PossibleText>, Vec<UnauditableReason>) {
     let mut blinds = Vec::new();
-    let mut all = vec![Spelled::default()];
+    let mut all = vec![PossibleText::default()];
     for part in &word.parts {
         let next = alternatives(part, variables, &mut blinds);
         if all.len().saturating_mul(next.len()) > MAX_TEXTS {
-            blinds.push(Blind::TooMuch);
+            blinds.push(UnauditableReason::TooMuch);
             return (Vec::new(), blinds);
         }
         all = all.iter().flat_map(|front| next.iter().map(|part| front.with_all(part))).collect();
@@ -34,38 +34,44 @@ pub(super) fn expand(word: &Word, variables: &Variables<'_>) -> (Vec<Spelled>, V
 }
 
 /// Expands one part of a word.
-fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>) -> Vec<Spelled> {
-    let unknown = |blind, blinds: &mut Vec<Blind>| {
+fn alternatives(
+    part: &Part,
+    variables: &Variables<'_>,
+    blinds: &mut Vec<UnauditableReason>,
+) -> Vec<PossibleText> {
+    let unknown = |blind, blinds: &mut Vec<UnauditableReason>| {
         blinds.push(blind);
         vec![open(Tail::Anything)]
     };
     match part {
-        Part::Literal(text) => vec![Spelled::plain(text)],
-        Part::Glob(pattern) => vec![Spelled::default().with_open(pattern)],
+        Part::Literal(text) => vec![PossibleText::plain(text)],
+        Part::Glob(pattern) => vec![PossibleText::default().with_open(pattern)],
         Part::Arithmetic => vec![open(Tail::Names)],
-        Part::Substitution { .. } => unknown(Blind::Substitution, blinds),
-        Part::Process => unknown(Blind::Process, blinds),
+        Part::Substitution { .. } => unknown(UnauditableReason::Substitution, blinds),
+        Part::Process => unknown(UnauditableReason::Process, blinds),
         Part::Tilde(name) => match variables.tilde(name) {
-            Some(home) => vec![Spelled::plain(&home)],
-            None => unknown(Blind::Tilde(name.clone()), blinds),
+            Some(home) => vec![PossibleText::plain(&home)],
+            None => unknown(UnauditableReason::Tilde(name.clone()), blinds),
         },
         Part::Parameter { name, quoted, plain } => match variables.value(name, *quoted, *plain) {
             VariableValue::Number => vec![open(Tail::Names)],
             VariableValue::OneOf(values) => values,
             VariableValue::Perhaps(mut values) => {
-                values.extend(unknown(Blind::Variable(name.clone()), blinds));
+                values.extend(unknown(UnauditableReason::Variable(name.clone()), blinds));
                 values
             }
             // What is not set here may be set where it runs.
-            VariableValue::Unset | VariableValue::Unknown => unknown(Blind::Variable(name.clone()), blinds),
+            VariableValue::Unset | VariableValue::Unknown => {
+                unknown(UnauditableReason::Variable(name.clone()), blinds)
+            }
         },
-        Part::Brace(words) if words.is_empty() => unknown(Blind::TooMuch, blinds),
+        Part::Brace(words) if words.is_empty() => unknown(UnauditableReason::TooMuch, blinds),
         Part::Brace(words) => {
             let mut all = Vec::new();
             for word in words {
                 // A brace in a brace comes as its own alternatives already; deeper ones are not followed.
                 if word.parts.iter().any(|part| matches!(part, Part::Brace(_))) {
-                    return unknown(Blind::TooMuch, blinds);
+                    return unknown(UnauditableReason::TooMuch, blinds);
                 }
                 let (texts, more) = expand(word, variables);
                 blinds.extend(more);
@@ -76,15 +82,15 @@ fn alternatives(part: &Part, variables: &Variables<'_>, blinds: &mut Vec<Blind>)
     }
 }
 
-fn open(tail: Tail) -> Spelled {
-    Spelled::default().with_open(marks(tail))
+fn open(tail: Tail) -> PossibleText {
+    PossibleText::default().with_open(marks(tail))
 }
 
 /// Returns the substitutions that would run while the word is expanded.
-pub(super) fn substitutions(word: &Word) -> Vec<Blind> {
+pub(super) fn substitutions(word: &Word) -> Vec<UnauditableReason> {
     let blind = |part: &Part| match part {
-        Part::Substitution { .. } => Some(Blind::Substitution),
-        Part::Process => Some(Blind::Process),
+        Part::Substitution { .. } => Some(UnauditableReason::Substitution),
+        Part::Process => Some(UnauditableReason::Process),
         Part::Literal(_)
         | Part::Glob(_)
         | Part::Tilde(_)

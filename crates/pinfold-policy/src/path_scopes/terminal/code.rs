@@ -4,28 +4,29 @@
 use pinfold_commands::{CommandClaim, Invocation, Unknown};
 use pinfold_shell::{RedirectKind, SimpleCommand, Word};
 
-use super::Blind;
+use super::UnauditableReason;
 
 /// Builtins that run text, or make text that runs later.
 const RUNNERS: &[&str] = &["eval", "source", ".", "alias", "bind", "complete", "compgen", "enable", "fc"];
 
 /// Returns the parts of a command that cannot be audited.
-pub(super) fn blinds(claim: &CommandClaim) -> impl Iterator<Item = Blind> {
-    let builtins = claim.readings.iter().filter_map(builtin).map(|name| Blind::Builtin(name.to_owned()));
+pub(super) fn blinds(claim: &CommandClaim) -> impl Iterator<Item = UnauditableReason> {
+    let builtins =
+        claim.readings.iter().filter_map(builtin).map(|name| UnauditableReason::Builtin(name.to_owned()));
     let scripts = claim.readings.iter().filter(|reading| opens_files(reading)).filter_map(Invocation::name);
-    let scripts = scripts.map(|name| Blind::Inline(name.to_owned()));
+    let scripts = scripts.map(|name| UnauditableReason::Inline(name.to_owned()));
     claim.unknown.iter().map(blind).chain(builtins).chain(scripts)
 }
 
-fn blind(unknown: &Unknown) -> Blind {
+fn blind(unknown: &Unknown) -> UnauditableReason {
     match unknown {
-        Unknown::Program => Blind::Program,
-        Unknown::Started(name) => Blind::Started(name.clone()),
-        Unknown::Arguments(name) => Blind::Arguments(name.clone()),
-        Unknown::Code(name) => Blind::Inline(name.clone()),
-        Unknown::Input(name) => Blind::Input(name.clone()),
-        Unknown::MayStart { program, starts } => Blind::MayStart(program.clone(), starts.clone()),
-        Unknown::TooMuch => Blind::TooMuch,
+        Unknown::Program => UnauditableReason::Program,
+        Unknown::Started(name) => UnauditableReason::Started(name.clone()),
+        Unknown::Arguments(name) => UnauditableReason::Arguments(name.clone()),
+        Unknown::Code(name) => UnauditableReason::Inline(name.clone()),
+        Unknown::Input(name) => UnauditableReason::Input(name.clone()),
+        Unknown::MayStart { program, starts } => UnauditableReason::MayStart(program.clone(), starts.clone()),
+        Unknown::TooMuch => UnauditableReason::TooMuch,
     }
 }
 

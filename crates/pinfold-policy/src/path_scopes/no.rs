@@ -5,9 +5,9 @@ use crate::source::Source;
 
 /// A no of a declared scope: final, whatever rules, modes and persons say.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeclaredNo {
+pub struct ScopeViolation {
     /// Why.
-    pub why: DeclaredWhy,
+    pub why: ScopeViolationReason,
     /// The key that says so: `tools.terminal.allowed_paths`.
     pub list: String,
     /// Places where the operation is allowed, as the person wrote them. Empty when no list names one, or none is allowed.
@@ -18,7 +18,7 @@ pub struct DeclaredNo {
 
 /// Reason why a declared scope says no.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum DeclaredWhy {
+pub enum ScopeViolationReason {
     /// The tool is switched off.
     Off,
     /// The path is under no entry of an allowed list.
@@ -39,7 +39,7 @@ pub enum DeclaredWhy {
     Unauditable(Unauditable),
 }
 
-impl DeclaredWhy {
+impl ScopeViolationReason {
     /// Why, in one clause.
     pub fn clause(&self) -> String {
         match self {
@@ -56,23 +56,27 @@ impl DeclaredWhy {
     }
 }
 
-impl DeclaredNo {
+impl ScopeViolation {
     /// Returns an alternative, for the model.
     pub fn hint(&self) -> &'static str {
         match &self.why {
-            DeclaredWhy::Off => "use another tool, or ask the user",
-            DeclaredWhy::Outside if self.allowed.is_empty() => "no path is allowed here; ask the user",
-            DeclaredWhy::Outside | DeclaredWhy::Unknown => {
+            ScopeViolationReason::Off => "use another tool, or ask the user",
+            ScopeViolationReason::Outside if self.allowed.is_empty() => {
+                "no path is allowed here; ask the user"
+            }
+            ScopeViolationReason::Outside | ScopeViolationReason::Unknown => {
                 "try a path under one of the allowed roots, or ask the user"
             }
-            DeclaredWhy::Denied(_) | DeclaredWhy::MayReach(_) | DeclaredWhy::Holds(_) => {
+            ScopeViolationReason::Denied(_)
+            | ScopeViolationReason::MayReach(_)
+            | ScopeViolationReason::Holds(_) => {
                 "leave that place alone; name other paths one by one, or ask the user"
             }
-            DeclaredWhy::NoPath(_) => "give paths as strings, or ask the user",
-            DeclaredWhy::UnknownOperation => {
+            ScopeViolationReason::NoPath(_) => "give paths as strings, or ask the user",
+            ScopeViolationReason::UnknownOperation => {
                 "use an operation that says whether it reads or writes, or ask the user"
             }
-            DeclaredWhy::Unauditable(_) => {
+            ScopeViolationReason::Unauditable(_) => {
                 "write plain words, or put the logic into a script under an allowed root and run that"
             }
         }

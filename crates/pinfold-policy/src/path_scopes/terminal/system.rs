@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use pinfold_commands::EMPTY_DEVICES;
-use pinfold_commands::pieces::Spelled;
+use pinfold_commands::pieces::PossibleText;
 
-use crate::declared::expand::tidy;
+use crate::path_scopes::expand::tidy;
 
 /// Folders of programs that belong to the system. A program there is not a place that the agent reads.
 const PROGRAMS: &[&str] = &[
@@ -20,7 +20,7 @@ const PROGRAMS: &[&str] = &[
 ];
 
 /// Returns whether the text is a program of the system, spelled out.
-pub(super) fn is_system_program(spelled: &Spelled) -> bool {
+pub(super) fn is_system_program(spelled: &PossibleText) -> bool {
     let path = Path::new(&spelled.text);
     let folder = path.parent().and_then(Path::to_str);
     spelled.open.is_none() && tidy(path) == path && folder.is_some_and(|folder| PROGRAMS.contains(&folder))

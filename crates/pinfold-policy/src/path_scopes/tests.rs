@@ -18,39 +18,44 @@ fn expand_context() -> ExpandContext {
     }
 }
 
-fn drawn_with(section: &Value, links: &[(&str, &str)]) -> Result<Declared, BadScope> {
+fn drawn_with(section: &Value, links: &[(&str, &str)]) -> Result<PathScopes, BadScope> {
     let links: BTreeMap<_, _> = links.iter().map(|(a, b)| (PathBuf::from(a), PathBuf::from(b))).collect();
     let resolve = |path: &Path| Ok(links.get(path).cloned().unwrap_or_else(|| path.to_owned()));
     ToolScopes::parse(section)?.draw(&Source::plain(Layer::User), &expand_context(), &resolve)
 }
 
-fn drawn(section: &Value) -> Declared {
+fn drawn(section: &Value) -> PathScopes {
     drawn_with(section, &[]).unwrap()
 }
 
-fn touched<'a>(operation: Operation, asked: &'a str, real: &'a str) -> Touched<'a> {
-    Touched {
+fn touched<'a>(operation: Operation, asked: &'a str, real: &'a str) -> ScopedPath<'a> {
+    ScopedPath {
         operation,
         asked: Path::new(asked),
-        leads: Leads::To(Path::new(real)),
+        leads: ScopedTarget::To(Path::new(real)),
         missing: false,
         folds_case: false,
-        touch: Touch::Named,
+        mention: PathMention::Named,
         pattern: None,
     }
 }
 
-fn why(declared: &Declared, tool: ScopedTool<'_>, operation: Operation, path: &str) -> Option<DeclaredWhy> {
+fn why(
+    path_scopes: &PathScopes,
+    tool: ScopedTool<'_>,
+    operation: Operation,
+    path: &str,
+) -> Option<ScopeViolationReason> {
     let real = tidy(Path::new(path));
-    declared.path_no(tool, &touched(operation, path, real.to_str().unwrap())).map(|no| no.why)
+    path_scopes.path_no(tool, &touched(operation, path, real.to_str().unwrap())).map(|no| no.why)
 }
 
 #[test]
 fn lists_say_where_each_operation_may_go() {
     use Operation::{CopyFrom, Edit, MoveFrom, Read, Search, Write};
     let both = json!({"allowed_read_paths": ["~/proj", "~/Documents"], "allowed_write_paths": ["~/proj"]});
-    let denied = |entry: &str| Some(DeclaredWhy::Denied(entry.to_owned()));
-    let outside = || Some(DeclaredWhy::Outside);
+    let denied = |entry: &str| Some(ScopeViolationReason::Denied(entry.to_owned()));
+    let outside = || Some(ScopeViolationReason::Outside);
     for (file, operation, path, expected) in [
         (&both, Read, "/home/u/Documents/n.md", None),
         (&both, Search, "/home/u/Documents", None),
@@ -92,9 +97,9 @@ fn lists_say_where_each_operation_may_go() {
         // Each list that is there has to allow.
         (&json!({"allowed_paths": ["~/proj"], "allowed_read_paths": ["/"]}), Read, "/etc/hosts", outside()),
     ] {
-        let declared = drawn(&json!({"file": file}));
+        let path_scopes = drawn(&json!({"file": file}));
         assert_eq!(
-            why(&declared, ScopedTool::File, operation, path),
+            why(&path_scopes, ScopedTool::File, operation, path),
             expected,
             "{file} {operation:?} {path}"
         );
@@ -104,7 +109,7 @@ fn lists_say_where_each_operation_may_go() {
 #[test]
 fn both_the_path_as_written_and_where_it_leads_have_to_pass() {
     let section = json!({"file": {"allowed_paths": ["~/proj", "/tmp"], "denied_paths": ["~/.ssh"]}});
-    let declared =
+    let path_scopes =
         drawn_with(&section, &[("/tmp", "/private/tmp"), ("/home/u/.ssh", "/vault/keys")]).unwrap();
     for (asked, real, passes) in [
         ("/home/u/proj/a", "/home/u/proj/a", true),
@@ -117,32 +122,34 @@ fn both_the_path_as_written_and_where_it_leads_have_to_pass() {
         ("/elsewhere/x", "/home/u/proj/x", false),
         ("/home/u/.ssh/link", "/home/u/proj/x", false),
     ] {
-        let no = declared.path_no(ScopedTool::File, &touched(Operation::Read, asked, real));
+        let no = path_scopes.path_no(ScopedTool::File, &touched(Operation::Read, asked, real));
         assert_eq!(no.is_none(), passes, "{asked} → {real}: {no:?}");
     }
 }
 
 #[test]
 fn where_nobody_knows_the_way_a_scope_says_no() {
-    let declared = drawn(&json!({"file": {"denied_paths": ["/srv"]}}));
-    let lost = Touched { leads: Leads::Unknown, ..touched(Operation::Read, "/proc/self/root/srv", "/") };
-    assert_eq!(declared.path_no(ScopedTool::File, &lost).unwrap().why, DeclaredWhy::Unknown);
-    let nowhere = Touched { leads: Leads::Nowhere, ..touched(Operation::Read, "/a/file/below", "/") };
-    assert_eq!(declared.path_no(ScopedTool::File, &nowhere), None);
+    let path_scopes = drawn(&json!({"file": {"denied_paths": ["/srv"]}}));
+    let lost =
+        ScopedPath { leads: ScopedTarget::Unknown, ..touched(Operation::Read, "/proc/self/root/srv", "/") };
+    assert_eq!(path_scopes.path_no(ScopedTool::File, &lost).unwrap().why, ScopeViolationReason::Unknown);
+    let nowhere =
+        ScopedPath { leads: ScopedTarget::Nowhere, ..touched(Operation::Read, "/a/file/below", "/") };
+    assert_eq!(path_scopes.path_no(ScopedTool::File, &nowhere), None);
     // Nothing is declared for the others.
-    assert_eq!(declared.path_no(ScopedTool::Terminal, &lost), None);
+    assert_eq!(path_scopes.path_no(ScopedTool::Terminal, &lost), None);
 }
 
 #[test]
 fn a_word_that_may_be_no_path_counts_where_something_is_there() {
-    let declared =
+    let path_scopes =
         drawn(&json!({"terminal": {"allowed_paths": ["/srv"], "denied_paths": ["~/proj/secret"]}}));
-    let word = |asked, real, missing| Touched {
-        touch: Touch::Perhaps,
+    let word = |asked, real, missing| ScopedPath {
+        mention: PathMention::Perhaps,
         missing,
         ..touched(Operation::Read, asked, real)
     };
-    let passes = |touched| declared.path_no(ScopedTool::Terminal, &touched).is_none();
+    let passes = |touched| path_scopes.path_no(ScopedTool::Terminal, &touched).is_none();
     assert!(passes(word("/home/u/proj/status", "/home/u/proj/status", true)));
     assert!(!passes(word("/home/u/proj/notes", "/home/u/proj/notes", false)));
     assert!(!passes(word("/home/u/proj/secret", "/home/u/proj/secret", true)));
@@ -151,7 +158,7 @@ fn a_word_that_may_be_no_path_counts_where_something_is_there() {
 
 #[test]
 fn a_pattern_does_not_reach_what_is_denied() {
-    let declared =
+    let path_scopes =
         drawn(&json!({"terminal": {"allowed_paths": ["~/proj"], "denied_paths": ["~/proj/a/secret"]}}));
     for (folder, pattern, passes) in [
         ("/home/u/proj", "*", true),
@@ -170,8 +177,8 @@ fn a_pattern_does_not_reach_what_is_denied() {
         ("/home/u/proj/b", "*/*", true),
         ("/home/u", "*", false),
     ] {
-        let touched = Touched { pattern: Some(pattern), ..touched(Operation::Read, folder, folder) };
-        let no = declared.path_no(ScopedTool::Terminal, &touched);
+        let touched = ScopedPath { pattern: Some(pattern), ..touched(Operation::Read, folder, folder) };
+        let no = path_scopes.path_no(ScopedTool::Terminal, &touched);
         assert_eq!(no.is_none(), passes, "{folder} {pattern}: {no:?}");
     }
 }
@@ -187,16 +194,16 @@ fn sections_combine_by_narrowing() {
         assert_eq!(why(&both, ScopedTool::File, Operation::Read, "/srv/a"), None);
         assert_eq!(
             why(&both, ScopedTool::File, Operation::Read, "/home/u/proj/a"),
-            Some(DeclaredWhy::Outside)
+            Some(ScopeViolationReason::Outside)
         );
-        let blind = [terminal::Unauditable { what: terminal::Blind::HereString, span: 0..1 }];
+        let blind = [terminal::Unauditable { what: terminal::UnauditableReason::HereString, span: 0..1 }];
         assert!(both.text_no(ScopedTool::Terminal, &blind).is_some(), "the stricter section decides");
     }
 }
 
 #[test]
 fn text_is_audited_where_a_line_is_drawn_and_not_waived() {
-    let blind = [terminal::Unauditable { what: terminal::Blind::Substitution, span: 0..1 }];
+    let blind = [terminal::Unauditable { what: terminal::UnauditableReason::Substitution, span: 0..1 }];
     for (terminal, refused) in [
         (json!({}), false),
         (json!({"denied_paths": []}), false),
@@ -207,16 +214,16 @@ fn text_is_audited_where_a_line_is_drawn_and_not_waived() {
         let no = drawn(&json!({"terminal": terminal})).text_no(ScopedTool::Terminal, &blind);
         assert_eq!(no.is_some(), refused, "{terminal}");
     }
-    let declared = drawn(&json!({"terminal": {"denied_paths": ["~/.ssh"]}}));
-    assert_eq!(declared.text_no(ScopedTool::Terminal, &[]), None);
+    let path_scopes = drawn(&json!({"terminal": {"denied_paths": ["~/.ssh"]}}));
+    assert_eq!(path_scopes.text_no(ScopedTool::Terminal, &[]), None);
 }
 
 #[test]
 fn a_tool_can_be_switched_off() {
-    let declared = drawn(
+    let path_scopes = drawn(
         &json!({"terminal": {"enabled": false}, "mcp__db": {"enabled": false}, "file": {"enabled": true}}),
     );
-    let off = |tool| declared.tool_no(tool).is_some();
+    let off = |tool| path_scopes.tool_no(tool).is_some();
     assert!(off(ScopedTool::Terminal) && off(ScopedTool::Mcp("mcp__db__query")));
     assert!(
         !off(ScopedTool::File) && !off(ScopedTool::Mcp("mcp__dbx__query")) && !off(ScopedTool::CodeExecution)
@@ -226,20 +233,20 @@ fn a_tool_can_be_switched_off() {
 #[test]
 fn an_mcp_operation_has_to_say_what_it_does_where_a_line_is_drawn() {
     let scope = json!({"allowed_paths": ["~/proj"], "operations": {"Frobnicate": "read", "sync": "write"}});
-    let declared =
+    let path_scopes =
         drawn(&json!({"mcp__Filesystem__*": scope, "mcp__open": {}, "mcp__off": {"enabled": false}}));
     let call = |name: &str, input: &Value| McpCall::parse(name, input, None).unwrap().unwrap();
     for (name, input, why) in [
         ("mcp__filesystem__read_file", json!({}), None),
-        ("mcp__filesystem__twiddle", json!({}), Some(DeclaredWhy::UnknownOperation)),
-        ("mcp__FILESYSTEM__TWIDDLE", json!({}), Some(DeclaredWhy::UnknownOperation)),
+        ("mcp__filesystem__twiddle", json!({}), Some(ScopeViolationReason::UnknownOperation)),
+        ("mcp__FILESYSTEM__TWIDDLE", json!({}), Some(ScopeViolationReason::UnknownOperation)),
         ("mcp__filesystem__FROBNICATE", json!({}), None),
-        ("mcp__filesystem__list", json!({"from": 3}), Some(DeclaredWhy::NoPath("from".to_owned()))),
+        ("mcp__filesystem__list", json!({"from": 3}), Some(ScopeViolationReason::NoPath("from".to_owned()))),
         ("mcp__open__twiddle", json!({"from": 3}), None),
         ("mcp__other__twiddle", json!({}), None),
-        ("mcp__off__read_file", json!({}), Some(DeclaredWhy::Off)),
+        ("mcp__off__read_file", json!({}), Some(ScopeViolationReason::Off)),
     ] {
-        assert_eq!(declared.mcp_no(&call(name, &input)).map(|no| no.why), why, "{name}");
+        assert_eq!(path_scopes.mcp_no(&call(name, &input)).map(|no| no.why), why, "{name}");
     }
     for (name, class) in [
         ("mcp__filesystem__sync", McpClass::Write),
@@ -247,14 +254,14 @@ fn an_mcp_operation_has_to_say_what_it_does_where_a_line_is_drawn() {
         ("mcp__filesystem__move_file", McpClass::Move),
         ("mcp__other__sync", McpClass::Unknown),
     ] {
-        assert_eq!(declared.mcp_class(&call(name, &json!({}))), class, "{name}");
+        assert_eq!(path_scopes.mcp_class(&call(name, &json!({}))), class, "{name}");
     }
 }
 
 #[test]
 fn the_whole_of_a_folder_is_not_taken_with_a_denied_place_in_it() {
     let lists = json!({"allowed_paths": ["~/proj"], "denied_paths": ["~/proj/a/secret"]});
-    let declared = drawn(&json!({"file": lists, "mcp__fs": lists}));
+    let path_scopes = drawn(&json!({"file": lists, "mcp__fs": lists}));
     let (file, mcp) = (ScopedTool::File, ScopedTool::Mcp("mcp__fs__x"));
     for (tool, operation, path, passes) in [
         (file, Operation::Delete, "/home/u/proj/a", false),
@@ -267,18 +274,23 @@ fn the_whole_of_a_folder_is_not_taken_with_a_denied_place_in_it() {
         (mcp, Operation::Search, "/home/u/proj/b", true),
         (mcp, Operation::List, "/home/u/proj", true),
     ] {
-        assert_eq!(why(&declared, tool, operation, path).is_none(), passes, "{tool:?} {operation:?} {path}");
+        assert_eq!(
+            why(&path_scopes, tool, operation, path).is_none(),
+            passes,
+            "{tool:?} {operation:?} {path}"
+        );
     }
-    assert!(declared.denies(file, Path::new("/home/u/proj/a/secret/x"), false));
-    assert!(!declared.denies(file, Path::new("/home/u/proj/a"), false));
+    assert!(path_scopes.denies(file, Path::new("/home/u/proj/a/secret/x"), false));
+    assert!(!path_scopes.denies(file, Path::new("/home/u/proj/a"), false));
 }
 
 #[test]
 fn a_no_names_the_list_and_where_else_it_could_go() {
-    let declared =
+    let path_scopes =
         drawn(&json!({"terminal": {"allowed_paths": ["~/proj", "/tmp"], "denied_paths": ["~/.ssh"]}}));
-    let no =
-        |path: &str| declared.path_no(ScopedTool::Terminal, &touched(Operation::Read, path, path)).unwrap();
+    let no = |path: &str| {
+        path_scopes.path_no(ScopedTool::Terminal, &touched(Operation::Read, path, path)).unwrap()
+    };
     let outside = no("/etc/passwd");
     assert_eq!(
         (outside.list.as_str(), &outside.allowed[..]),
@@ -395,11 +407,13 @@ fn the_schema_knows_the_keys_that_are_taken() {
 
 #[test]
 fn case_is_folded_where_the_file_system_folds_it() {
-    let declared = drawn(&json!({"file": {"denied_paths": ["~/.ssh"]}}));
-    let folded =
-        |folds_case| Touched { folds_case, ..touched(Operation::Read, "/home/u/.SSH/x", "/home/u/.SSH/x") };
-    assert!(declared.path_no(ScopedTool::File, &folded(true)).is_some());
-    assert!(declared.path_no(ScopedTool::File, &folded(false)).is_none());
+    let path_scopes = drawn(&json!({"file": {"denied_paths": ["~/.ssh"]}}));
+    let folded = |folds_case| ScopedPath {
+        folds_case,
+        ..touched(Operation::Read, "/home/u/.SSH/x", "/home/u/.SSH/x")
+    };
+    assert!(path_scopes.path_no(ScopedTool::File, &folded(true)).is_some());
+    assert!(path_scopes.path_no(ScopedTool::File, &folded(false)).is_none());
 }
 
 proptest! {
@@ -409,17 +423,17 @@ proptest! {
         between in "(/|//|/\\./|/z/\\.\\./){1,2}",
         below in "([a-z./]{0,12})",
     ) {
-        let declared = drawn(&json!({"terminal": {"allowed_paths": ["/"], "denied_paths": ["/vault/keys"]}}));
+        let path_scopes = drawn(&json!({"terminal": {"allowed_paths": ["/"], "denied_paths": ["/vault/keys"]}}));
         let path = format!("{before}/vault{between}keys/{below}");
         let real = tidy(Path::new(&path));
-        let no = why(&declared, ScopedTool::Terminal, Operation::Read, &path);
+        let no = why(&path_scopes, ScopedTool::Terminal, Operation::Read, &path);
         prop_assert_eq!(no.is_some(), real.starts_with("/vault/keys"), "{} is {}", path, real.display());
     }
 
     #[test]
     fn a_neighbour_of_a_place_is_not_in_it(name in "[a-z]{1,6}", more in "[a-z.-]{1,6}") {
-        let declared = drawn(&json!({"file": {"allowed_paths": [format!("/w/{name}")]}}));
-        let passes = |path: &str| why(&declared, ScopedTool::File, Operation::Read, path).is_none();
+        let path_scopes = drawn(&json!({"file": {"allowed_paths": [format!("/w/{name}")]}}));
+        let passes = |path: &str| why(&path_scopes, ScopedTool::File, Operation::Read, path).is_none();
         let inside = format!("/w/{name}/{}", more.trim_matches('.'));
         let beside = format!("/w/{name}{more}");
         prop_assert!(passes(&inside));
@@ -430,7 +444,7 @@ proptest! {
     fn adding_a_section_never_allows_more(path in "(/[ab]){1,3}", one in "(/[ab]){1,2}", two in "(/[ab]){1,2}") {
         let first = drawn(&json!({"file": {"allowed_paths": [one]}}));
         let second = drawn(&json!({"file": {"denied_paths": [two]}}));
-        let passes = |declared: &Declared| why(declared, ScopedTool::File, Operation::Write, &path).is_none();
+        let passes = |path_scopes: &PathScopes| why(path_scopes, ScopedTool::File, Operation::Write, &path).is_none();
         let both = first.clone().and(second.clone());
         prop_assert_eq!(passes(&both), passes(&first) && passes(&second));
     }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::bad::BadScope;
-use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
+use super::section::{List, ListKind, McpEffect, ScopeSubject, ToolScope, ToolScopes};
 use crate::form::describe_value;
 use crate::pattern::NamePattern;
 use crate::tool::nearest_name;
@@ -13,16 +13,20 @@ use crate::tool::nearest_name;
 const MAX_ENTRIES: usize = 1000;
 
 /// The tools of a section, with the keys that each takes. MCP tools are beside them, by name.
-const TOOLS: [(&str, Covers, &[&str]); 3] = [
-    ("terminal", Covers::Terminal, &["enabled", "allowed_paths", "denied_paths", "allow_metacharacters"]),
+const TOOLS: [(&str, ScopeSubject, &[&str]); 3] = [
+    (
+        "terminal",
+        ScopeSubject::Terminal,
+        &["enabled", "allowed_paths", "denied_paths", "allow_metacharacters"],
+    ),
     (
         "file",
-        Covers::File,
+        ScopeSubject::File,
         &["enabled", "allowed_paths", "allowed_read_paths", "allowed_write_paths", "denied_paths"],
     ),
     (
         "code_execution",
-        Covers::CodeExecution,
+        ScopeSubject::CodeExecution,
         &["enabled", "allowed_paths", "denied_paths", "allow_metacharacters"],
     ),
 ];
@@ -119,7 +123,7 @@ fn scope(key: &str, value: &Value) -> Result<ToolScope, BadScope> {
     Ok(scope)
 }
 
-fn covers(key: &str, at: &str) -> Result<(Covers, &'static [&'static str]), BadScope> {
+fn covers(key: &str, at: &str) -> Result<(ScopeSubject, &'static [&'static str]), BadScope> {
     if let Some((_, covers, keys)) = TOOLS.iter().find(|(name, ..)| *name == key) {
         return Ok((covers.clone(), keys));
     }
@@ -128,7 +132,7 @@ fn covers(key: &str, at: &str) -> Result<(Covers, &'static [&'static str]), BadS
         Some("") => {
             Err(BadScope::new(at, "a server is missing", "write `mcp__SERVER__*`, or `mcp__*` for all"))
         }
-        Some(_) => Ok((Covers::Mcp(NamePattern::server(&folded)), MCP_KEYS)),
+        Some(_) => Ok((ScopeSubject::Mcp(NamePattern::server(&folded)), MCP_KEYS)),
         None => {
             let near = nearest_name(key, &["terminal", "file", "code_execution", "mcp__SERVER__*"]);
             Err(BadScope::new(at, "there is no such tool to scope", format!("did you mean `{near}`?")))

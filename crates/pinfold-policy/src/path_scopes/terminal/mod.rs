@@ -20,12 +20,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use pinfold_commands::PathText;
-use pinfold_commands::pieces::{Piece, Spelled, Sure, UNKNOWN, of_word};
+use pinfold_commands::pieces::{PathCertainty, Piece, PossibleText, UNKNOWN, of_word};
 use pinfold_commands::{CommandClaim, CommandFolders, InnerLine, Invocation};
 use pinfold_commands::{Operation, Origin, PathClaim};
 use pinfold_shell::{OpaqueReason, Redirect, RedirectKind, Script, SimpleCommand, Span, Word};
 
-use super::drawn::Touch;
+use super::drawn::PathMention;
 use super::expand::ExpandContext;
 
 use folders::Folders;
@@ -47,7 +47,7 @@ pub struct WordClaim {
     /// The place, absolute, and what would be done to it as far as the words say.
     pub claim: PathClaim,
     /// Certainty that a path is meant.
-    pub touch: Touch,
+    pub mention: PathMention,
     /// Names that the shell fills in below it, as a pattern.
     pub pattern: Option<String>,
     /// The word as it came to be after expansion, for showing.
@@ -58,14 +58,14 @@ pub struct WordClaim {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unauditable {
     /// The reason.
-    pub what: Blind,
+    pub what: UnauditableReason,
     /// Position in the text of the outermost command.
     pub span: Span,
 }
 
 /// Reason why a part of a command line cannot be audited.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Blind {
+pub enum UnauditableReason {
     /// `$( )` or backticks.
     Substitution,
     /// `<( )` or `>( )`.
@@ -78,7 +78,7 @@ pub enum Blind {
     Variable(String),
     /// `~name` or `~-`.
     Tilde(String),
-    /// A program that is known only by running.
+    /// A program that is known only at run time.
     Program,
     /// Code for an interpreter among the words.
     Inline(String),
@@ -86,7 +86,7 @@ pub enum Blind {
     Input(String),
     /// Arguments that come from input.
     Arguments(String),
-    /// A change of folder that is known only by running.
+    /// A change of folder that is known only at run time.
     Folder,
     /// Syntax that the parser does not understand.
     Opaque(String),
@@ -102,21 +102,21 @@ impl Unauditable {
     /// The part in words.
     pub fn clause(&self) -> String {
         match &self.what {
-            Blind::Substitution => "a command substitution".to_owned(),
-            Blind::Process => "a process substitution".to_owned(),
-            Blind::HereString => "a here-string".to_owned(),
-            Blind::Builtin(name) => format!("`{name}`"),
-            Blind::Variable(name) => format!("the value of `${name}`"),
-            Blind::Tilde(name) => format!("`~{name}`"),
-            Blind::Program => "a program that is known only by running".to_owned(),
-            Blind::Inline(program) => format!("code for `{program}` on the command line"),
-            Blind::Input(program) => format!("code for `{program}` from its input"),
-            Blind::Arguments(program) => format!("what `{program}` adds from its input"),
-            Blind::Folder => "a change of folder that is known only by running it".to_owned(),
-            Blind::Opaque(why) => format!("a command line with {why}"),
-            Blind::MayStart(program, starts) => format!("what `{program}` starts by `{starts}`"),
-            Blind::Started(program) => format!("what `{program}` starts"),
-            Blind::TooMuch => "a command line of this size".to_owned(),
+            UnauditableReason::Substitution => "a command substitution".to_owned(),
+            UnauditableReason::Process => "a process substitution".to_owned(),
+            UnauditableReason::HereString => "a here-string".to_owned(),
+            UnauditableReason::Builtin(name) => format!("`{name}`"),
+            UnauditableReason::Variable(name) => format!("the value of `${name}`"),
+            UnauditableReason::Tilde(name) => format!("`~{name}`"),
+            UnauditableReason::Program => "a program that is known only at run time".to_owned(),
+            UnauditableReason::Inline(program) => format!("code for `{program}` on the command line"),
+            UnauditableReason::Input(program) => format!("code for `{program}` from its input"),
+            UnauditableReason::Arguments(program) => format!("what `{program}` adds from its input"),
+            UnauditableReason::Folder => "a change of folder that is known only at run time".to_owned(),
+            UnauditableReason::Opaque(why) => format!("a command line with {why}"),
+            UnauditableReason::MayStart(program, starts) => format!("what `{program}` starts by `{starts}`"),
+            UnauditableReason::Started(program) => format!("what `{program}` starts"),
+            UnauditableReason::TooMuch => "a command line of this size".to_owned(),
         }
     }
 }
@@ -153,7 +153,7 @@ pub fn audit_line(line: &str, cwd: &Path, around: &ExpandContext) -> Audit {
 /// unauditable.
 pub fn audit_code(code: &str, cwd: &Path, around: &ExpandContext) -> Audit {
     let mut auditor = Auditor::new(around);
-    auditor.blind(Blind::Inline("code".to_owned()), 0..code.len());
+    auditor.blind(UnauditableReason::Inline("code".to_owned()), 0..code.len());
     auditor.all_of(code::literals(code), &[cwd.to_string_lossy().into_owned()]);
     auditor.audit
 }
@@ -192,7 +192,7 @@ impl<'a> Auditor<'a> {
 }
 
 impl Auditor<'_> {
-    fn blind(&mut self, what: Blind, span: Span) {
+    fn blind(&mut self, what: UnauditableReason, span: Span) {
         if self.audit.unauditable.len() < MAX_CLAIMS {
             self.audit.unauditable.push(Unauditable { what, span });
         }
@@ -209,12 +209,12 @@ impl Auditor<'_> {
     ) -> Vec<String> {
         let at = |span: &Span| start.within.clone().unwrap_or_else(|| span.clone());
         for opaque in &script.opaque {
-            self.blind(Blind::Opaque(clause(&opaque.why)), at(&opaque.span));
+            self.blind(UnauditableReason::Opaque(clause(&opaque.why)), at(&opaque.span));
         }
         let variables = Variables::from_script(script, self.around, &start.touched);
         let folders = Folders::new(script, folders, &start.folders, &variables);
         if let Some(span) = &folders.unknown {
-            self.blind(Blind::Folder, at(span));
+            self.blind(UnauditableReason::Folder, at(span));
         }
         let mut reader =
             ScriptReader { auditor: self, variables: &variables, folders: folders.all.clone(), start };
@@ -242,7 +242,7 @@ impl Auditor<'_> {
             self.lines += 1;
             if self.lines > MAX_LINES {
                 let span = start.within.unwrap_or_default();
-                return self.blind(Blind::TooMuch, span);
+                return self.blind(UnauditableReason::TooMuch, span);
             }
             // A folder that is not known is noted where the line around it goes there.
             let starts_in = line.starts_in.iter().filter_map(|folder| folders::resolve(folder, call, outer));
@@ -258,13 +258,13 @@ impl Auditor<'_> {
         &mut self,
         piece: &Piece<'_>,
         operation: Operation,
-        touch: Touch,
+        mention: PathMention,
         origin: Origin,
         folders: &[String],
     ) {
         let (path, pattern) = piece.split();
         for place in places(path, folders, self.around) {
-            let key = (place.clone(), pattern.clone(), operation.writes(), touch as u8);
+            let key = (place.clone(), pattern.clone(), operation.writes(), mention as u8);
             if !self.seen.insert(key) {
                 continue;
             }
@@ -272,7 +272,7 @@ impl Auditor<'_> {
                 return self.too_much();
             }
             self.audit.claims.push(WordClaim {
-                touch: if system::is_stream(&place) { Touch::System } else { touch },
+                mention: if system::is_stream(&place) { PathMention::System } else { mention },
                 claim: PathClaim::new(Some(PathText::new(place)), operation, origin),
                 pattern: pattern.clone(),
                 written: piece.text.clone().into_owned(),
@@ -282,17 +282,17 @@ impl Auditor<'_> {
 
     /// Marks the audit as incomplete, so that paths beyond the limit are not allowed unseen.
     fn too_much(&mut self) {
-        if self.audit.unauditable.last().is_none_or(|last| last.what != Blind::TooMuch) {
-            self.audit.unauditable.push(Unauditable { what: Blind::TooMuch, span: 0..0 });
+        if self.audit.unauditable.last().is_none_or(|last| last.what != UnauditableReason::TooMuch) {
+            self.audit.unauditable.push(Unauditable { what: UnauditableReason::TooMuch, span: 0..0 });
         }
     }
 
     /// Claims these, as far as they are paths.
     fn all_of<'t>(&mut self, literals: impl Iterator<Item = &'t str>, folders: &[String]) {
         for literal in literals {
-            let spelled = Spelled::plain(literal);
-            for piece in of_word(&spelled).into_iter().filter(|piece| piece.sure == Sure::Yes) {
-                self.claim(&piece, Operation::Read, Touch::Named, Origin::Call, folders);
+            let spelled = PossibleText::plain(literal);
+            for piece in of_word(&spelled).into_iter().filter(|piece| piece.sure == PathCertainty::Yes) {
+                self.claim(&piece, Operation::Read, PathMention::Named, Origin::Call, folders);
             }
         }
     }
@@ -320,7 +320,7 @@ struct ScriptReader<'a, 'b> {
 }
 
 impl ScriptReader<'_, '_> {
-    fn blind(&mut self, what: Blind, span: &Span) {
+    fn blind(&mut self, what: UnauditableReason, span: &Span) {
         let span = self.outermost_span(span);
         self.auditor.blind(what, span);
     }
@@ -341,14 +341,14 @@ impl ScriptReader<'_, '_> {
         for redirect in &command.redirects {
             self.redirect(redirect, Origin::Aside(index));
         }
-        let words: Vec<Vec<Spelled>> = command.words.iter().map(|word| self.expand(word)).collect();
+        let words: Vec<Vec<PossibleText>> = command.words.iter().map(|word| self.expand(word)).collect();
         let known: Vec<Option<&str>> = words.iter().map(|texts| only(texts)).collect();
         if known.first() == Some(&None) {
-            self.blind(Blind::Program, &command.span);
+            self.blind(UnauditableReason::Program, &command.span);
         }
         let more = programs::starts_from(&known);
         if more.len() > MAX_FOLDERS {
-            self.blind(Blind::TooMuch, &command.span);
+            self.blind(UnauditableReason::TooMuch, &command.span);
         }
         let more = more.iter().take(MAX_FOLDERS);
         let more: Vec<String> = more.flat_map(|to| places(to, &self.folders, self.auditor.around)).collect();
@@ -371,34 +371,35 @@ impl ScriptReader<'_, '_> {
     }
 
     /// `programs`: those that the command starts, which the word may name.
-    fn texts(&mut self, texts: &[Spelled], origin: Origin, programs: &BTreeSet<String>) {
+    fn texts(&mut self, texts: &[PossibleText], origin: Origin, programs: &BTreeSet<String>) {
         for spelled in texts {
             if programs.contains(&spelled.text) && system::is_system_program(spelled) {
                 self.system_program(spelled, origin);
                 continue;
             }
             for piece in of_word(spelled) {
-                let touch = if piece.sure == Sure::Yes { Touch::Named } else { Touch::Perhaps };
-                self.auditor.claim(&piece, Operation::Read, touch, origin, &self.folders);
+                let mention =
+                    if piece.sure == PathCertainty::Yes { PathMention::Named } else { PathMention::Perhaps };
+                self.auditor.claim(&piece, Operation::Read, mention, origin, &self.folders);
             }
         }
     }
 
     /// The word that names the program. A name without a slash is looked up elsewhere.
-    fn program(&mut self, texts: &[Spelled], origin: Origin) {
+    fn program(&mut self, texts: &[PossibleText], origin: Origin) {
         for spelled in texts {
             if system::is_system_program(spelled) {
                 self.system_program(spelled, origin);
             } else if spelled.text.contains('/') || spelled.open.is_some() {
-                let piece = Piece::whole(spelled, Sure::Yes);
-                self.auditor.claim(&piece, Operation::Read, Touch::Named, origin, &self.folders);
+                let piece = Piece::whole(spelled, PathCertainty::Yes);
+                self.auditor.claim(&piece, Operation::Read, PathMention::Named, origin, &self.folders);
             }
         }
     }
 
-    fn system_program(&mut self, spelled: &Spelled, origin: Origin) {
-        let piece = Piece::whole(spelled, Sure::Yes);
-        self.auditor.claim(&piece, Operation::Read, Touch::System, origin, &self.folders);
+    fn system_program(&mut self, spelled: &PossibleText, origin: Origin) {
+        let piece = Piece::whole(spelled, PathCertainty::Yes);
+        self.auditor.claim(&piece, Operation::Read, PathMention::System, origin, &self.folders);
     }
 
     fn redirect(&mut self, redirect: &Redirect, origin: Origin) {
@@ -406,13 +407,15 @@ impl ScriptReader<'_, '_> {
             RedirectKind::Read => Operation::Read,
             RedirectKind::Write | RedirectKind::Append | RedirectKind::ReadWrite => Operation::Write,
             RedirectKind::Duplicate => return,
-            RedirectKind::HereString => return self.blind(Blind::HereString, &redirect.target.span),
+            RedirectKind::HereString => {
+                return self.blind(UnauditableReason::HereString, &redirect.target.span);
+            }
             // Data, and variables in it are data too; what runs in it is not.
             RedirectKind::HereDocument => return self.substitutions(&redirect.target),
         };
         for spelled in self.expand(&redirect.target) {
-            let piece = Piece::whole(&spelled, Sure::Yes);
-            self.auditor.claim(&piece, operation, Touch::Named, origin, &self.folders);
+            let piece = Piece::whole(&spelled, PathCertainty::Yes);
+            self.auditor.claim(&piece, operation, PathMention::Named, origin, &self.folders);
         }
     }
 
@@ -423,7 +426,7 @@ impl ScriptReader<'_, '_> {
     }
 
     /// Expands a word to the texts that the shell can make of it. Unknown parts are noted; known parts stay.
-    fn expand(&mut self, word: &Word) -> Vec<Spelled> {
+    fn expand(&mut self, word: &Word) -> Vec<PossibleText> {
         let (all, blinds) = spelled::expand(word, self.variables);
         for blind in blinds {
             self.blind(blind, &word.span);
@@ -458,9 +461,9 @@ fn started(claim: &CommandClaim) -> BTreeSet<String> {
 }
 
 /// The text of a word that can only become this one.
-fn only(texts: &[Spelled]) -> Option<&str> {
+fn only(texts: &[PossibleText]) -> Option<&str> {
     match texts {
-        [Spelled { text, open: None }] => Some(text),
+        [PossibleText { text, open: None }] => Some(text),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::declared::{Declared, Leads, ScopedTool, ToolScopes, Touched};
+use crate::path_scopes::{PathScopes, ScopedPath, ScopedTarget, ScopedTool, ToolScopes};
 use crate::source::{Layer, Source};
 
 const CWD: &str = "/home/u/proj";
@@ -30,14 +30,14 @@ fn audited(command: &str) -> Audit {
 fn named(command: &str) -> BTreeSet<String> {
     let shown = |word: &WordClaim| {
         let path = word.claim.path.as_ref().unwrap().as_os_str().to_str().unwrap();
-        let touch = match word.touch {
-            Touch::Named => "",
-            Touch::Perhaps => "?",
-            Touch::System => "!",
+        let mention = match word.mention {
+            PathMention::Named => "",
+            PathMention::Perhaps => "?",
+            PathMention::System => "!",
         };
         let write = if word.claim.operation.writes() { ">" } else { "" };
         let pattern = word.pattern.as_ref().map(|pattern| format!("|{pattern}")).unwrap_or_default();
-        format!("{touch}{write}{path}{pattern}")
+        format!("{mention}{write}{path}{pattern}")
     };
     audited(command).claims.iter().map(shown).collect()
 }
@@ -286,35 +286,35 @@ fn what_a_variable_can_hold_is_claimed_wherever_it_is_set() {
 }
 
 /// Decides as a session would, in a world without links where `present` is all there is.
-fn refused(declared: &Declared, command: &str) -> bool {
+fn refused(path_scopes: &PathScopes, command: &str) -> bool {
     let found = audited(command);
     let present = ["/etc/passwd", "/home/u/proj/a", "/etc", "/home/u/proj", "/"];
     let no = |word: &WordClaim| {
         let asked = Path::new(word.claim.path.as_ref().unwrap().as_os_str());
-        let real = crate::declared::expand::tidy(asked);
-        let touched = Touched {
+        let real = crate::path_scopes::expand::tidy(asked);
+        let touched = ScopedPath {
             operation: word.claim.operation,
             asked,
-            leads: Leads::To(&real),
+            leads: ScopedTarget::To(&real),
             missing: !present.iter().any(|place| Path::new(place) == real),
             folds_case: false,
-            touch: word.touch,
+            mention: word.mention,
             pattern: word.pattern.as_deref(),
         };
-        declared.path_no(ScopedTool::Terminal, &touched).is_some()
+        path_scopes.path_no(ScopedTool::Terminal, &touched).is_some()
     };
-    declared.text_no(ScopedTool::Terminal, &found.unauditable).is_some() || found.claims.iter().any(no)
+    path_scopes.text_no(ScopedTool::Terminal, &found.unauditable).is_some() || found.claims.iter().any(no)
 }
 
-fn declared(terminal: &serde_json::Value) -> Declared {
+fn path_scopes(terminal: &serde_json::Value) -> PathScopes {
     let scopes = ToolScopes::parse(&json!({"terminal": terminal})).unwrap();
     scopes.draw(&Source::plain(Layer::User), &expand_context(), &|path| Ok(path.to_owned())).unwrap()
 }
 
 #[test]
 fn a_waiver_lets_texts_through_and_never_a_path_that_can_be_seen() {
-    let waived = declared(&json!({"allowed_paths": ["~/proj", "/tmp"], "allow_metacharacters": true}));
-    let strict = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    let waived = path_scopes(&json!({"allowed_paths": ["~/proj", "/tmp"], "allow_metacharacters": true}));
+    let strict = path_scopes(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
     for (command, by_strict, by_waived) in [
         ("echo $(cat x)", true, false),
         ("echo $(cat /etc/passwd)", true, true),
@@ -341,7 +341,7 @@ fn a_waiver_lets_texts_through_and_never_a_path_that_can_be_seen() {
 /// A launcher, shell or interpreter that an entry of the catalog describes hides no line and no code from a scope.
 #[test]
 fn no_launcher_gets_past_a_scope() {
-    let scope = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    let scope = path_scopes(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
     for command in [
         "chronic sh -c 'cat /etc/passwd'",
         "setpriv --reuid 0 sh -c 'cat /etc/passwd'",
@@ -387,7 +387,7 @@ fn no_launcher_gets_past_a_scope() {
 
 #[test]
 fn every_launcher_of_the_catalog_is_looked_through() {
-    let scope = declared(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
+    let scope = path_scopes(&json!({"allowed_paths": ["~/proj", "/tmp"]}));
     let line = "'cat /etc/passwd'";
     assert!(!refused(&scope, &format!("echo {line} | wc -l")), "the text alone is refused");
     let mut past = pinfold_commands::launchers();
@@ -415,7 +415,7 @@ fn every_launcher_of_the_catalog_is_looked_through() {
 
 #[test]
 fn a_folder_outside_the_scope_does_not_make_every_word_a_path() {
-    let elsewhere = declared(&json!({"allowed_paths": ["/srv"]}));
+    let elsewhere = path_scopes(&json!({"allowed_paths": ["/srv"]}));
     for (command, no) in [
         ("git status", false),
         ("ls /srv/a", false),
@@ -436,7 +436,7 @@ proptest! {
         front in "(|-|-o|--out=|of=|a,|f=@|~/\\.\\./\\.\\./|\\.\\./\\.\\./\\.\\./|/|/tmp/\\.\\.)",
         quote in "(|'|\")",
     ) {
-        let denied = declared(&json!({"denied_paths": ["/vault"]}));
+        let denied = path_scopes(&json!({"denied_paths": ["/vault"]}));
         let command = format!("cat {quote}{front}/vault/key{quote}");
         prop_assert!(refused(&denied, &command), "{}", command);
     }
@@ -485,7 +485,7 @@ fn what_is_read_of_a_line_of_many_shells_does_not_grow_with_it() {
     for start in ["bash -c '", "bash -c x ", "sh -c \"a\" ", "eval a; "] {
         let looked = |many: usize| {
             let audit = audited(&start.repeat(many));
-            assert!(audit.unauditable.iter().any(|part| part.what == Blind::TooMuch), "{start}");
+            assert!(audit.unauditable.iter().any(|part| part.what == UnauditableReason::TooMuch), "{start}");
             audit.claims.len()
         };
         assert!(looked(800) <= looked(100).max(100), "{start}");

@@ -25,7 +25,7 @@ impl ToolScopes {
 pub struct ToolScope {
     /// The tool, as written: `terminal`, `mcp__filesystem__*`.
     pub key: String,
-    pub(super) covers: Covers,
+    pub(super) covers: ScopeSubject,
     /// Set if the tool can be used at all.
     pub enabled: bool,
     /// The lists that are set, in the order of the text.
@@ -38,7 +38,7 @@ pub struct ToolScope {
 
 /// The calls that a scope covers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Covers {
+pub(super) enum ScopeSubject {
     Terminal,
     File,
     CodeExecution,

@@ -7,15 +7,15 @@ use pinfold_commands::Operation;
 use super::bad::BadScope;
 use super::entry::ScopeEntry;
 use super::expand::{self, ExpandContext, tidy};
-use super::no::{DeclaredNo, DeclaredWhy};
-use super::section::{Covers, List, ListKind, McpEffect, ToolScope, ToolScopes};
+use super::no::{ScopeViolation, ScopeViolationReason};
+use super::section::{List, ListKind, McpEffect, ScopeSubject, ToolScope, ToolScopes};
 use super::terminal::Unauditable;
 use crate::mcp::{McpCall, McpClass};
 use crate::source::Source;
 
 /// Every declared scope that holds for a session. A call has to pass each of them: adding one only narrows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Declared {
+pub struct PathScopes {
     scopes: Vec<Drawn>,
 }
 
@@ -23,7 +23,7 @@ pub struct Declared {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Drawn {
     key: String,
-    covers: Covers,
+    covers: ScopeSubject,
     enabled: bool,
     lists: Vec<DrawnList>,
     allow_metacharacters: bool,
@@ -52,26 +52,26 @@ pub enum ScopedTool<'a> {
 
 /// One path of a call after a look at the world.
 #[derive(Debug, Clone, Copy)]
-pub struct Touched<'a> {
+pub struct ScopedPath<'a> {
     /// The operation on it.
     pub operation: Operation,
     /// The path as written, absolute; it may hold `..`.
     pub asked: &'a Path,
     /// The place that it leads to.
-    pub leads: Leads<'a>,
+    pub leads: ScopedTarget<'a>,
     /// The path does not exist.
     pub missing: bool,
     /// Upper and lower case are the same there.
     pub folds_case: bool,
     /// The certainty that a path is meant.
-    pub touch: Touch,
+    pub mention: PathMention,
     /// Names that a shell fills in below it, as a pattern.
     pub pattern: Option<&'a str>,
 }
 
 /// The place that a path leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leads<'a> {
+pub enum ScopedTarget<'a> {
     /// Here, with every link followed; a dangling link leads to where it points.
     To(&'a Path),
     /// The path cannot exist: a name is too long, or a file is where a folder would have to be.
@@ -82,7 +82,7 @@ pub enum Leads<'a> {
 
 /// The certainty that a word means a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Touch {
+pub enum PathMention {
     /// A path for certain.
     Named,
     /// Perhaps a word like any other; it counts if the path exists.
@@ -102,9 +102,9 @@ impl ToolScopes {
         source: &Source,
         around: &ExpandContext,
         resolve: &dyn Fn(&Path) -> Result<PathBuf, String>,
-    ) -> Result<Declared, BadScope> {
+    ) -> Result<PathScopes, BadScope> {
         let scopes = self.scopes.iter().map(|scope| draw(scope, source, around, resolve));
-        Ok(Declared { scopes: scopes.collect::<Result<_, _>>()? })
+        Ok(PathScopes { scopes: scopes.collect::<Result<_, _>>()? })
     }
 }
 
@@ -138,7 +138,7 @@ fn draw(
     })
 }
 
-impl Declared {
+impl PathScopes {
     /// Both: what one of them refuses is refused.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
@@ -152,30 +152,30 @@ impl Declared {
     }
 
     /// The no to the tool as such.
-    pub fn tool_no(&self, tool: ScopedTool<'_>) -> Option<DeclaredNo> {
+    pub fn tool_no(&self, tool: ScopedTool<'_>) -> Option<ScopeViolation> {
         self.scopes_for(tool)
             .find(|scope| !scope.enabled)
-            .map(|scope| scope.no(DeclaredWhy::Off, "enabled", Vec::new()))
+            .map(|scope| scope.no(ScopeViolationReason::Off, "enabled", Vec::new()))
     }
 
     /// The no to one path.
-    pub fn path_no(&self, tool: ScopedTool<'_>, touched: &Touched<'_>) -> Option<DeclaredNo> {
+    pub fn path_no(&self, tool: ScopedTool<'_>, touched: &ScopedPath<'_>) -> Option<ScopeViolation> {
         let spelled = tidy(touched.asked);
         let whole = takes_all(tool, touched.operation);
         self.scopes_for(tool).find_map(|scope| scope.path_no(touched, &spelled, whole))
     }
 
     /// The no to a text with parts that cannot be audited.
-    pub fn text_no(&self, tool: ScopedTool<'_>, unauditable: &[Unauditable]) -> Option<DeclaredNo> {
+    pub fn text_no(&self, tool: ScopedTool<'_>, unauditable: &[Unauditable]) -> Option<ScopeViolation> {
         let first = unauditable.first()?;
         let strict = self.scopes_for(tool).find(|scope| scope.restricts() && !scope.allow_metacharacters)?;
-        let why = DeclaredWhy::Unauditable(first.clone());
+        let why = ScopeViolationReason::Unauditable(first.clone());
         Some(strict.no(why, "allow_metacharacters", strict.allowed_for(Operation::Read)))
     }
 
     /// Returns the denial of a call of an MCP tool as such: it is switched off, its operation is unknown, or an
     /// argument that may be a path is none.
-    pub fn mcp_no(&self, call: &McpCall) -> Option<DeclaredNo> {
+    pub fn mcp_no(&self, call: &McpCall) -> Option<ScopeViolation> {
         let tool = ScopedTool::Mcp(&call.name);
         if let Some(no) = self.tool_no(tool) {
             return Some(no);
@@ -183,10 +183,10 @@ impl Declared {
         let strict = self.scopes_for(tool).find(|scope| scope.restricts())?;
         let no = |why, key: &str| Some(strict.no(why, key, strict.allowed_for(Operation::Read)));
         if self.mcp_class(call) == McpClass::Unknown {
-            return no(DeclaredWhy::UnknownOperation, "operations");
+            return no(ScopeViolationReason::UnknownOperation, "operations");
         }
         let odd = call.odd().first()?;
-        no(DeclaredWhy::NoPath(odd.field.clone()), strict.first_key(Operation::Write))
+        no(ScopeViolationReason::NoPath(odd.field.clone()), strict.first_key(Operation::Write))
     }
 
     /// Returns the class of an MCP operation: the declared one, and otherwise the one of its name. Of several words the
@@ -234,7 +234,7 @@ fn takes_all(tool: ScopedTool<'_>, operation: Operation) -> bool {
     }
 }
 
-impl Covers {
+impl ScopeSubject {
     fn matches(&self, tool: ScopedTool<'_>) -> bool {
         match (self, tool) {
             (Self::Terminal, ScopedTool::Terminal)
@@ -247,8 +247,13 @@ impl Covers {
 }
 
 impl Drawn {
-    fn no(&self, why: DeclaredWhy, key: &str, allowed: Vec<String>) -> DeclaredNo {
-        DeclaredNo { why, list: format!("tools.{}.{key}", self.key), allowed, source: self.source.clone() }
+    fn no(&self, why: ScopeViolationReason, key: &str, allowed: Vec<String>) -> ScopeViolation {
+        ScopeViolation {
+            why,
+            list: format!("tools.{}.{key}", self.key),
+            allowed,
+            source: self.source.clone(),
+        }
     }
 
     /// Returns `true` if it draws any line at all. An empty denied list draws none, an empty allowed list the narrowest.
@@ -283,13 +288,13 @@ impl Drawn {
         self.lists(ListKind::Denied).flat_map(|list| &list.entries).find(|entry| wanted(entry))
     }
 
-    fn path_no(&self, touched: &Touched<'_>, spelled: &Path, whole: bool) -> Option<DeclaredNo> {
+    fn path_no(&self, touched: &ScopedPath<'_>, spelled: &Path, whole: bool) -> Option<ScopeViolation> {
         self.denied_no(touched, spelled, whole).or_else(|| self.outside_no(touched, spelled))
     }
 
-    fn denied_no(&self, touched: &Touched<'_>, spelled: &Path, whole: bool) -> Option<DeclaredNo> {
+    fn denied_no(&self, touched: &ScopedPath<'_>, spelled: &Path, whole: bool) -> Option<ScopeViolation> {
         let fold = touched.folds_case;
-        let real = if let Leads::To(real) = touched.leads { Some(real) } else { None };
+        let real = if let ScopedTarget::To(real) = touched.leads { Some(real) } else { None };
         let paths = || std::iter::once(spelled).chain(real);
         let under = || self.first_denied(|entry| paths().any(|path| entry.covers(path, fold)));
         let inside =
@@ -298,25 +303,27 @@ impl Drawn {
             let pattern = touched.pattern?;
             self.first_denied(|entry| paths().any(|folder| entry.meets(folder, pattern, fold)))
         };
-        let why = |entry: &ScopeEntry, why: fn(String) -> DeclaredWhy| why(entry.written.clone());
+        let why = |entry: &ScopeEntry, why: fn(String) -> ScopeViolationReason| why(entry.written.clone());
         let why = under()
-            .map(|entry| why(entry, DeclaredWhy::Denied))
-            .or_else(|| inside().map(|entry| why(entry, DeclaredWhy::Holds)))
-            .or_else(|| met().map(|entry| why(entry, DeclaredWhy::MayReach)))?;
+            .map(|entry| why(entry, ScopeViolationReason::Denied))
+            .or_else(|| inside().map(|entry| why(entry, ScopeViolationReason::Holds)))
+            .or_else(|| met().map(|entry| why(entry, ScopeViolationReason::MayReach)))?;
         Some(self.no(why, ListKind::Denied.key(), self.allowed_for(touched.operation)))
     }
 
-    fn outside_no(&self, touched: &Touched<'_>, spelled: &Path) -> Option<DeclaredNo> {
-        if touched.touch == Touch::System || !self.restricts() {
+    fn outside_no(&self, touched: &ScopedPath<'_>, spelled: &Path) -> Option<ScopeViolation> {
+        if touched.mention == PathMention::System || !self.restricts() {
             return None;
         }
         let no = |why, list: &str| Some(self.no(why, list, self.allowed_for(touched.operation)));
         let real = match touched.leads {
-            Leads::To(real) => real,
-            Leads::Nowhere => spelled,
-            Leads::Unknown => return no(DeclaredWhy::Unknown, self.first_key(touched.operation)),
+            ScopedTarget::To(real) => real,
+            ScopedTarget::Nowhere => spelled,
+            ScopedTarget::Unknown => {
+                return no(ScopeViolationReason::Unknown, self.first_key(touched.operation));
+            }
         };
-        if touched.touch == Touch::Perhaps && touched.missing && real == spelled {
+        if touched.mention == PathMention::Perhaps && touched.missing && real == spelled {
             return None;
         }
         let fold = touched.folds_case;
@@ -324,7 +331,7 @@ impl Drawn {
             [spelled, real].into_iter().all(|path| list.entries.iter().any(|entry| entry.covers(path, fold)))
         };
         let missed = self.speaking(touched.operation).find(|list| !inside(list))?;
-        no(DeclaredWhy::Outside, missed.kind.key())
+        no(ScopeViolationReason::Outside, missed.kind.key())
     }
 
     /// The list that is named where no single one decides.
@@ -342,7 +349,7 @@ pub struct KernelLists {
     pub denied: Vec<PathBuf>,
 }
 
-impl Declared {
+impl PathScopes {
     /// The lists of the terminal, for the kernel.
     pub fn kernel_lists(&self) -> KernelLists {
         let mut lists = KernelLists::default();

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use pinfold_commands::may_move;
-use pinfold_commands::pieces::Spelled;
+use pinfold_commands::pieces::PossibleText;
 use pinfold_shell::{NewValue, Script, VariableTable, Word, is_set_by_bash};
 
 use super::marks;
 use super::spelled::{Tail, expand};
-use crate::declared::expand::ExpandContext;
+use crate::path_scopes::expand::ExpandContext;
 
 /// The variables of one script.
 pub(super) struct Variables<'a> {
@@ -45,14 +45,14 @@ impl TouchedVariables {
 /// Value of a variable.
 pub(super) enum VariableValue {
     /// One of these.
-    OneOf(Vec<Spelled>),
-    /// One of these, or something that is known only by running.
-    Perhaps(Vec<Spelled>),
+    OneOf(Vec<PossibleText>),
+    /// One of these, or something that is known only at run time.
+    Perhaps(Vec<PossibleText>),
     /// A number.
     Number,
     /// Neither the environment nor the script sets it.
     Unset,
-    /// Known only by running.
+    /// Known only at run time.
     Unknown,
 }
 
@@ -97,7 +97,7 @@ impl<'a> Variables<'a> {
             "PWD" if settled && !self.moves => {
                 let folder = self.around.folder.to_str();
                 return folder.map_or(VariableValue::Unknown, |folder| {
-                    one_of(vec![Spelled::plain(folder)], quoted, false)
+                    one_of(vec![PossibleText::plain(folder)], quoted, false)
                 });
             }
             "OLDPWD" if settled && !self.moves => {}
@@ -118,14 +118,14 @@ impl<'a> Variables<'a> {
             // Before the script sets it, it holds what the environment says, or nothing.
             (own, _) => {
                 let before = own.or((!lost).then_some(""));
-                let values = before.map(Spelled::plain).into_iter().chain(given).collect();
+                let values = before.map(PossibleText::plain).into_iter().chain(given).collect();
                 one_of(values, quoted, lost)
             }
         }
     }
 
     /// The values that the script gives to a name, and whether it gives it others.
-    fn given(&self, name: &str) -> (Vec<Spelled>, bool) {
+    fn given(&self, name: &str) -> (Vec<PossibleText>, bool) {
         let (mut values, mut lost, mut counts) = (Vec::new(), false, false);
         let outer = self.without_values();
         for change in self.table.changes(name) {
@@ -134,7 +134,7 @@ impl<'a> Variables<'a> {
                 NewValue::Number => counts = true,
                 NewValue::Argument { word, text, .. } => {
                     lost = true;
-                    values.extend(word.as_static().map(|_| Spelled::plain(text)));
+                    values.extend(word.as_static().map(|_| PossibleText::plain(text)));
                 }
                 NewValue::Appended(_) | NewValue::Kept { .. } | NewValue::Removed | NewValue::Unknown => {
                     lost = true;
@@ -149,7 +149,7 @@ impl<'a> Variables<'a> {
             }
         }
         if counts {
-            values.push(Spelled::default().with_open(marks(Tail::Names)));
+            values.push(PossibleText::default().with_open(marks(Tail::Names)));
         }
         (values, lost)
     }
@@ -205,8 +205,8 @@ fn words_of(value: NewValue<'_>) -> &[Word] {
 }
 
 /// A value that the shell would split or match against files is several words.
-fn one_of(values: Vec<Spelled>, quoted: bool, lost: bool) -> VariableValue {
-    let splits = |value: &Spelled| {
+fn one_of(values: Vec<PossibleText>, quoted: bool, lost: bool) -> VariableValue {
+    let splits = |value: &PossibleText| {
         let fixed = value.text.get(..value.open.unwrap_or(value.text.len())).unwrap_or_default();
         fixed.contains([' ', '\t', '\n', '*', '?', '[', '\\'])
     };

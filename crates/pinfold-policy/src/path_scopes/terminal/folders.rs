@@ -6,7 +6,7 @@ use pinfold_shell::{Script, Span, Word};
 use super::places;
 use super::spelled::expand;
 use super::variables::Variables;
-use crate::declared::expand::tidy;
+use crate::path_scopes::expand::tidy;
 
 /// More folders than an honest line goes through.
 const MAX_FOLDERS: usize = 32;
@@ -17,7 +17,7 @@ pub(super) struct Folders {
     pub(super) all: Vec<String>,
     /// Folders of each command, where all of them are known.
     of_commands: Vec<Option<Vec<String>>>,
-    /// The first command that goes to a folder, or stands in one, that is known only by running.
+    /// The first command that goes to a folder, or stands in one, that is known only at run time.
     pub(super) unknown: Option<Span>,
 }
 
@@ -47,7 +47,7 @@ impl Folders {
         self.of_commands.get(index).and_then(Option::as_deref).unwrap_or(&self.all)
     }
 
-    /// These folders; `None` where one of them is known only by running, which is noted.
+    /// These folders; `None` where one of them is known only at run time, which is noted.
     fn paths(
         &mut self,
         folders: &[WorkingDirectory],

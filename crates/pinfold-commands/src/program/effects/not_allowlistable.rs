@@ -8,16 +8,16 @@ use crate::NotAllowlistable;
 impl InvocationEffects<'_> {
     /// Bars it: no word names the file that it writes.
     pub(crate) fn bar_unknown_write(&mut self) {
-        if self.bars.iter().all(|bar| bar.id != "unknown-file") {
-            let why = format!("what `{}` writes is known only by running", self.name);
-            self.bars.push(NotAllowlistable::new("unknown-file", why));
+        if self.not_allowlistable.iter().all(|bar| bar.id != "unknown-file") {
+            let why = format!("what `{}` writes is known only at run time", self.name);
+            self.not_allowlistable.push(NotAllowlistable::new("unknown-file", why));
         }
     }
 
     /// Bars it: no word names the file that it reads.
     pub(crate) fn bar_unknown_read(&mut self) {
-        let why = format!("what `{}` reads is known only by running", self.name);
-        self.bars.push(NotAllowlistable::new("unknown-file", why));
+        let why = format!("what `{}` reads is known only at run time", self.name);
+        self.not_allowlistable.push(NotAllowlistable::new("unknown-file", why));
     }
 
     /// Bars the subcommand, but for a rule that names it.
@@ -36,7 +36,7 @@ impl InvocationEffects<'_> {
     /// Bars the program, but for a rule that has this text.
     pub(crate) fn bar_named(&mut self, what: Option<&str>, why: &str) {
         let lifted_by = what.map(str::to_owned);
-        self.bars.push(NotAllowlistable {
+        self.not_allowlistable.push(NotAllowlistable {
             lifted_by,
             ..NotAllowlistable::new("program", format!("`{}` {why}", self.name))
         });
@@ -45,7 +45,8 @@ impl InvocationEffects<'_> {
     /// Bars a script that runs programs or touches files, whatever the rule on its program says.
     pub(crate) fn bar_script(&mut self, why: &str) {
         self.told_code = true;
-        self.bars.push(NotAllowlistable::new("script", format!("the script of `{}` {why}", self.name)));
+        self.not_allowlistable
+            .push(NotAllowlistable::new("script", format!("the script of `{}` {why}", self.name)));
     }
 
     /// Bars code in the program's own language, but for a rule that names the option.
@@ -57,7 +58,7 @@ impl InvocationEffects<'_> {
     /// Bars an option, but for a rule that names it.
     pub(crate) fn bar_option(&mut self, id: &'static str, option: &str, why: &str) {
         let why = format!("`{option}` of `{}` {why}", self.name);
-        self.bars
+        self.not_allowlistable
             .push(NotAllowlistable { lifted_by: Some(option.to_owned()), ..NotAllowlistable::new(id, why) });
     }
 }
