@@ -98,8 +98,10 @@ impl Hands<'_> {
 
     fn shell(&self, words: &str) {
         let words = contents::expand(words, self.roots(), &self.actor.planted);
-        let mut command = Command::new("sh");
-        command.args(["-c", &words]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        // A shell waits for ever for the other end of a pipe that the program made before.
+        let mut command = Command::new("timeout");
+        command.args(["-s", "KILL", SHELL_SECONDS, "sh", "-c", &words]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let result = match command.status() {
             Ok(status) if status.success() => "ok".to_owned(),
             Ok(status) => format!("failed {}", status.code().unwrap_or(-1)),
@@ -108,6 +110,9 @@ impl Hands<'_> {
         log("sh", &result, &[]);
     }
 }
+
+/// Seconds after which a shell is ended with all that it started. No command takes longer than a moment.
+const SHELL_SECONDS: &str = "10";
 
 /// Says how a call ended. In one piece: other threads and runs say something too.
 fn log(call: &str, result: &str, places: &[Option<&Path>]) {

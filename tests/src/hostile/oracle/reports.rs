@@ -124,7 +124,7 @@ fn what_is_listed_was_changed(look: &Look<'_>, reports: &[&Report], all: &mut Ve
         for path in lists.into_iter().flatten() {
             // What modes have shut from it the supervisor cannot compare, and tells of.
             let was_changed = was_changed(look, path) || was_put_in_place(look, path);
-            if !was_changed && !modes_shut(look, path) {
+            if !was_changed && !modes_shut(look, path) && !is_unreadable(look, path) {
                 let what = "it is what it was, or a name that pinfold itself held".to_owned();
                 all.push(look.violation(Found { kind: "what is reported as changed was not", path, what }));
             }
@@ -228,6 +228,11 @@ fn modes_shut(look: &Look<'_>, place: &Path) -> bool {
             .filter_map(|seen| seen.get(above))
             .any(|entry| entry.mode & 0o300 != 0o300)
     })
+}
+
+/// Whether the own mode of a file keeps what it holds from a run.
+fn is_unreadable(look: &Look<'_>, place: &Path) -> bool {
+    [look.before, look.after].iter().filter_map(|seen| seen.get(place)).any(|entry| entry.mode & 0o400 == 0)
 }
 
 fn directories_above<'p>(look: &Look<'_>, place: &'p Path) -> impl Iterator<Item = &'p Path> {
