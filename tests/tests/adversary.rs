@@ -122,6 +122,38 @@ fn any_home_and_environment_will_do(who: Who, tier: Tier) {
     held(bed, tier, "long arguments", |c| c.args((0..1_500).map(|_| "z".repeat(1_000))));
 }
 
+/// People keep their settings in a repository, and links in their home.
+#[each(user, tier)]
+fn what_guarded_names_of_the_home_lead_to_in_the_folder_is_not_written(who: Who, tier: Tier) {
+    let bed = Bed::new(who);
+    let (folder, home) = (bed.folder(), bed.home());
+    let settings = r#"{"permissions":{"deny":["Bash(npm publish)"]}}"#;
+    for (file, text) in [("bashrc", "old\n"), ("pf/settings.json", settings), ("plain", "old\n")] {
+        let file = folder.join(file);
+        fs::create_dir_all(file.parent().expect("a directory")).expect("a directory");
+        fs::write(file, text).expect("a file");
+    }
+    fs::create_dir_all(home.join(".config/pinfold")).expect("a directory");
+    for (link, target) in
+        [(".bashrc", "bashrc"), (".config/pinfold/settings.json", "pf/settings.json"), ("plain", "plain")]
+    {
+        symlink(folder.join(target), home.join(link)).expect("a link");
+    }
+    bed.give();
+    let script = "echo new > bashrc; echo {} > pf/settings.json; mv pf gone; echo new > plain; true";
+    let output = bed
+        .run(tier, &["--ask", "none"])
+        .args(["sh", "-c", script])
+        .output()
+        .expect("pinfold can be started");
+    is_orderly(&output);
+    let read = |file: &str| fs::read_to_string(folder.join(file)).unwrap_or_default();
+    let found = [read("bashrc"), read("pf/settings.json")];
+    assert_eq!(found, ["old\n", settings], "{}", describe(&output));
+    assert_eq!(read("plain"), "new\n", "the control: {}", describe(&output));
+    assert!(describe(&output).contains(".bashrc` leads there"), "{}", describe(&output));
+}
+
 /// The superuser looks for credentials in every home. What lies there in private directories cannot be reached inside, where
 /// the rights over other people's files are gone, and is no reason not to start.
 #[test]

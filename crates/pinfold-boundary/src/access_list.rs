@@ -85,6 +85,11 @@ impl AccessList {
         Self { anywhere, ..Self::default() }
     }
 
+    /// Returns whether what is in no list can be written.
+    pub(crate) fn is_writable_elsewhere(&self) -> bool {
+        self.anywhere
+    }
+
     /// Adds a place; of two at one path the stronger hold stays.
     pub(crate) fn add(&mut self, path: PathBuf, hold: Hold, why: impl Into<Cow<'static, str>>) {
         match self.list.entry(path) {

@@ -48,15 +48,15 @@ pub struct Boundary {
     /// Placeholders that stand inside for secrets, and the places of these.
     pub(crate) secrets: Option<SecretPlaceholders>,
     pub(crate) findings: Findings,
-    /// Looked for when the first change has to be judged.
+    /// All links in what was granted, searched for when the first change has to be judged.
     pub(crate) all_links: OnceLock<AllLinks>,
     pub(crate) operations: Operations,
     pub(crate) removed: Vec<String>,
     /// The grant, where not all that is held in it was searched for.
     pub(crate) unsearched: Option<Box<(SandboxRequest, Tier)>>,
-    /// Directory in which supervisors meet.
+    /// Directory of the state of pinfold, with the locks by which supervisors take turns.
     pub(crate) state_home: Option<PathBuf>,
-    /// Layers of this run are used by no other while this lives.
+    /// The lock on the layers of this run: no other uses them while it is held.
     pub(crate) _caches: Option<fs::File>,
     /// Directory that is needed until the run is settled.
     pub(crate) _private: Private,
@@ -127,6 +127,11 @@ impl Boundary {
         within(&self.granted) || within(&self.findings.git.git_dirs)
     }
 
+    /// Returns whether a bare repository may lie at a place or around it, in which the run can write.
+    pub(crate) fn may_be_in_repository(&self, real: &Path) -> bool {
+        self.is_within_granted(real) || self.places.is_writable_elsewhere() && !self.is_own(real)
+    }
+
     /// Git directories that were found at the start.
     pub(crate) fn git_dirs(&self) -> &[PathBuf] {
         &self.findings.git.git_dirs
@@ -163,12 +168,12 @@ impl Boundary {
         self.readable.iter().any(|place| is_within(real, place))
     }
 
-    /// Why a place may not be read by way of this name, which is a link or leads through one.
+    /// Returns why a place may not be read by way of this name, which is a link or leads through one.
     pub(crate) fn unreadable_through(&self, name: &Path, place: &Path) -> Option<String> {
         if self.is_readable(place) { None } else { self.unreadable(name) }
     }
 
-    /// Why a place may not be read, although nothing hid it at the start.
+    /// Returns why a place may not be read, although nothing hid it at the start.
     pub(crate) fn unreadable(&self, real: &Path) -> Option<String> {
         if self.is_readable(real) {
             return None;

@@ -10,7 +10,7 @@ mod linked_build_files;
 mod repositories;
 
 use std::collections::HashSet;
-use std::fs;
+use std::fs::{self, FileType};
 use std::path::{Path, PathBuf};
 
 use pinfold_policy::{Guard, GuardKind, Guards, KernelProtection};
@@ -76,6 +76,9 @@ impl Linked {
     }
 }
 
+/// Limits of the look into one guarded directory of the home, which each start waits for.
+const HOME_BOUNDS: Bounds = Bounds { directories: 4, depth: 2, entries: 512, ..Bounds::START };
+
 /// A look for guarded names that are links.
 pub(crate) struct LinkSearch<'a> {
     guards: &'a Guards,
@@ -139,6 +142,7 @@ impl<'a> LinkSearch<'a> {
     /// Searches folders, and git directories that may lie elsewhere. Below a folder that is itself guarded the grant speaks.
     pub(crate) fn search_granted(&mut self, folders: &[PathBuf], git_dirs: &[PathBuf]) {
         self.search_person();
+        self.search_home(folders);
         for folder in folders {
             folder.ancestors().skip(1).for_each(|above| self.search_working_tree(above));
             if self.guards.write(folder, self.home, true).is_none() {
@@ -149,6 +153,34 @@ impl<'a> LinkSearch<'a> {
         }
         for git_dir in git_dirs {
             self.git_directory(git_dir);
+        }
+    }
+
+    /// Follows guarded names of the home that are links into a folder, and links in such directories, as people have them who keep
+    /// their settings in a repository: what is changed there is changed in the home.
+    fn search_home(&mut self, folders: &[PathBuf]) {
+        let (guards, Some(home)) = (self.guards, self.home) else { return };
+        for guard in guards.write_list().iter().filter(|guard| is_held_by_name(guard)) {
+            let Some(name) = name_in_home(guard, home) else { continue };
+            let Some(kind) = first_link_or_end(home, &name) else { continue };
+            let mut links = Vec::new();
+            if kind.is_symlink() {
+                links.push(name);
+            } else if kind.is_dir() {
+                scan(&name, HOME_BOUNDS, |entry| {
+                    links.extend(entry.kind.is_symlink().then(|| entry.path.to_owned()));
+                    Descend::Yes
+                });
+            }
+            let leads_in = |link: &PathBuf| {
+                let chain = follow(link);
+                let mut places = chain.links.iter().chain([&chain.end]);
+                places.any(|place| folders.iter().any(|folder| place.starts_with(folder)))
+            };
+            links.retain(leads_in);
+            for link in links {
+                self.lead(&link, Reason { kind: guard.kind(), why: guard.why() });
+            }
         }
     }
 
@@ -361,6 +393,28 @@ fn guarded<'g>(guards: &'g Guards, name: &Path, home: Option<&Path>) -> Option<&
 fn is_held_by_name(guard: &Guard) -> bool {
     guard.kernel_protection() != KernelProtection::Asked
         && (guard.kind() != GuardKind::Git || is_user_git_config(guard))
+}
+
+/// The name of a guarded place in a home directory; `None` of a pattern with wildcards, and of a place elsewhere.
+fn name_in_home(guard: &Guard, home: &Path) -> Option<PathBuf> {
+    let pattern = guard.pattern();
+    let below = pattern.strip_prefix("**/").or_else(|| pattern.strip_prefix("~/"))?;
+    (!below.contains(['*', '!'])).then(|| home.join(below))
+}
+
+/// Returns what a name below a home directory is, or the first link on the way to it. `None` where nothing is there.
+fn first_link_or_end(home: &Path, name: &Path) -> Option<FileType> {
+    let mut at = home.to_owned();
+    let mut kind = None;
+    for component in name.strip_prefix(home).ok()? {
+        at.push(component);
+        let found = fs::symlink_metadata(&at).ok()?.file_type();
+        if found.is_symlink() {
+            return Some(found);
+        }
+        kind = Some(found);
+    }
+    kind
 }
 
 /// Guarded names that begin with a place: of `.config` those of `.config/fish` and its like. A link at the place leads all of

@@ -7,7 +7,9 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxRequest};
+use pinfold_boundary::{
+    Boundary, CacheChoice, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
+};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
     Attempt, CompletedSyscall, Detail, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,
@@ -868,6 +870,30 @@ fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
     fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
     let boundary = bed.boundary();
     assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
+}
+
+/// Where everything can be written, a push outside would run the hooks of a bare repository that lies anywhere.
+#[test]
+fn a_bare_repository_outside_keeps_its_hooks_where_everything_can_be_written() {
+    let bed = Bed::new();
+    for name in ["outside/repo.git", "outside/odd"] {
+        bed.0.make_git_dir(name);
+    }
+    let mut request = bed.request();
+    request.mode = SandboxMode::DefaultWrite;
+    let strength = Strength { tier: Tier::Landlock, mediated: true };
+    let boundary = Boundary::compile(&request, &Guards::default(), strength).unwrap();
+    let mut run = Run::new(&bed, &boundary);
+    for (path, is_made) in [
+        ("outside/repo.git/hooks/post-receive", false),
+        ("outside/odd/hooks/post-receive", false),
+        ("outside/odd/info/attributes", false),
+        ("outside/odd/objects/ab/cd", true),
+        ("outside/plain/hooks/post-receive", true),
+        ("outside/file", true),
+    ] {
+        assert_eq!(run.tries(Intent::Create, path, Detail::None), is_made, "{path}");
+    }
 }
 
 #[test]

@@ -73,6 +73,43 @@ fn what_guarded_names_lead_to_is_held() {
 }
 
 #[test]
+fn what_guarded_names_of_the_home_lead_to_is_held() {
+    for (names, expected) in [
+        (&["home/.bashrc -> ../dots/bashrc", "dots/bashrc"][..], &["home/.bashrc", "dots/bashrc"][..]),
+        (&["home/.bashrc -> ../dots/bashrc"], &["home/.bashrc", "dots/bashrc"]),
+        (
+            &["home/.config/pinfold/settings.json -> ../../../dots/pf.json", "dots/pf.json"],
+            &["home/.config/pinfold/settings.json", "dots/pf.json"],
+        ),
+        (&["home/.config/pinfold -> ../../dots/pf", "dots/pf/"], &["home/.config/pinfold", "dots/pf"]),
+        // By way of another link in the folder, and with links in what is led to.
+        (
+            &["home/.gitconfig -> ../dots/way", "dots/way -> git", "dots/git"],
+            &["home/.gitconfig", "dots/way", "dots/git"],
+        ),
+        (
+            &["home/.vscode -> ../dots/code", "dots/code/tasks.json -> ../t.json", "dots/t.json"],
+            &["home/.vscode", "dots/code", "dots/code/tasks.json", "dots/t.json"],
+        ),
+        // Elsewhere, no name that counts, and no link.
+        (&["home/.bashrc -> ../other/bashrc", "other/bashrc"], &[]),
+        (&["home/notes -> ../dots/notes", "dots/notes"], &[]),
+        (&["home/.bashrc", "dots/bashrc"], &[]),
+    ] {
+        let bed = LinkBed::new(names);
+        bed.0.make_dir("home");
+        bed.0.make_dir("dots");
+        let (guards, home) = (Guards::default(), bed.0.path("home"));
+        let mut look = LinkSearch::new(&guards, Some(&home), Bounds::START);
+        look.search_granted(&[bed.0.path("dots")], &[]);
+        let (found, _) = look.finish();
+        let name = |linked: &Linked| linked.place.strip_prefix(bed.0.top()).unwrap().display().to_string();
+        let protected: BTreeSet<String> = found.iter().map(name).collect();
+        assert_eq!(protected, expected.iter().map(ToString::to_string).collect(), "{names:?}");
+    }
+}
+
+#[test]
 fn one_directory_is_looked_at_with_what_is_guarded_in_it() {
     let bed = LinkBed::new(&[".vscode/tasks.json -> ../t.json", "app/.envrc -> ../e", ".idea -> i"]);
     let guards = Guards::default();

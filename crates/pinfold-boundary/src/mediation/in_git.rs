@@ -292,7 +292,7 @@ impl Mediator {
             return within(dot_git);
         }
         // A bare one has any name: it is told by what is in it.
-        let around = self.layouts.outermost_git_dir(innermost, |at| boundary.is_within_granted(at));
+        let around = self.layouts.outermost_git_dir(innermost, |at| boundary.may_be_in_repository(at));
         around.as_deref().and_then(within)
     }
 }
