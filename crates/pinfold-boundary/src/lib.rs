@@ -24,6 +24,7 @@
 mod access_list;
 mod agents;
 mod boundary;
+mod build_files;
 mod builder;
 mod caches;
 mod compile;

@@ -18,7 +18,7 @@ pub struct AutorunChanges {
     pub(crate) linked_build_files: LinkedBuildFiles,
     /// Locks of git that are left when a process was killed.
     pub(crate) locks: Locks,
-    /// Why other runs in the folder were not kept apart, where they were not.
+    /// The reason why other runs in the folder were not kept apart, where they were not.
     pub(crate) turns_gap: Option<TurnsGap>,
 }
 
@@ -35,12 +35,12 @@ pub struct RunReport {
     pub git_config: Vec<ConfigOutcome>,
     /// Environment variables that were not passed on.
     pub environment_removed: Vec<String>,
-    /// Notes to the user about how the boundary was compiled.
+    /// Notes to the user: what the boundary leaves open, what was moved or is still open for writing, where links lead.
     pub notes: Vec<String>,
 }
 
 impl RunReport {
-    /// Returns whether the run left something that a person should look at.
+    /// Returns whether the run left nothing that the user should look at.
     pub fn is_quiet(&self) -> bool {
         self.new_repositories.is_empty()
             && self.changed_autorun.is_empty()

@@ -175,7 +175,7 @@ impl Boundary {
     }
 }
 
-/// Notes as far as they are shown one by one, and how many there are more.
+/// Cuts a list of notes to those that are shown one by one, and counts the rest in another one.
 fn bounded(mut notes: Vec<String>, what: &str) -> Vec<String> {
     let more = notes.len().saturating_sub(SHOWN);
     notes.truncate(SHOWN);

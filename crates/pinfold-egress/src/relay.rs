@@ -49,7 +49,7 @@ pub struct Listeners {
 #[derive(Debug)]
 pub struct EgressRelay {
     fake_ips: Arc<Mutex<FakeIpPool>>,
-    /// Closed, it ends the relay.
+    /// The pipe whose closing ends the relay.
     end: Option<PipeWriter>,
     thread: Option<JoinHandle<()>>,
 }

@@ -27,9 +27,9 @@
 mod address;
 mod address_policy;
 mod file_url;
+mod hosts_file;
 #[cfg_attr(not(feature = "idna"), path = "international_absent.rs")]
 mod international;
-mod local;
 mod name;
 mod pattern;
 mod rule;
@@ -38,7 +38,7 @@ mod url;
 pub use address::{SpecialPurpose, classify_special_purpose};
 pub use address_policy::{AddressPolicy, AddressRule};
 pub use file_url::{file_url, percent_decoded, split_scheme};
-pub use local::{AddressBar, HostsFile, UnreachableAddress, first_unreachable};
+pub use hosts_file::{AddressBar, HostsFile, UnreachableAddress, first_unreachable};
 pub use name::{Host, Name};
 pub use pattern::HostPattern;
 pub use rule::{BadHost, HostRule};

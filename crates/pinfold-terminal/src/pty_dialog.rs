@@ -31,13 +31,13 @@ impl PtyDialog {
             shared.change(|state| state.dialog = false);
             return Err(error);
         }
-        let settled = |state: &PtyRelayState| match state.standing {
+        let settled = |state: &PtyRelayState| match state.phase {
             RelayPhase::Held | RelayPhase::Ended => true,
             RelayPhase::Running | RelayPhase::Parked => state.in_background || state.finishing,
         };
         let why_not = {
             let state = shared.wait(OUTPUT_TIMEOUT, settled);
-            match state.standing {
+            match state.phase {
                 RelayPhase::Held => None,
                 RelayPhase::Ended => Some(ended()),
                 RelayPhase::Running | RelayPhase::Parked if state.finishing => Some(ended()),
@@ -74,7 +74,7 @@ fn claim(shared: &RelayShared) -> io::Result<u64> {
 }
 
 fn is_over(state: &PtyRelayState) -> bool {
-    state.finishing || state.standing == RelayPhase::Ended
+    state.finishing || state.phase == RelayPhase::Ended
 }
 
 fn background() -> io::Error {
@@ -100,7 +100,7 @@ impl PtyDialog {
         let mut state = self.shared.state();
         if is_over(&state) || std::mem::take(&mut state.spoilt) {
             DialogEvent::Gone
-        } else if state.standing != RelayPhase::Held {
+        } else if state.phase != RelayPhase::Held {
             DialogEvent::Away
         } else if std::mem::take(&mut state.disturbed) {
             DialogEvent::Disturbed
@@ -122,7 +122,7 @@ impl KeySource for RelayShared {
     fn read(&self) -> io::Result<Option<Vec<u8>>> {
         // In one breath: when this process is stopped, what is typed is not ours until a dialog was painted anew.
         let state = self.state();
-        if state.standing == RelayPhase::Held && !state.disturbed { self.person.read() } else { Ok(None) }
+        if state.phase == RelayPhase::Held && !state.disturbed { self.person.read() } else { Ok(None) }
     }
 
     fn early(&self, bytes: &[u8]) {
@@ -146,7 +146,7 @@ impl Drop for PtyDialog {
         // The next output goes to the screen of the command.
         drop(
             self.shared
-                .wait(OUTPUT_TIMEOUT, |state| state.standing != RelayPhase::Held || state.turn != self.turn),
+                .wait(OUTPUT_TIMEOUT, |state| state.phase != RelayPhase::Held || state.turn != self.turn),
         );
     }
 }
@@ -182,7 +182,7 @@ impl DialogSurface for PtyDialog {
                 }
                 DialogEvent::Away => {
                     let left = end.saturating_duration_since(Instant::now());
-                    let back = |state: &PtyRelayState| state.standing == RelayPhase::Held || is_over(state);
+                    let back = |state: &PtyRelayState| state.phase == RelayPhase::Held || is_over(state);
                     if !back(&self.shared.wait(left, back)) {
                         return Ok(None);
                     }

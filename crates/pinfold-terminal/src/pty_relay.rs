@@ -12,10 +12,10 @@ use rustix::termios::{Winsize, tcgetwinsize, tcsetwinsize};
 use crate::relay_state::{RelayPhase, RelayShared};
 use crate::vt_state::VtState;
 
-/// Output waits for the person's terminal up to this length; then the command waits.
+/// Most output that waits for the user's terminal; then the command waits.
 const MAX_OUTPUT: usize = 64 << 10;
 
-/// So much output is taken at once: more would let keys wait.
+/// Most output that is taken at once: more would let keys wait.
 const CHUNK: usize = 16 << 10;
 
 /// Most output of the command that is taken while a dialog is open; then the command waits.
@@ -25,50 +25,50 @@ const MAX_HELD: usize = 256 << 10;
 const MAX_INPUT: usize = 64 << 10;
 
 /// Time a dialog waits for the end of an unfinished sequence. Programs write a sequence at once.
-const REST: Duration = Duration::from_millis(50);
+const SEQUENCE_TIMEOUT: Duration = Duration::from_millis(50);
 
 /// Time limit for the terminal to accept the last output, or the bytes between two pictures.
 const OUTPUT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Time limit for the last output of a command that has ended, when another process still holds its terminal.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Nothing has come for so long, and something still holds the terminal: nothing will.
-const SILENCE: Duration = Duration::from_millis(50);
+/// Silence after which nothing more is expected of a command that has ended, while another process still holds its terminal.
+const DRAIN_SILENCE: Duration = Duration::from_millis(50);
 
 /// Interval at which a background process looks whether it has come to the foreground: there is no signal for that.
-const LOOK_IN_FRONT: Duration = Duration::from_millis(200);
+const FOREGROUND_POLL: Duration = Duration::from_millis(200);
 
 /// Time limit for a program to begin to draw, in a window that seems smaller for it.
-const DRAWING_BEGINS: Duration = Duration::from_millis(400);
+const REDRAW_START_TIMEOUT: Duration = Duration::from_millis(400);
 
-/// Nothing has come for so long: the program has drawn. One that is told of a size while it still draws for the last one may
+/// Silence after which a program has drawn. One that is told of a size while it still draws for the last one may
 /// miss it, as a trap of a shell does.
-const DRAWING_RESTS: Duration = Duration::from_millis(80);
+const REDRAW_SILENCE: Duration = Duration::from_millis(80);
 
 /// Time limit for a program to draw.
-const DRAWING_ENDS: Duration = Duration::from_secs(1);
+const REDRAW_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Passes bytes on.
 pub(crate) struct PtyRelay {
     shared: Arc<RelayShared>,
-    ours: OwnedFd,
-    /// Kept open, so that a command which has closed its streams can open its terminal again.
-    programs: Option<OwnedFd>,
+    pty_master: OwnedFd,
+    /// The end of the command, kept open so that one which has closed its streams can open its terminal again.
+    pty_slave: Option<OwnedFd>,
     track: VtState,
-    /// For the person's terminal; the track has heard it.
+    /// Output for the user's terminal, which `track` has seen already.
     output: Vec<u8>,
     /// Output that came while a dialog was open.
     held: Vec<u8>,
-    /// For the command.
+    /// Input for the command.
     input: Vec<u8>,
-    standing: RelayPhase,
+    phase: RelayPhase,
     in_front: bool,
-    /// Since when a dialog waits for its turn.
+    /// Time since which a dialog waits for its turn.
     asked: Option<Instant>,
-    /// While the window seems smaller than it is.
+    /// The smaller size that the window seems to have for a moment.
     nudged: Option<ResizeNudge>,
-    /// The rest of something too long to be said again is dropped.
+    /// Whether the rest of a sequence that is too long to be repeated is dropped.
     dropping: bool,
 }
 
@@ -83,18 +83,18 @@ struct ResizeNudge {
 
 impl ResizeNudge {
     fn begin(now: Instant) -> Self {
-        Self { until: now + DRAWING_BEGINS, at_most: now + DRAWING_ENDS }
+        Self { until: now + REDRAW_START_TIMEOUT, at_most: now + REDRAW_TIMEOUT }
     }
 
     /// Waits for the rest of what the program draws.
     fn extend(&mut self, now: Instant) {
-        self.until = self.at_most.min(now + DRAWING_RESTS);
+        self.until = self.at_most.min(now + REDRAW_SILENCE);
     }
 }
 
-/// Input and output that is possible at the moment.
+/// Requests of other threads to the relay: they are cleared when they are taken.
 #[expect(clippy::struct_excessive_bools, reason = "wishes that are independent of each other")]
-struct PendingIo {
+struct RelayRequests {
     dialog: bool,
     stopping: bool,
     finishing: bool,
@@ -105,13 +105,13 @@ struct PendingIo {
 
 /// The next step of the relay.
 enum RelayStep {
-    /// Something has changed; there may be more to do.
+    /// Look again: something has changed, and there may be more to do.
     Follow,
     Wait,
     End,
 }
 
-/// The other side is gone.
+/// The end of the relay since the other side is gone.
 struct PeerGone;
 
 impl From<io::Error> for PeerGone {
@@ -127,17 +127,17 @@ impl From<Errno> for PeerGone {
 }
 
 impl PtyRelay {
-    pub(crate) fn new(shared: Arc<RelayShared>, ours: OwnedFd, programs: OwnedFd) -> Self {
+    pub(crate) fn new(shared: Arc<RelayShared>, pty_master: OwnedFd, pty_slave: OwnedFd) -> Self {
         let track = VtState::new(shared.person.size());
         Self {
             shared,
-            ours,
-            programs: Some(programs),
+            pty_master,
+            pty_slave: Some(pty_slave),
             track,
             output: Vec::new(),
             held: Vec::new(),
             input: Vec::new(),
-            standing: RelayPhase::Running,
+            phase: RelayPhase::Running,
             in_front: false,
             asked: None,
             nudged: None,
@@ -145,10 +145,10 @@ impl PtyRelay {
         }
     }
 
-    /// Until the command has ended or a terminal is gone.
+    /// Relays until the command has ended or a terminal is gone.
     pub(crate) fn run(mut self) {
         self.come_to_front();
-        // A window that is closed takes the command's with it: that happens when `ours` is dropped.
+        // A window that is closed takes the command's with it: that happens when `pty_master` is dropped.
         let _ = self.pass_on().and_then(|()| self.drain());
     }
 
@@ -164,15 +164,15 @@ impl PtyRelay {
 
     /// Does what is wished.
     fn follow(&mut self) -> Result<RelayStep, PeerGone> {
-        let PendingIo { dialog, stopping, finishing, resized, continued, early } = self.pending_io();
+        let RelayRequests { dialog, stopping, finishing, resized, continued, early } = self.take_requests();
         self.input.extend(self.track.as_typed(&early));
         if resized {
             self.resize();
         }
-        if continued && self.standing == RelayPhase::Running {
+        if continued && self.phase == RelayPhase::Running {
             self.look_in_front()?;
         }
-        match self.standing {
+        match self.phase {
             RelayPhase::Running if stopping => self.park()?,
             RelayPhase::Running if dialog && self.in_front && !finishing => return self.try_hold(),
             RelayPhase::Running => {
@@ -192,23 +192,23 @@ impl PtyRelay {
         Ok(RelayStep::Follow)
     }
 
-    /// Returns the possible input and output.
-    fn pending_io(&self) -> PendingIo {
+    /// Takes the requests of other threads.
+    fn take_requests(&self) -> RelayRequests {
         let mut state = self.shared.state();
-        PendingIo {
+        RelayRequests {
             dialog: state.dialog,
             stopping: state.stopping,
             finishing: state.finishing,
-            resized: self.standing == RelayPhase::Running && std::mem::take(&mut state.resized),
-            continued: self.standing != RelayPhase::Parked && std::mem::take(&mut state.continued),
+            resized: self.phase == RelayPhase::Running && std::mem::take(&mut state.resized),
+            continued: self.phase != RelayPhase::Parked && std::mem::take(&mut state.continued),
             early: std::mem::take(&mut state.early),
         }
     }
 
-    fn stand(&mut self, standing: RelayPhase) {
-        self.standing = standing;
-        self.shared.person.set_aside(standing == RelayPhase::Held);
-        self.shared.update(|state| state.standing = standing);
+    fn set_phase(&mut self, phase: RelayPhase) {
+        self.phase = phase;
+        self.shared.person.set_aside(phase == RelayPhase::Held);
+        self.shared.update(|state| state.phase = phase);
     }
 
     /// Gives the terminal to a dialog, at a good moment or after a while.
@@ -216,7 +216,7 @@ impl PtyRelay {
         let asked = *self.asked.get_or_insert_with(Instant::now);
         // What is half said and still here is as good as not said: it is said again afterwards.
         let unfinished = self.track.unfinished();
-        let late = asked.elapsed() >= REST;
+        let late = asked.elapsed() >= SEQUENCE_TIMEOUT;
         let at_rest = unfinished <= self.output.len() && !self.track.is_together();
         if !(at_rest || late) {
             return Ok(RelayStep::Wait);
@@ -227,7 +227,7 @@ impl PtyRelay {
         self.shared.person.set_aside(true);
         self.shared.show(self.track.give_way().as_bytes(), OUTPUT_TIMEOUT)?;
         self.asked = None;
-        self.stand(RelayPhase::Held);
+        self.set_phase(RelayPhase::Held);
         Ok(RelayStep::Follow)
     }
 
@@ -240,7 +240,7 @@ impl PtyRelay {
         self.dropping = self.track.is_too_long();
         self.shared.show(&self.track.come_back(), OUTPUT_TIMEOUT)?;
         self.nudge();
-        self.stand(RelayPhase::Running);
+        self.set_phase(RelayPhase::Running);
         let held = std::mem::take(&mut self.held);
         self.feed(&held);
         Ok(())
@@ -249,14 +249,14 @@ impl PtyRelay {
     /// Puts the terminal back for this process to stop.
     fn park(&mut self) -> Result<(), PeerGone> {
         // What a program says when it is stopped, it has said by now.
-        while self.standing == RelayPhase::Running && self.output.len() < MAX_OUTPUT && self.read_output()? {}
-        let _ = self.flush(LAST_WORDS);
+        while self.phase == RelayPhase::Running && self.output.len() < MAX_OUTPUT && self.read_output()? {}
+        let _ = self.flush(DRAIN_TIMEOUT);
         self.leave_front();
-        self.stand(RelayPhase::Parked);
+        self.set_phase(RelayPhase::Parked);
         Ok(())
     }
 
-    /// This process goes on.
+    /// Goes on after a stop of this process.
     fn unpark(&mut self, dialog: bool) -> Result<(), PeerGone> {
         if dialog {
             // Before it can be read.
@@ -268,23 +268,23 @@ impl PtyRelay {
                 self.shared.update(|state| state.spoilt = true);
             }
             self.shared.show(self.track.give_way().as_bytes(), OUTPUT_TIMEOUT)?;
-            self.stand(RelayPhase::Held);
+            self.set_phase(RelayPhase::Held);
             return Ok(());
         }
         if self.in_front {
             self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
         }
-        self.stand(RelayPhase::Running);
+        self.set_phase(RelayPhase::Running);
         Ok(())
     }
 
-    /// Raw from here on.
+    /// Takes the foreground, with the terminal in raw mode.
     fn come_to_front(&mut self) {
         self.in_front = self.shared.person.make_raw().is_ok();
         self.publish_front();
     }
 
-    /// As it was, from here on.
+    /// Leaves the foreground, with the terminal as it was.
     fn leave_front(&mut self) {
         if self.in_front && self.shared.person.is_in_front().unwrap_or(false) {
             self.shared.person.restore();
@@ -312,7 +312,7 @@ impl PtyRelay {
         self.track.resize(self.shared.person.size());
         self.nudged = None;
         if let Ok(size) = tcgetwinsize(self.shared.person.as_fd()) {
-            let _ = tcsetwinsize(&self.ours, size);
+            let _ = tcsetwinsize(&self.pty_master, size);
         }
     }
 
@@ -322,25 +322,25 @@ impl PtyRelay {
             && let Ok(size) = tcgetwinsize(self.shared.person.as_fd())
         {
             let smaller = Winsize { ws_row: size.ws_row.saturating_sub(1).max(1), ..size };
-            let _ = tcsetwinsize(&self.ours, smaller);
+            let _ = tcsetwinsize(&self.pty_master, smaller);
             self.nudged = Some(ResizeNudge::begin(Instant::now()));
         }
     }
 
     /// Waits until there is something to do, and moves bytes.
     fn wait(&mut self) -> Result<(), PeerGone> {
-        let running = self.standing == RelayPhase::Running;
+        let running = self.phase == RelayPhase::Running;
         let room = if running { self.output.len() < MAX_OUTPUT } else { self.held.len() < MAX_HELD };
         let listens = running && self.in_front && self.input.len() < MAX_INPUT;
         let flag = |on: bool, flag: PollFlags| if on { flag } else { PollFlags::empty() };
         let person = flag(listens, PollFlags::IN) | flag(running && !self.output.is_empty(), PollFlags::OUT);
-        let parked = self.standing == RelayPhase::Parked;
-        let ours = flag(room && !parked, PollFlags::IN) | flag(!self.input.is_empty(), PollFlags::OUT);
+        let parked = self.phase == RelayPhase::Parked;
+        let events = flag(room && !parked, PollFlags::IN) | flag(!self.input.is_empty(), PollFlags::OUT);
         let timeout = self.timeout().and_then(|wait| Timespec::try_from(wait).ok());
-        let [person, ours, wake] = {
+        let [person, command, wake] = {
             let mut fds = [
                 PollFd::from_borrowed_fd(self.shared.person.as_fd(), person),
-                PollFd::from_borrowed_fd(self.ours.as_fd(), ours),
+                PollFd::from_borrowed_fd(self.pty_master.as_fd(), events),
                 PollFd::from_borrowed_fd(self.shared.waker().as_fd(), PollFlags::IN),
             ];
             match poll(&mut fds, timeout.as_ref()) {
@@ -363,15 +363,15 @@ impl PtyRelay {
         if person.contains(PollFlags::IN) {
             self.read_input()?;
         }
-        if ours.contains(PollFlags::OUT) {
+        if command.contains(PollFlags::OUT) {
             self.write_input()?;
         }
-        if ours.contains(PollFlags::IN) {
+        if command.contains(PollFlags::IN) {
             let before = self.output.len() + self.held.len();
             // The kernel hands over a page at a time.
             while self.output.len() + self.held.len() < before + CHUNK && self.read_output()? {}
             // At once: most of the time there is room.
-            if self.standing == RelayPhase::Running && self.asked.is_none() {
+            if self.phase == RelayPhase::Running && self.asked.is_none() {
                 self.write_output()?;
             }
         }
@@ -380,9 +380,9 @@ impl PtyRelay {
 
     fn timeout(&self) -> Option<Duration> {
         let now = Instant::now();
-        let rest = self.asked.map(|asked| (asked + REST).saturating_duration_since(now));
+        let rest = self.asked.map(|asked| (asked + SEQUENCE_TIMEOUT).saturating_duration_since(now));
         let nudge = self.nudged.map(|nudge| nudge.until.saturating_duration_since(now));
-        let look = (!self.in_front && self.standing == RelayPhase::Running).then_some(LOOK_IN_FRONT);
+        let look = (!self.in_front && self.phase == RelayPhase::Running).then_some(FOREGROUND_POLL);
         [rest, nudge, look].into_iter().flatten().min()
     }
 
@@ -391,7 +391,7 @@ impl PtyRelay {
         if self.nudged.is_some_and(|nudge| Instant::now() >= nudge.until) {
             self.resize();
         }
-        if !self.in_front && self.standing == RelayPhase::Running {
+        if !self.in_front && self.phase == RelayPhase::Running {
             self.look_in_front()?;
             if self.in_front {
                 self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
@@ -418,7 +418,7 @@ impl PtyRelay {
     }
 
     fn write_input(&mut self) -> Result<(), PeerGone> {
-        match write(&self.ours, &self.input) {
+        match write(&self.pty_master, &self.input) {
             Ok(count) => drop(self.input.drain(..count.min(self.input.len()))),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -429,14 +429,14 @@ impl PtyRelay {
     /// Takes what the command has written. False when there is nothing.
     fn read_output(&mut self) -> Result<bool, PeerGone> {
         let mut bytes = [0u8; 4096];
-        match read(&self.ours, &mut bytes) {
+        match read(&self.pty_master, &mut bytes) {
             Ok(0) => Err(PeerGone),
             Ok(count) => {
                 let came = bytes.get(..count).unwrap_or_default();
                 if let Some(nudge) = &mut self.nudged {
                     nudge.extend(Instant::now());
                 }
-                if self.standing == RelayPhase::Running {
+                if self.phase == RelayPhase::Running {
                     self.feed(came);
                 } else {
                     self.held.extend(came);
@@ -477,10 +477,10 @@ impl PtyRelay {
         Ok(())
     }
 
-    /// The last output of a command that has ended.
+    /// Passes on the last output of a command that has ended.
     fn drain(&mut self) -> Result<(), PeerGone> {
-        self.programs = None;
-        let end = Instant::now() + LAST_WORDS;
+        self.pty_slave = None;
+        let end = Instant::now() + DRAIN_TIMEOUT;
         while Instant::now() < end {
             self.flush(OUTPUT_TIMEOUT)?;
             match self.read_output() {
@@ -488,8 +488,8 @@ impl PtyRelay {
                 // The other side is closed, and nothing is left.
                 Err(PeerGone) => break,
                 Ok(false) => {
-                    let wait = Timespec::try_from(SILENCE).ok();
-                    let mut fds = [PollFd::from_borrowed_fd(self.ours.as_fd(), PollFlags::IN)];
+                    let wait = Timespec::try_from(DRAIN_SILENCE).ok();
+                    let mut fds = [PollFd::from_borrowed_fd(self.pty_master.as_fd(), PollFlags::IN)];
                     if poll(&mut fds, wait.as_ref())? == 0 {
                         break;
                     }
@@ -507,6 +507,6 @@ impl Drop for PtyRelay {
     fn drop(&mut self) {
         self.leave_front();
         self.shared.person.set_aside(false);
-        self.shared.update(|state| state.standing = RelayPhase::Ended);
+        self.shared.update(|state| state.phase = RelayPhase::Ended);
     }
 }

@@ -156,7 +156,7 @@ impl PtyHandle {
     /// This process is going to stop: the person's terminal is put back. Returns when it was.
     pub fn stopping(&self) {
         self.shared.change(|state| state.stopping = true);
-        let parked = |state: &PtyRelayState| matches!(state.standing, RelayPhase::Parked | RelayPhase::Ended);
+        let parked = |state: &PtyRelayState| matches!(state.phase, RelayPhase::Parked | RelayPhase::Ended);
         drop(self.shared.wait(STOP_TIMEOUT, parked));
     }
 
@@ -167,7 +167,7 @@ impl PtyHandle {
             state.continued = true;
             state.resized = true;
         });
-        let going = |state: &PtyRelayState| match state.standing {
+        let going = |state: &PtyRelayState| match state.phase {
             RelayPhase::Running | RelayPhase::Held => !state.continued,
             RelayPhase::Parked => false,
             RelayPhase::Ended => true,

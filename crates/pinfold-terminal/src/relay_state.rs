@@ -27,7 +27,7 @@ pub(crate) struct RelayShared {
 #[derive(Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "wishes and facts that are independent of each other")]
 pub(crate) struct PtyRelayState {
-    pub(crate) standing: RelayPhase,
+    pub(crate) phase: RelayPhase,
     /// A dialog has the terminal, or is going to.
     pub(crate) dialog: bool,
     /// Number of dialogs so far.

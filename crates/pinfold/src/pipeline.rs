@@ -53,7 +53,7 @@ pub struct GateResult {
     pub context: Vec<String>,
     /// The reason for which a hook wants the agent to stop.
     pub stop: Option<String>,
-    /// A hook wants the agent to try another way at once.
+    /// Whether a hook wants the agent to try another way at once.
     pub retry: bool,
     /// The call as it was permitted, where hooks have to be told how it ended ([`Session::post_tool_use`]).
     pub permitted: Option<PermittedCall>,
@@ -152,7 +152,7 @@ pub(crate) struct Pipeline<'a> {
     session: &'a Session,
     id: u64,
     call: PipelineCall<'a>,
-    /// Says if a question could be answered: by a person, or by hooks in their place.
+    /// Whether a question could be answered: by a person, or by hooks in their place.
     interaction: Interaction,
     caller: Caller<'a>,
     process: Option<ProcessShown>,
@@ -214,12 +214,12 @@ impl<'a> Pipeline<'a> {
         self.hooked().is_some_and(HookedCall::is_rewritten)
     }
 
-    /// Hooks before the call is judged.
+    /// Runs the hooks that come before the call is judged.
     pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
         self.hooked_mut().and_then(HookedCall::pre_tool_use_word)
     }
 
-    /// Survey, judge, rule and record, after hooks have spoken.
+    /// Surveys, judges, rules and records, after hooks have answered.
     pub(crate) fn submit(&self, hook_word: Option<HookWord>) -> Ruling {
         let (parsed, cwd, input, hook_word) = match &self.call {
             PipelineCall::Typed { parsed, cwd } => (parsed.clone(), cwd.clone(), None, hook_word),
@@ -348,7 +348,7 @@ impl Session {
         }
     }
 
-    /// A file would be overwritten that was not read.
+    /// Refuses to overwrite a file that was not read.
     fn refuse_unread(&self, judged: &Judgement<'_>) -> Ruling {
         self.refuse(judged, RefusalWriter::new(self.shared(), judged).write_unread())
     }
@@ -379,7 +379,7 @@ impl Session {
 
 // --- Ask ---------------------------------------------------------------------------------------------------------------
 
-/// A call that keeps changing while an approver is asked about it is given up after so many questions.
+/// Most questions about a call that keeps changing while an approver is asked; then it is given up.
 const MAX_QUESTIONS: usize = 8;
 
 /// The reason by which an answer that was not offered is a no.
@@ -403,7 +403,7 @@ impl Pipeline<'_> {
         self.answer_by_person(&asking, question)
     }
 
-    /// The answer of hooks to a question; `None` where they leave it to another approver.
+    /// Asks the hooks about a question; `None` where they leave it to another approver.
     pub(crate) fn answer_by_hooks(&mut self, question: &Question) -> Option<Ruling> {
         let session = self.session;
         let hooked = self.hooked_mut()?;
@@ -560,7 +560,7 @@ impl Session {
         }
     }
 
-    /// No record, no permit.
+    /// Records the decision and permits the call; a decision that cannot be recorded is a refusal.
     fn recorded_permit(&self, judged: Judgement<'_>) -> Ruling {
         match self.record_decision(&judged, Ruled::Permit, None) {
             Ok(()) => self.permit(judged),

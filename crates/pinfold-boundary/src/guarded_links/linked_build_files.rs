@@ -12,9 +12,9 @@ use pinfold_policy::{Guard, GuardKind, KernelProtection};
 
 use super::{Chain, MetLink, follow, names_through};
 use crate::boundary::Boundary;
+use crate::build_files::is_build_file;
 use crate::mediation::{is_among_dependencies, is_user_git_config};
 use crate::scan::{Bounds, Coverage, Descend, is_skipped, scan};
-use crate::snapshot::is_build_file;
 use crate::within::is_within;
 
 /// Directories that are searched for further links because a link leads to them.

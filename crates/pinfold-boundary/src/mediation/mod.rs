@@ -37,12 +37,12 @@ use pinfold_sandbox::{Attempt, CompletedSyscall, Detail, EntryType, Intent};
 
 use crate::access_list::PathAccess;
 use crate::boundary::Boundary;
+use crate::build_files::is_build_file;
 use crate::git::layout;
 use crate::git::person::Person;
 use crate::guarded_links::{LinkSearch, LinkedBuildFiles, names_through};
 use crate::lookup::{Lookup, is_out_of_sight, is_too_long};
 use crate::scan::{Bounds, is_skipped};
-use crate::snapshot::is_build_file;
 use crate::within::{is_same_text, is_within, split};
 use access_cache::AccessCache;
 pub(crate) use changes::Changes;

@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<MountStep>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
-    /// The command has a session of its own, with no terminal to control it.
+    /// Whether the command has a session of its own, with no terminal to control it.
     pub(crate) new_session: bool,
     pub(crate) terminal: Option<OwnedFd>,
     pub(crate) limits: Vec<(sys::LimitedResource, u64)>,
@@ -41,9 +41,9 @@ pub(crate) struct Plan {
     /// Places in which sockets can be created without the supervisor.
     pub(crate) bindable: Vec<CString>,
     pub(crate) filter: Filter,
-    /// A supervisor will answer the notifications of the filter.
+    /// Whether a supervisor answers the notifications of the filter.
     pub(crate) watched: bool,
-    /// System calls are mediated: without notifications the start fails.
+    /// Places of mediated system calls: without notifications the start fails.
     pub(crate) mediated: Option<SupervisedPlaces>,
     pub(crate) self_test: Vec<Probe>,
     pub(crate) candidates: Vec<CString>,
@@ -230,7 +230,7 @@ fn bindable(profile: &Profile, carried: &[PathBuf]) -> io::Result<Vec<CString>> 
     }
 }
 
-/// Everything but what is hidden or covered: at each level the siblings of what leads there; and below a cover what
+/// Returns the places that may be read, which is everything but what is hidden or covered: at each level the siblings of what leads there; and below a cover what
 /// shows through. Names that appear later are not in the list, and so unreadable: the safe side of an allow-list.
 fn readable(profile: &Profile) -> io::Result<Vec<CString>> {
     // What the user cannot read anyway needs no list of its many siblings (`/etc/shadow` in `/etc`).

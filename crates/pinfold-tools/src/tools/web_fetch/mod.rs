@@ -90,7 +90,7 @@ impl Fetch<'_> {
                 ));
             }
             let next = next(&url, location)?;
-            answer = self.judged(&url, &next)?;
+            answer = self.follow_redirect(&url, &next)?;
             way.push(std::mem::replace(&mut url, next));
         }
         Ok((url, answer, way))
@@ -101,7 +101,7 @@ impl Fetch<'_> {
     }
 
     /// Fetches the target of a redirect, if a call for it needs no approval.
-    fn judged(&self, from: &WebUrl, to: &WebUrl) -> Result<Arc<FetchedPage>, Failure> {
+    fn follow_redirect(&self, from: &WebUrl, to: &WebUrl) -> Result<Arc<FetchedPage>, Failure> {
         let told = |why: &str| {
             let message = format!("{from} leads on to {to}, which was not followed: {why}");
             let hint = "call WebFetch with that address if you need it";
