@@ -277,7 +277,7 @@ pub(crate) struct LimitFlags {
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub(crate) max_memory: Option<u64>,
 
-    /// Processes and threads at one time
+    /// Processes and threads at one time; on the Landlock tier those outside count too
     #[arg(long, value_name = "N")]
     pub(crate) max_processes: Option<u64>,
 

@@ -1,13 +1,16 @@
 //! Escalations of a run to its approver: what a process tries outside is a call, judged by the settings of the folder and
 //! asked about at the terminal that the run was started on.
 
+use pinfold::paths::WorkspaceError;
 use pinfold::policy::{Access, Interaction};
-use pinfold::{Ambient, Session, WeakSession};
+use pinfold::{Ambient, Session, SessionError, WeakSession};
 use pinfold_boundary::{Network, SandboxMode, SandboxRequest};
 use pinfold_terminal::PtySession;
+use rustix::io::Errno;
 
 use super::options::EscalationSettings;
 use super::run_record::RunRecord;
+use super::start::MORE_FILES;
 use crate::approvers::{ApproverOptions, Asker, ReportTime};
 use crate::args::RunArgs;
 use crate::exit::{Failure, USAGE};
@@ -42,7 +45,7 @@ impl Escalation {
             .with_interaction(interaction)
             .with_asking(asker.as_ref().map(Asker::asking));
         let session = Session::open(&Ambient::claim(), plan, record.journal())
-            .map_err(|e| Failure::new(USAGE, e.to_string()).mend("choose another with --folder"))?;
+            .map_err(|error| Failure::new(USAGE, error.to_string()).mend(mend(&error)))?;
         if let Some(asker) = &asker {
             // What a run is held to stays as it was at its start.
             asker.know(&session, |_| {});
@@ -76,5 +79,17 @@ impl Escalation {
 
     pub(super) fn session(&self) -> WeakSession {
         self.session.downgrade()
+    }
+}
+
+/// What the user can do where no session can be opened.
+fn mend(error: &SessionError) -> &'static str {
+    let cause = match error {
+        SessionError::Workspace(WorkspaceError::Io { cause, .. }) => cause.raw_os_error(),
+        _ => None,
+    };
+    match cause.map(Errno::from_raw_os_error) {
+        Some(Errno::MFILE | Errno::NFILE) => MORE_FILES,
+        _ => "choose another with --folder",
     }
 }

@@ -113,7 +113,8 @@ fn not_started(error: &StartError) -> Failure {
     }
 }
 
-const MORE_FILES: &str = "raise the limit on open files: `ulimit -n` tells it, `ulimit -n 256` sets it";
+pub(super) const MORE_FILES: &str =
+    "raise the limit on open files: `ulimit -n` tells it, `ulimit -n 256` sets it";
 
 /// The run around carries file calls out in place of its processes, and would do so across any further boundary.
 fn held_already(error: &StartError) -> Failure {

@@ -80,6 +80,9 @@ pub(super) fn unusable(Unusable { stream, error }: Unusable) -> StartError {
 pub(super) fn explain(plan: &Plan, report: Option<Report>, program: &str) -> String {
     let Some(Report { stage, index, .. }) = report else { return "the first process died".into() };
     match stage {
+        Stage::Fork if plan.limits.iter().any(|(resource, _)| *resource == libc::RLIMIT_NPROC) => {
+            "starting the command under a limit of processes, which counts all of the user's where there is no user namespace".into()
+        }
         Stage::Ready | Stage::Closed | Stage::Fork | Stage::Started | Stage::Stopped => {
             "starting the command".into()
         }
