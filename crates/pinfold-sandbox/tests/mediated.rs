@@ -281,9 +281,9 @@ impl SyscallHandler for SlowNames {
 /// Returns how often a directory became `held`, and how often an `x` was in it, while another run makes that under the name from before.
 fn held_names_beside_another(tier: Tier, turns: impl Fn(&Bed) -> Option<Turns> + Sync) -> (usize, usize) {
     const MAKES: &str = r#"perl -e 'until (-e "stop") { open(F, ">", "d/x") and close(F); unlink("d/x") }'"#;
-    // Of few that are moved none may go wrong by chance: it goes on until some have been.
-    const MOVES: &str = r#"mkdir d; perl -e 'for (1 .. 3000) {
-        last if $moved == 60; rename("d", "held") or next; $moved++; print "moved\n"; select(undef, undef, undef, 0.003);
+    // Of few that are moved none may go wrong by chance: it goes on until some have been, most of the time beside an `x` that forbids it.
+    const MOVES: &str = r#"mkdir d; perl -e '$end = time + 30; until ($moved == 60 or time > $end) {
+        rename("d", "held") or next; $moved++; print "moved\n"; select(undef, undef, undef, 0.003);
         -e "held/x" and print "wrong\n"; unlink("held/x"); rename("held", "d") }'; echo > stop"#;
     let bed = Bed::new();
     let profile = bed.profile().with_mediated(Some(Mediation { own: Vec::new() }));
