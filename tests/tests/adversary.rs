@@ -154,6 +154,33 @@ fn what_guarded_names_of_the_home_lead_to_in_the_folder_is_not_written(who: Who,
     assert!(describe(&output).contains(".bashrc` leads there"), "{}", describe(&output));
 }
 
+/// A variable names another folder for the user's configuration, and a file in there leads into the folder of a run.
+#[each(user, tier)]
+fn settings_that_a_variable_leads_to_are_not_written(who: Who, tier: Tier) {
+    let bed = Bed::new(who);
+    let (folder, config) = (bed.folder(), bed.outside().join("config"));
+    let settings = r#"{"permissions":{"deny":["Bash(npm publish)"]}}"#;
+    fs::write(folder.join("own.json"), settings).expect("a file");
+    fs::create_dir_all(config.join("pinfold")).expect("a directory");
+    symlink(folder.join("own.json"), config.join("pinfold/settings.json")).expect("a link");
+    bed.give();
+    let script = "echo {} > own.json; echo {} > new; mv new own.json; rm own.json; echo new > plain; true";
+    let mut run = bed.run(tier, &["--ask", "none"]);
+    let output = run
+        .args(["sh", "-c", script])
+        .env("XDG_CONFIG_HOME", &config)
+        .output()
+        .expect("pinfold can be started");
+    is_orderly(&output);
+    assert_eq!(
+        fs::read_to_string(folder.join("own.json")).unwrap_or_default(),
+        settings,
+        "{}",
+        describe(&output)
+    );
+    assert!(folder.join("plain").exists(), "the control: {}", describe(&output));
+}
+
 /// The superuser looks for credentials in every home. What lies there in private directories cannot be reached inside, where
 /// the rights over other people's files are gone, and is no reason not to start.
 #[test]

@@ -127,7 +127,7 @@ impl Boundary {
         within(&self.granted) || within(&self.findings.git.git_dirs)
     }
 
-    /// Returns whether a bare repository may lie at a place or around it, in which the run can write.
+    /// Returns whether a place may lie in a repository in which the run can write.
     pub(crate) fn may_be_in_repository(&self, real: &Path) -> bool {
         self.is_within_granted(real) || self.places.is_writable_elsewhere() && !self.is_own(real)
     }

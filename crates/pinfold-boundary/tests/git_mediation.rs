@@ -872,13 +872,16 @@ fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
     assert!(Run::new(&bed, &boundary).tries(Intent::Create, "w/docs/x", Detail::None));
 }
 
-/// Where everything can be written, a push outside would run the hooks of a bare repository that lies anywhere.
+/// Tries `default-write`: a push outside would run the hooks of a bare repository that lies anywhere, a commit those that a
+/// configuration names.
 #[test]
-fn a_bare_repository_outside_keeps_its_hooks_where_everything_can_be_written() {
+fn a_repository_outside_keeps_its_hooks_where_everything_can_be_written() {
     let bed = Bed::new();
-    for name in ["outside/repo.git", "outside/odd"] {
+    for name in ["outside/repo.git", "outside/odd", "outside/tree/.git"] {
         bed.0.make_git_dir(name);
     }
+    bed.file("outside/tree/.git/config", "[core]\n\thooksPath = tools/hooks\n");
+    bed.dir("outside/tree/tools/hooks");
     let mut request = bed.request();
     request.mode = SandboxMode::DefaultWrite;
     let strength = Strength { tier: Tier::Landlock, mediated: true };
@@ -888,6 +891,8 @@ fn a_bare_repository_outside_keeps_its_hooks_where_everything_can_be_written() {
         ("outside/repo.git/hooks/post-receive", false),
         ("outside/odd/hooks/post-receive", false),
         ("outside/odd/info/attributes", false),
+        ("outside/tree/tools/hooks/pre-commit", false),
+        ("outside/tree/tools/plain", true),
         ("outside/odd/objects/ab/cd", true),
         ("outside/plain/hooks/post-receive", true),
         ("outside/file", true),

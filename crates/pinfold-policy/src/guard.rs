@@ -257,6 +257,14 @@ impl Guards {
         self
     }
 
+    /// Guards one resolved file of settings for writing: a write there needs a person.
+    #[must_use]
+    pub fn with_policy_file(mut self, file: &Path, why: &str) -> Self {
+        let guard = Guard { kind: GuardKind::Policy, ..Guard::placed(file, why) };
+        self.places.write.insert(file.to_owned(), guard);
+        self
+    }
+
     /// Guards one resolved place and what lies beneath it for reading.
     #[must_use]
     pub fn with_hidden(mut self, place: &Path, why: &str) -> Self {

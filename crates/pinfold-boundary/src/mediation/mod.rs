@@ -259,8 +259,8 @@ impl Mediator {
     /// Held by the configuration of a repository that it lies in.
     fn by_tree(&mut self, boundary: &Boundary, attempt: &Attempt) -> Option<Why> {
         let place = attempt.place.as_path();
-        let is_granted = |at: &Path| boundary.is_within_granted(at);
-        let trees = self.trees.find_around(split(place).0?, &self.created, boundary.home(), is_granted);
+        let may_be = |at: &Path| boundary.may_be_in_repository(at);
+        let trees = self.trees.find_around(split(place).0?, &self.created, boundary.home(), may_be);
         for tree in trees.iter() {
             if let Some(why) = tree.closed {
                 return Some(why.to_owned());

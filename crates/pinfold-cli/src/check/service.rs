@@ -28,6 +28,10 @@ pub(crate) fn check_service_with(
     let flags = wanted.settings.flags(&add_dir, wanted.allow_bash);
     let (config, state) = (env::config_home(), env::state_home());
     let (no_settings, of_home) = (wanted.no_settings, home.clone());
+    // The project's own settings are guarded by their names.
+    let usual = Locations::usual(&here, home.clone(), config.as_deref(), state.as_deref());
+    let own = Locations { user: instead.clone().or_else(|| usual.user.clone()), ..usual };
+    let guards = own.guard(record::guarded_where_kept(Guards::default()));
     let layers = move |project: &Path| {
         let usual = || Locations::usual(project, of_home.clone(), config.as_deref(), state.as_deref());
         let locations = match &instead {
@@ -42,7 +46,7 @@ pub(crate) fn check_service_with(
         .with_home(home)
         .with_variables(env::variables())
         .with_guard_search(settings::guard_search())
-        .with_guards(record::guarded_where_kept(Guards::default()))
+        .with_guards(guards)
         .with_closed(&env::socket_homes().paths())
         .with_profile(settings::profile(wanted.settings.profile.as_deref())?);
     let by_flags = wanted.settings.are_given() || !wanted.add_dir.is_empty() || wanted.allow_bash;

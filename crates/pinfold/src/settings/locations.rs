@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use pinfold_policy::Layer;
+use pinfold_policy::{Guards, Layer};
+
+use super::user_files::really;
 
 /// The folder of a project that its settings stand in.
 const FOLDER: &str = ".pinfold";
@@ -67,6 +69,19 @@ impl Locations {
     #[must_use]
     pub fn with_allowed_home(self, allow_home: bool) -> Self {
         Self { allow_home, ..self }
+    }
+
+    /// Adds guards for the files that the person's own word is read from, where they really lie: by a link, or by a variable that
+    /// names another folder, that may be anywhere.
+    #[must_use]
+    pub fn guard(&self, guards: Guards) -> Guards {
+        const WHY: &str = "your own settings are read from there: an agent does not write its own limits";
+        let own = self.managed.iter().chain(&self.user).chain(&self.trust).map(|file| really(file));
+        own.fold(guards, |guards, file| match guards.write(&file, self.home.as_deref(), false) {
+            // The usual place is guarded by its name.
+            Some(_) => guards,
+            None => guards.with_policy_file(&file, WHY),
+        })
     }
 
     /// The files, the strongest first.

@@ -109,6 +109,8 @@ impl ResolvedSettings {
     pub fn plan(&self, ambient: &Ambient, plan: Plan, way: WayIn) -> Result<Plan, NotApplied> {
         let rules = self.merged.rules.iter().chain(&self.closed).cloned().collect();
         let merged = Merged { rules, ..self.merged.clone() };
+        let guards = self.locations.guard(plan.guards.clone());
+        let plan = plan.with_guards(guards);
         Ok(plan.with_settings(ambient, &merged, &self.situation)?.entered(way, &merged))
     }
 

@@ -105,7 +105,7 @@ impl Locations {
 const USUAL: &str = ".config/pinfold";
 
 /// Resolves a path, with what is missing at its end as it is written.
-fn really(path: &Path) -> PathBuf {
+pub(super) fn really(path: &Path) -> PathBuf {
     let found = path.ancestors().find_map(|part| Some((part, fs::canonicalize(part).ok()?)));
     let Some((part, real)) = found else { return path.to_owned() };
     path.strip_prefix(part).map_or_else(|_| real.clone(), |rest| real.join(rest))
