@@ -502,7 +502,7 @@ fn crates_without_an_example_have_no_documentation_tests() {
     }
 }
 
-/// Whether a doc comment below here has a block of code.
+/// Returns whether a doc comment below here has a block of code.
 fn has_example(folder: &Path) -> bool {
     fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path()).any(|path| {
         if path.is_dir() {

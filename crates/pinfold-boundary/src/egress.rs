@@ -4,6 +4,7 @@
 mod asked;
 mod contacts;
 mod host_policy;
+mod host_request;
 pub(crate) mod network;
 mod program;
 mod refusals;
@@ -19,9 +20,9 @@ use pinfold_sandbox::RunningSandbox;
 use crate::boundary::Boundary;
 use crate::outcome::{EscalationOutcome, Refused};
 use crate::secrets::SecretPlaceholders;
-pub use asked::{HostApproval, HostApprover, HostRequest};
 pub use contacts::{HostContact, HostContacts, HostOutcome};
 use host_policy::HostPolicy;
+pub use host_request::{HostApproval, HostApprover, HostRequest};
 pub(crate) use program::is_listened_on;
 
 /// Options of an egress proxy.

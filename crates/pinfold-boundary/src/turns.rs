@@ -10,7 +10,7 @@ use pinfold_sandbox::Turns;
 
 use crate::boundary::Boundary;
 
-/// Why a run takes no turns with others in its folder.
+/// The reason why a run takes no turns with others in its folder.
 #[derive(Debug)]
 pub(crate) enum TurnsGap {
     /// No directory is known in which supervisors meet.

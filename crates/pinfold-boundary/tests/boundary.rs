@@ -453,7 +453,7 @@ fn what_is_no_folder_is_refused() {
     assert!(matches!(refused("/proc/self".into()), CompileError::NotAFolder { .. }));
 }
 
-/// Where the supervisor only watches, a folder is compared with what it was.
+/// The comparison of a folder with what it was, which is made where the supervisor only watches.
 #[test]
 fn what_changed_behind_an_older_link_is_found_by_comparison() {
     let bed = Bed::new();

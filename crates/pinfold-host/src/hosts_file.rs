@@ -66,7 +66,7 @@ fn is_loopback(name: &Name) -> bool {
 pub struct UnreachableAddress {
     /// The address.
     pub address: IpAddr,
-    /// Why not.
+    /// The reason.
     pub because: AddressBar,
 }
 
@@ -112,7 +112,7 @@ impl UnreachableAddress {
         }
     }
 
-    /// Why a host that leads there is not reached, in one clause behind the host.
+    /// Returns why a host that leads there is not reached, in one clause behind the host.
     pub fn reason(&self) -> String {
         let address = self.address;
         match self.because {

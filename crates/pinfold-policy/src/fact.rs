@@ -37,7 +37,7 @@ pub struct UnreachableHost {
     pub host: Host,
     /// Its port.
     pub port: u16,
-    /// Where it leads.
+    /// The address that it leads to.
     pub leads_to: UnreachableAddress,
 }
 

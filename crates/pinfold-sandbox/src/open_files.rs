@@ -17,7 +17,7 @@ use rustix::io::Errno;
 /// Opens a regular file for reading. A link in the last component is not followed.
 ///
 /// # Errors
-/// When it is missing, is no regular file, cannot be read, or another process has a lease on it.
+/// An error of a file that is missing, is no regular one, cannot be read, or another process has a lease on it.
 pub fn open_plain(path: &Path) -> io::Result<File> {
     open_plain_in(CWD, path)
 }
@@ -42,7 +42,7 @@ pub fn open_plain_through_links(path: &Path) -> io::Result<File> {
 /// Opens a file or a directory for reading, to hold, list or lock it, and never waits. A link in the last component is not followed.
 ///
 /// # Errors
-/// When it is missing, is neither a regular file nor a directory, cannot be read, or another process has a lease on it.
+/// An error of what is missing, is neither a regular file nor a directory, cannot be read, or another process has a lease on it.
 pub fn open_without_waiting(path: &Path) -> io::Result<File> {
     let handle = openat(CWD, path, HANDLE | OFlags::NOFOLLOW, Mode::empty())?;
     match FileType::from_raw_mode(fstat(&handle)?.st_mode) {

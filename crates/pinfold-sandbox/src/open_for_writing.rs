@@ -11,7 +11,7 @@ use crate::sys;
 /// A process that opens it for writing meanwhile waits for some microseconds; with `O_NONBLOCK` that open fails with `EWOULDBLOCK`.
 ///
 /// # Errors
-/// Where it cannot be told: the file is another user's, no regular one, or in a file system without leases.
+/// An error where it cannot be told: the file is another user's, no regular one, or in a file system without leases.
 pub fn is_open_for_writing(file: BorrowedFd<'_>) -> io::Result<bool> {
     sys::is_open_for_writing(file)
 }

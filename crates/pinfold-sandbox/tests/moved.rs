@@ -122,7 +122,7 @@ fn run(bed: &Bed, tier: Tier, script: &str) -> String {
     bed.run_watched(tier, &profile, script, &mut CarryOutAll::new(bed)).1
 }
 
-/// What both print, each line of the first beside that of the other.
+/// Compares what both print, each line of the first beside that of the other.
 fn compare(said: &str, expected: &str, tier: Tier) {
     assert!(expected.lines().count() > 20 && expected.contains("No such file"), "the control: {expected}");
     let differs = said.lines().zip(expected.lines()).filter(|(said, expected)| said != expected);

@@ -68,7 +68,7 @@ pub(crate) struct PtyRelay {
     asked: Option<Instant>,
     /// The smaller size that the window seems to have for a moment.
     nudged: Option<ResizeNudge>,
-    /// Whether the rest of a sequence that is too long to be repeated is dropped.
+    /// Set while the rest of a sequence that is too long to be repeated is dropped.
     dropping: bool,
 }
 

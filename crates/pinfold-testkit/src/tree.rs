@@ -57,6 +57,19 @@ impl TempTree {
         self
     }
 
+    /// The same tree with what is named: directories (`NAME/`), empty files (`NAME`) and links (`NAME -> TEXT`).
+    #[must_use]
+    pub fn with_names(self, names: &[&str]) -> Self {
+        for name in names {
+            match name.split_once(" -> ") {
+                Some((name, text)) => self.link(name, text),
+                None if name.ends_with('/') => self.make_dir(name),
+                None => self.write(name, ""),
+            };
+        }
+        self
+    }
+
     /// The directory that everything is below.
     pub fn top(&self) -> &Path {
         &self.top

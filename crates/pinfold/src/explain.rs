@@ -59,7 +59,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
     plain.to_owned()
 }
 
-/// What would let a host be reached that leads to an address that no approval opens.
+/// Returns what would let a host be reached that leads to an address that no approval opens.
 fn describe_unreachable(known: &UnreachableHost) -> String {
     let address = known.leads_to.address;
     match known.leads_to.because {

@@ -53,7 +53,7 @@ pub struct GateResult {
     pub context: Vec<String>,
     /// The reason for which a hook wants the agent to stop.
     pub stop: Option<String>,
-    /// Whether a hook wants the agent to try another way at once.
+    /// Set where a hook wants the agent to try another way at once.
     pub retry: bool,
     /// The call as it was permitted, where hooks have to be told how it ended ([`Session::post_tool_use`]).
     pub permitted: Option<PermittedCall>,
@@ -152,7 +152,7 @@ pub(crate) struct Pipeline<'a> {
     session: &'a Session,
     id: u64,
     call: PipelineCall<'a>,
-    /// Whether a question could be answered: by a person, or by hooks in their place.
+    /// The approvers that could answer a question: a person, or hooks in their place.
     interaction: Interaction,
     caller: Caller<'a>,
     process: Option<ProcessShown>,

@@ -93,7 +93,7 @@ impl<'a> Look<'a> {
         self.changes.get_or_init(|| self.before.changes(self.after)).iter().copied()
     }
 
-    /// Whether a file runs later by the name that a link gives it which was there before.
+    /// Returns whether a file runs later by the name that a link gives it which was there before.
     fn runs_by_older_link(&self, path: &Path) -> bool {
         let links = self.older_links.get_or_init(|| OlderLink::all(self));
         links.iter().any(|link| link.runs_later(self, path))

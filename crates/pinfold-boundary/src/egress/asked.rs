@@ -7,9 +7,8 @@
 //! executes. A yes does not open every address: where the host leads to one that needs a rule, what waits beside it and what
 //! comes later is refused without a question.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::{self, Debug};
-use std::iter;
 use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,97 +19,13 @@ use pinfold_egress::{
     ApprovedConnection, ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, HostMismatch,
 };
 use pinfold_policy::Connection;
-use pinfold_sandbox::{Caller, UNSEEN_PROGRAM};
+use pinfold_sandbox::UNSEEN_PROGRAM;
 
 use super::host_policy::reason;
-use super::program::{self, ConnectingProcess, Holder, Process, RunningProgram, UnknownCallerReason};
+use super::host_request::{HostApproval, HostApprover, HostQuestion, HostRequest, OTHER_HOLDERS, programs};
+use super::program::{self, ConnectingProcess, Process, RunningProgram, UnknownCallerReason};
 use super::refusals::REACH;
-use crate::outcome::{Approved, MAX_REMEMBERED, shown_program};
-
-/// An approver for hosts that the list does not name.
-pub trait HostApprover: Debug + Send + Sync {
-    /// Returns the approval of a connection. Waits for an answer as long as `waits` returns true.
-    ///
-    /// # Errors
-    /// Why not: one clause.
-    fn may_connect(
-        &self,
-        request: &HostRequest,
-        waits: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Box<dyn HostApproval>, String>;
-
-    /// Returns whether what once was let through may not any more.
-    fn denies(&self, request: &HostRequest) -> Option<String>;
-}
-
-/// An approval of a connection whose end is not known yet.
-pub trait HostApproval: Send {
-    /// Takes the end of the connection: `Err` with a clause if it was refused after all, otherwise it was made or failed.
-    fn close(self: Box<Self>, end: Result<(), &str>);
-}
-
-/// A connection that an approver is asked about.
-#[derive(Debug, Clone)]
-pub struct HostRequest {
-    /// The host.
-    pub to: Connection,
-    /// Process that wants it.
-    pub caller: Caller,
-    /// Other processes that hold the same connection, and can use it as well.
-    pub others: Vec<Caller>,
-}
-
-impl HostRequest {
-    /// The programs of all processes that hold the connection, by their executables.
-    pub fn program(&self) -> String {
-        let mut names: Vec<String> = Vec::new();
-        for holder in self.holders() {
-            let name = shown_program(&holder.program);
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join(", ")
-    }
-
-    fn holders(&self) -> impl Iterator<Item = &Caller> {
-        iter::once(&self.caller).chain(&self.others)
-    }
-}
-
-/// A question, and the processes that it is about.
-struct HostQuestion {
-    request: HostRequest,
-    holders: Vec<Holder>,
-}
-
-impl HostQuestion {
-    /// `None` without a holder.
-    fn new(to: &Connection, holders: Vec<Holder>) -> Option<Self> {
-        let mut callers = holders.iter().map(|holder| holder.caller.clone());
-        let (caller, to) = (callers.next()?, to.clone());
-        let request = HostRequest { to, caller, others: callers.collect() };
-        Some(Self { request, holders })
-    }
-
-    /// Compares the present holders of a connection with those of the question.
-    ///
-    /// # Errors
-    /// Why an answer does not hold for them: one clause.
-    fn is_about(&self, now: &[Holder]) -> Result<(), &'static str> {
-        let asked = |holder: &Holder| self.holders.iter().find(|asked| asked.process == holder.process);
-        if !now.iter().all(|holder| asked(holder).is_some()) {
-            return Err(OTHER_HOLDERS);
-        }
-        let is_same = |holder| asked(holder).is_some_and(|asked| asked.program == holder.program);
-        now.iter().all(is_same).then_some(()).ok_or(OTHER_PROGRAM)
-    }
-}
-
-/// The programs of the holders of a connection, without an order.
-fn programs(holders: &[Holder]) -> BTreeSet<&RunningProgram> {
-    holders.iter().map(|holder| &holder.program).collect()
-}
+use crate::outcome::{Approved, MAX_REMEMBERED};
 
 /// Connections that wait for answers at one time; more are refused.
 const MAX_WAITING: usize = 128;
@@ -424,7 +339,7 @@ impl PendingHosts {
         let look = |look: u64| {
             thread::sleep(Duration::from_millis(10 * look));
             match program::holders(self.init, from) {
-                Ok(now) => question.is_about(&now),
+                Ok(now) => question.compare_holders(&now),
                 Err(UnknownCallerReason::Closed) => Ok(()),
                 Err(UnknownCallerReason::Unseen | UnknownCallerReason::TooMany) => Err(OTHER_HOLDERS),
             }
@@ -577,11 +492,7 @@ impl Drop for OpenApproval<'_> {
     }
 }
 
-/// Why an answer does not hold for a connection.
-const OTHER_HOLDERS: &str = "other processes hold the connection than were asked about";
-const OTHER_PROGRAM: &str = "its process runs another program than was asked about";
-
-/// Why a question was withdrawn.
+/// The reason of a question that was withdrawn.
 const RUN_ENDED: &str = "the run ended";
 
 /// The reason of a connection that an approver was asked about, and that was not answered.

@@ -13,8 +13,9 @@ use pinfold_policy::Connection;
 use pinfold_policy::hosts::{HostMatch, Hosts};
 use pinfold_policy::source::Located;
 
-use super::asked::{ConnectionRefusalCause, HostApprover, PendingHosts, RefuseConnection};
+use super::asked::{ConnectionRefusalCause, PendingHosts, RefuseConnection};
 use super::contacts::{Contacts, HostContacts};
+use super::host_request::HostApprover;
 use super::program::ConnectingProcess;
 use super::refusals::{PendingRefusal, REACH, Refusals};
 use crate::hosts::HostList;
@@ -417,7 +418,7 @@ mod tests {
     use pinfold_policy::settings::Settings;
     use pinfold_policy::source::Source;
 
-    use super::super::asked::{HostApproval, HostRequest};
+    use super::super::host_request::{HostApproval, HostRequest};
     use super::*;
 
     fn hosts(text: &str) -> Arc<Hosts> {

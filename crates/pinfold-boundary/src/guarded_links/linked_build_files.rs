@@ -189,14 +189,7 @@ mod tests {
 
     /// The places that matter of those asked about, below a folder with these links (`NAME -> TEXT`), directories and files.
     fn matter<'n>(names: &[&str], asked: &[&'n str]) -> Vec<&'n str> {
-        let tree = TempTree::new();
-        for name in names {
-            match name.split_once(" -> ") {
-                Some((name, text)) => tree.link(name, text),
-                None if name.ends_with('/') => tree.make_dir(name),
-                None => tree.write(name, ""),
-            };
-        }
+        let tree = TempTree::new().with_names(names);
         let strength = Strength { tier: Tier::Landlock, mediated: true };
         let request = SandboxRequest::new(tree.top().to_owned());
         let boundary = Boundary::compile(&request, &Guards::default(), strength).unwrap();

@@ -9,15 +9,7 @@ struct LinkBed(TempTree);
 impl LinkBed {
     /// Directories (`NAME/`), files (`NAME`) and links (`NAME -> TEXT`).
     fn new(names: &[&str]) -> Self {
-        let tree = TempTree::new();
-        for name in names {
-            match name.split_once(" -> ") {
-                Some((name, text)) => tree.link(name, text),
-                None if name.ends_with('/') => tree.make_dir(name),
-                None => tree.write(name, ""),
-            };
-        }
-        Self(tree)
+        Self(TempTree::new().with_names(names))
     }
 
     fn protected(&self) -> BTreeSet<String> {

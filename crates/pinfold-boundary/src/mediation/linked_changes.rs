@@ -12,7 +12,7 @@ use crate::guarded_links::{LinkedBuildFiles, runs_later};
 /// Names in a directory that is about to be moved.
 #[derive(Debug, Default)]
 pub(super) struct NamesInMoved {
-    /// Those that run later, lost or new.
+    /// Names that run later, lost or new.
     later: Vec<PathBuf>,
     /// New names of links.
     links: Vec<PathBuf>,

@@ -82,7 +82,7 @@ impl Escalation {
     }
 }
 
-/// What the user can do where no session can be opened.
+/// Returns what the user can do where no session can be opened.
 fn mend(error: &SessionError) -> &'static str {
     let cause = match error {
         SessionError::Workspace(WorkspaceError::Io { cause, .. }) => cause.raw_os_error(),

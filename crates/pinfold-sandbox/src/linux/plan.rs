@@ -29,7 +29,7 @@ pub(crate) struct Plan {
     pub(crate) steps: Vec<MountStep>,
     pub(crate) slots: Vec<Option<OwnedFd>>,
     pub(crate) cwd: CString,
-    /// Whether the command has a session of its own, with no terminal to control it.
+    /// A session of the command's own, with no terminal to control it.
     pub(crate) new_session: bool,
     pub(crate) terminal: Option<OwnedFd>,
     pub(crate) limits: Vec<(sys::LimitedResource, u64)>,
@@ -41,7 +41,7 @@ pub(crate) struct Plan {
     /// Places in which sockets can be created without the supervisor.
     pub(crate) bindable: Vec<CString>,
     pub(crate) filter: Filter,
-    /// Whether a supervisor answers the notifications of the filter.
+    /// Set where a supervisor answers the notifications of the filter.
     pub(crate) watched: bool,
     /// Places of mediated system calls: without notifications the start fails.
     pub(crate) mediated: Option<SupervisedPlaces>,

@@ -113,7 +113,7 @@ impl SyscallNotifier {
 
     /// Returns whether the places of a call are where their paths lead now. Forgets all known directories, unless they are too.
     ///
-    /// Whether a place still has its path is not enough: a way over a directory that was moved, and back, or through one that was closed, leads there no more.
+    /// A place that still has its path is not enough: a way over a directory that was moved, and back, or through one that was closed, leads there no more.
     fn is_way_unchanged(&mut self, turn: &Turn, found: &FileQuestion) -> bool {
         let moves = turn.moves().ok();
         if moves.is_none() || moves != self.moves {

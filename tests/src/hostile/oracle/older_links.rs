@@ -38,7 +38,7 @@ impl<'a> OlderLink<'a> {
     }
 }
 
-/// Where a name leads through links, as far as it was seen.
+/// Returns where a name leads through links, as far as it was seen.
 pub(super) fn end_of(seen: &Snapshot, name: &Path) -> PathBuf {
     let mut at = name.to_owned();
     for _ in 0..MAX_LINKS {
@@ -52,7 +52,7 @@ pub(super) fn end_of(seen: &Snapshot, name: &Path) -> PathBuf {
     at
 }
 
-/// Whether a symbolic link stands at a path.
+/// Returns whether a symbolic link stands at a path.
 pub(super) fn is_link(seen: &Snapshot, path: &Path) -> bool {
     seen.get(path).is_some_and(|entry| matches!(entry.content, Content::Link(_)))
 }

@@ -132,7 +132,7 @@ fn what_is_listed_was_changed(look: &Look<'_>, reports: &[&Report], all: &mut Ve
     }
 }
 
-/// Whether a name leads through a link that was not there before, to what has that name now.
+/// Returns whether a name leads through a link that was not there before, to what has that name now.
 fn was_put_in_place(look: &Look<'_>, path: &Path) -> bool {
     let by_new_link = |above: &Path| is_link(look.after, above) && was_changed(look, above);
     path.ancestors().skip(1).any(by_new_link) && look.after.has(&end_of(look.after, path))
@@ -230,7 +230,7 @@ fn modes_shut(look: &Look<'_>, place: &Path) -> bool {
     })
 }
 
-/// Whether the own mode of a file keeps what it holds from a run.
+/// Returns whether the own mode of a file keeps what it holds from a run.
 fn is_unreadable(look: &Look<'_>, place: &Path) -> bool {
     [look.before, look.after].iter().filter_map(|seen| seen.get(place)).any(|entry| entry.mode & 0o400 == 0)
 }

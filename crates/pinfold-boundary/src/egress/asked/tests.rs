@@ -13,6 +13,7 @@ use rustix::net::{
     SendFlags, recvmsg, sendmsg,
 };
 
+use super::super::program::Holder;
 use super::*;
 
 /// Something that happens while a question is open.
