@@ -259,8 +259,8 @@ fn yes_counts_once_the_end_was_on_the_screen() {
     browser.press_button("Yes, this once");
     assert_eq!(choice(asking), Choice::Yes);
     // What cannot be undone rests on no, and what is asked about each time offers nothing more.
-    let immune = Request { immune: true, destructive: true, ..command("s:2", "git push --force") };
-    let asking = house.ask(&immune);
+    let final_request = Request { always_ask: true, destructive: true, ..command("s:2", "git push --force") };
+    let asking = house.ask(&final_request);
     browser.until("document.activeElement.textContent === 'No'");
     let answers = "[...document.querySelectorAll('#answers button')].map((b) => b.textContent)";
     assert_eq!(browser.eval(answers), json!(["Yes, this once …", "No", "No, with a message …"]));

@@ -235,20 +235,20 @@ fn an_interactive_shell_has_its_jobs(who: Who, tier: Tier) {
         // What it would write when it ends lies outside, and is asked about where that can be.
         command.args(["bash", "--norc", "--noprofile", "--noediting", "-i"]).env("HISTFILE", "");
         let mut terminal = Terminal::start(&command);
-        let in_front = || {
+        let in_foreground = || {
             until("it has the terminal", || matches!(with_word(&mark)[..], [pid] if has_terminal(pid)));
         };
         terminal.type_in("PS1='> '; echo rea''dy\n");
         terminal.expect("ready");
         terminal.type_in(&format!("sleep {mark}\n"));
-        in_front();
+        in_foreground();
         terminal.type_in("\x1a");
         terminal.expect("Stopped");
         terminal.expect("> ");
         terminal.type_in("jobs; bg; fg\n");
         terminal.expect("Stopped");
         // Typed before, the key would be meant for the shell.
-        in_front();
+        in_foreground();
         terminal.type_in("\x03");
         terminal.expect("> ");
         terminal.type_in("echo co''de $?\n");

@@ -137,7 +137,7 @@ impl JudgeApprover {
 /// can be undone, and no process waits.
 fn is_routine(request: &Request) -> bool {
     let by_mode = request.asked_by_mode() == Some(Mode::Auto);
-    by_mode && !request.immune && !request.destructive && request.asker.process.is_none()
+    by_mode && !request.always_ask && !request.destructive && request.asker.process.is_none()
 }
 
 impl Approver for JudgeApprover {

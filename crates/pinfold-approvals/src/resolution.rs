@@ -116,7 +116,7 @@ pub struct ApproverNote {
 pub(crate) fn is_offered(request: &Request, choice: &Choice) -> Result<(), &'static str> {
     let offer = &request.offer;
     match choice {
-        Choice::Session { .. } | Choice::Always { .. } if request.immune => {
+        Choice::Session { .. } | Choice::Always { .. } if request.always_ask => {
             Err("anything but yes and no: nothing standing can be granted")
         }
         Choice::Session { .. } if offer.session.is_empty() => Err("a yes for the session"),

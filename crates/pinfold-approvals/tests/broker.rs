@@ -183,13 +183,13 @@ fn an_answer_counts_for_its_digest_and_for_what_was_offered() {
     give(&same, Choice::session(1)).unwrap();
     assert!(is_yes(&asking.join().unwrap()));
 
-    let mut immune = request("s:3", LONG);
-    immune.immune = true;
-    let asking = ask(&broker, &immune);
+    let mut always_ask = request("s:3", LONG);
+    always_ask.always_ask = true;
+    let asking = ask(&broker, &always_ask);
     until_waiting(&broker, 1);
-    let refused = broker.answer(answer(&immune, Choice::session(0)));
+    let refused = broker.answer(answer(&always_ask, Choice::session(0)));
     assert!(matches!(refused, Err(AnswerError::NotOffered { .. })));
-    broker.answer(answer(&immune, Choice::Yes)).unwrap();
+    broker.answer(answer(&always_ask, Choice::Yes)).unwrap();
     assert!(is_yes(&asking.join().unwrap()));
 }
 

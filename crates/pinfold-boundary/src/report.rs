@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::git::settle::ConfigOutcome;
 use crate::guarded_links::LinkedBuildFiles;
 use crate::mediation::{Changes, Locks};
-use crate::turns::TurnsGap;
+use crate::turns::TurnsError;
 
 /// Changes of a mediated run to files that run or are acted on later, for [`Boundary::settle`](crate::Boundary::settle).
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub struct AutorunChanges {
     /// Locks of git that are left when a process was killed.
     pub(crate) locks: Locks,
     /// The reason why other runs in the folder were not kept apart, where they were not.
-    pub(crate) turns_gap: Option<TurnsGap>,
+    pub(crate) turns_error: Option<TurnsError>,
 }
 
 /// The findings of one run, as data.

@@ -27,10 +27,10 @@ impl Boundary {
     /// is looked at once more.
     pub fn settle(&self, changed: Option<&AutorunChanges>) -> RunReport {
         let (mut report, linked) = match changed {
-            Some(AutorunChanges { changes, linked_build_files, locks, turns_gap }) => {
+            Some(AutorunChanges { changes, linked_build_files, locks, turns_error }) => {
                 locks.remove_left();
                 let mut report = self.noted(changes, linked_build_files);
-                let gap = turns_gap.as_ref().filter(|_| !self.is_read_only());
+                let gap = turns_error.as_ref().filter(|_| !self.is_read_only());
                 report.notes.extend(gap.map(ToString::to_string));
                 (report, linked_build_files)
             }

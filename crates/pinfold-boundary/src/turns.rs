@@ -12,7 +12,7 @@ use crate::boundary::Boundary;
 
 /// The reason why a run takes no turns with others in its folder.
 #[derive(Debug)]
-pub(crate) enum TurnsGap {
+pub(crate) enum TurnsError {
     /// No directory is known in which supervisors meet.
     NoDirectory,
     /// The file by which they take turns can be neither opened nor made.
@@ -24,16 +24,16 @@ impl Boundary {
     ///
     /// # Errors
     /// The gap, where it cannot be had.
-    pub(crate) fn turns(&self) -> Result<Turns, TurnsGap> {
-        let Some(directory) = self.state_home() else { return Err(TurnsGap::NoDirectory) };
+    pub(crate) fn turns(&self) -> Result<Turns, TurnsError> {
+        let Some(directory) = self.state_home() else { return Err(TurnsError::NoDirectory) };
         let file = directory.join("turn");
         let made = DirBuilder::new().recursive(true).mode(0o700).create(directory);
-        made.and_then(|()| Turns::open(&file)).map_err(|error| TurnsGap::Unusable { file, error })
+        made.and_then(|()| Turns::open(&file)).map_err(|error| TurnsError::Unusable { file, error })
     }
 }
 
 /// A note for the user, in one sentence.
-impl fmt::Display for TurnsGap {
+impl fmt::Display for TurnsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const MISSING: &str = "what another run in this folder does at the same time is not kept apart from this one, so that it can \
              exchange what was judged here";

@@ -63,7 +63,7 @@ pub(crate) fn failed(error: &ApprovalClientError) -> Failure {
 fn choice(wanted: &Approve, request: &Request) -> Result<Choice, Failure> {
     let offer = &request.offer;
     let not_offered = |what: &str| {
-        let why = if request.immune { ": only yes and no are" } else { "" };
+        let why = if request.always_ask { ": only yes and no are" } else { "" };
         Failure::new(USAGE, format!("{what} is not offered{why}"))
     };
     let scopes: Vec<usize> = wanted.scope.iter().map(|scope| usize::from(*scope) - 1).collect();

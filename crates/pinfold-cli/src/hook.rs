@@ -11,7 +11,7 @@ use std::process::ExitCode;
 
 use pinfold::audit::call_number;
 use pinfold::consent::{AskedBy, ExternalDecision};
-use pinfold::policy::{Decision, HookEvent, HookWord, PathText};
+use pinfold::policy::{Decision, HookDecision, HookEvent, PathText};
 use pinfold::{Failure as Failed, Outcome, Refusal, RefusalCode, Ruling};
 use pinfold_dialects::{AgentCall, Answer, CallEnd, Dialect, Event, Moment, dialect};
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ fn judged(
     let of_project =
         || project_servers::doubt(dialect.name(), &call.raw.tool, &opened.folder, &opened.locations);
     let doubt = call.doubt.clone().or_else(of_project);
-    let doubt = doubt.map(|doubt| HookWord::doubt(doubt, by(), None));
+    let doubt = doubt.map(|doubt| HookDecision::doubt(doubt, by(), None));
     let asked_by = if opened.asks { AskedBy::Agent } else { AskedBy::Pinfold };
     let mut raw = call.raw.clone();
     if let (None, Some((folder, _))) = (&raw.cwd, &opened.not_granted) {

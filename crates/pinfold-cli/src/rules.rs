@@ -91,7 +91,7 @@ pub(crate) fn json_of(merged: &Merged) -> Value {
     json!({
         "mode": located(&merged.mode),
         "bash": located(&merged.bash),
-        "always_ask": located(&merged.immune),
+        "always_ask": located(&merged.always_ask),
         "reads": located(&merged.reads),
         "ask_rules_in_bypass": located(&merged.ask_rules_in_bypass),
         "bypass_locked": merged.bypass_locked.is_some(),

@@ -105,7 +105,7 @@ impl Tables {
         let names = self.names(&options.names);
         let effect = match &options.effect {
             Effect::Source(source) => source.clone(),
-            Effect::Risky(why) => format!("OptionEffect::Risky({})", self.interned(why)),
+            Effect::OnlyByName(why) => format!("OptionEffect::OnlyByName({})", self.interned(why)),
         };
         format!("Options {{ names: {names}, takes: Takes::{}, effect: {effect} }}", options.takes)
     }

@@ -101,7 +101,7 @@ pub(crate) enum Effect {
     /// Source of a `OptionEffect`.
     Source(String),
     /// The reason why only a rule that names the option covers it.
-    Risky(String),
+    OnlyByName(String),
 }
 
 /// The name that a word stands for.
@@ -118,8 +118,8 @@ fn variant(word: &str) -> String {
 
 /// Returns the effect of the options of a line, by its first word, the words behind it that are no options, and its quoted text.
 pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<Effect> {
-    if key == "risky" {
-        return quoted.filter(|_| words.is_empty()).map(|why| Effect::Risky(why.to_owned()));
+    if key == "only-by-name" {
+        return quoted.filter(|_| words.is_empty()).map(|why| Effect::OnlyByName(why.to_owned()));
     }
     if key == "otherwise" {
         return Some(Effect::Source(format!("OptionEffect::Otherwise({})", operands(words)?)));
@@ -129,7 +129,7 @@ pub(crate) fn effect(key: &str, words: &[&str], quoted: Option<&str>) -> Option<
     }
     let by_word = EFFECTS.contains(&key).then(|| format!("OptionEffect::{}", variant(key)));
     let by_operation = || path(key).map(|path| format!("OptionEffect::Path({path})"));
-    let by_reason = || look_up(REASONS, key).map(|why| Effect::Risky(why.to_owned()));
+    let by_reason = || look_up(REASONS, key).map(|why| Effect::OnlyByName(why.to_owned()));
     by_word.or_else(by_operation).map(Effect::Source).or_else(by_reason)
 }
 

@@ -53,7 +53,7 @@ struct ScriptContext {
 fn analyze_script(text: &str, script: &Script, surroundings: &ScriptContext) -> CommandEffects {
     let mut out = CommandEffects::default();
     out.commands.reserve_exact(script.commands.len());
-    out.not_allowlistable.extend(script.opaque.iter().map(opaque::bar));
+    out.not_allowlistable.extend(script.opaque.iter().map(opaque::exclusion));
     out.not_allowlistable.extend(loose(script));
     let values = Values::new(script);
     let mut shells = Shells::new(script, surroundings.folders.clone(), &values);
@@ -154,10 +154,13 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    fn bar(&mut self, bar: NotAllowlistable) {
-        if !self.not_allowlistable.iter().any(|there| there.id == bar.id && there.lifted_by == bar.lifted_by)
+    fn exclude(&mut self, reason: NotAllowlistable) {
+        if !self
+            .not_allowlistable
+            .iter()
+            .any(|there| there.id == reason.id && there.lifted_by == reason.lifted_by)
         {
-            self.not_allowlistable.push(bar);
+            self.not_allowlistable.push(reason);
         }
     }
 
@@ -256,7 +259,10 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let mut waiting = VecDeque::new();
         while let Some(this) = next {
             if self.readings.len() >= MAX_READINGS || this.depth > DEEPEST {
-                self.bar_once("launcher", "it starts more programs, one by another, than are looked through");
+                self.exclude_once(
+                    "launcher",
+                    "it starts more programs, one by another, than are looked through",
+                );
                 self.unknown(Unknown::TooMuch);
                 self.readings.push(this.invocation);
                 return;
@@ -301,8 +307,8 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         }
     }
 
-    pub(super) fn bar_once(&mut self, id: &'static str, why: &str) {
-        if !self.not_allowlistable.iter().any(|bar| bar.id == id) {
+    pub(super) fn exclude_once(&mut self, id: &'static str, why: &str) {
+        if !self.not_allowlistable.iter().any(|reason| reason.id == id) {
             self.not_allowlistable.push(NotAllowlistable::new(id, why));
         }
     }
@@ -321,9 +327,12 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         if surface || !elsewhere {
             let not_allowlistable =
                 effects.not_allowlistable.drain(..).chain(builtin::not_allowlistable(&invocation));
-            not_allowlistable.for_each(|bar| self.bar(bar));
+            not_allowlistable.for_each(|reason| self.exclude(reason));
             if effects.hidden.iter().any(|word| self.values.may_be_option(word)) {
-                self.bar_once("hidden-option", "an argument that is known only at run time may be an option");
+                self.exclude_once(
+                    "hidden-option",
+                    "an argument that is known only at run time may be an option",
+                );
             }
         }
         if !elsewhere {
@@ -353,7 +362,10 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         self.unanalyzed.extend(copied.filter(|source| is_system_path(source)).map(str::to_owned));
         let stripped = surface && wrapper::strips(&invocation, &effects);
         if surface && !stripped && wrapper::is_wrapper(&invocation, &effects) && !effects.started.is_empty() {
-            self.bar_once("wrapper", "the wrapper is not called in a way that is known to change nothing");
+            self.exclude_once(
+                "wrapper",
+                "the wrapper is not called in a way that is known to change nothing",
+            );
         }
         match effects.input {
             StandardInput::Data => {}
@@ -433,7 +445,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let unclaimed = named::unclaimed(invocation, effects, self.values, self.at, found);
         self.may_name_any_file |= unclaimed.open;
         if unclaimed.too_many {
-            self.bar_once("outside-place", "it names more places than are looked at");
+            self.exclude_once("outside-place", "it names more places than are looked at");
         }
         self.name(unclaimed.places);
     }
@@ -489,7 +501,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         if depth > DEEPEST {
             self.unknown(Unknown::TooMuch);
             return self
-                .bar_once("launcher", "it starts more shells, one in another, than are looked through");
+                .exclude_once("launcher", "it starts more shells, one in another, than are looked through");
         }
         let script = pinfold_shell::parse(text);
         let folders = found.folders.clone();
@@ -518,15 +530,15 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     /// Adds the effects of another shell to those of this command.
     fn take_in(&mut self, inner: CommandEffects) {
-        inner.not_allowlistable.into_iter().for_each(|bar| self.bar(bar));
+        inner.not_allowlistable.into_iter().for_each(|reason| self.exclude(reason));
         self.safeguards.extend(inner.safeguards);
         for claim in inner.commands {
             if self.readings.len() + claim.readings.len() > MAX_READINGS {
-                self.bar_once("launcher", "it starts more programs than are looked through");
+                self.exclude_once("launcher", "it starts more programs than are looked through");
                 self.unknown(Unknown::TooMuch);
             }
             self.readings.extend(claim.readings);
-            claim.not_allowlistable.into_iter().for_each(|bar| self.bar(bar));
+            claim.not_allowlistable.into_iter().for_each(|reason| self.exclude(reason));
             self.work_dirs.extend(claim.work_dirs);
             self.add_folders(claim.exec_dirs);
             self.runs_anywhere |= claim.runs_anywhere;
@@ -556,7 +568,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
 
     fn launches_unknown(&mut self, name: &str) {
         self.unknown(Unknown::Started(name.to_owned()));
-        self.bar_once("launcher", &format!("what `{name}` starts is known only at run time"));
+        self.exclude_once("launcher", &format!("what `{name}` starts is known only at run time"));
     }
 
     /// The program itself has to be known, and to be where its name says.
@@ -564,16 +576,16 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
         let Some(word) = invocation.words.first() else { return };
         let Some(program) = word.as_static() else {
             self.unknown(Unknown::Program);
-            return self.bar_once("dynamic-program", "which program runs is known only at run time");
+            return self.exclude_once("dynamic-program", "which program runs is known only at run time");
         };
         if program.is_empty() {
-            self.bar_once("dynamic-program", "the program has no name");
+            self.exclude_once("dynamic-program", "the program has no name");
         }
         if climbs(program) {
-            self.bar_once("dot-dot", "`..` in the program leads to another one than its name says");
+            self.exclude_once("dot-dot", "`..` in the program leads to another one than its name says");
         }
         if surface && self.script.functions.iter().any(|function| function == program) {
-            self.bar_once("function", "the command line defines a function of that name");
+            self.exclude_once("function", "the command line defines a function of that name");
         }
     }
 

@@ -141,13 +141,13 @@ fn names(name: &str, args: &[Word]) -> Vec<NotAllowlistable> {
         let start = word.literal_prefix();
         if start.starts_with(['-', '+']) {
             // Functions, references to other variables, numbers that are evaluated, callbacks.
-            let risky = match name {
+            let evaluated = match name {
                 "mapfile" | "readarray" => "C",
                 "unset" => "fn",
                 _ if Setter::from_name(name) == Some(Setter::Declares) => "fni",
                 _ => "",
             };
-            if start.contains(|letter| risky.contains(letter)) {
+            if start.contains(|letter| evaluated.contains(letter)) {
                 not_allowlistable.push(NotAllowlistable::new(
                     "shell-builtin",
                     format!("`{name} {start}` evaluates what it is given"),
@@ -219,7 +219,7 @@ pub(super) fn planted(command: &SimpleCommand) -> Option<NotAllowlistable> {
     })
 }
 
-/// Returns whether a command has no effect beyond its shell, and says at most what it was told. Its redirects and its bars
+/// Returns whether a command has no effect beyond its shell, and says at most what it was told. Its redirects and its exclusions
 /// are another's.
 pub(super) fn is_inert(invocation: &Invocation) -> bool {
     let args = invocation.args();

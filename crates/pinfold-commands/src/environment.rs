@@ -82,7 +82,7 @@ impl Variables {
 /// Why an assignment in front of a command, or exported to later ones, is not let through by a rule.
 pub(super) fn of_assignment(assignment: &Assignment) -> Option<NotAllowlistable> {
     let value = assignment.elements.is_empty().then_some(&assignment.value);
-    bar(&assignment.name, value.filter(|_| !assignment.appends))
+    exclusion(&assignment.name, value.filter(|_| !assignment.appends))
 }
 
 /// The same for `NAME=value` as a word, as `env` and `export` take it.
@@ -97,7 +97,7 @@ pub(super) fn of_word(word: &Word) -> Option<NotAllowlistable> {
             format!("`{name}=` is no name of a variable, and may be read as code"),
         ));
     }
-    bar(name, Some(&value))
+    exclusion(name, Some(&value))
 }
 
 /// Returns whether a word reads `NAME=value`.
@@ -111,7 +111,7 @@ pub(super) fn matters(name: &str) -> bool {
     VARIABLES.matters(name)
 }
 
-fn bar(name: &str, value: Option<&Word>) -> Option<NotAllowlistable> {
+fn exclusion(name: &str, value: Option<&Word>) -> Option<NotAllowlistable> {
     let text = value.and_then(Word::as_static);
     if name == "NODE_OPTIONS" && text.is_some_and(only_sizes) {
         return None;

@@ -31,7 +31,7 @@ impl CommandAnalyzer<'_, '_> {
             if command.place.piped_from.is_some() {
                 self.unknown(Unknown::Input(effects.name.to_owned()));
             }
-            self.bar_once("launcher", "what it runs comes from its input and is known only at run time");
+            self.exclude_once("launcher", "what it runs comes from its input and is known only at run time");
         }
     }
 
@@ -52,7 +52,7 @@ impl CommandAnalyzer<'_, '_> {
         }
         if fed {
             self.unknown(Unknown::Input(effects.name.to_owned()));
-            self.bar_once("script", why);
+            self.exclude_once("script", why);
         }
     }
 
@@ -60,7 +60,7 @@ impl CommandAnalyzer<'_, '_> {
     pub(super) fn code_input(&mut self, command: &SimpleCommand, name: &str) {
         if command.place.piped_from.is_some() {
             self.unknown(Unknown::Input(name.to_owned()));
-            self.bar_once("inline-code", "the code that it runs comes from another program");
+            self.exclude_once("inline-code", "the code that it runs comes from another program");
         }
         let written = |redirect: &&Redirect| {
             matches!(redirect.kind, RedirectKind::HereDocument | RedirectKind::HereString)

@@ -19,7 +19,7 @@
 //! # Invariants
 //! 1. No file, no clock, no environment: the same text has the same effects.
 //! 2. What launchers, shells and interpreters would run is among the readings, or a [`NotAllowlistable`] says that it is not known.
-//! 3. A command that is barred never only reads.
+//! 3. A command that no rule may allow never only reads.
 //!
 //! # What this does not see
 //! The use that a program makes of what it reads, and the content of a script that is run by name. Files of a repository that git reads

@@ -4,8 +4,8 @@ use pinfold_shell::{Opaque, OpaqueReason};
 
 use super::NotAllowlistable;
 
-/// A part of a line that was not understood, as a bar.
-pub(super) fn bar(opaque: &Opaque) -> NotAllowlistable {
+/// A part of a line that was not understood, as a reason against allow rules.
+pub(super) fn exclusion(opaque: &Opaque) -> NotAllowlistable {
     let why = match &opaque.why {
         OpaqueReason::Character(character) => {
             format!("it holds U+{:04X}, which readers disagree about", u32::from(*character))

@@ -16,10 +16,10 @@ const QUIET: &str = " \t\r\n;{}!,~+$0123456789IM=dDgGhHlLnNpPqQxzF";
 
 /// Reads a script; what it does beside changing lines goes to `effects`.
 pub(super) fn script(effects: &mut InvocationEffects<'_>, script: &Word) {
-    let Some(text) = script.as_static() else { return effects.bar_script("is known only at run time") };
+    let Some(text) = script.as_static() else { return effects.exclude_script("is known only at run time") };
     for effect in read(text) {
         match effect {
-            Effect::NotAllowlistable(why) => effects.bar_script(why),
+            Effect::NotAllowlistable(why) => effects.exclude_script(why),
             Effect::File(name, operation) => {
                 let purpose = if operation.writes() { Purpose::Aside } else { Purpose::Command };
                 effects.touch(Cow::Owned(literal(&name, script)), operation, purpose);

@@ -36,9 +36,9 @@ fn show_word(word: &Word) -> String {
     word.parts.iter().map(part).collect()
 }
 
-fn bar(bar: &NotAllowlistable) -> String {
-    let unless = bar.lifted_by.as_ref().map(|word| format!(" unless {word}")).unwrap_or_default();
-    format!("bar {}{unless}", bar.id)
+fn exclusion(reason: &NotAllowlistable) -> String {
+    let unless = reason.lifted_by.as_ref().map(|word| format!(" unless {word}")).unwrap_or_default();
+    format!("excluded {}{unless}", reason.id)
 }
 
 /// Everything that is claimed, a line each.
@@ -46,8 +46,8 @@ fn claim_lines(line: &str) -> String {
     let understood = commands(line);
     let mut out = String::new();
     let several = understood.commands.len() > 1;
-    for bar in &understood.not_allowlistable {
-        let _ = writeln!(out, "  line {}", self::bar(bar));
+    for reason in &understood.not_allowlistable {
+        let _ = writeln!(out, "  line {}", self::exclusion(reason));
     }
     for (at, claim) in understood.commands.iter().enumerate() {
         if several {
@@ -62,8 +62,8 @@ fn claim_lines(line: &str) -> String {
         for reading in &claim.readings[1..] {
             let _ = writeln!(out, "  runs {}", show_words(reading));
         }
-        for bar in &claim.not_allowlistable {
-            let _ = writeln!(out, "  {}", self::bar(bar));
+        for reason in &claim.not_allowlistable {
+            let _ = writeln!(out, "  {}", self::exclusion(reason));
         }
         for folder in &claim.work_dirs {
             let takes = match folder.takes {
@@ -259,7 +259,7 @@ mod laws {
         #![proptest_config(ProptestConfig { max_global_rejects: 1_000_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn every_line_is_understood_or_barred(pieces in prop::collection::vec(piece(), 0..24)) {
+        fn every_line_is_understood_or_excluded(pieces in prop::collection::vec(piece(), 0..24)) {
             let line = pieces.join(" ");
             let script = pinfold_shell::parse(&line);
             let understood = analyze(&line, &script);
@@ -276,7 +276,7 @@ mod laws {
                 prop_assert!(!claim.inert || claim.not_allowlistable.is_empty());
             }
             if !script.opaque.is_empty() {
-                prop_assert!(understood.not_allowlistable.iter().any(|bar| bar.id == "opaque"));
+                prop_assert!(understood.not_allowlistable.iter().any(|reason| reason.id == "opaque"));
             }
         }
 
@@ -302,11 +302,11 @@ mod laws {
     }
 
     fn has(not_allowlistable: &[NotAllowlistable], id: &str) -> bool {
-        not_allowlistable.iter().any(|bar| bar.id == id)
+        not_allowlistable.iter().any(|reason| reason.id == id)
     }
 
     #[test]
-    fn what_is_deeper_than_is_looked_through_is_barred() {
+    fn what_is_deeper_than_is_looked_through_is_excluded() {
         let launchers = format!("{}rm x", "sudo ".repeat(40));
         assert!(has(&commands(&launchers).commands[0].not_allowlistable, "launcher"));
         let mut shells = "rm x".to_owned();

@@ -143,7 +143,7 @@ impl CommandAnalyzer<'_, '_> {
         } else {
             "what it reads is known only at run time"
         };
-        self.bar_once("unknown-file", why);
+        self.exclude_once("unknown-file", why);
     }
 
     /// Claims the folders that it takes code or configuration from, other than that of the call.
@@ -179,7 +179,7 @@ impl CommandAnalyzer<'_, '_> {
                     self.work_dirs.push(folder);
                 }
             } else if stand.now.is_unknown() {
-                self.bar_once("unknown-folder", "the folder that it works in is known only at run time");
+                self.exclude_once("unknown-folder", "the folder that it works in is known only at run time");
             } else {
                 self.start_dir_use = self.start_dir_use.max(takes);
             }

@@ -15,7 +15,7 @@ use crate::http;
 use crate::inspection::{FirstLine, Inspection, relay_inspected};
 use crate::limits::RelayLimits;
 use crate::permitted::PermittedConnection;
-use crate::policy::{ConnectRequest, HostMismatch};
+use crate::policy::{ConnectRequest, EgressViolation};
 use crate::server_name;
 use crate::sniff::{self, Sniffed};
 use crate::splice::{TransferredBytes, relay_bytes, reset};
@@ -57,7 +57,7 @@ async fn relay_to_end(
         }
         // Requests in the same packet as a CONNECT: no client sends that, and the bytes cannot be put back.
         Ok(Protocol::Http | Protocol::InterceptedTls) => {
-            refuse(state, request, &inside, &HostMismatch::Malformed);
+            refuse(state, request, &inside, &EgressViolation::Malformed);
         }
         Ok(Protocol::Opaque(inspection)) => {
             let relayed = upstream.while_permitted(async |upstream| {
@@ -97,12 +97,12 @@ async fn relay_opaque(
 fn end(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, error: SniffError) {
     match error {
         SniffError::Disconnected => reset(inside),
-        SniffError::Mismatch(mismatch) => refuse(state, request, inside, &mismatch),
+        SniffError::Violation(violation) => refuse(state, request, inside, &violation),
     }
 }
 
-fn refuse(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, mismatch: &HostMismatch) {
-    state.policy.report_mismatch(request, mismatch);
+fn refuse(state: &RelayState, request: &ConnectRequest, inside: &TcpStream, violation: &EgressViolation) {
+    state.policy.report_violation(request, violation);
     reset(inside);
 }
 
@@ -119,7 +119,7 @@ enum Protocol {
 /// Reason why a connection is not relayed.
 pub(crate) enum SniffError {
     /// Another host is named, or the bytes are malformed.
-    Mismatch(HostMismatch),
+    Violation(EgressViolation),
     /// A side disconnected, or sent nothing for too long.
     Disconnected,
 }
@@ -139,7 +139,7 @@ async fn detect_protocol(
     early: &[u8],
     upstream: &TcpStream,
 ) -> Result<Protocol, SniffError> {
-    let mismatch = |mismatch| Err(SniffError::Mismatch(mismatch));
+    let violation = |violation| Err(SniffError::Violation(violation));
     let mut bytes = early.to_vec();
     let mut began = None;
     let mut pause = Duration::from_millis(1);
@@ -152,11 +152,11 @@ async fn detect_protocol(
         }
         match sniff::sniff(&bytes, request.port) {
             Sniffed::Other => return Ok(Protocol::Opaque(None)),
-            Sniffed::Malformed => return mismatch(HostMismatch::Malformed),
-            Sniffed::Http2 => return mismatch(HostMismatch::Http2Cleartext),
+            Sniffed::Malformed => return violation(EgressViolation::Malformed),
+            Sniffed::Http2 => return violation(EgressViolation::Http2Cleartext),
             Sniffed::Tls(name) => {
-                if let Some(other) = server_name::mismatch(name, &request.host) {
-                    return mismatch(other);
+                if let Some(other) = server_name::violation(name, &request.host) {
+                    return violation(other);
                 }
                 let is_intercepted = state.injector.as_ref().is_some_and(|injector| injector.is_for(request));
                 let handshake = || Box::new(TlsHandshake::new(request.host.clone()));
@@ -181,7 +181,7 @@ async fn detect_protocol(
         }
         // The bytes so far keep the socket readable, so more of them are polled for.
         if began.get_or_insert_with(Instant::now).elapsed() > state.limits.hello {
-            return mismatch(HostMismatch::Malformed);
+            return violation(EgressViolation::Malformed);
         }
         tokio::time::sleep(pause).await;
         pause = (pause * 2).min(Duration::from_millis(250));

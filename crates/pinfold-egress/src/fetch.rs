@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use crate::decompress;
 use crate::origin_client::connect;
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 use crate::tls;
 use crate::upstream::Upstream;
 
@@ -59,7 +59,7 @@ pub enum FetchStage {
 #[derive(Debug, PartialEq, Eq)]
 pub enum FetchError {
     /// The host resolves to an address that is not permitted.
-    Refused(HostMismatch),
+    Refused(EgressViolation),
     /// The host cannot be connected to, or its certificate does not verify.
     Unreachable(String),
     /// The response is malformed.

@@ -6,7 +6,7 @@
 
 use pinfold_host::Host;
 
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 use crate::server_name;
 use crate::sniff::{self, Sniffed};
 
@@ -64,20 +64,20 @@ impl TlsHandshake {
     }
 
     /// Inspects bytes of the client. Returns those that may be relayed now.
-    pub(crate) fn inspect_client(&mut self, bytes: &[u8]) -> Result<Vec<u8>, HostMismatch> {
-        let messages = self.client.read(bytes).map_err(|NoRecord| HostMismatch::Malformed)?;
+    pub(crate) fn inspect_client(&mut self, bytes: &[u8]) -> Result<Vec<u8>, EgressViolation> {
+        let messages = self.client.read(bytes).map_err(|NoRecord| EgressViolation::Malformed)?;
         match self.phase {
             Phase::Accepted => return Ok(bytes.to_vec()),
             // No client sends a handshake message before it has an answer.
             Phase::ServerAnswer if messages.is_empty() => return Ok(bytes.to_vec()),
-            Phase::ServerAnswer => return Err(HostMismatch::Malformed),
+            Phase::ServerAnswer => return Err(EgressViolation::Malformed),
             Phase::FirstHello | Phase::SecondHello => self.messages.extend(messages),
         }
         self.held.extend(bytes);
         match message_len(&self.messages) {
-            Some(len) if len < self.messages.len() => return Err(HostMismatch::Malformed),
+            Some(len) if len < self.messages.len() => return Err(EgressViolation::Malformed),
             Some(len) if len == self.messages.len() => {}
-            Some(_) | None if self.held.len() > sniff::MAX_BYTES => return Err(HostMismatch::Malformed),
+            Some(_) | None if self.held.len() > sniff::MAX_BYTES => return Err(EgressViolation::Malformed),
             Some(_) | None => return Ok(Vec::new()),
         }
         self.judge_hello()?;
@@ -101,11 +101,11 @@ impl TlsHandshake {
     }
 
     /// Compares the host that a whole `ClientHello` names.
-    fn judge_hello(&mut self) -> Result<(), HostMismatch> {
+    fn judge_hello(&mut self) -> Result<(), EgressViolation> {
         let message = std::mem::take(&mut self.messages);
         match sniff::sniff_hello(&message) {
-            Sniffed::Tls(name) => server_name::mismatch(name, &self.host).map_or(Ok(()), Err),
-            _ => Err(HostMismatch::Malformed),
+            Sniffed::Tls(name) => server_name::violation(name, &self.host).map_or(Ok(()), Err),
+            _ => Err(EgressViolation::Malformed),
         }
     }
 }
@@ -219,16 +219,16 @@ mod tests {
             assert!(handshake.is_accepted());
         }
         let other = Some(Host::parse("b.test").unwrap());
-        let mismatch = Err(HostMismatch::ServerName(other));
-        assert_eq!(retried().inspect_client(&client_hello("b.test")), mismatch);
-        let none = Err(HostMismatch::ServerName(None));
+        let violation = Err(EgressViolation::ServerName(other));
+        assert_eq!(retried().inspect_client(&client_hello("b.test")), violation);
+        let none = Err(EgressViolation::ServerName(None));
         assert_eq!(retried().inspect_client(&client_hello("127.0.0.1")), none);
     }
 
     #[test]
     fn a_second_hello_before_the_answer_is_refused() {
         let hello = client_hello("a.test");
-        let malformed = Err(HostMismatch::Malformed);
+        let malformed = Err(EgressViolation::Malformed);
         assert_eq!(begun().inspect_client(&hello), malformed);
         assert_eq!(TlsHandshake::new(host()).inspect_client(&hello.repeat(2)), malformed);
         // Both in one record.
@@ -246,6 +246,6 @@ mod tests {
         handshake.inspect_server(b"HTTP/1.1 400 Bad Request\r\n\r\n");
         handshake.inspect_server(&server_hello(&[7; 32]));
         assert!(!handshake.is_accepted());
-        assert_eq!(handshake.inspect_client(b"GET / HTTP/1.1\r\n"), Err(HostMismatch::Malformed));
+        assert_eq!(handshake.inspect_client(b"GET / HTTP/1.1\r\n"), Err(EgressViolation::Malformed));
     }
 }

@@ -28,7 +28,7 @@ use crate::keep_alive::{
 };
 use crate::limits::{http_client, http_server};
 use crate::permitted::PermittedConnection;
-use crate::policy::{ConnectRefusal, ConnectRequest, HostMismatch};
+use crate::policy::{ConnectRefusal, ConnectRequest, EgressViolation};
 use crate::response::{self, RelayResponse};
 use crate::state::RelayState;
 
@@ -83,17 +83,17 @@ where
     let mut client = Some(client);
     let service = service_fn(|mut request: Request<Incoming>| {
         let (in_flight, sender) = (connection.begin(&request), Arc::clone(&sender));
-        let mismatch =
-            length_mismatch(&connection, request.headers()).or_else(|| host_mismatch(connect, &request));
-        if mismatch.is_none() {
+        let violation =
+            length_violation(&connection, request.headers()).or_else(|| host_violation(connect, &request));
+        if violation.is_none() {
             edit_request(&mut request);
         }
         let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
         let response = async move {
-            let response = match mismatch {
+            let response = match violation {
                 None => edit_response(forward(&sender, request).await),
-                Some(mismatch) => {
-                    response::mismatch(&mismatch, &state.policy.report_mismatch(connect, &mismatch))
+                Some(violation) => {
+                    response::violation(&violation, &state.policy.report_violation(connect, &violation))
                 }
             };
             Ok::<_, Infallible>(track(response, in_flight))
@@ -131,7 +131,7 @@ where
         }
         KeepAlivePhase::Closed(served) => {
             if served.is_err_and(|error| error.is_parse()) {
-                state.policy.report_mismatch(connect, &parse_mismatch(&connection));
+                state.policy.report_violation(connect, &parse_violation(&connection));
             }
             None
         }
@@ -139,27 +139,27 @@ where
 }
 
 /// Why a request could not be parsed.
-fn parse_mismatch(connection: &ConnectionState) -> HostMismatch {
+fn parse_violation(connection: &ConnectionState) -> EgressViolation {
     if connection.has_conflicting_lengths() {
-        HostMismatch::ConflictingLengths
+        EgressViolation::ConflictingLengths
     } else {
-        HostMismatch::Malformed
+        EgressViolation::Malformed
     }
 }
 
 /// Why a request's body may not be forwarded: its length can be read in two ways (RFC 9112 §6), or it has another coding than
 /// servers agree on.
-pub(crate) fn length_mismatch(connection: &ConnectionState, headers: &HeaderMap) -> Option<HostMismatch> {
+pub(crate) fn length_violation(connection: &ConnectionState, headers: &HeaderMap) -> Option<EgressViolation> {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
     let (coding, is_one) = (codings.next(), codings.next().is_none());
     let mut lengths = headers.get_all(header::CONTENT_LENGTH).iter();
     let length = lengths.next();
     let is_conflict = (coding.is_some() && length.is_some()) || lengths.any(|other| Some(other) != length);
     if is_conflict || connection.has_conflicting_lengths() {
-        return Some(HostMismatch::ConflictingLengths);
+        return Some(EgressViolation::ConflictingLengths);
     }
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(CHUNKED.as_bytes());
-    (!is_one || !coding.is_none_or(is_chunked)).then_some(HostMismatch::TransferCoding)
+    (!is_one || !coding.is_none_or(is_chunked)).then_some(EgressViolation::TransferCoding)
 }
 
 /// The only transfer coding of requests.
@@ -217,10 +217,10 @@ impl RequestHost {
 }
 
 /// Why a request may not be forwarded to the host of its connection.
-fn host_mismatch(connect: &ConnectRequest, request: &Request<Incoming>) -> Option<HostMismatch> {
+fn host_violation(connect: &ConnectRequest, request: &Request<Incoming>) -> Option<EgressViolation> {
     match request_host(request) {
         Some(host) if host.is_for(connect) => None,
-        host => Some(HostMismatch::HostHeader(host.map(|host| host.to_string()).unwrap_or_default())),
+        host => Some(EgressViolation::HostHeader(host.map(|host| host.to_string()).unwrap_or_default())),
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::connection::{SniffError, write_all};
 use crate::hello_retry::TlsHandshake;
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 use crate::sniff::{self, Sniffed};
 use crate::splice::TransferredBytes;
 
@@ -36,12 +36,12 @@ impl FirstLine {
         Self { line: Vec::new(), port, has_ended: false }
     }
 
-    fn inspect(&mut self, bytes: &[u8]) -> Result<Vec<u8>, HostMismatch> {
+    fn inspect(&mut self, bytes: &[u8]) -> Result<Vec<u8>, EgressViolation> {
         self.line.extend(bytes);
         match sniff::sniff(&self.line, self.port) {
             Sniffed::Other => self.has_ended = true,
             Sniffed::UnfinishedLine => {}
-            _ => return Err(HostMismatch::Malformed),
+            _ => return Err(EgressViolation::Malformed),
         }
         Ok(bytes.to_vec())
     }
@@ -56,7 +56,7 @@ impl Inspection {
     }
 
     /// Inspects bytes of the client. Returns those that may be relayed now.
-    fn inspect_client(&mut self, bytes: &[u8]) -> Result<Vec<u8>, HostMismatch> {
+    fn inspect_client(&mut self, bytes: &[u8]) -> Result<Vec<u8>, EgressViolation> {
         match self {
             Self::FirstLine(line) => line.inspect(bytes),
             Self::Handshake(handshake) => handshake.inspect_client(bytes),
@@ -74,7 +74,7 @@ impl Inspection {
 /// already.
 ///
 /// # Errors
-/// A mismatch, or the end of the connection.
+/// A violation, or the end of the connection.
 pub(crate) async fn relay_inspected(
     mut inspection: Inspection,
     inside: &TcpStream,
@@ -87,7 +87,7 @@ pub(crate) async fn relay_inspected(
     let mut from_client = early.to_vec();
     loop {
         if !from_client.is_empty() {
-            let relayed = inspection.inspect_client(&from_client).map_err(SniffError::Mismatch)?;
+            let relayed = inspection.inspect_client(&from_client).map_err(SniffError::Violation)?;
             write_within(upstream, &relayed, idle).await?;
             transferred.sent += relayed.len() as u64;
         }

@@ -6,7 +6,7 @@
 //!
 //! # Vocabulary
 //! [`EgressRelay`], [`Listeners`], [`EgressPolicy`], [`AddressPolicy`], [`ConnectRequest`], [`PendingDecision`],
-//! [`ApprovedConnection`], [`HostMismatch`], [`LocalNames`], [`SpecialPurpose`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
+//! [`ApprovedConnection`], [`EgressViolation`], [`LocalNames`], [`SpecialPurpose`]; [`FetchClient`], [`FetchedPage`], [`OriginClient`]; [`SecretInjector`].
 //!
 //! # Invariants
 //! 1. A connection goes only to an address that was checked, after the policy allowed its host.
@@ -68,7 +68,7 @@ pub use origin_client::OriginClient;
 pub use pending::{ApprovedConnection, DecisionSender, PendingDecision};
 pub use pinfold_host::{AddressPolicy, AddressRule, SpecialPurpose};
 pub use policy::{
-    ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, HostMismatch,
+    ConnectDecision, ConnectMethod, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy, EgressViolation,
 };
 pub use port_forward::{PortForward, PortForwards};
 pub use relay::{EgressRelay, Listeners};

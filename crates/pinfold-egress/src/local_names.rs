@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use pinfold_host::{AddressBar, AddressPolicy, Host, HostsFile, UnreachableAddress};
 
 use crate::own_address::classify_reached;
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 
 /// Names that this machine resolves by itself: those of `/etc/hosts`, read when the first one is looked up as the resolver
 /// does, and the names of loopback.
@@ -30,11 +30,12 @@ pub fn first_unreachable(
     addresses: &[IpAddr],
     port: u16,
     policy: &dyn AddressPolicy,
-) -> Option<HostMismatch> {
-    pinfold_host::first_unreachable(host, addresses, port, policy, classify_reached).map(HostMismatch::from)
+) -> Option<EgressViolation> {
+    pinfold_host::first_unreachable(host, addresses, port, policy, classify_reached)
+        .map(EgressViolation::from)
 }
 
-impl From<UnreachableAddress> for HostMismatch {
+impl From<UnreachableAddress> for EgressViolation {
     fn from(UnreachableAddress { address, because }: UnreachableAddress) -> Self {
         match because {
             AddressBar::Near(near) => Self::SpecialPurposeAddress(address, near),
@@ -44,7 +45,7 @@ impl From<UnreachableAddress> for HostMismatch {
     }
 }
 
-impl HostMismatch {
+impl EgressViolation {
     /// Returns the address that no approval of its host opens, where it is that.
     pub fn unreachable_address(&self) -> Option<UnreachableAddress> {
         let (address, because) = match self {

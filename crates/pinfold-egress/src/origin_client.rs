@@ -152,7 +152,7 @@ where
 {
     let (host, port) = (url.host(), url.port());
     let stream = upstream.connect(host, port, policy).await.map_err(|why| match why {
-        UpstreamError::Refused(mismatch) => FetchError::Refused(mismatch),
+        UpstreamError::Refused(violation) => FetchError::Refused(violation),
         UpstreamError::Unreachable(why) => FetchError::Unreachable(why),
     })?;
     match tls {

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 
 use tokio::sync::oneshot;
 
-use crate::policy::{ConnectDecision, ConnectRefusal, HostMismatch};
+use crate::policy::{ConnectDecision, ConnectRefusal, EgressViolation};
 
 /// The receiving half: a decision that a connection waits for.
 #[derive(Debug)]
@@ -16,11 +16,11 @@ pub struct DecisionSender(oneshot::Sender<Result<Approval, ConnectRefusal>>);
 
 /// An approval in the relay's hands, which tells what came of it.
 #[derive(Debug)]
-pub(crate) struct Approval(mpsc::Sender<HostMismatch>);
+pub(crate) struct Approval(mpsc::Sender<EgressViolation>);
 
 /// A connection that was approved, and is being made.
 #[derive(Debug)]
-pub struct ApprovedConnection(mpsc::Receiver<HostMismatch>);
+pub struct ApprovedConnection(mpsc::Receiver<EgressViolation>);
 
 impl DecisionSender {
     /// A sender, and the [`ConnectDecision::Pending`] that [`EgressPolicy::decide`](crate::EgressPolicy::decide) returns for
@@ -59,14 +59,14 @@ impl PendingDecision {
 
 impl Approval {
     /// Tells that the connection was refused after all. Dropped without that, it was not.
-    pub(crate) fn refused(self, mismatch: HostMismatch) {
-        let _ = self.0.send(mismatch);
+    pub(crate) fn refused(self, violation: EgressViolation) {
+        let _ = self.0.send(violation);
     }
 }
 
 impl ApprovedConnection {
     /// Waits until the connection was made, failed, or was given up. Returns why it was refused after all, where it was.
-    pub fn refused_after_all(&self) -> Option<HostMismatch> {
+    pub fn refused_after_all(&self) -> Option<EgressViolation> {
         self.0.recv().ok()
     }
 }

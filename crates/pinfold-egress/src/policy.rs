@@ -64,7 +64,7 @@ pub struct ConnectRefusal {
 
 /// A contradiction between the allowed host and what the connection then named, or turned out to be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HostMismatch {
+pub enum EgressViolation {
     /// The TLS `ClientHello` names another server, or none.
     ServerName(Option<Host>),
     /// An HTTP request names another host, or none.
@@ -97,7 +97,7 @@ pub trait EgressPolicy: AddressPolicy {
 
     /// Records that an allowed connection was refused after all, and returns the message for clients whose protocol has
     /// messages.
-    fn report_mismatch(&self, request: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal;
+    fn report_violation(&self, request: &ConnectRequest, violation: &EgressViolation) -> ConnectRefusal;
 
     /// Records a proxy request for something that is not one host.
     fn report_invalid_target(&self, target: &str, source_port: u16) -> ConnectRefusal;

@@ -25,7 +25,7 @@ use crate::keep_alive::{
     KeepAlivePhase, TrackedBody, UpstreamState, serve_until_idle, track, wait_for_request,
 };
 use crate::permitted::{PermittedConnection, Slot};
-use crate::policy::{ConnectMethod, ConnectRequest, HostMismatch};
+use crate::policy::{ConnectMethod, ConnectRequest, EgressViolation};
 use crate::response::{self, RelayResponse};
 use crate::state::{ConnectError, RelayState};
 
@@ -52,12 +52,12 @@ async fn serve_http(state: &Arc<RelayState>, inside: TcpStream, source: SocketAd
         let connection = inside.connection();
         let service = service_fn(|request: Request<Incoming>| {
             let in_flight = connection.begin(&request);
-            let mismatch = http::length_mismatch(&connection, request.headers());
+            let violation = http::length_violation(&connection, request.headers());
             let request = request.map(|body| TrackedBody::new(body, in_flight.clone()));
             let response = async move {
                 let response = match *request.method() {
                     Method::CONNECT => connect(state, request, source, slot).await,
-                    _ => forward(state, request, mismatch, source, slot).await,
+                    _ => forward(state, request, violation, source, slot).await,
                 };
                 Ok::<_, Infallible>(track(response, in_flight))
             };
@@ -112,7 +112,7 @@ async fn tunnel(state: Arc<RelayState>, upgrade: OnUpgrade, upstream: PermittedC
 async fn forward(
     state: &Arc<RelayState>,
     request: Request<TrackedBody<Incoming>>,
-    mismatch: Option<HostMismatch>,
+    violation: Option<EgressViolation>,
     source: SocketAddr,
     slot: &Slot,
 ) -> RelayResponse {
@@ -129,8 +129,8 @@ async fn forward(
         method: ConnectMethod::HttpProxy,
         source_port: source.port(),
     };
-    if let Some(mismatch) = mismatch {
-        return response::mismatch(&mismatch, &state.policy.report_mismatch(&connect, &mismatch));
+    if let Some(violation) = violation {
+        return response::violation(&violation, &state.policy.report_violation(&connect, &violation));
     }
     let upstream = match state.connect(connect, slot).await {
         Ok(upstream) => upstream,

@@ -5,7 +5,7 @@ use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 
-use crate::policy::{ConnectRefusal, HostMismatch};
+use crate::policy::{ConnectRefusal, EgressViolation};
 
 /// The body of a response.
 pub(crate) type RelayBody = BoxBody<Bytes, hyper::Error>;
@@ -36,9 +36,9 @@ pub(crate) fn refusal(refusal: &ConnectRefusal) -> RelayResponse {
 }
 
 /// The refusal of an allowed connection that contradicts itself: 400 for a malformed request, otherwise 403.
-pub(crate) fn mismatch(mismatch: &HostMismatch, no: &ConnectRefusal) -> RelayResponse {
+pub(crate) fn violation(violation: &EgressViolation, no: &ConnectRefusal) -> RelayResponse {
     let mut response = refusal(no);
-    if matches!(mismatch, HostMismatch::ConflictingLengths | HostMismatch::TransferCoding) {
+    if matches!(violation, EgressViolation::ConflictingLengths | EgressViolation::TransferCoding) {
         *response.status_mut() = StatusCode::BAD_REQUEST;
     }
     response

@@ -2,13 +2,13 @@
 
 use pinfold_host::Host;
 
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 
 /// Why a `ClientHello` with this server name may not be relayed to a host. SNI has no form for addresses (RFC 6066 §3).
-pub(crate) fn mismatch(name: Option<Host>, host: &Host) -> Option<HostMismatch> {
+pub(crate) fn violation(name: Option<Host>, host: &Host) -> Option<EgressViolation> {
     match &name {
         Some(named) if named == host => None,
         None if matches!(host, Host::Address(_)) => None,
-        Some(_) | None => Some(HostMismatch::ServerName(name)),
+        Some(_) | None => Some(EgressViolation::ServerName(name)),
     }
 }

@@ -182,10 +182,10 @@ impl RelayState {
                 self.policy.report_connected(request, true);
                 Ok(stream)
             }
-            Err(UpstreamError::Refused(mismatch)) => {
-                let refusal = self.policy.report_mismatch(request, &mismatch);
+            Err(UpstreamError::Refused(violation)) => {
+                let refusal = self.policy.report_violation(request, &violation);
                 if let Some(approval) = approval {
-                    approval.refused(mismatch);
+                    approval.refused(violation);
                 }
                 Err(ConnectError::Refused(refusal))
             }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::local_names::first_unreachable;
 use crate::own_address::leads_here;
-use crate::policy::HostMismatch;
+use crate::policy::EgressViolation;
 
 /// The delay before the next address is tried in parallel.
 /// [RFC 8305 §5](https://www.rfc-editor.org/rfc/rfc8305#section-5)
@@ -39,7 +39,7 @@ pub(crate) struct Upstream {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum UpstreamError {
     /// An address of the host is not permitted.
-    Refused(HostMismatch),
+    Refused(EgressViolation),
     /// DNS has no address, or no address accepts a connection.
     Unreachable(String),
 }
@@ -69,7 +69,7 @@ impl Upstream {
         let peer = stream.peer_addr().map_err(unreachable)?;
         // Before any byte is sent.
         if leads_here(local, peer) && policy.address_rule(peer.ip(), port) != AddressRule::Allowed {
-            return Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(
+            return Err(UpstreamError::Refused(EgressViolation::SpecialPurposeAddress(
                 peer.ip(),
                 SpecialPurpose::Loopback,
             )));
@@ -105,8 +105,8 @@ fn permitted(
     port: u16,
     policy: &dyn AddressPolicy,
 ) -> Result<Vec<IpAddr>, UpstreamError> {
-    if let Some(mismatch) = first_unreachable(host, addresses, port, policy) {
-        return Err(UpstreamError::Refused(mismatch));
+    if let Some(violation) = first_unreachable(host, addresses, port, policy) {
+        return Err(UpstreamError::Refused(violation));
     }
     if addresses.is_empty() {
         return Err(UpstreamError::Unreachable("it has no address".to_owned()));
@@ -181,18 +181,18 @@ mod tests {
         let permitted_of = |texts: &[&str], policy: &Names| permitted(&name, &all(texts), 443, policy);
         assert!(matches!(
             permitted_of(&["8.8.8.8", "127.0.0.1"], &no_rules),
-            Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))
+            Err(UpstreamError::Refused(EgressViolation::SpecialPurposeAddress(..)))
         ));
         assert!(matches!(
             permitted_of(&["8.8.8.8", "6.6.6.6"], &no_rules),
-            Err(UpstreamError::Refused(HostMismatch::DeniedAddress(_)))
+            Err(UpstreamError::Refused(EgressViolation::DeniedAddress(_)))
         ));
         assert!(matches!(permitted_of(&[], &no_rules), Err(UpstreamError::Unreachable(_))));
         let named = Names(all(&["10.0.0.5"]));
         assert_eq!(permitted_of(&["10.0.0.5"], &named), Ok(all(&["10.0.0.5"])));
         assert!(matches!(
             permitted_of(&["10.0.0.6"], &named),
-            Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))
+            Err(UpstreamError::Refused(EgressViolation::SpecialPurposeAddress(..)))
         ));
     }
 
@@ -203,11 +203,11 @@ mod tests {
             permitted(&Host::parse(host).unwrap(), &[address.parse().unwrap()], 443, &no_rules)
         };
         assert!(permitted_as("9.9.9.9", "9.9.9.9").is_ok(), "it was approved by itself");
-        let refused = |found| matches!(found, Err(UpstreamError::Refused(HostMismatch::AskedAddress(_))));
+        let refused = |found| matches!(found, Err(UpstreamError::Refused(EgressViolation::AskedAddress(_))));
         assert!(refused(permitted_as("a.test", "9.9.9.9")), "by a name it was not");
         let near = permitted_as("10.9.9.9", "10.9.9.9");
         assert!(
-            matches!(near, Err(UpstreamError::Refused(HostMismatch::SpecialPurposeAddress(..)))),
+            matches!(near, Err(UpstreamError::Refused(EgressViolation::SpecialPurposeAddress(..)))),
             "{near:?}"
         );
         assert!(permitted_as("a.test", "8.8.8.8").is_ok(), "the control");

@@ -12,7 +12,7 @@ use std::thread;
 use hyper::body::Bytes;
 use hyper::header::HeaderMap;
 use hyper::{Method, StatusCode};
-use pinfold_egress::{AddressPolicy, AddressRule, FetchError, HostMismatch, OriginClient};
+use pinfold_egress::{AddressPolicy, AddressRule, EgressViolation, FetchError, OriginClient};
 use pinfold_host::{Name, WebUrl};
 use pinfold_testkit::TempTree;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -144,6 +144,6 @@ fn who_is_not_verified_or_leads_nearby_hears_nothing() {
         }
     }
     let near = of(send(&server.client("tools.test", false, &server.roots()), 1));
-    assert!(matches!(near, Err(FetchError::Refused(HostMismatch::SpecialPurposeAddress(..)))), "{near:?}");
+    assert!(matches!(near, Err(FetchError::Refused(EgressViolation::SpecialPurposeAddress(..)))), "{near:?}");
     assert_eq!(server.counts().1, 0);
 }

@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
-use pinfold_egress::{HostMismatch, RelayLimits};
+use pinfold_egress::{EgressViolation, RelayLimits};
 use pinfold_host::Host;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::ring::kx_group::{SECP384R1, X25519};
@@ -69,7 +69,7 @@ fn a_handshake_with_a_second_hello_works() {
     let mut said = String::new();
     stream.read_to_string(&mut said).unwrap();
     assert_eq!(said, "a.test");
-    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
+    assert!(bed.policy.violations.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn a_second_hello_that_names_another_host_is_refused() {
         let mut answer = Vec::new();
         stream.set_read_timeout(Some(Duration::from_secs(3))).unwrap();
         let _ = stream.read_to_end(&mut answer);
-        let refused = std::mem::take(&mut *bed.policy.mismatches.lock().unwrap());
-        let other = HostMismatch::ServerName(Host::parse("b.test"));
+        let refused = std::mem::take(&mut *bed.policy.violations.lock().unwrap());
+        let other = EgressViolation::ServerName(Host::parse("b.test"));
         // The control: the same bytes with the first name are answered, though the transcript is another one.
         assert_eq!(refused, if second == "b.test" { vec![other] } else { Vec::new() }, "{second}");
     }

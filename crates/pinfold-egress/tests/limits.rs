@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use pinfold_egress::{AddressRule, HostMismatch, RelayLimits, TransferredBytes};
+use pinfold_egress::{AddressRule, EgressViolation, RelayLimits, TransferredBytes};
 
 use crate::kit::{OpenPolicy, Relayed};
 
@@ -49,7 +49,7 @@ fn what_comes_too_slowly_is_ended() {
     let mut stream = bed.tunnel();
     stream.write_all(b"\x16\x03\x01\x02\x00\x01").unwrap();
     assert!(ends(stream) < Duration::from_secs(5));
-    assert_eq!(*bed.policy.mismatches.lock().unwrap(), [HostMismatch::Malformed]);
+    assert_eq!(*bed.policy.violations.lock().unwrap(), [EgressViolation::Malformed]);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_byte_now_and_then_holds_no_place() {
         assert!(ends(stream) < Duration::from_secs(5), "{}", begun.escape_ascii());
         dripping.join().unwrap();
     }
-    assert_eq!(*bed.policy.mismatches.lock().unwrap(), [HostMismatch::Malformed]);
+    assert_eq!(*bed.policy.violations.lock().unwrap(), [EgressViolation::Malformed]);
 }
 
 #[test]
@@ -95,8 +95,8 @@ fn a_name_that_leads_elsewhere_the_next_moment_leads_nobody_there() {
     assert_eq!(said, [5, 0, 5, 2], "it is not allowed");
     assert!(near.accept().is_err(), "nobody came");
     assert!(matches!(
-        bed.policy.mismatches.lock().unwrap().as_slice(),
-        [HostMismatch::SpecialPurposeAddress(..)]
+        bed.policy.violations.lock().unwrap().as_slice(),
+        [EgressViolation::SpecialPurposeAddress(..)]
     ));
     // What was connected before stays where it was.
     first.write_all(b"x").unwrap();

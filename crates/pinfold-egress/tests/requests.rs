@@ -7,7 +7,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use pinfold_egress::{HostMismatch, RelayLimits};
+use pinfold_egress::{EgressViolation, RelayLimits};
 
 use crate::kit::{OpenPolicy, Relayed};
 
@@ -116,9 +116,9 @@ fn bed() -> Relayed {
 
 impl Relayed {
     /// What was refused, once something was.
-    fn refused(&self) -> Vec<HostMismatch> {
+    fn refused(&self) -> Vec<EgressViolation> {
         for _ in 0..500 {
-            let refused = std::mem::take(&mut *self.policy.mismatches.lock().unwrap());
+            let refused = std::mem::take(&mut *self.policy.violations.lock().unwrap());
             if !refused.is_empty() {
                 return refused;
             }
@@ -249,7 +249,7 @@ fn requests_of_all_shapes_follow_each_other() {
         assert_eq!(talk.hear(), "GET /g HTTP/1.1 0");
         assert!(talk.has_ended());
     }
-    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
+    assert!(bed.policy.violations.lock().unwrap().is_empty());
 }
 
 #[test]
@@ -293,14 +293,14 @@ fn a_length_that_is_said_twice_is_refused_in_words() {
             let _ = talk.from.read_to_string(&mut said);
             assert!(said.starts_with("HTTP/1.1 400 ") && said.matches("HTTP/1.1").count() == 1, "{said}");
             assert_eq!(said.contains("pinfold: no (n1)"), in_words, "{said}");
-            assert_eq!(bed.refused(), [HostMismatch::ConflictingLengths]);
+            assert_eq!(bed.refused(), [EgressViolation::ConflictingLengths]);
         }
     }
     // The same length said twice is one length.
     let mut talk = bed.talk_in_tunnel();
     let same = "Content-Length: 1\r\nContent-Length: 1\r\n";
     assert_eq!(talk.ask("POST /a", same, "x"), "POST /a HTTP/1.1 1");
-    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
+    assert!(bed.policy.violations.lock().unwrap().is_empty());
 }
 
 /// A server that ignores a body reads it as the next request, which names a host that was not compared.
@@ -335,14 +335,14 @@ fn what_was_judged_is_what_is_sent_on() {
         let said = talk.ask("POST /fields", "Transfer-Encoding: Chunked\r\n", "1\r\na\r\n0\r\n\r\n");
         assert_eq!(said, format!("(\"a.test:{port}\", true) (\"chunked\", true)"));
     }
-    assert!(bed.policy.mismatches.lock().unwrap().is_empty());
+    assert!(bed.policy.violations.lock().unwrap().is_empty());
     for coding in ["gzip, chunked", "identity\r\nTransfer-Encoding: chunked", "chunked, chunked"] {
         let mut talk = bed.talk_in_tunnel();
         talk.say(&talk.request("POST /a", &format!("Transfer-Encoding: {coding}\r\n"), "0\r\n\r\n"));
         let mut said = String::new();
         let _ = talk.from.read_to_string(&mut said);
         assert!(said.starts_with("HTTP/1.1 400 "), "{coding}: {said}");
-        assert_eq!(bed.refused(), [HostMismatch::TransferCoding], "{coding}");
+        assert_eq!(bed.refused(), [EgressViolation::TransferCoding], "{coding}");
     }
 }
 
@@ -425,7 +425,7 @@ fn bytes_behind_a_connect_are_inspected_though_the_client_has_ended_its_side() {
         let mut said = String::new();
         let _ = talk.from.read_to_string(&mut said);
         assert!(!said.contains("GET /a"), "the server was reached: {said}");
-        assert_eq!(bed.refused(), [HostMismatch::Malformed]);
+        assert_eq!(bed.refused(), [EgressViolation::Malformed]);
     }
     // The control: bytes of another protocol are relayed, and counted.
     let mut talk = bed.talk();

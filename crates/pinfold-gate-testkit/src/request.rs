@@ -41,7 +41,7 @@ pub fn about_command(id: &str, command: &str, timeout: Duration) -> Request {
             rule: None,
             source: None,
         }],
-        immune: false,
+        always_ask: false,
         destructive: false,
         offer: GrantOptionsShown {
             kept: Vec::new(),

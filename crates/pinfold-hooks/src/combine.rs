@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use pinfold::consent::{EventReply, PermissionRequestReply, PreToolUseReply};
-use pinfold::policy::{Decision, HookWord, RuleSet, WordOrigin};
+use pinfold::policy::{Decision, HookDecision, HookDecisionOrigin, RuleSet};
 
 use crate::answer::HookAnswer;
 
@@ -35,8 +35,8 @@ pub(crate) fn combine_pre_tool_use(said: Vec<NamedAnswer>, may_write: bool) -> P
         .filter(|said| may_write && said.answer.input.is_some())
         .map(|said| said.number)
         .next_back();
-    let word = combine_decisions(&said, writer);
-    let mut before = PreToolUseReply { word, writer, ..PreToolUseReply::default() };
+    let decision = combine_decisions(&said, writer);
+    let mut before = PreToolUseReply { decision, writer, ..PreToolUseReply::default() };
     for NamedAnswer { number, answer, .. } in said {
         before.context.extend(answer.context);
         before.stop = before.stop.or(answer.stop);
@@ -47,25 +47,25 @@ pub(crate) fn combine_pre_tool_use(said: Vec<NamedAnswer>, may_write: bool) -> P
     before
 }
 
-/// Returns the strictest word. A hook that allows under no condition allows for all of them.
-fn combine_decisions(said: &[NamedAnswer], writer: Option<usize>) -> Option<HookWord> {
+/// Returns the strictest decision. A hook that allows under no condition allows for all of them.
+fn combine_decisions(said: &[NamedAnswer], writer: Option<usize>) -> Option<HookDecision> {
     let strict = [Decision::Deny, Decision::Ask]
         .into_iter()
         .find_map(|decision| said.iter().find(|said| said.has_decision(decision)));
     if let Some(strict) = strict {
-        return Some(to_hook_word(strict, Vec::new()));
+        return Some(to_hook_decision(strict, Vec::new()));
     }
     let (first, only) = first_allow(said, writer)?;
-    Some(to_hook_word(first, only))
+    Some(to_hook_decision(first, only))
 }
 
-fn to_hook_word(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookWord {
-    HookWord {
+fn to_hook_decision(said: &NamedAnswer, only: Vec<Arc<RuleSet>>) -> HookDecision {
+    HookDecision {
         decision: said.answer.decision.unwrap_or(Decision::Deny),
         reason: said.answer.reason.clone().unwrap_or_default(),
         by: said.by.clone(),
         only,
-        origin: WordOrigin::Hook,
+        origin: HookDecisionOrigin::Hook,
     }
 }
 
@@ -157,9 +157,9 @@ mod tests {
             (vec![None, Some(Ask), Some(Allow)], Some((Ask, "h1"))),
         ] {
             let all = words.iter().enumerate().map(|(i, word)| named_answer(i, *word, None)).collect();
-            let word = combine_pre_tool_use(all, true).word;
+            let decision = combine_pre_tool_use(all, true).decision;
             assert_eq!(
-                word.map(|word| (word.decision, word.by)),
+                decision.map(|hook| (hook.decision, hook.by)),
                 expected.map(|(d, by)| (d, by.to_owned())),
                 "{words:?}"
             );
@@ -170,17 +170,20 @@ mod tests {
     fn the_last_writer_is_taken_and_its_yes_alone() {
         let both = || vec![named_answer(0, Some(Allow), Some("a")), named_answer(1, None, Some("b"))];
         let found = combine_pre_tool_use(both(), true);
-        assert_eq!((found.input, found.writer, found.word), (Some(json!({"command": "b"})), Some(1), None));
+        assert_eq!(
+            (found.input, found.writer, found.decision),
+            (Some(json!({"command": "b"})), Some(1), None)
+        );
         let found = combine_permission_request(both());
         assert_eq!((found.input, found.yes, &*found.by), (Some(json!({"command": "b"})), None, "h1"));
-        // Whose word was about what is judged in the end: it counts.
+        // Whose decision was about what is judged in the end: it counts.
         let found = combine_pre_tool_use(both(), false);
-        assert_eq!((found.input, found.word.map(|word| word.decision)), (None, Some(Allow)));
+        assert_eq!((found.input, found.decision.map(|hook| hook.decision)), (None, Some(Allow)));
         let found = combine_pre_tool_use(
             vec![named_answer(0, None, None), named_answer(1, Some(Allow), Some("b"))],
             true,
         );
-        assert_eq!(found.word.map(|word| word.decision), Some(Allow));
+        assert_eq!(found.decision.map(|hook| hook.decision), Some(Allow));
     }
 
     #[test]
@@ -210,7 +213,7 @@ mod tests {
     }
 
     proptest! {
-        /// Another hook can make the word stricter; looser only where nothing strict was said.
+        /// Another hook can make the decision stricter; looser only where nothing strict was said.
         #[test]
         fn one_more_hook_never_loosens_a_no_or_a_question(
             words in prop::collection::vec(prop::option::of(0_u8..3), 0..6),
@@ -218,9 +221,9 @@ mod tests {
         ) {
             let decision = |word: &Option<u8>| word.map(|word| [Allow, Ask, Deny][usize::from(word)]);
             let all = |words: &[Option<u8>]| words.iter().enumerate().map(|(i, word)| named_answer(i, decision(word), None)).collect::<Vec<_>>();
-            let alone = combine_pre_tool_use(all(&words), true).word.map(|word| word.decision);
+            let alone = combine_pre_tool_use(all(&words), true).decision.map(|hook| hook.decision);
             let with: Vec<_> = words.iter().copied().chain([more]).collect();
-            let together = combine_pre_tool_use(all(&with), true).word.map(|word| word.decision);
+            let together = combine_pre_tool_use(all(&with), true).decision.map(|hook| hook.decision);
             if alone > Some(Allow) {
                 prop_assert!(together >= alone);
             }

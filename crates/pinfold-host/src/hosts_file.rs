@@ -89,7 +89,7 @@ pub fn first_unreachable(
     policy: &dyn AddressPolicy,
     classify: impl Fn(IpAddr) -> Option<SpecialPurpose>,
 ) -> Option<UnreachableAddress> {
-    let bar = |address: IpAddr| match (policy.address_rule(address, port), classify(address), host) {
+    let refused = |address: IpAddr| match (policy.address_rule(address, port), classify(address), host) {
         (AddressRule::Denied, ..) => Some(AddressBar::Denied),
         (AddressRule::Unlisted | AddressRule::Asked, Some(near), _) => Some(AddressBar::Near(near)),
         (AddressRule::Asked, None, Host::Name(_)) => Some(AddressBar::Asked),
@@ -98,12 +98,12 @@ pub fn first_unreachable(
         | (AddressRule::Allowed, ..)
         | (AddressRule::Unlisted, None, _) => None,
     };
-    addresses.iter().find_map(|&address| Some(UnreachableAddress { address, because: bar(address)? }))
+    addresses.iter().find_map(|&address| Some(UnreachableAddress { address, because: refused(address)? }))
 }
 
 impl UnreachableAddress {
-    /// Returns whether rules still bar the address: others may open it by now.
-    pub fn is_barred(&self, port: u16, policy: &dyn AddressPolicy) -> bool {
+    /// Returns whether rules still refuse the address: others may open it by now.
+    pub fn is_still_refused(&self, port: u16, policy: &dyn AddressPolicy) -> bool {
         let rule = policy.address_rule(self.address, port);
         match self.because {
             AddressBar::Near(_) => rule != AddressRule::Allowed,

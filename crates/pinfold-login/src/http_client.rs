@@ -11,7 +11,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
-use pinfold_egress::{FetchError, HostMismatch, OriginClient};
+use pinfold_egress::{EgressViolation, FetchError, OriginClient};
 use pinfold_net::http1::{self, BodyError};
 use pinfold_render::visible;
 use serde::de::DeserializeOwned;
@@ -172,7 +172,7 @@ async fn read_body(endpoint: &Endpoint, answer: Response<Incoming>) -> Result<Ve
 fn transport_error(endpoint: &Endpoint, why: &FetchError) -> LoginError {
     let unreachable = |why: &str| LoginError::new(format!("{endpoint} cannot be reached: {why}"));
     match why {
-        FetchError::Refused(HostMismatch::SpecialPurposeAddress(address, near)) => {
+        FetchError::Refused(EgressViolation::SpecialPurposeAddress(address, near)) => {
             unreachable(&format!("it resolves to {address}, and {}", near.reason()))
                 .with_hint(format!("if that is meant: --allow-host {address}"))
         }

@@ -133,7 +133,7 @@ impl<'a> RequestJson<'a> {
             blocks: body.blocks.iter().map(BlockJson::from_block).collect(),
             what: body.what,
             at_rest: default_answer(request).map(Answerable::as_str),
-            is_final: request.destructive || request.immune,
+            is_final: request.destructive || request.always_ask,
             keeps: !offer.kept.is_empty(),
             session: if is_offered(Answerable::Session) { scopes(&offer.session) } else { Vec::new() },
             first: offer.first_beyond_yes(),

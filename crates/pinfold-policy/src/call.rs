@@ -173,9 +173,9 @@ impl ToolCall {
     }
 
     /// Returns the tool of pinfold whose rules it follows.
-    pub fn ruled_as(&self) -> Option<ToolName> {
+    pub fn rules_of(&self) -> Option<ToolName> {
         match self {
-            Self::Foreign(call) => call.ruled_as(),
+            Self::Foreign(call) => call.rules_of(),
             own => own.tool(),
         }
     }

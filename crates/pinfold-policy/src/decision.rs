@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::fact::{Disguise, GuardHit, ScopeHit, UnreachableHost, Why};
 use crate::grant::Grant;
-use crate::hook::HookWord;
+use crate::hook::HookDecision;
 use crate::mode::Mode;
 use crate::rule::SourcedRule;
 use crate::source::Located;
@@ -59,7 +59,7 @@ pub enum Reason {
     /// A person granted it in this session.
     Grant(Arc<Grant>),
     /// A hook said so.
-    Hook(HookWord),
+    Hook(HookDecision),
     /// A rule that would take something away could not be read.
     RuleNotRead(String),
     /// A deny rule may cover it: the program that runs is known only at run time.
@@ -73,7 +73,7 @@ pub enum Reason {
     /// A write to a place that only a person may let pass.
     Sensitive(GuardHit),
     /// No rule may allow this command.
-    Barred(NotAllowlistable),
+    NotAllowlistable(NotAllowlistable),
     /// The mode says so.
     Mode(Mode),
     /// The command does nothing but read.

@@ -42,7 +42,7 @@ pub enum GuardKind {
 }
 
 impl GuardKind {
-    /// Returns `true` if a write there is 002's bypass-immune question: it runs code later, or gives access to something else.
+    /// Returns `true` if a write there is a question that no rule and no mode answers: it runs code later, or gives access to something else.
     pub fn is_sensitive(self) -> bool {
         match self {
             Self::Git

@@ -17,9 +17,9 @@ use crate::rule::Rule;
 use crate::rules::RuleSet;
 use crate::source::Located;
 
-/// The strictest word of the hooks that spoke.
+/// The strictest decision of the hooks that spoke.
 #[derive(Debug, Clone, PartialEq)]
-pub struct HookWord {
+pub struct HookDecision {
     /// The decision.
     pub decision: Decision,
     /// Why, in its own words.
@@ -28,13 +28,13 @@ pub struct HookWord {
     pub by: String,
     /// A yes counts only for parts that one of these covers as allow rules; without any, for every part.
     pub only: Vec<Arc<RuleSet>>,
-    /// The origin of the word.
-    pub origin: WordOrigin,
+    /// The origin of the decision.
+    pub origin: HookDecisionOrigin,
 }
 
-/// The origin of a word that stands before the rules.
+/// The origin of a decision that stands before the rules.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum WordOrigin {
+pub enum HookDecisionOrigin {
     /// A hook of the settings.
     #[default]
     Hook,
@@ -52,28 +52,28 @@ pub struct Redefinition {
     pub after: String,
 }
 
-impl HookWord {
+impl HookDecision {
     /// A doubt, about which a person is asked: `by`, for messages.
     pub fn doubt(reason: String, by: String, definition: Option<Redefinition>) -> Self {
-        let origin = WordOrigin::Doubt(definition.map(Box::new));
+        let origin = HookDecisionOrigin::Doubt(definition.map(Box::new));
         Self { decision: Decision::Ask, reason, by, only: Vec::new(), origin }
     }
 
     /// Returns `true` if no hook says it.
     pub fn is_doubt(&self) -> bool {
-        matches!(self.origin, WordOrigin::Doubt(_))
+        matches!(self.origin, HookDecisionOrigin::Doubt(_))
     }
 
     /// The definition of the tool, where that is what has changed.
     pub fn definition(&self) -> Option<&Redefinition> {
         match &self.origin {
-            WordOrigin::Doubt(definition) => definition.as_deref(),
-            WordOrigin::Hook => None,
+            HookDecisionOrigin::Doubt(definition) => definition.as_deref(),
+            HookDecisionOrigin::Hook => None,
         }
     }
 }
 
-impl Eq for HookWord {}
+impl Eq for HookDecision {}
 
 /// Hooks that are asked about the same things.
 #[derive(Debug, Clone, PartialEq)]

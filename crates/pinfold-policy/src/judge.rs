@@ -13,7 +13,7 @@ use crate::claim::Claims;
 use crate::decision::{Decision, Opinion, PartId, PathDecision, Reason, TrailEntry, Verdict};
 use crate::fact::{CommandFact, Facts, PathFact, ShellFact};
 use crate::grant::Grants;
-use crate::hook::HookWord;
+use crate::hook::HookDecision;
 use crate::judge::keys::KeyedCommand;
 use crate::mode::Mode;
 use crate::policy::Policy;
@@ -40,8 +40,8 @@ pub struct Case<'a> {
     pub policy: &'a Policy,
     /// Grants of this session.
     pub grants: &'a Grants,
-    /// The word of the hooks, if any was asked.
-    pub hook: Option<&'a HookWord>,
+    /// The decision of the hooks, if any was asked.
+    pub hook: Option<&'a HookDecision>,
 }
 
 /// A part of a call: each is judged by itself.

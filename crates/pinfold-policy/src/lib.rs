@@ -97,7 +97,9 @@ pub use form::BadField;
 pub use grant::{Class, Grant, Grants};
 pub use grant_options::{GrantOptions, GrantScope, PartOptions};
 pub use guard::{Guard, GuardKind, Guards, KernelProtection};
-pub use hook::{Hook, HookEvent, HookGroup, HookKind, HookWord, Matcher, Redefinition, WordOrigin};
+pub use hook::{
+    Hook, HookDecision, HookDecisionOrigin, HookEvent, HookGroup, HookKind, Matcher, Redefinition,
+};
 pub use hosts::{HostMatch, Hosts};
 pub use judge::{Case, judge, path_decision, restricts_place};
 pub use mcp::{ArgumentKind, McpCall, McpClass, Shape};

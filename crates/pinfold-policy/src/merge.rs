@@ -118,7 +118,7 @@ impl Merging<'_> {
             allow_bash: self.single(&ALLOW_BASH, false),
             mode,
             bash,
-            immune: self.always_ask(),
+            always_ask: self.always_ask(),
             reads: self.single_or_default(&READS),
             ask_rules_in_bypass: self.single_or_default(&ASK_RULES_IN_BYPASS),
             additional_directories: self

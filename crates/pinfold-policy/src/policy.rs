@@ -25,7 +25,7 @@ pub struct Policy {
     /// `bash` was chosen by a person, so that a mode which is chosen later leaves it as it is.
     pub bash_chosen: bool,
     /// The safeguards in force.
-    pub immune: MinSeverity,
+    pub always_ask: MinSeverity,
     /// The range of the agent's reads.
     pub reads: Reads,
     /// Ask rules hold in `bypassPermissions` and against session grants.
@@ -47,7 +47,7 @@ pub struct Policy {
     /// Limit of fetched bytes.
     pub fetches: FetchBudget,
     /// Rules that could not be read and would have taken something away.
-    pub unread: Vec<String>,
+    pub unparsed_rules: Vec<String>,
 }
 
 impl Policy {

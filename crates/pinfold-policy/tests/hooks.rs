@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use pinfold_policy::{
-    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookWord, Interaction, Layer, Mode,
-    PathClaim, PathFact, PathKind, PathStatus, Policy, RawCall, Rule, RuleSet, Scope, ShellConfinement,
-    ShellFact, Source, SourcedRule, ToolCall, WordOrigin, judge,
+    Access, Bases, Case, Claims, Decision, Effect, Facts, Grants, HookDecision, HookDecisionOrigin,
+    Interaction, Layer, Mode, PathClaim, PathFact, PathKind, PathStatus, Policy, RawCall, Rule, RuleSet,
+    Scope, ShellConfinement, ShellFact, Source, SourcedRule, ToolCall, judge,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -43,7 +43,12 @@ fn fact(claim: &PathClaim) -> PathFact {
     }
 }
 
-fn with<T>(raw: &RawCall, policy: &Policy, hook: Option<&HookWord>, look: impl FnOnce(&Case<'_>) -> T) -> T {
+fn with<T>(
+    raw: &RawCall,
+    policy: &Policy,
+    hook: Option<&HookDecision>,
+    look: impl FnOnce(&Case<'_>) -> T,
+) -> T {
     let call = ToolCall::parse_for_verdict(raw).unwrap();
     let claims = Claims::from_call(&call);
     let shell = claims
@@ -74,8 +79,14 @@ fn only(rule: &str) -> Vec<Arc<RuleSet>> {
     vec![Arc::new(RuleSet::compile([Arc::new(sourced(Effect::Allow, rule))], &bases()))]
 }
 
-fn word(decision: Decision, only: Vec<Arc<RuleSet>>) -> HookWord {
-    HookWord { decision, reason: "it says so".into(), by: "a hook".into(), only, origin: WordOrigin::Hook }
+fn word(decision: Decision, only: Vec<Arc<RuleSet>>) -> HookDecision {
+    HookDecision {
+        decision,
+        reason: "it says so".into(),
+        by: "a hook".into(),
+        only,
+        origin: HookDecisionOrigin::Hook,
+    }
 }
 
 const COMMANDS: &[&str] = &[
@@ -119,7 +130,7 @@ fn a_hook_takes_away_as_it_likes_and_gives_the_routine_question_alone() {
     for (policy, command) in policies().flat_map(|policy| COMMANDS.iter().map(move |c| (policy.clone(), *c)))
     {
         let raw = bash(command);
-        let of = |hook: Option<&HookWord>| with(&raw, &policy, hook, judge);
+        let of = |hook: Option<&HookDecision>| with(&raw, &policy, hook, judge);
         let plain = of(None);
         for said in [Decision::Allow, Decision::Ask, Decision::Deny] {
             let word = word(said, Vec::new());

@@ -32,7 +32,7 @@ impl Answerable {
 
 /// Returns the answers that a request offers, in the order in which they are shown. A request that is not shown whole gets no yes.
 pub fn offered(request: &Request, is_whole: bool) -> Vec<Answerable> {
-    let standing = !request.immune;
+    let standing = !request.always_ask;
     let has_session = request.offer.first_beyond_yes() < request.offer.session.len();
     let all = [
         (Answerable::Yes, is_whole),
@@ -52,5 +52,5 @@ fn is_of_process(request: &Request) -> bool {
 /// The answer that is marked before anything is chosen: no, for what cannot be undone or is asked about each time.
 /// Otherwise none is.
 pub fn default_answer(request: &Request) -> Option<Answerable> {
-    (request.destructive || request.immune).then_some(Answerable::No)
+    (request.destructive || request.always_ask).then_some(Answerable::No)
 }

@@ -44,7 +44,7 @@ impl HostTty {
         let before = tcgetattr(&terminal)?;
         let (is_raw, is_aside) = (AtomicBool::new(false), AtomicBool::new(false));
         let person = Arc::new(Self { terminal, before, is_raw, is_aside });
-        if !person.is_in_front()? {
+        if !person.is_in_foreground()? {
             return Ok(None);
         }
         remember(&person);
@@ -57,7 +57,7 @@ impl HostTty {
     }
 
     /// Returns `true` if this process is in the foreground process group; an error when the terminal is gone.
-    pub(crate) fn is_in_front(&self) -> io::Result<bool> {
+    pub(crate) fn is_in_foreground(&self) -> io::Result<bool> {
         match tcgetpgrp(&self.terminal) {
             Ok(group) => Ok(group == getpgrp()),
             // No foreground group: for a moment, when a group has ended.
@@ -115,7 +115,7 @@ impl HostTty {
             Ok(count) => Ok(Some(bytes.iter().copied().take(count).collect())),
             Err(Errno::AGAIN | Errno::INTR) => Ok(None),
             // The error too when another process has the foreground.
-            Err(Errno::IO) if self.is_in_front().is_ok() => Ok(None),
+            Err(Errno::IO) if self.is_in_foreground().is_ok() => Ok(None),
             Err(Errno::IO) => Ok(Some(Vec::new())),
             Err(error) => Err(error.into()),
         }

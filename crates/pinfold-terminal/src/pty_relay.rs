@@ -63,7 +63,7 @@ pub(crate) struct PtyRelay {
     /// Input for the command.
     input: Vec<u8>,
     phase: RelayPhase,
-    in_front: bool,
+    in_foreground: bool,
     /// Time since which a dialog waits for its turn.
     asked: Option<Instant>,
     /// The smaller size that the window seems to have for a moment.
@@ -138,7 +138,7 @@ impl PtyRelay {
             held: Vec::new(),
             input: Vec::new(),
             phase: RelayPhase::Running,
-            in_front: false,
+            in_foreground: false,
             asked: None,
             nudged: None,
             dropping: false,
@@ -174,7 +174,7 @@ impl PtyRelay {
         }
         match self.phase {
             RelayPhase::Running if stopping => self.park()?,
-            RelayPhase::Running if dialog && self.in_front && !finishing => return self.try_hold(),
+            RelayPhase::Running if dialog && self.in_foreground && !finishing => return self.try_hold(),
             RelayPhase::Running => {
                 self.asked = None;
                 return Ok(if finishing { RelayStep::End } else { RelayStep::Wait });
@@ -263,7 +263,7 @@ impl PtyRelay {
             self.shared.update(|state| state.disturbed = true);
         }
         self.look_in_front()?;
-        if dialog && self.in_front {
+        if dialog && self.in_foreground {
             if self.shared.keep_others_out().is_err() {
                 self.shared.update(|state| state.spoilt = true);
             }
@@ -271,7 +271,7 @@ impl PtyRelay {
             self.set_phase(RelayPhase::Held);
             return Ok(());
         }
-        if self.in_front {
+        if self.in_foreground {
             self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
         }
         self.set_phase(RelayPhase::Running);
@@ -280,23 +280,23 @@ impl PtyRelay {
 
     /// Takes the foreground, with the terminal in raw mode.
     fn come_to_front(&mut self) {
-        self.in_front = self.shared.person.make_raw().is_ok();
+        self.in_foreground = self.shared.person.make_raw().is_ok();
         self.publish_front();
     }
 
     /// Leaves the foreground, with the terminal as it was.
     fn leave_front(&mut self) {
-        if self.in_front && self.shared.person.is_in_front().unwrap_or(false) {
+        if self.in_foreground && self.shared.person.is_in_foreground().unwrap_or(false) {
             self.shared.person.restore();
         }
         self.shared.person.forget();
-        self.in_front = false;
+        self.in_foreground = false;
         self.publish_front();
     }
 
     /// Looks who has the foreground, after another process may have had it.
     fn look_in_front(&mut self) -> Result<(), PeerGone> {
-        if self.shared.person.is_in_front()? {
+        if self.shared.person.is_in_foreground()? {
             self.come_to_front();
         } else {
             self.leave_front();
@@ -305,7 +305,7 @@ impl PtyRelay {
     }
 
     fn publish_front(&self) {
-        self.shared.update(|state| state.in_background = !self.in_front);
+        self.shared.update(|state| state.in_background = !self.in_foreground);
     }
 
     fn resize(&mut self) {
@@ -331,7 +331,7 @@ impl PtyRelay {
     fn wait(&mut self) -> Result<(), PeerGone> {
         let running = self.phase == RelayPhase::Running;
         let room = if running { self.output.len() < MAX_OUTPUT } else { self.held.len() < MAX_HELD };
-        let listens = running && self.in_front && self.input.len() < MAX_INPUT;
+        let listens = running && self.in_foreground && self.input.len() < MAX_INPUT;
         let flag = |on: bool, flag: PollFlags| if on { flag } else { PollFlags::empty() };
         let person = flag(listens, PollFlags::IN) | flag(running && !self.output.is_empty(), PollFlags::OUT);
         let parked = self.phase == RelayPhase::Parked;
@@ -382,7 +382,7 @@ impl PtyRelay {
         let now = Instant::now();
         let rest = self.asked.map(|asked| (asked + SEQUENCE_TIMEOUT).saturating_duration_since(now));
         let nudge = self.nudged.map(|nudge| nudge.until.saturating_duration_since(now));
-        let look = (!self.in_front && self.phase == RelayPhase::Running).then_some(FOREGROUND_POLL);
+        let look = (!self.in_foreground && self.phase == RelayPhase::Running).then_some(FOREGROUND_POLL);
         [rest, nudge, look].into_iter().flatten().min()
     }
 
@@ -391,9 +391,9 @@ impl PtyRelay {
         if self.nudged.is_some_and(|nudge| Instant::now() >= nudge.until) {
             self.resize();
         }
-        if !self.in_front && self.phase == RelayPhase::Running {
+        if !self.in_foreground && self.phase == RelayPhase::Running {
             self.look_in_front()?;
-            if self.in_front {
+            if self.in_foreground {
                 self.shared.person.write(&self.track.redraw(), OUTPUT_TIMEOUT)?;
             }
         }
@@ -401,7 +401,7 @@ impl PtyRelay {
     }
 
     fn read_input(&mut self) -> Result<(), PeerGone> {
-        if !self.shared.person.is_in_front()? {
+        if !self.shared.person.is_in_foreground()? {
             // We were stopped and continued from outside, and the terminal is not ours to read.
             self.leave_front();
             return Ok(());

@@ -192,7 +192,7 @@ fn request(seed: u64) -> Request {
     let base = include_str!("../tests/dialog/base.json");
     let mut request: Request = serde_json::from_str(base).unwrap();
     request.deadline = jiff::Timestamp::now() + Duration::from_hours(10);
-    (request.destructive, request.immune) = (seed % 3 == 1, seed % 5 == 2);
+    (request.destructive, request.always_ask) = (seed % 3 == 1, seed % 5 == 2);
     if seed.is_multiple_of(2) {
         let process = r#"{"pid": 4711, "program": "node", "command_line": "node"}"#;
         request.asker.process = serde_json::from_str(process).unwrap();
@@ -372,10 +372,10 @@ fn answers(request: &Request) -> Vec<(&'static [&'static [u8]], Choice)> {
         let message = Some("ja".to_owned());
         answers.push((&[b"m", b"\r", b"j", b"a", b"\r"], Choice::No { message, process: false }));
     }
-    if request.destructive || request.immune {
+    if request.destructive || request.always_ask {
         answers.push((&[b"\r", b"\r"], Choice::no()));
     }
-    if !request.immune {
+    if !request.always_ask {
         let always = Choice::Always { scopes: vec![1], file: RuleFile::Local };
         answers.push((&[b"s", b"\r", b"\r"], Choice::session(0)));
         answers.push((&[b"s", b"s", b"\x1b[C", b"\r"], Choice::session(1)));

@@ -122,7 +122,7 @@ fn offer() -> impl Strategy<Value = GrantOptionsShown> {
 
 prop_compose! {
     fn request()(
-        operation in operation(), offer in offer(), immune: bool, destructive: bool,
+        operation in operation(), offer in offer(), always_ask: bool, destructive: bool,
         whys in prop::collection::vec((text(), text(), prop::option::of(text())), 0..4),
         names in prop::collection::vec(text(), 4), process: bool,
         definition in prop::option::of((text(), text())),
@@ -142,7 +142,7 @@ prop_compose! {
             operation,
             definition: definition.map(|(before, after)| Hunk { before, after: after + END, all: false }),
             why: whys.into_iter().map(why).collect(),
-            immune,
+            always_ask,
             destructive,
             offer: GrantOptionsShown { kept: offer.kept.into_iter().map(|kept| kept + END).collect(), ..offer },
         }
@@ -267,11 +267,11 @@ fn check_choice(choice: &Choice, request: &Request, end_was_seen: bool) {
     match choice {
         Choice::Yes => assert!(end_was_seen),
         Choice::Session { scope, .. } => {
-            assert!(!request.immune && end_was_seen && *scope < request.offer.session.len());
+            assert!(!request.always_ask && end_was_seen && *scope < request.offer.session.len());
         }
         Choice::Always { scopes, file } => {
             let parts = &request.offer.always;
-            assert!(!request.immune && end_was_seen && !parts.is_empty() && scopes.len() == parts.len());
+            assert!(!request.always_ask && end_was_seen && !parts.is_empty() && scopes.len() == parts.len());
             assert!(scopes.iter().zip(parts).all(|(scope, part)| *scope < part.scopes.len()));
             assert!(*file == RuleFile::Local || request.offer.files.len() > 1);
         }
@@ -468,7 +468,7 @@ proptest! {
         cells(&mut dialog, size);
         let said = (0..enters).find_map(|_| presses.press(&mut dialog, Key::plain(KeyCode::Enter)));
         // No is marked where it cannot be undone, and nothing elsewhere.
-        let is_no = (request.destructive || request.immune) && enters > 1;
+        let is_no = (request.destructive || request.always_ask) && enters > 1;
         prop_assert_eq!(said, is_no.then(Choice::no));
     }
 

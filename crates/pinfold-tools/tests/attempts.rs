@@ -183,7 +183,7 @@ fn what_is_held_inside_or_hidden_stays_a_wall() {
 fn sensitive_places_offer_nothing_standing() {
     let bed = RunBed::new();
     let ran = bed.run(Tier::Full, "echo x >> $HOME/.bashrc; echo y >> $HOME/.bashrc", |request| {
-        assert!(request.immune && request.offer.session.is_empty() && request.offer.always.is_empty());
+        assert!(request.always_ask && request.offer.session.is_empty() && request.offer.always.is_empty());
         Choice::Yes
     });
     assert_eq!(ran.asked.len(), 2, "{}", ran.said);

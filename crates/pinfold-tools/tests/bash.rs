@@ -38,7 +38,7 @@ fn commands_behave_as_the_table_says() {
     for line in include_str!("shells/commands.jsonl").lines() {
         let case: Case = serde_json::from_str(line).unwrap();
         let bed = ShellBed::new();
-        let reply = bash(&bed.session(), &bed.unread(&case.command));
+        let reply = bash(&bed.session(), &bed.sourced(&case.command));
         let (text, data) = (reply.text(), &reply.structured);
         let about = format!("{}: {text}", case.name);
         assert_eq!(data["exit_code"], case.exit, "{about}");
@@ -276,10 +276,10 @@ fn the_network_is_off_unless_the_person_opened_it() {
     let bed = ShellBed::new();
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let command = bed.unread(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo through"));
+    let command = bed.sourced(&format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo through"));
     assert_ne!(bash(&bed.session(), &command).structured["exit_code"], 0);
     assert_eq!(bash(&bed.networked(), &command).structured["output"], "through\n");
-    let reply = bash(&bed.session(), &bed.unread("exec 3<>/dev/tcp/192.0.2.1/80"));
+    let reply = bash(&bed.session(), &bed.sourced("exec 3<>/dev/tcp/192.0.2.1/80"));
     assert!(reply.text().contains("the network is off"), "{}", reply.text());
 }
 
@@ -305,7 +305,7 @@ fn many_shells_run_side_by_side() {
 fn a_session_that_only_reads_has_shells_that_only_read() {
     let bed = ShellBed::new();
     let session = bed.reading();
-    let reply = bash(&session, &bed.unread("echo x > /tmp/t && cat /tmp/t; echo x > made"));
+    let reply = bash(&session, &bed.sourced("echo x > /tmp/t && cat /tmp/t; echo x > made"));
     assert_eq!(reply.structured["output"].as_str().unwrap().lines().next(), Some("x"));
     assert_eq!(reply.structured["exit_code"], 1);
     assert!(!bed.root.join("made").exists());
@@ -321,7 +321,7 @@ fn a_grant_of_the_person_does_not_widen_an_armed_scope() {
         options.request.allow_write = vec![bed.workspace.join("other")];
         options
     };
-    let command = &bed.unread("echo x > ../other/made");
+    let command = &bed.sourced("echo x > ../other/made");
     assert_eq!(bash(&bed.open(bed.plan(), wide()), command).structured["exit_code"], 1);
     let mut free = bed.plan();
     free.scope.enforce_write = false;
@@ -334,7 +334,7 @@ fn less_than_the_full_tier_only_where_it_was_accepted() {
     let session = bed.degraded();
     let reply = bash(
         &session,
-        &bed.unread("echo x > made; cat made; echo y > $TMPDIR/t; cat $TMPDIR/t; echo x > ../other/made"),
+        &bed.sourced("echo x > made; cat made; echo y > $TMPDIR/t; cat $TMPDIR/t; echo x > ../other/made"),
     );
     assert_eq!(reply.structured["held_by"], "landlock");
     assert_eq!(reply.structured["exit_code"], 1, "{}", reply.text());
@@ -427,7 +427,7 @@ fn a_repository_that_a_command_makes_is_told_of_and_held_for_the_next() {
     let session = bed.session();
     let made = bash(
         &session,
-        &bed.unread(
+        &bed.sourced(
             // A lock is made as git makes it: by a call that would not open another's.
             "mkdir -p sub/.git/hooks sub/.git/objects sub/.git/refs && set -C && \
         echo 'ref: refs/heads/main' > sub/.git/HEAD && echo '[core]' > sub/.git/config.lock && \
@@ -436,7 +436,7 @@ fn a_repository_that_a_command_makes_is_told_of_and_held_for_the_next() {
     );
     assert_eq!(made.structured["exit_code"], 0, "{}", made.text());
     assert!(made.text().contains("made a new repository"), "{}", made.text());
-    let next = bash(&session, &bed.unread("echo evil > sub/.git/hooks/b"));
+    let next = bash(&session, &bed.sourced("echo evil > sub/.git/hooks/b"));
     assert_eq!(next.structured["exit_code"], 1, "{}", next.text());
 }
 

@@ -19,7 +19,7 @@ fn limited(bed: &ShellBed, limits: Limits) -> Session {
 
 /// What `command` is told: in words, and the limits as data.
 fn told(bed: &ShellBed, limits: Limits, command: &str, timeout: u64) -> (Reply, Vec<Value>) {
-    let input = json!({"command": bed.unread(command), "timeout": timeout});
+    let input = json!({"command": bed.sourced(command), "timeout": timeout});
     let reply = ask(&limited(bed, limits), "Bash", input);
     assert_eq!(reply.ended, CallEnding::Done, "{}", reply.text());
     let limits = reply.structured["limits"].as_array().unwrap().clone();

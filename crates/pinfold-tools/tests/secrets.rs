@@ -54,7 +54,7 @@ fn what_a_shell_says_has_no_secrets() {
     let session = bed.session();
     let reply = bash(
         &session,
-        &bed.unread(&format!(
+        &bed.sourced(&format!(
             "printf 'TOKEN=%s%s\\n' {}",
             TOKEN.split_at(10).0.to_owned() + " " + TOKEN.split_at(10).1
         )),
@@ -71,7 +71,7 @@ fn a_secret_where_long_output_is_cut_is_whole_to_the_scrubber() {
     let session = bed.session();
     let command =
         format!("for i in $(seq 2000); do printf 'TOKEN=%s%s\\n' {} {}; done", &TOKEN[..9], &TOKEN[9..]);
-    let reply = bash(&session, &bed.unread(&command));
+    let reply = bash(&session, &bed.sourced(&command));
     assert!(
         reply.structured["left_out_bytes"].as_u64().unwrap() > 0,
         "{}",
@@ -89,7 +89,7 @@ fn a_secret_in_two_pieces_is_none_in_either() {
     let (one, two) = TOKEN.split_at(14);
     let id = begin(
         &session,
-        &bed.unread(&format!("printf 'Password: '; read x; printf '{one}'; read x; echo '{two}'; echo end")),
+        &bed.sourced(&format!("printf 'Password: '; read x; printf '{one}'; read x; echo '{two}'; echo end")),
     );
     assert_eq!(until(&session, &id, "Password: "), "Password: ");
     let send = |text: &str| {
@@ -106,7 +106,7 @@ fn a_secret_in_two_pieces_is_none_in_either() {
 fn a_shell_with_the_switch_off_says_what_it_says() {
     let bed = ShellBed::new();
     let session = bed.open(bed.plan(), ShellOptions { scrubbing: Scrubbing::Off, ..bed.options() });
-    let raw = RawCall::new("Bash", json!({"command": bed.unread(&format!("echo {TOKEN}"))}));
+    let raw = RawCall::new("Bash", json!({"command": bed.sourced(&format!("echo {TOKEN}"))}));
     let reply = call(&session, ToolRequest::new(&raw).with_scrubbing(Scrubbing::Off));
     assert_eq!(reply.text(), TOKEN);
 }

@@ -1,6 +1,6 @@
 //! A request to decide about a call: the call itself, and how its client takes part.
 
-use pinfold_policy::{HookWord, PathText, RawCall, ToolCall};
+use pinfold_policy::{HookDecision, PathText, RawCall, ToolCall};
 
 use crate::consent::approver::Approver;
 use crate::consent::request::ProcessShown;
@@ -24,7 +24,7 @@ pub struct CallRequest<'a> {
     pub(crate) content: CallContent<'a>,
     /// The folder that relative paths of a typed call start from.
     pub(crate) cwd: Option<PathText>,
-    pub(crate) hint: Option<HookWord>,
+    pub(crate) hint: Option<HookDecision>,
     pub(crate) caller: Caller<'a>,
     pub(crate) process: Option<ProcessShown>,
 }
@@ -58,9 +58,9 @@ impl<'a> CallRequest<'a> {
         Self { cwd, ..self }
     }
 
-    /// Adds a word about the call that stands beside those of hooks: a doubt of the way in, or an answer that hooks
+    /// Adds a decision about the call that stands beside those of hooks: a doubt of the way in, or an answer that hooks
     /// gave before.
-    pub fn with_hint(self, hint: Option<HookWord>) -> Self {
+    pub fn with_hint(self, hint: Option<HookDecision>) -> Self {
         Self { hint, ..self }
     }
 

@@ -28,7 +28,7 @@ pub(crate) fn clause(reason: &Reason) -> String {
         Reason::Sensitive(hit) | Reason::GuardedWrite(hit) | Reason::GuardedRead(hit) => {
             return hit.why.clone();
         }
-        Reason::Barred(bar) => return bar.why.clone(),
+        Reason::NotAllowlistable(reason) => return reason.why.clone(),
         Reason::Mode(mode) => return mode_clause(*mode),
         Reason::OnlyReads => "the command does nothing but read",
         Reason::HeldByTheKernel => "the kernel holds what it does",
@@ -198,7 +198,7 @@ impl<'a> Explainer<'a> {
                 format!("an allow rule, such as `{}`", shortened(self.call.name()))
             }
             Reason::UnknownHost => self.describe_host(entry),
-            Reason::Barred(_) | Reason::MayBeDenied(_) => {
+            Reason::NotAllowlistable(_) | Reason::MayBeDenied(_) => {
                 "write it without that, so that a rule can be about it".to_owned()
             }
             Reason::Mode(_) if entry.opinion.decision == Decision::Allow => {
@@ -266,7 +266,7 @@ impl<'a> Explainer<'a> {
         let commands = (0..self.claims.commands.len()).filter_map(|i| self.command(i));
         told.commands = commands.map(str::to_owned).collect();
         told.hosts = self.claims.hosts.iter().map(|claim| claim.host.clone()).collect();
-        told.opaque = self.claims.not_allowlistable.iter().map(|bar| bar.why.clone()).collect();
+        told.opaque = self.claims.not_allowlistable.iter().map(|reason| reason.why.clone()).collect();
         if let ToolCall::Foreign(ForeignCall::Unknown { name }) = self.call {
             told.opaque.push(format!("nothing is known about the tool `{}`", shortened(name)));
         }

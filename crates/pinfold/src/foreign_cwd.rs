@@ -29,16 +29,16 @@ pub(crate) fn commands(shared: &Shared, start: &Path, claims: &Claims) -> Vec<Co
 fn command(shared: &Shared, start: &Path, claim: &CommandClaim) -> CommandFact {
     let mut fact =
         CommandFact { reads_at_home: reads_at_home(shared, start, claim), ..CommandFact::default() };
-    fact.not_allowlistable.extend(claim.work_dirs.iter().find_map(|folder| barred(shared, start, folder)));
+    fact.not_allowlistable.extend(claim.work_dirs.iter().find_map(|folder| exclusion(shared, start, folder)));
     if claim.start_dir_use != WorkDirUse::Nothing && start != shared.bounds.scope.root {
         let folder = WorkFolder { path: PathText::new(start), takes: claim.start_dir_use };
-        fact.not_allowlistable.extend(barred(shared, start, &folder));
+        fact.not_allowlistable.extend(exclusion(shared, start, &folder));
         fact.starts_elsewhere = has_another_repository(&shared.bounds.scope.root, start);
     }
     for place in &claim.named {
         let resolution = resolve(shared, start, place.path.as_os_str().as_ref());
         fact.named.push(named(start, place, &resolution));
-        fact.not_allowlistable.extend(bar_for_place(shared, place, &resolution));
+        fact.not_allowlistable.extend(exclusion_for_place(shared, place, &resolution));
     }
     fact
 }
@@ -92,7 +92,11 @@ fn named(start: &Path, place: &NamedPlace, resolution: &Resolution) -> NamedFact
 }
 
 /// Why a rule has to name a place that a command names, if it has to.
-fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -> Option<NotAllowlistable> {
+fn exclusion_for_place(
+    shared: &Shared,
+    named: &NamedPlace,
+    resolution: &Resolution,
+) -> Option<NotAllowlistable> {
     let shown = &named.word;
     let guarded = |place: &Place| guarded::find_at(shared, place, Operation::Read, &CallChanges::default());
     let why = match resolution {
@@ -111,7 +115,7 @@ fn bar_for_place(shared: &Shared, named: &NamedPlace, resolution: &Resolution) -
     Some(NotAllowlistable { id: "outside-place", why, lifted_by: Some(named.word.clone()) })
 }
 
-fn barred(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllowlistable> {
+fn exclusion(shared: &Shared, start: &Path, folder: &WorkFolder) -> Option<NotAllowlistable> {
     if folder.takes == WorkDirUse::Nothing {
         return None;
     }

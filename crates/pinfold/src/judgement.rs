@@ -113,5 +113,5 @@ impl Session {
 }
 
 fn after_hooks<'a>(case: Case<'a>, submission: &'a Submission<'a>) -> Case<'a> {
-    Case { hook: submission.hook_word.as_ref(), interaction: submission.interaction, ..case }
+    Case { hook: submission.hook_decision.as_ref(), interaction: submission.interaction, ..case }
 }

@@ -44,7 +44,7 @@ fn known(policy: &Policy, file: &HostsFile, host: &Host, port: u16) -> Option<Un
 /// The address that the host led to when a page of it was fetched.
 fn remembered(shared: &Shared, policy: &Policy, host: &Host, port: u16) -> Option<UnreachableAddress> {
     let refused = shared.hosts.web.as_ref()?.refused_address(host, port)?;
-    refused.is_barred(port, &*policy.hosts).then_some(refused)
+    refused.is_still_refused(port, &*policy.hosts).then_some(refused)
 }
 
 /// Reads this machine's hosts file. Without one there are the names of loopback alone.

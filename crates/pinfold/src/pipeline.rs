@@ -17,7 +17,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use pinfold_policy::settings::SettingsChange;
 use pinfold_policy::{
-    Access, BadCall, Decision, Effect, ForeignCall, HookWord, Interaction, Origin, PathScopes, PathText,
+    Access, BadCall, Decision, Effect, ForeignCall, HookDecision, Interaction, Origin, PathScopes, PathText,
     RawCall, Rule, RuleSet, Source, SourcedRule, ToolCall, ToolName,
 };
 
@@ -76,13 +76,13 @@ impl Session {
             CallContent::Typed(call) => call.clone(),
         };
         let parsed = ParsedCall::new(call);
-        let hook_word = strictest([request.hint.clone(), self.ask_about_spelling(&parsed)]);
+        let hook_decision = strictest([request.hint.clone(), self.ask_about_spelling(&parsed)]);
         let submission = Submission {
             id: 0,
             parsed,
             cwd: request.working_folder().cloned(),
             input: request.input().map(Cow::Borrowed),
-            hook_word,
+            hook_decision,
             interaction: self.interaction(),
             process: request.process,
         };
@@ -101,8 +101,8 @@ impl Session {
     /// approvers are asked, and nothing waits: a question is handed back. [`Session::decide`] goes all the way.
     pub fn submit<'a>(&self, request: impl Into<CallRequest<'a>>) -> Ruling {
         let mut request = request.into();
-        let word = request.hint.take();
-        Pipeline { interaction: self.interaction(), ..Pipeline::new(self, request) }.submit(word)
+        let hook = request.hint.take();
+        Pipeline { interaction: self.interaction(), ..Pipeline::new(self, request) }.submit(hook)
     }
 
     /// Takes a call through the whole pipeline: hooks are asked, it is judged, and a question is put to the approver.
@@ -111,8 +111,8 @@ impl Session {
         let mut request = request.into();
         let hint = request.hint.take();
         let mut pipeline = Pipeline::new(self, request);
-        let word = pipeline.pre_tool_use_word();
-        let ruling = pipeline.submit(strictest([word, hint]));
+        let hook = pipeline.pre_tool_use_decision();
+        let ruling = pipeline.submit(strictest([hook, hint]));
         pipeline.finish(ruling)
     }
 
@@ -215,29 +215,37 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Runs the hooks that come before the call is judged.
-    pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
-        self.hooked_mut().and_then(HookedCall::pre_tool_use_word)
+    pub(crate) fn pre_tool_use_decision(&mut self) -> Option<HookDecision> {
+        self.hooked_mut().and_then(HookedCall::pre_tool_use_decision)
     }
 
     /// Surveys, judges, rules and records, after hooks have answered.
-    pub(crate) fn submit(&self, hook_word: Option<HookWord>) -> Ruling {
-        let (parsed, cwd, input, hook_word) = match &self.call {
-            PipelineCall::Typed { parsed, cwd } => (parsed.clone(), cwd.clone(), None, hook_word),
+    pub(crate) fn submit(&self, hook_decision: Option<HookDecision>) -> Ruling {
+        let (parsed, cwd, input, hook_decision) = match &self.call {
+            PipelineCall::Typed { parsed, cwd } => (parsed.clone(), cwd.clone(), None, hook_decision),
             PipelineCall::Raw(hooked) => {
                 let raw = hooked.raw();
-                let (parsed, hook_word) = match hooked.parse().result() {
-                    Ok(parsed) => (parsed.clone(), hook_word),
-                    Err(bad) => match self.session.ask_about_another_form(raw, bad, hook_word) {
-                        Some((parsed, word)) => (parsed, Some(word)),
+                let (parsed, hook_decision) = match hooked.parse().result() {
+                    Ok(parsed) => (parsed.clone(), hook_decision),
+                    Err(bad) => match self.session.ask_about_another_form(raw, bad, hook_decision) {
+                        Some((parsed, hook)) => (parsed, Some(hook)),
                         None => return Ruling::Refusal(self.session.not_understood(self.id, raw, bad)),
                     },
                 };
-                (parsed, raw.cwd.clone(), Some(Cow::Borrowed(&raw.input)), hook_word)
+                (parsed, raw.cwd.clone(), Some(Cow::Borrowed(&raw.input)), hook_decision)
             }
         };
-        let hook_word = strictest([hook_word, self.session.ask_about_spelling(&parsed)]);
+        let hook_decision = strictest([hook_decision, self.session.ask_about_spelling(&parsed)]);
         let (id, interaction, process) = (self.id, self.interaction, self.process.clone());
-        self.session.rule(&Submission { id, parsed, cwd, input, hook_word, interaction, process })
+        self.session.judge_and_record(&Submission {
+            id,
+            parsed,
+            cwd,
+            input,
+            hook_decision,
+            interaction,
+            process,
+        })
     }
 
     /// Asks until there is an answer, and reports a refusal to hooks.
@@ -278,8 +286,8 @@ impl<'a> Pipeline<'a> {
 }
 
 /// The strictest of the words, the last of those that are equal.
-pub(crate) fn strictest(words: impl IntoIterator<Item = Option<HookWord>>) -> Option<HookWord> {
-    words.into_iter().flatten().max_by_key(|word| word.decision)
+pub(crate) fn strictest(words: impl IntoIterator<Item = Option<HookDecision>>) -> Option<HookDecision> {
+    words.into_iter().flatten().max_by_key(|hook| hook.decision)
 }
 
 // --- Rule and record ---------------------------------------------------------------------------------------------------
@@ -292,8 +300,8 @@ impl Session {
         &self,
         raw: &RawCall,
         bad: &BadCall,
-        word: Option<HookWord>,
-    ) -> Option<(ParsedCall, HookWord)> {
+        hook: Option<HookDecision>,
+    ) -> Option<(ParsedCall, HookDecision)> {
         let shared = self.shared();
         let is_external = shared.executed_by == ExecutedBy::Agent;
         let like = ToolName::parse(&raw.tool).filter(|_| is_external && bad.is_another_form())?;
@@ -308,14 +316,14 @@ impl Session {
         }
         let reason =
             format!("what this tool is called with is not understood here, so it cannot be judged ({bad})");
-        let doubt = HookWord::doubt(reason, "what is known of the tool".to_owned(), None);
-        let word = word.filter(|word| word.decision >= Decision::Ask).unwrap_or(doubt);
-        Some((ParsedCall::new(ToolCall::Foreign(ForeignCall::Unread { like })), word))
+        let doubt = HookDecision::doubt(reason, "what is known of the tool".to_owned(), None);
+        let hook = hook.filter(|hook| hook.decision >= Decision::Ask).unwrap_or(doubt);
+        Some((ParsedCall::new(ToolCall::Foreign(ForeignCall::Unread { like })), hook))
     }
 
     /// The question about a path that an agent may read otherwise than it is written: some take a `@` in front or blanks at the ends
     /// away, or one blank for another.
-    fn ask_about_spelling(&self, parsed: &ParsedCall) -> Option<HookWord> {
+    fn ask_about_spelling(&self, parsed: &ParsedCall) -> Option<HookDecision> {
         if self.shared().executed_by != ExecutedBy::Agent {
             return None;
         }
@@ -327,11 +335,11 @@ impl Session {
         let mut texts = paths.filter_map(|claim| claim.path.as_ref()?.as_os_str().to_str());
         let odd = texts.find(|text| is_odd(text))?;
         let reason = format!("the path `{}` may mean another one to the agent", odd.escape_debug());
-        Some(HookWord::doubt(reason, "what is known of agents".to_owned(), None))
+        Some(HookDecision::doubt(reason, "what is known of agents".to_owned(), None))
     }
 
     /// Judges a call, records the verdict, and makes a permit, a question or a refusal of it.
-    fn rule(&self, submission: &Submission<'_>) -> Ruling {
+    fn judge_and_record(&self, submission: &Submission<'_>) -> Ruling {
         loop {
             let by = self.shared().judged_by();
             let judged = self.judge(&by, submission);
@@ -395,7 +403,7 @@ impl Pipeline<'_> {
             // Only hooks could have answered.
             self.interaction = Interaction::Headless;
             let headless = Submission { interaction: Interaction::Headless, ..question.submission };
-            return self.session.rule(&headless);
+            return self.session.judge_and_record(&headless);
         }
         let Some(asking) = self.session.shared().consent.asking.clone() else {
             return Ruling::Refusal(Box::new(question.into_refusal()));
@@ -420,8 +428,8 @@ impl Pipeline<'_> {
             (Some(true) | None, Some(input)) => {
                 hooked.rewrite(input, None);
                 // What was said before was about another input.
-                let word = hooked.pre_tool_use_word();
-                let ruling = self.submit(word);
+                let hook = hooked.pre_tool_use_decision();
+                let ruling = self.submit(hook);
                 match (yes, &ruling) {
                     (Some(true), Ruling::Question(anew)) => {
                         Some(self.accept_hook(anew, consent).unwrap_or(ruling))
@@ -435,7 +443,7 @@ impl Pipeline<'_> {
 
     /// Takes a hook's yes, unless the question needs a person.
     fn accept_hook(&self, question: &Question, consent: HookConsent) -> Option<Ruling> {
-        if question.request.immune || !question.is_routine() {
+        if question.request.always_ask || !question.is_routine() {
             return None;
         }
         let HookConsent { only, updates, by } = consent;
@@ -481,7 +489,7 @@ impl Pipeline<'_> {
             ApproverResponse::NotAsked if !waits() => {
                 Ruling::Refusal(session.declined(&question, Refusal::gone(question.refusal())))
             }
-            ApproverResponse::NotAsked => session.rule(&question.submission),
+            ApproverResponse::NotAsked => session.judge_and_record(&question.submission),
             ApproverResponse::NoApprover(why) => {
                 let mut refusal = question.refusal().clone();
                 refusal.hint = format!("{} ({why})", refusal.hint);
@@ -556,7 +564,7 @@ impl Session {
         match judged.verdict.decision {
             Decision::Ask if is_same && judged.survey.unread.is_none() => self.recorded_permit(judged),
             Decision::Ask if is_same => self.refuse_unread(&judged),
-            Decision::Ask | Decision::Allow | Decision::Deny => self.rule(&question.submission),
+            Decision::Ask | Decision::Allow | Decision::Deny => self.judge_and_record(&question.submission),
         }
     }
 

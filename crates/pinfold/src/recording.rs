@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use pinfold_policy::{
-    Access, BadCall, BashMode, Decision, HookWord, Interaction, PathFact, PathText, RawCall, Rule, Shape,
+    Access, BadCall, BashMode, Decision, HookDecision, Interaction, PathFact, PathText, RawCall, Rule, Shape,
     ShellClaim, ToolCall, TrailEntry,
 };
 use serde_json::{Value, json};
@@ -290,7 +290,7 @@ impl DecisionWriter<'_> {
             opaque: self.opaque(secrets),
             parts: self.parts(&parts, secrets),
             omitted_count: more.into_iter().map(|count| count as u64).sum(),
-            hook: judged.submission.hook_word.as_ref().map(hook),
+            hook: judged.submission.hook_decision.as_ref().map(hook),
             process: judged.submission.process.as_ref().map(process),
             digest: None,
             denial: refusal.filter(|_| ruling == Ruled::Refusal).map(|refusal| self.denial(refusal, secrets)),
@@ -350,7 +350,7 @@ impl DecisionWriter<'_> {
             .not_allowlistable
             .iter()
             .take(MAX_LISTED)
-            .map(|bar| secrets.kept(&bar.why))
+            .map(|reason| secrets.kept(&reason.why))
             .collect()
     }
 
@@ -387,12 +387,12 @@ fn process(shown: &ProcessShown) -> ProcessShown {
     }
 }
 
-fn hook(word: &HookWord) -> RecordedHook {
+fn hook(hook: &HookDecision) -> RecordedHook {
     RecordedHook {
-        decision: word.decision.as_str().into(),
-        by: kept_text(&word.by),
-        reason: kept_text(&word.reason),
-        doubt: word.is_doubt(),
+        decision: hook.decision.as_str().into(),
+        by: kept_text(&hook.by),
+        reason: kept_text(&hook.reason),
+        doubt: hook.is_doubt(),
     }
 }
 

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use pinfold_paths::show;
 use pinfold_policy::merge::Merged;
 use pinfold_policy::{
-    BashMode, Decision, GrantOptions, HookWord, Layer, Located, Mode, RawCall, ToolCall, WordOrigin,
+    BashMode, Decision, GrantOptions, HookDecision, HookDecisionOrigin, Layer, Located, Mode, RawCall,
+    ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -313,13 +314,13 @@ fn after_grants(answer: &CheckAnswer) -> bool {
     at(answer.step).is_none_or(|step| Some(step) > at(GRANT))
 }
 
-/// The word of hooks then.
-fn recorded_hook_word(was: &DecisionEvent) -> Option<HookWord> {
+/// The decision of hooks then.
+fn recorded_hook_word(was: &DecisionEvent) -> Option<HookDecision> {
     let RecordedHook { decision, by, reason, doubt } = was.hook.as_ref()?;
     let decisions = [Decision::Allow, Decision::Ask, Decision::Deny];
     let decision = decisions.into_iter().find(|known| known.as_str() == *decision)?;
-    let origin = if *doubt { WordOrigin::Doubt(None) } else { WordOrigin::Hook };
-    Some(HookWord { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
+    let origin = if *doubt { HookDecisionOrigin::Doubt(None) } else { HookDecisionOrigin::Hook };
+    Some(HookDecision { decision, reason: reason.clone(), by: by.clone(), only: Vec::new(), origin })
 }
 
 /// Returns true if the call would touch other places now.

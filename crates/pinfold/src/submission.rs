@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use pinfold_policy::{HookWord, Interaction, PathText, ToolCall};
+use pinfold_policy::{HookDecision, Interaction, PathText, ToolCall};
 use serde_json::Value;
 
 use crate::consent::request::ProcessShown;
@@ -18,8 +18,8 @@ pub(crate) struct Submission<'a> {
     pub(crate) cwd: Option<PathText>,
     /// The input as it came in; none where an embedder or a process made the call.
     pub(crate) input: Option<Cow<'a, Value>>,
-    /// The strictest word of hooks and of the way in.
-    pub(crate) hook_word: Option<HookWord>,
+    /// The strictest decision of hooks and of the way in.
+    pub(crate) hook_decision: Option<HookDecision>,
     /// Says if a question could be answered: by a person, or by hooks in their place.
     pub(crate) interaction: Interaction,
     /// The process of a shell that tried it, where it was no call.
@@ -31,14 +31,14 @@ impl Submission<'_> {
         self.parsed.call()
     }
 
-    /// The same call with another word of hooks. The input is shared.
-    pub(crate) fn with_hook_word(&self, hook_word: Option<HookWord>) -> Submission<'_> {
+    /// The same call with another decision of hooks. The input is shared.
+    pub(crate) fn with_hook_decision(&self, hook_decision: Option<HookDecision>) -> Submission<'_> {
         Submission {
             id: self.id,
             parsed: self.parsed.clone(),
             cwd: self.cwd.clone(),
             input: self.input.as_deref().map(Cow::Borrowed),
-            hook_word,
+            hook_decision,
             interaction: self.interaction,
             process: self.process.clone(),
         }
@@ -51,7 +51,7 @@ impl Submission<'_> {
             parsed: self.parsed.clone(),
             cwd: self.cwd.clone(),
             input: self.input.as_deref().map(|input| Cow::Owned(input.clone())),
-            hook_word: self.hook_word.clone(),
+            hook_decision: self.hook_decision.clone(),
             interaction: self.interaction,
             process: self.process.clone(),
         }

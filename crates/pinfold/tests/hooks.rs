@@ -9,7 +9,8 @@ use pinfold::consent::{
     Request, Update,
 };
 use pinfold::policy::{
-    Bases, Decision, Effect, HookEvent, HookWord, Interaction, Mode, Policy, Principal, RuleSet, WordOrigin,
+    Bases, Decision, Effect, HookDecision, HookDecisionOrigin, HookEvent, Interaction, Mode, Policy,
+    Principal, RuleSet,
 };
 use pinfold::{AssumedShells, GateResult, Plan, RawCall, Refusal, Session};
 use pinfold_gate_testkit::TestApprover;
@@ -51,7 +52,7 @@ impl Hooks for Says {
         let mut said =
             if waiting.len() > 1 { waiting.remove(0) } else { waiting.first().cloned().unwrap_or_default() };
         if self.never.is_some_and(|never| call.input.to_string().contains(never)) {
-            said.word = Some(word(Decision::Deny));
+            said.decision = Some(hook(Decision::Deny));
         }
         said
     }
@@ -78,18 +79,18 @@ impl Hooks for Says {
     }
 }
 
-fn word(decision: Decision) -> HookWord {
-    HookWord {
+fn hook(decision: Decision) -> HookDecision {
+    HookDecision {
         decision,
         reason: "it says so".into(),
         by: "hook.sh".into(),
         only: Vec::new(),
-        origin: WordOrigin::Hook,
+        origin: HookDecisionOrigin::Hook,
     }
 }
 
 fn before(decision: Decision) -> Mutex<Vec<PreToolUseReply>> {
-    vec![PreToolUseReply { word: Some(word(decision)), ..PreToolUseReply::default() }].into()
+    vec![PreToolUseReply { decision: Some(hook(decision)), ..PreToolUseReply::default() }].into()
 }
 
 fn yes() -> PermissionRequestReply {
@@ -162,9 +163,9 @@ fn a_word_before_is_heard_with_its_limits() {
 
 #[test]
 fn what_a_hook_writes_is_what_is_judged_and_done() {
-    let rewritten = |to: &str, word: Option<HookWord>| Says {
+    let rewritten = |to: &str, decision: Option<HookDecision>| Says {
         before: vec![PreToolUseReply {
-            word,
+            decision,
             input: Some(json!({"command": to})),
             ..PreToolUseReply::default()
         }]
@@ -172,11 +173,11 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
         ..Says::default()
     };
     for (hooks, expected) in [
-        (rewritten("rm -rf x", Some(word(Decision::Allow))), "ask"),
-        (rewritten("curl x", Some(word(Decision::Allow))), "deny"),
+        (rewritten("rm -rf x", Some(hook(Decision::Allow))), "ask"),
+        (rewritten("curl x", Some(hook(Decision::Allow))), "deny"),
         (rewritten("npm test", None), "allow"),
         (rewritten("npm run", None), "ask"),
-        (rewritten("npm run", Some(word(Decision::Allow))), "allow"),
+        (rewritten("npm run", Some(hook(Decision::Allow))), "allow"),
     ] {
         let rules = [(Effect::Allow, "Bash(npm test)"), (Effect::Deny, "Bash(curl *)")];
         let bed = bed(hooks, |plan| with_rules(plan, &rules));
@@ -197,7 +198,7 @@ fn what_a_hook_writes_is_what_is_judged_and_done() {
 #[test]
 fn what_a_hook_writes_every_other_hook_sees() {
     let rewrites = PreToolUseReply {
-        word: Some(word(Decision::Allow)),
+        decision: Some(hook(Decision::Allow)),
         input: Some(json!({"command": "curl evil"})),
         writer: Some(7),
         ..PreToolUseReply::default()
@@ -338,7 +339,7 @@ fn a_question_that_a_hook_rewrites_is_put_to_every_hook_again() {
     };
     assert_eq!(bed(hooks, |_| {}).decide(&bash("make")), "ask");
     // A hook that wanted a person to see it is asked about the new input too.
-    let asks = PreToolUseReply { word: Some(word(Decision::Ask)), ..PreToolUseReply::default() };
+    let asks = PreToolUseReply { decision: Some(hook(Decision::Ask)), ..PreToolUseReply::default() };
     let hooks = Says { before: vec![asks].into(), on_question: rewriting("make"), ..Says::default() };
     let bed = bed(hooks, |plan| plan.policy.mode = Mode::BypassPermissions);
     assert_eq!(bed.decide(&bash("make")), "ask");
@@ -396,8 +397,9 @@ fn who_wants_the_agent_to_stop_stops_the_call_too() {
         context: vec!["c".into()],
         ..PreToolUseReply::default()
     };
-    for (word, mode) in [(None, Mode::BypassPermissions), (Some(word(Decision::Allow)), Mode::Default)] {
-        let hooks = Says { before: vec![PreToolUseReply { word, ..stop.clone() }].into(), ..Says::default() };
+    for (decision, mode) in [(None, Mode::BypassPermissions), (Some(hook(Decision::Allow)), Mode::Default)] {
+        let hooks =
+            Says { before: vec![PreToolUseReply { decision, ..stop.clone() }].into(), ..Says::default() };
         let bed = bed(hooks, |plan| plan.policy.mode = mode);
         let GateResult { outcome, stop, context, .. } = bed.session.decide(&bash("make"));
         assert!(outcome.err().unwrap().message.contains("enough"));

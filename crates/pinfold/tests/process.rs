@@ -182,7 +182,9 @@ fn sensitive_places_are_for_a_person_each_time_and_walls_inside_for_nobody() {
         let Ruling::Question(asked) = bed.session(Mode::Default, all).submit(write(&place)) else {
             panic!("{name}")
         };
-        assert!(asked.request().immune && asked.offer().session.is_empty() && asked.offer().kept.is_empty());
+        assert!(
+            asked.request().always_ask && asked.offer().session.is_empty() && asked.offer().kept.is_empty()
+        );
     }
     for name in [".git/hooks/pre-commit", ".git/config", ".claude/settings.json", ".mcp.json"] {
         for mode in [Mode::Default, Mode::BypassPermissions] {

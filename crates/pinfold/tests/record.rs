@@ -17,8 +17,8 @@ use pinfold::consent::{
     HookMoment, Hooks, PermissionRequestReply, PreToolUseReply, Request,
 };
 use pinfold::policy::{
-    Bases, Decision, Effect, HookWord, Layer, Mode, Operation, PathText, Policy, Preview, Principal,
-    ProcessCall, ProcessEffect, Rule, Source, SourcedRule, WordOrigin,
+    Bases, Decision, Effect, HookDecision, HookDecisionOrigin, Layer, Mode, Operation, PathText, Policy,
+    Preview, Principal, ProcessCall, ProcessEffect, Rule, Source, SourcedRule,
 };
 use pinfold::{
     Ambient, AssumedShells, Denial, DeniedBy, Failure, GateResult, Outcome, Plan, RawCall, Refusal,
@@ -49,19 +49,19 @@ fn approver(words: &str) -> Arc<TestApprover> {
 
 impl Hooks for Says {
     fn pre_tool_use(&self, call: &HookCall<'_>) -> PreToolUseReply {
-        let word = |decision| HookWord {
+        let hook = |decision| HookDecision {
             decision,
             reason: self.0.clone(),
             by: self.0.clone(),
             only: Vec::new(),
-            origin: WordOrigin::Hook,
+            origin: HookDecisionOrigin::Hook,
         };
-        let word = match call.tool {
-            "Glob" => Some(word(Decision::Deny)),
-            "MakeDir" => Some(word(Decision::Ask)),
+        let decision = match call.tool {
+            "Glob" => Some(hook(Decision::Deny)),
+            "MakeDir" => Some(hook(Decision::Ask)),
             _ => None,
         };
-        PreToolUseReply { word, ..PreToolUseReply::default() }
+        PreToolUseReply { decision, ..PreToolUseReply::default() }
     }
 
     fn permission_request(&self, _: &HookCall<'_>, _: &Request) -> PermissionRequestReply {

@@ -340,7 +340,7 @@ mod tests {
             tool: String::new(),
             brief: String::new(),
             why: String::new(),
-            immune: false,
+            always_ask: false,
             destructive: false,
         };
         LocatedRequest { name: name.to_owned(), waiting }

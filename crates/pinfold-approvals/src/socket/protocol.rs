@@ -140,7 +140,7 @@ pub struct RequestSummary {
     /// The reason, in one clause.
     pub why: String,
     /// Only yes and no are offered.
-    pub immune: bool,
+    pub always_ask: bool,
     /// The operation cannot be undone.
     pub destructive: bool,
 }
@@ -161,7 +161,7 @@ impl RequestSummary {
             tool: request.tool.clone(),
             brief: brief(&request.operation),
             why: request.why.first().map(|why| why.reason.clone()).unwrap_or_default(),
-            immune: request.immune,
+            always_ask: request.always_ask,
             destructive: request.destructive,
         }
     }

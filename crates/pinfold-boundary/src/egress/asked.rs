@@ -16,7 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use pinfold_egress::{
-    ApprovedConnection, ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, HostMismatch,
+    ApprovedConnection, ConnectDecision, ConnectRefusal, ConnectRequest, DecisionSender, EgressViolation,
 };
 use pinfold_policy::Connection;
 use pinfold_sandbox::UNSEEN_PROGRAM;
@@ -63,7 +63,7 @@ struct AskedHosts {
     /// A yes is for one program.
     answered: BTreeMap<(Process, String), Result<RunningProgram, String>>,
     /// Hosts that led to an address that no approval opens, and when.
-    unopened: BTreeMap<String, (HostMismatch, Instant)>,
+    unopened: BTreeMap<String, (EgressViolation, Instant)>,
     /// Hosts that were let be reached, with the program and the number of approvals.
     reached: BTreeMap<(String, String), u64>,
     /// Approved connections whose end is not recorded yet.
@@ -109,7 +109,7 @@ pub(super) enum ConnectionRefusalCause<'a> {
     /// By the answer, or because none could be had: one clause.
     Clause(&'a str),
     /// An approval does not open what the host leads to.
-    Mismatch(&'a HostMismatch),
+    Violation(&'a EgressViolation),
 }
 
 /// Says no to a connection, and remembers that.
@@ -129,19 +129,19 @@ impl PendingHosts {
     }
 
     /// Remembers that a host leads to an address that no approval opens.
-    pub(super) fn unopened(&self, to: &Connection, mismatch: &HostMismatch) {
+    pub(super) fn unopened(&self, to: &Connection, violation: &EgressViolation) {
         let mut state = self.state();
         if state.unopened.len() >= MAX_ANSWERED {
             state.unopened.clear();
         }
-        state.unopened.insert(to.to_string(), (mismatch.clone(), Instant::now()));
+        state.unopened.insert(to.to_string(), (violation.clone(), Instant::now()));
     }
 
     /// Returns the address that a host led to a short time ago, and that no approval opened.
-    pub(super) fn known_unopened(&self, to: &Connection) -> Option<HostMismatch> {
+    pub(super) fn known_unopened(&self, to: &Connection) -> Option<EgressViolation> {
         let state = self.state();
-        let (mismatch, at) = state.unopened.get(&to.to_string())?;
-        (at.elapsed() < UNOPENED).then(|| mismatch.clone())
+        let (violation, at) = state.unopened.get(&to.to_string())?;
+        (at.elapsed() < UNOPENED).then(|| violation.clone())
     }
 
     /// Ends all questions: those that are open are withdrawn, and what waits for them is refused as not answered.
@@ -280,10 +280,10 @@ impl PendingHosts {
         refuse: &RefuseConnection,
     ) {
         let refused = approved.iter().find_map(ApprovedConnection::refused_after_all);
-        if let Some(mismatch) = &refused {
-            self.refuse_waiting(key, mismatch, refuse);
+        if let Some(violation) = &refused {
+            self.refuse_waiting(key, violation, refuse);
         }
-        let end = refused.as_ref().map_or(decision, |mismatch| Err(reason(&request.to.host, mismatch)));
+        let end = refused.as_ref().map_or(decision, |violation| Err(reason(&request.to.host, violation)));
         approval.close(end.as_ref().copied().map_err(String::as_str));
         if end.is_ok() {
             self.reached(key, &request.program());
@@ -291,10 +291,10 @@ impl PendingHosts {
     }
 
     /// Refuses what else waits for a host that leads where no approval opens it.
-    fn refuse_waiting(&self, key: &str, mismatch: &HostMismatch, refuse: &RefuseConnection) {
+    fn refuse_waiting(&self, key: &str, violation: &EgressViolation, refuse: &RefuseConnection) {
         let all = self.state().waiting.get_mut(key).map(mem::take).unwrap_or_default();
         for Waiter { answer, from } in all {
-            answer.deny(refuse(ConnectionRefusalCause::Mismatch(mismatch), ConnectingProcess::At(from)));
+            answer.deny(refuse(ConnectionRefusalCause::Violation(violation), ConnectingProcess::At(from)));
         }
     }
 

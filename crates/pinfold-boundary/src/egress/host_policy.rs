@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold_egress::{
     AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    HostMismatch, LocalNames, NameMatch, TransferredBytes, first_unreachable,
+    EgressViolation, LocalNames, NameMatch, TransferredBytes, first_unreachable,
 };
 use pinfold_host::{Host, HostRule, Name};
 use pinfold_policy::Connection;
@@ -114,7 +114,7 @@ impl HostPolicy {
                     rule: rule.clone(),
                     to_allow: to_allow.clone(),
                 },
-                ConnectionRefusalCause::Mismatch(mismatch) => unmet(&hosts, &ask, mismatch),
+                ConnectionRefusalCause::Violation(violation) => unmet(&hosts, &ask, violation),
             };
             refusals.refuse(REACH, named(&ask.host, ask.port), no, Some(who))
         })
@@ -122,16 +122,21 @@ impl HostPolicy {
 
     /// Returns the address of a host that no approval opens, as far as it is known without a query to a name server: no
     /// approver is asked about that.
-    fn unopenable(&self, hosts: &Hosts, asked: &PendingHosts, ask: &ConnectRequest) -> Option<HostMismatch> {
+    fn unopenable(
+        &self,
+        hosts: &Hosts,
+        asked: &PendingHosts,
+        ask: &ConnectRequest,
+    ) -> Option<EgressViolation> {
         let known = || {
             let addresses = self.local_names.addresses(&ask.host, hosts);
             first_unreachable(&ask.host, &addresses, ask.port, hosts)
         };
         asked
             .known_unopened(&connection(hosts, ask))
-            .filter(|mismatch| {
-                let address = mismatch.unreachable_address();
-                address.is_some_and(|address| address.is_barred(ask.port, hosts))
+            .filter(|violation| {
+                let address = violation.unreachable_address();
+                address.is_some_and(|address| address.is_still_refused(ask.port, hosts))
             })
             .or_else(known)
     }
@@ -248,17 +253,17 @@ impl EgressPolicy for HostPolicy {
             ));
         };
         match self.unopenable(&hosts, asked, ask) {
-            Some(mismatch) => ConnectDecision::Deny(self.report_mismatch(ask, &mismatch)),
+            Some(violation) => ConnectDecision::Deny(self.report_violation(ask, &violation)),
             None => asked.take(ask, hosts.is_usual(ask.port), self.refusing(ask, why)),
         }
     }
 
-    fn report_mismatch(&self, ask: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
+    fn report_violation(&self, ask: &ConnectRequest, violation: &EgressViolation) -> ConnectRefusal {
         let hosts = self.last();
-        if let (Some(asked), Some(_)) = (&self.asked, mismatch.unreachable_address()) {
-            asked.unopened(&connection(&hosts, ask), mismatch);
+        if let (Some(asked), Some(_)) = (&self.asked, violation.unreachable_address()) {
+            asked.unopened(&connection(&hosts, ask), violation);
         }
-        let no = unmet(&hosts, ask, mismatch);
+        let no = unmet(&hosts, ask, violation);
         self.refuse(REACH, named(&ask.host, ask.port), no, ConnectingProcess::At(ask.source_port))
     }
 
@@ -318,23 +323,25 @@ impl EgressPolicy for HostPolicy {
 }
 
 /// Why a connection is refused although its host is allowed: one clause.
-pub(super) fn reason(ask: &Host, mismatch: &HostMismatch) -> String {
-    match mismatch {
-        HostMismatch::ServerName(Some(host)) => format!("its TLS hello names `{host}`"),
-        HostMismatch::ServerName(None) => "its TLS hello names no host".to_owned(),
-        HostMismatch::HostHeader(host) if host.is_empty() => "its request names no host, or two".to_owned(),
-        HostMismatch::HostHeader(host) => format!("its request names `{host}`"),
-        HostMismatch::ConflictingLengths => {
+pub(super) fn reason(ask: &Host, violation: &EgressViolation) -> String {
+    match violation {
+        EgressViolation::ServerName(Some(host)) => format!("its TLS hello names `{host}`"),
+        EgressViolation::ServerName(None) => "its TLS hello names no host".to_owned(),
+        EgressViolation::HostHeader(host) if host.is_empty() => {
+            "its request names no host, or two".to_owned()
+        }
+        EgressViolation::HostHeader(host) => format!("its request names `{host}`"),
+        EgressViolation::ConflictingLengths => {
             "its length is said twice, so that it can be read in two ways".to_owned()
         }
-        HostMismatch::TransferCoding => {
+        EgressViolation::TransferCoding => {
             "its body has a transfer coding other than `chunked`, or two".to_owned()
         }
-        HostMismatch::Http2Cleartext => {
+        EgressViolation::Http2Cleartext => {
             "it speaks HTTP/2 without TLS, where each request can name another host".to_owned()
         }
-        HostMismatch::Malformed => "what it says is broken, too long, or came too slowly".to_owned(),
-        HostMismatch::SpecialPurposeAddress(address, near) => {
+        EgressViolation::Malformed => "what it says is broken, too long, or came too slowly".to_owned(),
+        EgressViolation::SpecialPurposeAddress(address, near) => {
             let reason = near.reason();
             match ask {
                 Host::Address(named) if named == address => format!("{reason}: {ONLY_A_RULE}"),
@@ -343,36 +350,36 @@ pub(super) fn reason(ask: &Host, mismatch: &HostMismatch) -> String {
                 }
             }
         }
-        HostMismatch::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
-        HostMismatch::AskedAddress(address) => {
+        EgressViolation::DeniedAddress(address) => format!("it leads to {address}, which a rule denies"),
+        EgressViolation::AskedAddress(address) => {
             format!("it leads to {address}, which a rule asks about: an approval of a name does not open it")
         }
     }
 }
 
 /// Returns the refusal of a connection whose host is allowed.
-fn unmet(hosts: &Hosts, ask: &ConnectRequest, mismatch: &HostMismatch) -> PendingRefusal {
-    let (rule, to_allow): (_, Cow<'static, str>) = match mismatch {
-        HostMismatch::ServerName(Some(_)) => (None, NAMES_ANOTHER.into()),
-        HostMismatch::HostHeader(host) if !host.is_empty() => (None, NAMES_ANOTHER.into()),
-        HostMismatch::ServerName(None) | HostMismatch::HostHeader(_) => (None, NAMES_NONE.into()),
-        HostMismatch::ConflictingLengths => {
+fn unmet(hosts: &Hosts, ask: &ConnectRequest, violation: &EgressViolation) -> PendingRefusal {
+    let (rule, to_allow): (_, Cow<'static, str>) = match violation {
+        EgressViolation::ServerName(Some(_)) => (None, NAMES_ANOTHER.into()),
+        EgressViolation::HostHeader(host) if !host.is_empty() => (None, NAMES_ANOTHER.into()),
+        EgressViolation::ServerName(None) | EgressViolation::HostHeader(_) => (None, NAMES_NONE.into()),
+        EgressViolation::ConflictingLengths => {
             (None, "nothing allows that: send one `Content-Length`, or `Transfer-Encoding`".into())
         }
-        HostMismatch::TransferCoding => {
+        EgressViolation::TransferCoding => {
             (None, "nothing allows that: send `Transfer-Encoding: chunked`, or a length".into())
         }
-        HostMismatch::Http2Cleartext => (None, "nothing allows that: use TLS, or HTTP/1.1".into()),
-        HostMismatch::Malformed => (None, "nothing allows that".into()),
-        HostMismatch::SpecialPurposeAddress(address, _) => near_rule(hosts, ask, *address),
-        HostMismatch::DeniedAddress(address) => {
+        EgressViolation::Http2Cleartext => (None, "nothing allows that: use TLS, or HTTP/1.1".into()),
+        EgressViolation::Malformed => (None, "nothing allows that".into()),
+        EgressViolation::SpecialPurposeAddress(address, _) => near_rule(hosts, ask, *address),
+        EgressViolation::DeniedAddress(address) => {
             (rule_of(hosts, *address, ask.port), "take that rule away if it should be reached".into())
         }
-        HostMismatch::AskedAddress(address) => {
+        EgressViolation::AskedAddress(address) => {
             (rule_of(hosts, *address, ask.port), "take that rule away if it needs no question".into())
         }
     };
-    PendingRefusal { why: reason(&ask.host, mismatch).into(), rule, to_allow }
+    PendingRefusal { why: reason(&ask.host, violation).into(), rule, to_allow }
 }
 
 /// The rule that says something else about an address.
@@ -553,15 +560,15 @@ mod tests {
             )
         };
         assert!(is_asked(&policy, 443), "the control");
-        let mismatch = HostMismatch::SpecialPurposeAddress(
+        let violation = EgressViolation::SpecialPurposeAddress(
             "10.9.8.7".parse().unwrap(),
             pinfold_egress::SpecialPurpose::Private,
         );
-        policy.report_mismatch(&request("a.test"), &mismatch);
+        policy.report_violation(&request("a.test"), &violation);
         assert!(!is_asked(&policy, 443));
         assert!(is_asked(&policy, 80), "at another port it is another question");
-        let other = HostMismatch::ServerName(None);
-        policy.report_mismatch(&ConnectRequest { port: 80, ..request("a.test") }, &other);
+        let other = EgressViolation::ServerName(None);
+        policy.report_violation(&ConnectRequest { port: 80, ..request("a.test") }, &other);
         assert!(is_asked(&policy, 80), "what a program said wrong is not what the host leads to");
         let policy = HostPolicy { hosts: HostList::from((*after).clone()), ..policy };
         assert!(is_asked(&policy, 443), "a rule allows the address by now");

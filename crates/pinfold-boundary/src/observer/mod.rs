@@ -31,7 +31,7 @@ use crate::lookup::Lookup;
 use crate::mediation::{Mediator, ReadLinks, ReadNames, TurnKind, turn_kind};
 use crate::outcome::{EscalationOutcome, LimitMet, MAX_REMEMBERED, Refused};
 use crate::report::AutorunChanges;
-use crate::turns::TurnsGap;
+use crate::turns::TurnsError;
 use crate::within::is_within;
 use limits::LimitsMet;
 use refusal::{CHANGE_THE_RULE, Denial, OF_THE_KERNEL, program};
@@ -62,7 +62,7 @@ pub struct DenialObserver<'a> {
     read_links: ReadLinks,
     /// None where other runs are not met.
     turns: Option<Turns>,
-    turns_gap: Option<TurnsGap>,
+    turns_error: Option<TurnsError>,
     /// Landlock grants reading to what was there at the start beside what is hidden: what appears later in the folder is
     /// opened by the supervisor.
     opens_for_reading: bool,
@@ -85,7 +85,7 @@ impl<'a> DenialObserver<'a> {
             true => read_names(boundary).with_ends(&read_links.ends()),
             false => ReadNames::default(),
         };
-        let (turns, turns_gap) = match mediated.then(|| boundary.turns()) {
+        let (turns, turns_error) = match mediated.then(|| boundary.turns()) {
             Some(Ok(turns)) => (Some(turns), None),
             Some(Err(gap)) => (None, Some(gap)),
             None => (None, None),
@@ -100,7 +100,7 @@ impl<'a> DenialObserver<'a> {
             reads,
             read_links,
             turns,
-            turns_gap,
+            turns_error,
             opens_for_reading,
             limits: LimitsMet::default(),
         }
@@ -120,10 +120,10 @@ impl<'a> DenialObserver<'a> {
 
     /// Returns the refusals, the number of those that the list left out, and the changes.
     pub fn finish(self) -> (Vec<Refused>, u64, Option<AutorunChanges>) {
-        let turns_gap = self.turns_gap;
+        let turns_error = self.turns_error;
         let changed = self.mediator.map(|mediator| {
             let (changes, linked_build_files, locks) = mediator.into_changes();
-            AutorunChanges { changes, linked_build_files, locks, turns_gap }
+            AutorunChanges { changes, linked_build_files, locks, turns_error }
         });
         (self.refused.into_values().collect(), self.more, changed)
     }

@@ -68,7 +68,7 @@ fn offered(request: &Request) -> Vec<Block<'_>> {
     if request.destructive {
         blocks.push(note("it cannot be undone").tone(Tone::Strong));
     }
-    if request.immune {
+    if request.always_ask {
         blocks.push(note("it is asked about each time: only yes and no are offered"));
         return blocks;
     }

@@ -203,7 +203,7 @@ pub(crate) enum OptionEffect {
     /// The value is a file in such a folder.
     CodeFile,
     /// Runs a program, loads code or opens a way to either; one clause for the person.
-    Risky(Interned),
+    OnlyByName(Interned),
     /// The value is a command line that a shell runs.
     CommandLine,
     /// Inline code for the program's own language.

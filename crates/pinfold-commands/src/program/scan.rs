@@ -265,8 +265,8 @@ impl<'a> Scanner<'a> {
     fn operand(&mut self, word: &'a Word) {
         if let Some(program) = self.out.leaf() {
             // `cargo +nightly test`: the tool chain stands in front of the subcommand.
-            let in_front = !program.commands().is_empty() && known_start(word).starts_with('+');
-            if in_front && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
+            let before_command = !program.commands().is_empty() && known_start(word).starts_with('+');
+            if before_command && !self.ended && self.out.args.iter().all(|arg| arg.operand().is_none()) {
                 return self.push(None, known_start(word), None, None);
             }
             let at = self.count.saturating_sub(self.left.len() + 1);

@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use pinfold_egress::{
     AddressPolicy, AddressRule, ConnectDecision, ConnectRefusal, ConnectRequest, DnsClient, EgressPolicy,
-    EgressRelay, HostMismatch, Listeners, NameMatch, RelayLimits, TransferredBytes,
+    EgressRelay, EgressViolation, Listeners, NameMatch, RelayLimits, TransferredBytes,
 };
 use pinfold_host::{Host, Name};
 
 /// A policy that lets everything pass, and keeps what was refused after all, and how connections ended.
 #[derive(Debug)]
 pub(crate) struct OpenPolicy {
-    pub(crate) mismatches: Mutex<Vec<HostMismatch>>,
+    pub(crate) violations: Mutex<Vec<EgressViolation>>,
     pub(crate) passed: Mutex<Vec<TransferredBytes>>,
     pub(crate) full: Mutex<Vec<usize>>,
     /// The addresses that names lead to, one after the other; the last one from then on.
@@ -32,7 +32,7 @@ pub(crate) struct OpenPolicy {
 impl Default for OpenPolicy {
     fn default() -> Self {
         Self {
-            mismatches: Mutex::default(),
+            violations: Mutex::default(),
             passed: Mutex::default(),
             full: Mutex::default(),
             pinned: Mutex::new(vec![[127, 0, 0, 1].into()]),
@@ -65,8 +65,8 @@ impl EgressPolicy for OpenPolicy {
         ConnectDecision::Allow
     }
 
-    fn report_mismatch(&self, _: &ConnectRequest, mismatch: &HostMismatch) -> ConnectRefusal {
-        self.mismatches.lock().unwrap().push(mismatch.clone());
+    fn report_violation(&self, _: &ConnectRequest, violation: &EgressViolation) -> ConnectRefusal {
+        self.violations.lock().unwrap().push(violation.clone());
         ConnectRefusal { id: "n1".to_owned(), message: "no".to_owned() }
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 
 use hyper::StatusCode;
-use pinfold_egress::{FetchError, HostMismatch};
+use pinfold_egress::{EgressViolation, FetchError};
 use pinfold_render::visible;
 use serde_json::Value;
 
@@ -27,7 +27,7 @@ pub(super) fn unexpected_response(status: StatusCode, hint: Option<String>, said
 /// The message for a request that was not sent.
 pub(super) fn send_error(why: &FetchError) -> String {
     match why {
-        FetchError::Refused(HostMismatch::SpecialPurposeAddress(address, near)) => {
+        FetchError::Refused(EgressViolation::SpecialPurposeAddress(address, near)) => {
             format!("the host leads to {address}, and {}; name that address if it is meant", near.reason())
         }
         FetchError::Refused(_) => "the host leads where a rule forbids it".to_owned(),

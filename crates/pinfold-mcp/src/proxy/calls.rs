@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use pinfold::consent::{Approver, BlockingRunner, Caller, GateResult, PermittedCall};
-use pinfold::policy::HookWord;
+use pinfold::policy::HookDecision;
 use pinfold::{CallRequest, Failure, Outcome, RawCall, Receipt, RefusalCode};
 use pinfold_tools::HookNotes;
 use serde_json::value::RawValue;
@@ -320,9 +320,9 @@ pub(crate) fn rule_name(server: &str, tool: &str) -> String {
 }
 
 /// A doubt is decided by an approver, whatever was granted.
-fn doubt_word(doubt: &DefinitionDoubt) -> HookWord {
+fn doubt_word(doubt: &DefinitionDoubt) -> HookDecision {
     let by = "what is known of the server".to_owned();
-    HookWord::doubt(doubt.reason.clone(), by, doubt.definition.clone())
+    HookDecision::doubt(doubt.reason.clone(), by, doubt.definition.clone())
 }
 
 impl ForwardedCall {

@@ -15,8 +15,8 @@ pub(super) fn command_part<'a>(trial: &Trial<'_>, at: usize, nothing: AskedPart<
     let shell_text = trial.case.claims.shell.as_ref().and_then(ShellClaim::text).unwrap_or_default();
     let part = shell_text.get(claim.span.clone()).unwrap_or(shell_text).to_owned();
     let breadth = breadth::of_claim(claim);
-    let barred = !claim.not_allowlistable.is_empty() || !trial.case.claims.not_allowlistable.is_empty();
-    if barred || !breadth.kind.may_stand() {
+    let excluded = !claim.not_allowlistable.is_empty() || !trial.case.claims.not_allowlistable.is_empty();
+    if excluded || !breadth.kind.may_stand() {
         return AskedPart { part, ..nothing };
     }
     let Rules { exact, open } = rules(claim, breadth);

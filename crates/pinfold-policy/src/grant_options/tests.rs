@@ -399,7 +399,7 @@ fn a_narrow_rule_names_what_it_is_about() {
 fn very_many_parts_are_offered_little_and_fast() {
     let long: String = (0..900).map(|n| format!("make step-{n};")).collect();
     let mut world = World::bash(&long);
-    world.policy.immune = crate::mode::MinSeverity::Critical;
+    world.policy.always_ask = crate::mode::MinSeverity::Critical;
     let verdict = judge(&world.case());
     assert!(verdict.decision == Decision::Ask && !always_asks(&verdict));
     let began = std::time::Instant::now();

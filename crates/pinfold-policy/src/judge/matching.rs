@@ -115,9 +115,9 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
         ToolName::Edit => writes,
         ToolName::Read => !writes || claim.operation == Operation::MoveFrom || may_read(case),
         ToolName::Write => {
-            writes && (case.call.ruled_as() == Some(ToolName::Write) || claim.origin != Origin::Call)
+            writes && (case.call.rules_of() == Some(ToolName::Write) || claim.origin != Origin::Call)
         }
-        other => case.call.ruled_as() == Some(other),
+        other => case.call.rules_of() == Some(other),
     }
 }
 
@@ -135,7 +135,7 @@ fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<It
     let class = if claim.operation.writes() { EDIT } else { READ };
     let too = may_read(case).then_some(READ);
     let call: &'a ToolCall = case.call;
-    let own = match call.ruled_as() {
+    let own = match call.rules_of() {
         Some(tool) => tool.as_str(),
         None => call.name(),
     };
@@ -151,7 +151,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
     // Under both of its names, if it has two.
     let by_path = on(real).filter(|_| real == fact.asked || on(&fact.asked).is_some());
     let bare = match claim.origin {
-        Origin::Call => case.call.ruled_as(),
+        Origin::Call => case.call.rules_of(),
         // Who allows all of Bash allows what it writes inside the line.
         Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
         Origin::Foreign | Origin::Supposed(_) | Origin::Process => None,
@@ -163,7 +163,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 /// A rule that allows covers only the tool it names; what a command writes beside its purpose is an edit or a write.
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
-        Origin::Call => case.call.ruled_as() == Some(named),
+        Origin::Call => case.call.rules_of() == Some(named),
         Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process
             if claim.operation.writes() =>
         {
@@ -296,14 +296,15 @@ fn permitting_command(
 fn by_rule(rules: &RuleSet, command: &KeyedCommand<'_>, found: &[NotAllowlistable]) -> MatchedRule {
     let claim = command.claim;
     // What no pattern can judge is still a command, and a bare rule means every one that is understood.
-    if claim.not_allowlistable.iter().all(|bar| bar.lifted_by.is_some())
+    if claim.not_allowlistable.iter().all(|reason| reason.lifted_by.is_some())
         && found.is_empty()
         && let Some(bare) = rules.tool(ToolName::Bash.as_str())
     {
         return Some(bare.clone());
     }
-    let lifts =
-        |rule: &SourcedRule| claim.not_allowlistable.iter().chain(found).all(|bar| is_lifted(bar, rule));
+    let lifts = |rule: &SourcedRule| {
+        claim.not_allowlistable.iter().chain(found).all(|reason| is_lifted(reason, rule))
+    };
     let keys = command.allowable_keys();
     keys.and_then(|(written, named)| {
         let named = named.filter(|_| claim.allowable().program().is_some_and(is_system_path));
@@ -312,13 +313,13 @@ fn by_rule(rules: &RuleSet, command: &KeyedCommand<'_>, found: &[NotAllowlistabl
     .cloned()
 }
 
-/// The bar of a subcommand that no table has.
+/// The reason for a subcommand that no table has.
 const UNKNOWN_COMMAND: &str = "unknown-command";
 
-fn is_lifted(bar: &NotAllowlistable, rule: &SourcedRule) -> bool {
-    match (&bar.lifted_by, rule.rule.covers()) {
+fn is_lifted(reason: &NotAllowlistable, rule: &SourcedRule) -> bool {
+    match (&reason.lifted_by, rule.rule.covers()) {
         (Some(word), RuleSubject::Command(pattern)) => {
-            pattern.names(word) || bar.id == UNKNOWN_COMMAND && pattern.begins(word)
+            pattern.names(word) || reason.id == UNKNOWN_COMMAND && pattern.begins(word)
         }
         _ => false,
     }
@@ -341,7 +342,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || claim.operation == Operation::HandOver
                 || claim.origin != Origin::Call
                 || permitting_path(case, listed, claim, fact).is_some()
-                || case.call.ruled_as().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
+                || case.call.rules_of().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
         Part::Command(command, _) => {
             command.claim.has_no_command() || by_rule(listed, command, &[]).is_some()

@@ -19,7 +19,7 @@ use crate::tool::Level;
 /// Denies what no approval can allow: deny rules, the armed scope of a subagent, declared path scopes,
 /// tools that an agent's definition leaves out, writes in a session that only reads.
 pub(super) fn deny_rules(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
-    if let Some(unread) = case.policy.unread.first() {
+    if let Some(unread) = case.policy.unparsed_rules.first() {
         return Some(deny(Reason::RuleNotRead(unread.clone())));
     }
     if let Some(rule) = matching::restricting(case, case.policy.rules(Effect::Deny), part) {
@@ -150,12 +150,12 @@ fn takes_the_name(operation: Operation) -> bool {
 
 /// Asks about safeguards, whatever rules and modes say.
 pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
-    let immune = case.policy.immune;
-    let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(immune, hit.severity)).copied();
+    let always_ask = case.policy.always_ask;
+    let first = |hits: &[SafeguardHit]| hits.iter().find(|hit| holds(always_ask, hit.severity)).copied();
     let hit = match part {
         Part::Path(claim, fact) => {
             let hit = fact.guarded.as_ref().filter(|hit| hit.sensitive && claim.operation.writes())?;
-            return holds(immune, Severity::Medium).then(|| ask(Reason::Sensitive(hit.clone())));
+            return holds(always_ask, Severity::Medium).then(|| ask(Reason::Sensitive(hit.clone())));
         }
         Part::Command(command, _) => first(&command.claim.safeguards),
         Part::Shell(_) => first(&case.claims.safeguards),
@@ -164,8 +164,8 @@ pub(super) fn safeguards(case: &Case<'_>, part: Part<'_>) -> Option<Opinion> {
     hit.map(|hit| ask(Reason::Safeguard(hit)))
 }
 
-fn holds(immune: MinSeverity, severity: Severity) -> bool {
-    match immune {
+fn holds(always_ask: MinSeverity, severity: Severity) -> bool {
+    match always_ask {
         MinSeverity::Medium => true,
         MinSeverity::High => severity >= Severity::High,
         MinSeverity::Critical => severity >= Severity::Critical,
@@ -386,9 +386,9 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
         return allow(Reason::HeldByTheKernel);
     }
     let found = fact.and_then(|fact| fact.not_allowlistable.first());
-    let bar: Option<&NotAllowlistable> =
+    let reason: Option<&NotAllowlistable> =
         case.claims.not_allowlistable.first().or_else(|| claim.not_allowlistable.first()).or(found);
-    if bar.is_none() && claim.has_no_command() {
+    if reason.is_none() && claim.has_no_command() {
         return allow(Reason::DecidedElsewhere);
     }
     let only_reads = match fact {
@@ -396,12 +396,12 @@ fn command_default(case: &Case<'_>, claim: &CommandClaim, fact: Option<&CommandF
         None => claim.only_reads(),
     };
     let reads = lets_readers_through(case.policy.bash) && only_reads;
-    if bar.is_none() && (claim.is_condition() || reads) {
+    if reason.is_none() && (claim.is_condition() || reads) {
         return allow(Reason::OnlyReads);
     }
     let by_mode = by_level(case.policy.mode, Level::Dangerous);
-    match bar {
-        Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
+    match reason {
+        Some(reason) => Opinion { reason: Reason::NotAllowlistable(reason.clone()), ..by_mode },
         None => by_mode,
     }
 }
@@ -424,7 +424,7 @@ fn shell_default(case: &Case<'_>, _: ShellFact) -> Opinion {
         None if !case.claims.commands.is_empty() => allow(Reason::DecidedElsewhere),
         None if is_sandboxed(case) => allow(Reason::HeldByTheKernel),
         None => by_mode,
-        Some(bar) => Opinion { reason: Reason::Barred(bar.clone()), ..by_mode },
+        Some(reason) => Opinion { reason: Reason::NotAllowlistable(reason.clone()), ..by_mode },
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Merged {
     /// Shell of an unattended agent, on or off; may be unset.
     pub allow_bash: Option<Located<bool>>,
     /// The safeguards in force.
-    pub immune: Located<MinSeverity>,
+    pub always_ask: Located<MinSeverity>,
     /// The range of an agent's reads.
     pub reads: Located<Reads>,
     /// Ask rules hold in `bypassPermissions` and against grants of the session too.
@@ -81,7 +81,7 @@ impl Merged {
         tighten(&mut closed.mode, Mode::looseness);
         tighten(&mut closed.bash, BASH.looseness);
         tighten(&mut closed.reads, READS.looseness);
-        closed.immune = built_in(MinSeverity::Medium);
+        closed.always_ask = built_in(MinSeverity::Medium);
         closed.ask_rules_in_bypass = built_in(true);
         closed.allow_bash = Some(built_in(false));
         closed.additional_directories.clear();

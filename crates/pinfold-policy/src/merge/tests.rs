@@ -45,7 +45,7 @@ fn shown(merged: &Merged) -> Vec<String> {
     if let Some(allow_bash) = &merged.allow_bash {
         value("allowBash", &allow_bash.value, &allow_bash.source);
     }
-    value("alwaysAsk", &merged.immune.value, &merged.immune.source);
+    value("alwaysAsk", &merged.always_ask.value, &merged.always_ask.source);
     value("reads", &merged.reads.value, &merged.reads.source);
     value("askRulesInBypass", &merged.ask_rules_in_bypass.value, &merged.ask_rules_in_bypass.source);
     if let Some(mode) = &merged.sandbox.mode {
@@ -207,7 +207,7 @@ fn width(merged: &Merged) -> Vec<usize> {
         merged.mode.value.looseness(),
         merged.bash.value as u8,
         u8::from(merged.allow_bash.as_ref().is_some_and(|allow| allow.value)),
-        merged.immune.value as u8,
+        merged.always_ask.value as u8,
         u8::from(merged.reads.value == Reads::Anywhere),
         u8::from(!merged.ask_rules_in_bypass.value),
         u8::from(merged.bypass_locked.is_none()),

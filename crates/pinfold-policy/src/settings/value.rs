@@ -215,11 +215,11 @@ choices! { BashMode Reads SandboxMode Network HookShell HookType OnFailure }
 /// Severities; the words of former versions are read, with a note.
 impl Setting for MinSeverity {
     fn read(value: &Value<'_>, reader: &mut SettingsReader<'_>) -> Option<Self> {
-        let immune = choice(value, reader, Self::parse)?;
-        if matches!(value, Value::StringLit(word) if word.value == immune.former_word()) {
-            reader.note_renamed(span(value), immune.former_word(), immune.as_str());
+        let always_ask = choice(value, reader, Self::parse)?;
+        if matches!(value, Value::StringLit(word) if word.value == always_ask.former_word()) {
+            reader.note_renamed(span(value), always_ask.former_word(), always_ask.as_str());
         }
-        Some(immune)
+        Some(always_ask)
     }
 
     fn schema() -> serde_json::Value {

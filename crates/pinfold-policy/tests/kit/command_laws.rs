@@ -16,7 +16,7 @@ pub(crate) fn a_line_holds(text: &str) {
     assert!(script.opaque.is_empty() || !found.not_allowlistable.is_empty(), "what is opaque bars rules");
     assert!(
         found.commands.iter().all(|claim| claim.not_allowlistable.is_empty() || !claim.read_only),
-        "what is barred does not only read"
+        "what no rule may allow does not only read"
     );
     if let Ok(call) = ToolCall::parse_for_verdict(&RawCall::new("Bash", json!({"command": text}))) {
         let claims = Claims::from_call(&call);

@@ -243,6 +243,6 @@ impl Approver for EarlierAnswer {
     fn judged(&self, request: &Request) -> Option<Answer> {
         let (id, digest) = (request.id.clone(), request.digest.clone());
         let answer = Answer { id, digest, choice: Choice::Yes, by: self.by.clone() };
-        (!request.immune).then_some(answer)
+        (!request.always_ask).then_some(answer)
     }
 }

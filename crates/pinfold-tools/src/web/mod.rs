@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use pinfold::policy::Policy;
 use pinfold::{Failure, RefusalCode, WebHost};
 use pinfold_egress::{
-    AddressPolicy, FetchClient, FetchError, FetchMethod, FetchStage, FetchedPage, HostMismatch,
+    AddressPolicy, EgressViolation, FetchClient, FetchError, FetchMethod, FetchStage, FetchedPage,
 };
 use pinfold_host::{Host, UnreachableAddress, WebUrl};
 
@@ -182,7 +182,7 @@ fn timed_out(timeout: Duration, stage: FetchStage) -> String {
     format!("it timed out after {} s, redirects included, while {at}", timeout.as_secs_f64())
 }
 
-fn refused(mismatch: &HostMismatch) -> String {
+fn refused(mismatch: &EgressViolation) -> String {
     let address = mismatch.unreachable_address();
     address.map_or_else(|| "it is another host".to_owned(), |address| address.reason())
 }

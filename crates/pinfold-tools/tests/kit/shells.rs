@@ -85,9 +85,9 @@ impl ShellBed {
     }
 
     /// The same command, in a script that the gate does not read: what it does is left to the kernel.
-    pub(crate) fn unread(&self, command: &str) -> String {
-        fs::write(self.workspace.join("unread.sh"), command).unwrap();
-        ". ../unread.sh".to_owned()
+    pub(crate) fn sourced(&self, command: &str) -> String {
+        fs::write(self.workspace.join("sourced.sh"), command).unwrap();
+        ". ../sourced.sh".to_owned()
     }
 
     /// How many directories of sessions there are.

@@ -8,8 +8,8 @@ use pinfold_paths::{Ambient, Imagined, WritableRoots};
 use pinfold_policy::merge::{Layered, Merged, merge};
 use pinfold_policy::settings::{AllowRules, BadSetting, Network, Settings};
 use pinfold_policy::{
-    Access, BadCall, Bases, Effect, Grant, Guards, HookWord, Interaction, Layer, Located, PathText, Policy,
-    Principal, RawCall, Rule, Scope, Shape, Source, SourcedRule, ToolCall,
+    Access, BadCall, Bases, Effect, Grant, Guards, HookDecision, Interaction, Layer, Located, PathText,
+    Policy, Principal, RawCall, Rule, Scope, Shape, Source, SourcedRule, ToolCall,
 };
 
 use serde_json::Value;
@@ -70,8 +70,8 @@ impl OpenedSetup {
         layers: Vec<Layered>,
     ) -> Result<Self, BadLine> {
         let places = SetupFolders::open(ambient, setup, around)?;
-        let mut unread = Vec::new();
-        let line_layers = layers_of(setup, &mut unread)?;
+        let mut unparsed = Vec::new();
+        let line_layers = layers_of(setup, &mut unparsed)?;
         let mut merged = merge(&[layers.as_slice(), &line_layers].concat());
         merged.rules.extend(around.closed.iter().cloned());
         let ignored = merged.ignored.iter().map(ToString::to_string);
@@ -80,9 +80,9 @@ impl OpenedSetup {
         let opening = SessionParts { ambient, setup, merged: &merged, places: &places };
         let mut plan = opening.plan(around)?;
         if setup.is_subagent() {
-            plan.policy = opening.policy_of_agent(plan.policy, &mut unread, &mut warnings);
+            plan.policy = opening.policy_of_agent(plan.policy, &mut unparsed, &mut warnings);
         }
-        plan.policy.unread = unread;
+        plan.policy.unparsed_rules = unparsed;
         plan.hooks = hooks.and_then(|make| make(&merged, &plan));
         let grants = opening.grants(&mut warnings);
         let session = opening.session(plan)?;
@@ -105,7 +105,7 @@ impl OpenedSetup {
         tool: String,
         input: Value,
         shape: Option<Shape>,
-        word: Option<HookWord>,
+        word: Option<HookDecision>,
     ) -> Result<CheckResult, BadCall> {
         let call = self.call(tool, input, shape);
         self.session.check(CallRequest::new(&call).with_hint(word))
@@ -176,7 +176,7 @@ fn imagined(ambient: &Ambient, path: &Path) -> Result<Imagined, BadLine> {
 
 /// The layers of settings that a line adds: the caller's word, as strong as flags. What only the person's own settings
 /// may say stands in a layer of theirs.
-fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, BadLine> {
+fn layers_of(setup: &Setup, unparsed: &mut Vec<String>) -> Result<Vec<Layered>, BadLine> {
     let trusted = !setup.not_trusted;
     let mut call = Settings::silent(Layer::CommandLine);
     let says = &mut call.says;
@@ -195,7 +195,7 @@ fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, Ba
         for text in texts {
             match Rule::parse(text) {
                 Ok(rule) => rules.push(located(rule)),
-                Err(bad) => unread.push(format!("the {kind} rule cannot be read: {bad}")),
+                Err(bad) => unparsed.push(format!("the {kind} rule cannot be read: {bad}")),
             }
         }
         rules
@@ -216,7 +216,7 @@ fn layers_of(setup: &Setup, unread: &mut Vec<String>) -> Result<Vec<Layered>, Ba
     }
     call.says.permissions.allow = AllowRules(allow);
     let mut person = Settings::silent(if trusted { Layer::User } else { Layer::Project });
-    person.says.always_ask = setup.immune.map(located);
+    person.says.always_ask = setup.always_ask.map(located);
     Ok(vec![Layered { settings: call, trusted }, Layered { settings: person, trusted }])
 }
 
@@ -289,7 +289,7 @@ impl SessionParts<'_> {
     fn policy_of_agent(
         &self,
         mut policy: Policy,
-        unread: &mut Vec<String>,
+        unparsed: &mut Vec<String>,
         warnings: &mut Vec<String>,
     ) -> Policy {
         let (setup, merged, bases) = (self.setup, self.merged, &self.places.bases);
@@ -298,7 +298,7 @@ impl SessionParts<'_> {
         let inherited = merged.rules.iter().filter(|rule| rule.effect == Effect::Deny || own(rule));
         let rules: Vec<SourcedRule> = inherited.cloned().collect();
         let definition = setup.agent_def.clone().unwrap_or_default();
-        let deny = read_rules(&definition.deny_tools, Effect::Deny, Layer::Agent, |bad| unread.push(bad));
+        let deny = read_rules(&definition.deny_tools, Effect::Deny, Layer::Agent, |bad| unparsed.push(bad));
         let listed = definition
             .allow_tools
             .map(|texts| read_rules(&texts, Effect::Allow, Layer::Agent, |bad| warnings.push(bad)));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use pinfold_paths::Ambient;
 use pinfold_policy::merge::{Layered, Merged, merge};
-use pinfold_policy::{Decision, GrantOptions, Guards, HookWord, is_visible};
+use pinfold_policy::{Decision, GrantOptions, Guards, HookDecision, is_visible};
 
 use super::answer::CheckAnswer;
 use super::bad_line::BadLine;
@@ -180,10 +180,10 @@ impl CheckService {
     ///
     /// # Errors
     /// As [`CheckService::answer`].
-    pub fn answer_after(&mut self, line: &[u8], word: Option<HookWord>) -> Result<CheckAnswer, BadLine> {
+    pub fn answer_after(&mut self, line: &[u8], hook: Option<HookDecision>) -> Result<CheckAnswer, BadLine> {
         let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.check(line.tool, line.input, line.shape, word);
+        let considered = opened.check(line.tool, line.input, line.shape, hook);
         Ok(opened.answer(line.id, considered))
     }
 
@@ -194,12 +194,12 @@ impl CheckService {
     pub fn answer_with_offer(
         &mut self,
         line: &[u8],
-        word: Option<HookWord>,
+        hook: Option<HookDecision>,
     ) -> Result<(CheckAnswer, GrantOptions), BadLine> {
         self.burst += 1;
         let line = CheckLine::read(line)?;
         let opened = self.open(&line)?;
-        let considered = opened.check(line.tool, line.input, line.shape, word);
+        let considered = opened.check(line.tool, line.input, line.shape, hook);
         let offer = considered.as_ref().map(|considered| opened.session.offer(considered));
         let offer = offer.unwrap_or_default();
         Ok((opened.answer(line.id, considered), offer))

@@ -25,7 +25,7 @@ pub(super) struct Setup {
     pub(super) grants: Vec<String>,
     pub(super) scope: ScopeSaid,
     pub(super) tools: Option<Value>,
-    pub(super) immune: Option<MinSeverity>,
+    pub(super) always_ask: Option<MinSeverity>,
     pub(super) bash: Option<BashMode>,
     pub(super) reads: Option<Reads>,
     pub(super) sandbox: SandboxSaid,
@@ -87,12 +87,12 @@ impl Setup {
             "session" => self.grants = grants(at)?,
             "scope" => self.scope = scope(at)?,
             "tools" => self.tools = Some(at.1.clone()),
-            "always_ask" | "immune" if self.immune.is_some() => {
+            "always_ask" | "immune" if self.always_ask.is_some() => {
                 return Err(BadLine(
                     "`immune` is the former name of `always_ask`: give one of them".to_owned(),
                 ));
             }
-            "always_ask" | "immune" => self.immune = Some(at.choice(MinSeverity::parse)?),
+            "always_ask" | "immune" => self.always_ask = Some(at.choice(MinSeverity::parse)?),
             "bash" => self.bash = Some(at.choice(BashMode::parse)?),
             "reads" => self.reads = Some(at.choice(Reads::parse)?),
             "sandbox" => self.sandbox = sandbox(at)?,

@@ -6,7 +6,7 @@
 use std::io;
 use std::time::Duration;
 
-use pinfold_policy::{Decision, HookWord, RawCall, ToolCall, WordOrigin};
+use pinfold_policy::{Decision, HookDecision, HookDecisionOrigin, RawCall, ToolCall};
 use serde_json::Value;
 
 use super::hooks::{EventReply, PermittedCall};
@@ -49,13 +49,13 @@ impl Session {
         &self,
         raw: &RawCall,
         id: u64,
-        doubt: Option<HookWord>,
+        doubt: Option<HookDecision>,
         asked_by: AskedBy,
     ) -> ExternalDecision {
         let mut pipeline = Pipeline::numbered(self, id, CallRequest::new(raw));
-        let word = pipeline.pre_tool_use_word();
+        let hook = pipeline.pre_tool_use_decision();
         let other = pipeline.is_rewritten().then(other_input);
-        match pipeline.submit(strictest([word, doubt, other])) {
+        match pipeline.submit(strictest([hook, doubt, other])) {
             Ruling::Question(question) if asked_by == AskedBy::Agent => {
                 pipeline.leave_to_agent(raw, *question)
             }
@@ -127,13 +127,13 @@ impl Pipeline<'_> {
 
 const OTHER_INPUT: &str = "a hook of the settings wrote another input, and the agent would carry out its own";
 
-fn other_input() -> HookWord {
-    HookWord {
+fn other_input() -> HookDecision {
+    HookDecision {
         decision: Decision::Deny,
         reason: OTHER_INPUT.to_owned(),
         by: "pinfold".to_owned(),
         only: Vec::new(),
-        origin: WordOrigin::Hook,
+        origin: HookDecisionOrigin::Hook,
     }
 }
 

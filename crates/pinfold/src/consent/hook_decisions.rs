@@ -10,8 +10,8 @@ use std::sync::Arc;
 use pinfold_policy::grant_options::is_narrow;
 use pinfold_policy::judge::touches;
 use pinfold_policy::{
-    Claims, Decision, Effect, Facts, Grant, HookEvent, HookWord, Interaction, Layer, Principal, RawCall,
-    Rule, RuleSet, Source, SourcedRule, WordOrigin,
+    Claims, Decision, Effect, Facts, Grant, HookDecision, HookDecisionOrigin, HookEvent, Interaction, Layer,
+    Principal, RawCall, Rule, RuleSet, Source, SourcedRule,
 };
 use serde_json::Value;
 
@@ -78,27 +78,27 @@ impl<'a> HookedCall<'a> {
         Some(self.session.with_hook_call(self.id, &self.raw, &parsed, written, |call| ask(&**hooks, call)))
     }
 
-    /// Asks `PreToolUse` hooks for their word before the call is judged. Where a hook writes another input, the others
+    /// Asks `PreToolUse` hooks for their decision before the call is judged. Where a hook writes another input, the others
     /// are asked about that one too.
-    pub(crate) fn pre_tool_use_word(&mut self) -> Option<HookWord> {
-        let PreToolUseReply { word, input, writer, context, stop } =
+    pub(crate) fn pre_tool_use_decision(&mut self) -> Option<HookDecision> {
+        let PreToolUseReply { decision: hook, input, writer, context, stop } =
             self.ask(|hooks, call| hooks.pre_tool_use(call))?;
         self.context.extend(context);
         if let Some(why) = stop {
             self.stop.get_or_insert_with(|| why.clone());
-            return Some(match word {
-                Some(word) if word.decision == Decision::Deny => word,
+            return Some(match hook {
+                Some(hook) if hook.decision == Decision::Deny => hook,
                 // A hook that wants the agent to stop does not want this to happen first.
-                Some(HookWord { by, .. }) => stopped(why, by),
+                Some(HookDecision { by, .. }) => stopped(why, by),
                 None => stopped(why, "a hook".to_owned()),
             });
         }
-        let denied = word.as_ref().is_some_and(|word| word.decision == Decision::Deny);
-        let Some(input) = input.filter(|_| !self.rewritten && !denied) else { return word };
+        let denied = hook.as_ref().is_some_and(|hook| hook.decision == Decision::Deny);
+        let Some(input) = input.filter(|_| !self.rewritten && !denied) else { return hook };
         self.rewrite(input, writer);
-        let again = self.pre_tool_use_word();
+        let again = self.pre_tool_use_decision();
         // The hook that was asked last is named, where both said the same.
-        [again, word].into_iter().flatten().max_by_key(|word| word.decision)
+        [again, hook].into_iter().flatten().max_by_key(|hook| hook.decision)
     }
 
     /// Takes another input. It is parsed in place of the first.
@@ -231,14 +231,14 @@ impl Session {
 
     /// Returns true if a hook's yes under conditions covers all that is asked about.
     pub(crate) fn is_covered(&self, question: &Question, only: Vec<Arc<RuleSet>>) -> bool {
-        let word = HookWord {
+        let hook = HookDecision {
             decision: Decision::Allow,
             reason: String::new(),
             by: String::new(),
             only,
-            origin: WordOrigin::Hook,
+            origin: HookDecisionOrigin::Hook,
         };
-        let submission = question.submission.with_hook_word(Some(word));
+        let submission = question.submission.with_hook_decision(Some(hook));
         self.judge(&self.shared().judged_by(), &submission).verdict.decision == Decision::Allow
     }
 }
@@ -276,6 +276,12 @@ impl Conditions<'_, '_> {
     }
 }
 
-fn stopped(why: String, by: String) -> HookWord {
-    HookWord { decision: Decision::Deny, reason: why, by, only: Vec::new(), origin: WordOrigin::Hook }
+fn stopped(why: String, by: String) -> HookDecision {
+    HookDecision {
+        decision: Decision::Deny,
+        reason: why,
+        by,
+        only: Vec::new(),
+        origin: HookDecisionOrigin::Hook,
+    }
 }

@@ -1,13 +1,13 @@
 //! The points at which programs of the person's choosing are asked before, instead of and after a person.
 //!
-//! Promise: what comes back is a word for the judge or an answer to a routine question; a hook decides nothing that a
+//! Promise: what comes back is a decision for the judge or an answer to a routine question; a hook decides nothing that a
 //! deny rule, a safeguard, an ask rule or the line has decided.
 
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use pinfold_policy::{Effect, HookEvent, HookWord, Mode, RawCall, RuleSet};
+use pinfold_policy::{Effect, HookDecision, HookEvent, Mode, RawCall, RuleSet};
 use serde_json::Value;
 
 use super::request::Request;
@@ -66,8 +66,8 @@ pub struct HookMoment<'a> {
 /// The reply of hooks before a call is judged.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PreToolUseReply {
-    /// The strictest word of those that spoke.
-    pub word: Option<HookWord>,
+    /// The strictest decision of those that spoke.
+    pub decision: Option<HookDecision>,
     /// The input to judge and perform in place of the one that was said. The other hooks are asked about it then, and a
     /// yes that came with it counts for it alone.
     pub input: Option<Value>,

@@ -36,7 +36,7 @@ pub struct Request {
     /// The reasons, for each part of the call that is asked about; the part that decides comes first.
     pub why: Vec<WhyAsked>,
     /// Only yes and no: nothing standing can be granted.
-    pub immune: bool,
+    pub always_ask: bool,
     /// The operation cannot be undone, so that no is the default choice.
     pub destructive: bool,
     /// The grants beyond this call that can be chosen.

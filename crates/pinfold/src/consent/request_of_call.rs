@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use pinfold_host::Host;
 use pinfold_policy::grant_options::always_asks;
 use pinfold_policy::{
-    Case, Connection, Decision, GrantOptions, GrantScope, HookWord, Operation, Origin, PathClaim, PathFact,
-    PathKind, PathStatus, Preview, ProcessCall, Reason, ToolCall, TrailEntry, Verdict,
+    Case, Connection, Decision, GrantOptions, GrantScope, HookDecision, Operation, Origin, PathClaim,
+    PathFact, PathKind, PathStatus, Preview, ProcessCall, Reason, ToolCall, TrailEntry, Verdict,
 };
 use serde_json::Value;
 
@@ -60,11 +60,15 @@ pub(crate) fn request(
         },
         tool: judged.call().name().to_owned(),
         operation: operation(shared, judged),
-        definition: judged.submission.hook_word.as_ref().and_then(HookWord::definition).map(|definition| {
-            Hunk { before: definition.before.clone(), after: definition.after.clone(), all: false }
-        }),
+        definition: judged.submission.hook_decision.as_ref().and_then(HookDecision::definition).map(
+            |definition| Hunk {
+                before: definition.before.clone(),
+                after: definition.after.clone(),
+                all: false,
+            },
+        ),
         why: asked_parts(&said, &judged.verdict),
-        immune: always_asks(&judged.verdict),
+        always_ask: always_asks(&judged.verdict),
         destructive: is_destructive(judged),
         offer: shown(shared, offer),
     };

@@ -217,7 +217,7 @@ pub(super) fn describe_any(subject: &str, reason: &Reason, ask: &'static str, hi
         Reason::Safeguard(safeguard) => {
             approval(format!("it {}", safeguard.about)).with_safeguard(safeguard.id)
         }
-        Reason::Barred(bar) => approval(format!("{}, so no rule can allow it", bar.why)),
+        Reason::NotAllowlistable(reason) => approval(format!("{}, so no rule can allow it", reason.why)),
         Reason::Mode(Mode::DontAsk) => denied(
             "nothing allows it, and the mode dontAsk asks no approver".to_owned(),
             "Do without it, or report what you would have done",

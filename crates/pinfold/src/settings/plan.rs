@@ -67,7 +67,7 @@ impl Plan {
         };
         let mut policy = Policy::default().with_rules(merged.rules.iter().cloned(), &bases);
         policy = entered(policy, WayIn::Check, merged, &self.principal);
-        policy.immune = merged.immune.value;
+        policy.always_ask = merged.always_ask.value;
         policy.reads = merged.reads.value;
         policy.managed_rules_only = merged.managed_rules_only.is_some();
         policy.ask_rules_in_bypass = merged.ask_rules_in_bypass.value;

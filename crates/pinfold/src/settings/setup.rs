@@ -74,7 +74,7 @@ impl SessionSetup {
                 Ok(plan) => plan.policy,
                 Err(error) => {
                     let mut nothing = Policy::default();
-                    nothing.unread.push(error.to_string());
+                    nothing.unparsed_rules.push(error.to_string());
                     nothing
                 }
             }

@@ -135,9 +135,9 @@ impl<'a> InvocationEffects<'a> {
             Self { name, exact: !scanned.unknown, open_ended, kind: Some(program.kind), ..Self::default() };
         effects.note_unknown_words(&scanned);
         effects.read(&scanned);
-        effects.bar_unknown_options(&scanned);
+        effects.exclude_unknown_options(&scanned);
         if open_ended {
-            effects.bar_open_end(&scanned);
+            effects.exclude_open_end(&scanned);
         }
         effects.scanned = Some(scanned);
         effects
@@ -152,15 +152,16 @@ impl<'a> InvocationEffects<'a> {
         let unknown_command = first.filter(|_| !leaf.commands().is_empty());
         self.unanalyzed = unknown_command.is_some();
         if let Some(command) = unknown_command.filter(|_| leaf.closed) {
-            self.bar_unknown_command(command);
+            self.exclude_unknown_command(command);
         }
     }
 
-    /// Bars options of a program whose rows are complete that are in none of them. Where its subcommand has to be named by a
+    /// Excludes options of a program whose rows are complete that are in none of them. Where its subcommand has to be named by a
     /// rule, that means its options too.
-    fn bar_unknown_options(&mut self, scanned: &Scanned<'a>) {
-        let named =
-            |bar: &NotAllowlistable| bar.lifted_by.is_some() && bar.lifted_by.as_deref() == scanned.command;
+    fn exclude_unknown_options(&mut self, scanned: &Scanned<'a>) {
+        let named = |reason: &NotAllowlistable| {
+            reason.lifted_by.is_some() && reason.lifted_by.as_deref() == scanned.command
+        };
         if !scanned.levels.iter().any(|level| level.closed) || self.not_allowlistable.iter().any(named) {
             return;
         }
@@ -173,16 +174,16 @@ impl<'a> InvocationEffects<'a> {
                 name.starts_with("--") && !known.is_named(name) && matches!(known.effect, OptionEffect::Plain)
             };
             if !is_negation() && known.is_none_or(is_cut) {
-                self.bar_option("unknown-option", name, "is not known, and may do anything");
+                self.exclude_option("unknown-option", name, "is not known, and may do anything");
             }
         }
     }
 
-    /// Bars a subcommand that is not in the catalog, but for a rule that names it. A name with a slash leads to a program that lies
+    /// Excludes a subcommand that is not in the catalog, but for a rule that names it. A name with a slash leads to a program that lies
     /// somewhere else than those of the tool.
-    fn bar_unknown_command(&mut self, command: &Word) {
+    fn exclude_unknown_command(&mut self, command: &Word) {
         let Some(text) = command.as_static() else {
-            return self.bar_script("is known only at run time");
+            return self.exclude_script("is known only at run time");
         };
         let why = format!("`{} {text}` is not known, and may do anything", self.name);
         let lifted_by = (!text.contains('/')).then(|| text.to_owned());
@@ -211,7 +212,7 @@ impl<'a> InvocationEffects<'a> {
         self.behind_dashes = scanned.operands_from;
         self.folder = scanned.levels.iter().map(|level| level.folder).max().unwrap_or_default();
         if leaf.style == Style::Glued {
-            self.bar_option_files(&scanned.args);
+            self.exclude_option_files(&scanned.args);
         }
         let mut operands = leaf.operands;
         let mut reading = OperandOptions::default();
@@ -229,14 +230,14 @@ impl<'a> InvocationEffects<'a> {
         self.read_operands(&reading, operands, &scanned.args);
     }
 
-    /// Bars writes where more arguments follow that are not known: they are read like the last operands.
-    fn bar_open_end(&mut self, scanned: &Scanned<'a>) {
+    /// Excludes writes where more arguments follow that are not known: they are read like the last operands.
+    fn exclude_open_end(&mut self, scanned: &Scanned<'a>) {
         for inner in &mut self.started {
             inner.open_ended = true;
         }
         let writes = scanned.levels.last().is_some_and(|leaf| leaf.operands.writes());
         if writes || self.paths.iter().any(|touched| touched.operation.writes()) {
-            self.bar_unknown_write();
+            self.exclude_unknown_write();
         }
     }
 }

@@ -12,11 +12,11 @@ use crate::sed;
 use crate::words::{known_start, strip_start};
 
 impl<'a> InvocationEffects<'a> {
-    /// Bars `@file` among the arguments of compilers and their kin: options that stand in no word.
-    pub(super) fn bar_option_files(&mut self, args: &[Arg<'a>]) {
+    /// Excludes `@file` among the arguments of compilers and their kin: options that stand in no word.
+    pub(super) fn exclude_option_files(&mut self, args: &[Arg<'a>]) {
         for word in args.iter().filter_map(Arg::operand) {
             if known_start(word).starts_with('@') {
-                self.bar_named(word.as_static(), "takes options from a file");
+                self.exclude_named(word.as_static(), "takes options from a file");
             }
         }
     }
@@ -36,15 +36,15 @@ impl<'a> InvocationEffects<'a> {
 
     fn read_flag(&mut self, reading: &mut OperandOptions<'a>, effect: OptionEffect, name: &str) {
         match effect {
-            OptionEffect::Risky(why) => self.bar_option("option", name, why.as_str()),
-            OptionEffect::Code => self.bar_code(name, "holds code, which no pattern can judge"),
+            OptionEffect::OnlyByName(why) => self.exclude_option("option", name, why.as_str()),
+            OptionEffect::Code => self.exclude_code(name, "holds code, which no pattern can judge"),
             OptionEffect::InPlace | OptionEffect::InPlaceSuffix => reading.in_place = true,
             OptionEffect::ForFirst => reading.has_first = true,
             OptionEffect::WritesHere => self.write_in_folder(Purpose::Aside),
             OptionEffect::UnnamedFiles => self.reads_unnamed = true,
             OptionEffect::FirstIsCommandLine => {
                 reading.first_is_line = true;
-                self.bar_option("inline-code", name, "holds commands, which no pattern can judge");
+                self.exclude_option("inline-code", name, "holds commands, which no pattern can judge");
             }
             _ => {}
         }
@@ -83,19 +83,19 @@ impl<'a> InvocationEffects<'a> {
                 self.sources.push(value.clone());
             }
             OptionEffect::CodeFile => self.load_from_folder_of(value),
-            OptionEffect::Risky(why) => {
+            OptionEffect::OnlyByName(why) => {
                 self.run_values.push(value.clone());
-                self.bar_option("option", name, why.as_str());
+                self.exclude_option("option", name, why.as_str());
             }
             OptionEffect::CommandLine => {
                 reading.has_first = true;
-                self.bar_option("option", name, "runs a command line");
+                self.exclude_option("option", name, "runs a command line");
                 self.start_line(value.clone());
             }
             OptionEffect::Code => {
                 reading.has_first = true;
                 self.mark_no_path(value);
-                self.bar_code(name, "holds code, which no pattern can judge");
+                self.exclude_code(name, "holds code, which no pattern can judge");
             }
             OptionEffect::InPlace => reading.in_place = true,
             // The program's own reading looks at the suffix.
@@ -118,7 +118,7 @@ impl<'a> InvocationEffects<'a> {
             }
             OptionEffect::SplitWords => reading.split = Some(value.clone()),
             OptionEffect::WritesOrPipes if known_start(value).starts_with(['|', '!']) => {
-                self.bar_option("option", name, "runs a command line");
+                self.exclude_option("option", name, "runs a command line");
                 self.start_line(Cow::Owned(strip_start(value, 1)));
             }
             OptionEffect::WritesOrPipes => self.touch(value.clone(), Operation::Write, Purpose::Aside),
@@ -174,7 +174,7 @@ impl Program {
             && self.options().iter().any(|options| {
                 matches!(
                     options.effect,
-                    OptionEffect::Risky(_)
+                    OptionEffect::OnlyByName(_)
                         | OptionEffect::CommandLine
                         | OptionEffect::Code
                         | OptionEffect::InPlace

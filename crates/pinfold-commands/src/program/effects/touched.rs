@@ -20,7 +20,7 @@ impl<'a> InvocationEffects<'a> {
         }
         if self.open_ended && known_start(&word).contains("{}") {
             if operation.writes() {
-                self.bar_unknown_write();
+                self.exclude_unknown_write();
             }
             return;
         }

@@ -13,7 +13,7 @@ use crate::{HostClaim, Operation, host};
 impl InvocationEffects<'_> {
     pub(super) fn load_from_folder_of(&mut self, file: &Word) {
         if is_input(file) {
-            return self.bar_script("comes from its input and is known only at run time");
+            return self.exclude_script("comes from its input and is known only at run time");
         }
         // `--format json` names no file.
         if file.as_static().is_none_or(|text| text.contains(['/', '.'])) {
@@ -93,17 +93,17 @@ impl InvocationEffects<'_> {
             _ => false,
         };
         if matters {
-            self.bar_option("option", option, "sets what may name a program, a file or another way");
+            self.exclude_option("option", option, "sets what may name a program, a file or another way");
         }
     }
 
-    /// Bars a query that goes beyond the database.
+    /// Excludes a query that goes beyond the database.
     pub(crate) fn judge_query(&mut self, query: &Word) {
         self.mark_no_path(query);
         match query.as_static() {
-            None => self.bar_script("is known only at run time"),
+            None => self.exclude_script("is known only at run time"),
             Some(text) if setting::query_goes_beyond(text) => {
-                self.bar_script("runs programs or touches files");
+                self.exclude_script("runs programs or touches files");
             }
             Some(_) => {}
         }

@@ -38,12 +38,12 @@ pub(super) fn tar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
                 'C' => into(effects, words.next()),
                 'I' | 'F' => {
                     words.next();
-                    effects.bar_option("option", bundle, RUNS);
+                    effects.exclude_option("option", bundle, RUNS);
                 }
                 'b' | 'H' | 'K' | 'L' | 'N' | 'V' | 'X' | 'T' | 'g' => {
                     words.next();
                 }
-                'P' => effects.bar_option("option", bundle, "lets an archive write anywhere"),
+                'P' => effects.exclude_option("option", bundle, "lets an archive write anywhere"),
                 _ => {}
             }
         }
@@ -103,7 +103,7 @@ fn packed(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>], old: bool) {
         match folder.map(|folder| member_path(folder, word)) {
             None => effects.search(Cow::Owned(word.clone()), false),
             Some(Some(inside)) => effects.search(Cow::Owned(inside), false),
-            Some(None) => effects.bar_unknown_read(),
+            Some(None) => effects.exclude_unknown_read(),
         }
     }
 }
@@ -135,7 +135,7 @@ fn joined(parts: Vec<Part>) -> Vec<Part> {
 fn archive(effects: &mut InvocationEffects<'_>, word: Option<&Word>, creates: bool) {
     let Some(word) = word else { return };
     if super::super::super::host::is_remote(word.literal_prefix()) {
-        effects.bar_option("option", "-f", "reaches another host for the archive");
+        effects.exclude_option("option", "-f", "reaches another host for the archive");
         return effects.reach_host(word);
     }
     let operation = if creates { Write } else { Read };
@@ -210,7 +210,7 @@ pub(super) fn seven(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 pub(super) fn cpio(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let reads_archive = args.iter().any(|arg| matches!(arg, Arg::Option { name, .. } if *name == "--extract" || *name == "--pass-through" || !name.starts_with("--") && name.ends_with(['i', 'p', 'r'])));
     if reads_archive {
-        effects.bar_unknown_write();
+        effects.exclude_unknown_write();
     }
     for word in args.iter().filter_map(Arg::operand) {
         effects.touch(Cow::Owned(literal(word.as_static().unwrap_or_default(), word)), Read, Command);

@@ -19,7 +19,11 @@ pub(super) fn ar(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     effects.mark_no_path(keys);
     let letters = keys.as_static().unwrap_or_default();
     if letters.starts_with("--") || keys.as_static().is_none() {
-        return effects.bar_option("option", keys.literal_prefix(), "may load a library, or change anything");
+        return effects.exclude_option(
+            "option",
+            keys.literal_prefix(),
+            "may load a library, or change anything",
+        );
     }
     let looks = letters.contains(['p', 't']) && !letters.contains(['d', 'm', 'q', 'r', 's', 'x']);
     if letters.contains('x') {
@@ -48,7 +52,7 @@ pub(super) fn make(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         // `NAME!=line` runs the line, and a recipe pastes the value into one.
         let runs = word.literal_prefix().contains("!=") || word.as_static().is_none();
         if names_program || runs || value.contains(['$', '`', ';', '|', '&', '<', '>', '\n']) {
-            effects.bar_option(
+            effects.exclude_option(
                 "option",
                 word.literal_prefix().split('=').next().unwrap_or_default(),
                 "changes what the build runs",
@@ -85,7 +89,7 @@ pub(super) fn installs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         };
         let tilde = matches!(word.parts.first(), Some(pinfold_shell::Part::Tilde(_)));
         if tilde || elsewhere(word.literal_prefix()) {
-            effects.bar_named(word.as_static(), OTHER_SOURCE);
+            effects.exclude_named(word.as_static(), OTHER_SOURCE);
         }
     }
 }
@@ -94,7 +98,7 @@ pub(super) fn installs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 pub(super) fn to_compiler(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         if super::super::setting::passes_program(word) {
-            effects.bar_named(word.as_static(), "tells the compiler what may name a program");
+            effects.exclude_named(word.as_static(), "tells the compiler what may name a program");
         }
     }
 }
@@ -111,27 +115,27 @@ pub(super) fn npm_config(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) 
 
 /// `npm set` is short for `npm config set`.
 pub(super) fn npm_set(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
-    effects.bar_subcommand("changes what later commands run, or who may");
+    effects.exclude_subcommand("changes what later commands run, or who may");
     effects.write_at_home(".npmrc");
 }
 
 pub(super) fn npm_changes(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let first = args.iter().find_map(Arg::operand).and_then(|word| word.as_static());
     if !matches!(first, Some("get" | "list" | "ls")) {
-        effects.bar_subcommand("changes what later commands run, or who may");
+        effects.exclude_subcommand("changes what later commands run, or who may");
     }
 }
 
 pub(super) fn changes_tools(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let first = args.iter().find_map(Arg::operand).and_then(|word| word.as_static());
     if !matches!(first, Some("list" | "show" | "--version" | "dir" | "find")) {
-        effects.bar_subcommand("changes what is installed for all users, or publishes");
+        effects.exclude_subcommand("changes what is installed for all users, or publishes");
     }
 }
 
 pub(super) fn runs_package(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if args.iter().any(|arg| arg.operand().is_some()) {
-        effects.bar_subcommand("downloads a package and runs it");
+        effects.exclude_subcommand("downloads a package and runs it");
     }
 }
 
@@ -149,7 +153,7 @@ pub(super) fn uv_tool(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     match words.first().and_then(|word| word.as_static()) {
         Some("run") => effects.start(words.get(1..).unwrap_or_default()),
         Some("list" | "dir") => {}
-        _ => effects.bar_subcommand("changes what is installed for all users"),
+        _ => effects.exclude_subcommand("changes what is installed for all users"),
     }
 }
 

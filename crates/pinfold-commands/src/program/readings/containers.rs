@@ -31,7 +31,7 @@ pub(super) fn container_copy(effects: &mut InvocationEffects<'_>, args: &[Arg<'_
 /// `podman unshare command…`: a program of this machine.
 pub(super) fn in_user_namespace(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
-    effects.bar_subcommand("runs the program that it names on this machine");
+    effects.exclude_subcommand("runs the program that it names on this machine");
     effects.start(&words);
 }
 
@@ -43,7 +43,7 @@ pub(super) fn changes_engine(effects: &mut InvocationEffects<'_>, args: &[Arg<'_
             "ls" | "list" | "inspect" | "show" | "df" | "info" | "view" | "get-contexts" | "current-context"
         )
     ) {
-        effects.bar_subcommand("changes what later commands speak to, or opens a way there");
+        effects.exclude_subcommand("changes what later commands speak to, or opens a way there");
     }
 }
 

@@ -32,7 +32,7 @@ pub(super) fn dd(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         } else if start.starts_with("if=") {
             effects.touch(Cow::Owned(strip_start(word, 3)), Read, Command);
         } else if !start.contains('=') && word.as_static().is_none() {
-            effects.bar_unknown_write();
+            effects.exclude_unknown_write();
         }
     }
 }

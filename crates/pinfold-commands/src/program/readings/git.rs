@@ -23,7 +23,7 @@ pub(super) fn alias(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 
 /// Runs programs by its nature.
 pub(super) fn never(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
-    effects.bar_subcommand("runs programs that its arguments or settings name");
+    effects.exclude_subcommand("runs programs that its arguments or settings name");
 }
 
 fn operands<'a>(args: &[Arg<'a>]) -> Vec<&'a Word> {
@@ -156,7 +156,7 @@ pub(super) fn lfs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let known =
         ["track", "untrack", "fetch", "pull", "push", "checkout", "prune", "lock", "unlock", "locks", "logs"];
     if !verb.is_none_or(|verb| known.contains(&verb) || LOOKS.contains(&verb)) {
-        effects.bar_subcommand("changes settings, hooks or what later commands run");
+        effects.exclude_subcommand("changes settings, hooks or what later commands run");
     }
     words_that_look(effects, args);
 }
@@ -165,7 +165,7 @@ pub(super) fn lfs(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 pub(super) fn maintenance(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let verb = operands(args).first().and_then(|word| word.as_static());
     if verb != Some("run") && verb.is_some() {
-        effects.bar_subcommand("changes what the system runs by itself");
+        effects.exclude_subcommand("changes what the system runs by itself");
     }
     change(effects);
 }
@@ -259,7 +259,7 @@ pub(super) fn submodule(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         Some("status" | "summary") => {}
         Some("foreach") => {
             change(effects);
-            effects.bar_option("option", "foreach", "runs a command line in each submodule");
+            effects.exclude_option("option", "foreach", "runs a command line in each submodule");
             let line =
                 rest.iter().position(|word| !word.as_static().is_some_and(|text| text.starts_with('-')));
             effects.start_joined(rest.get(line.unwrap_or(rest.len())..).unwrap_or_default());
@@ -275,7 +275,7 @@ pub(super) fn bisect(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         Some("log" | "visualize" | "view" | "terms") => {}
         Some("run") => {
             change(effects);
-            effects.bar_option("option", "run", "runs a command at each step");
+            effects.exclude_option("option", "run", "runs a command at each step");
             effects.start(rest);
         }
         _ => change(effects),
@@ -377,7 +377,7 @@ pub(super) fn clone(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     });
     match named {
         Some(name) if !name.is_empty() => effects.touch(Cow::Owned(literal(name, address)), MakeDir, Command),
-        _ => effects.bar_unknown_write(),
+        _ => effects.exclude_unknown_write(),
     }
 }
 
@@ -385,7 +385,7 @@ pub(super) fn clone(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 fn address_of(effects: &mut InvocationEffects<'_>, address: &Word) {
     let start = address.literal_prefix();
     if start.contains("::") && !start.starts_with('[') {
-        effects.bar_option(
+        effects.exclude_option(
             "option",
             start.split("::").next().unwrap_or(start),
             "runs a helper for the address",

@@ -19,12 +19,12 @@ pub(super) fn macros(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
 pub(super) fn deno(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     if let Some(address) = words.iter().find(|word| word.literal_prefix().contains("://")) {
-        effects.bar_named(address.as_static(), "runs code from another host");
+        effects.exclude_named(address.as_static(), "runs code from another host");
     }
     if let Some(verb @ ("eval" | "repl" | "install" | "upgrade" | "jupyter")) =
         words.first().and_then(|word| word.as_static())
     {
-        effects.bar_code(verb, "holds code, which no pattern can judge, or installs it");
+        effects.exclude_code(verb, "holds code, which no pattern can judge, or installs it");
     }
 }
 
@@ -34,6 +34,6 @@ pub(super) fn console(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if let Some(verb @ ("runner" | "r" | "console" | "c" | "dbconsole")) =
         words.first().and_then(|word| word.as_static())
     {
-        effects.bar_code(verb, "holds code, which no pattern can judge");
+        effects.exclude_code(verb, "holds code, which no pattern can judge");
     }
 }

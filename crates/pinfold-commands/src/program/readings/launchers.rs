@@ -86,7 +86,7 @@ pub(super) fn find(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     while let Some(word) = left.next() {
         match word.as_static() {
             Some(option @ ("-exec" | "-execdir" | "-ok" | "-okdir")) => {
-                effects.bar_option("option", option, "runs what follows for what it finds");
+                effects.exclude_option("option", option, "runs what follows for what it finds");
                 let command: Vec<_> = left
                     .by_ref()
                     .take_while(|word| !matches!(word.as_static(), Some(";" | "+")))
@@ -117,7 +117,11 @@ pub(super) fn find(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             }
             Some(_) => {}
             None => {
-                effects.bar_option("option", "-exec", "may stand in a word that is known only at run time");
+                effects.exclude_option(
+                    "option",
+                    "-exec",
+                    "may stand in a word that is known only at run time",
+                );
             }
         }
     }
@@ -144,7 +148,7 @@ pub(super) fn fd(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     };
     let Some(at) = words.iter().position(runs) else { return };
     let (Some(option), Some(command)) = (words.get(at), words.get(at + 1..)) else { return };
-    effects.bar_option(
+    effects.exclude_option(
         "option",
         option.as_static().unwrap_or_default(),
         "runs what follows for what it finds",
@@ -268,7 +272,7 @@ pub(super) fn multiplexer(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>])
                 .copied()
                 .filter(|word| !word.as_static().is_some_and(|text| text.starts_with('-')))
                 .collect();
-            effects.bar_option(
+            effects.exclude_option(
                 "option",
                 word.as_static().unwrap_or_default(),
                 "runs a command in a terminal of its own",

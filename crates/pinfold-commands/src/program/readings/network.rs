@@ -12,13 +12,13 @@ use crate::Operation;
 
 /// A connection through which anything goes both ways.
 pub(super) fn connects(effects: &mut InvocationEffects<'_>, _: &[Arg<'_>]) {
-    effects.bar_subcommand("opens a connection that carries anything both ways");
+    effects.exclude_subcommand("opens a connection that carries anything both ways");
 }
 
 /// `openssl engine NAME` loads the library of that name.
 pub(super) fn loads_library(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if args.iter().any(|arg| arg.operand().is_some()) {
-        effects.bar_subcommand("loads a library");
+        effects.exclude_subcommand("loads a library");
     }
 }
 
@@ -27,12 +27,12 @@ pub(super) fn curl(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     for word in args.iter().filter_map(Arg::operand) {
         match super::super::super::words::unmatched(word).as_deref().and_then(file_url) {
             Some(file) => effects.touch_text(&file, word, Read, Command),
-            None if file_url(word.literal_prefix()).is_some() => effects.bar_unknown_read(),
+            None if file_url(word.literal_prefix()).is_some() => effects.exclude_unknown_read(),
             None => effects.reach_host(word),
         }
         let scheme = word.literal_prefix().split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
         if scheme.is_some_and(|scheme| RAW.contains(&scheme.as_str())) {
-            effects.bar_named(word.as_static(), "opens a connection that carries anything both ways");
+            effects.exclude_named(word.as_static(), "opens a connection that carries anything both ways");
         }
     }
 }
@@ -103,7 +103,7 @@ pub(super) fn socat(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         let (kind, rest) = text.split_once(':').unwrap_or((text, ""));
         match kind.to_ascii_lowercase().as_str() {
             "exec" | "system" | "shell" => {
-                effects.bar_option("option", kind, "runs a program");
+                effects.exclude_option("option", kind, "runs a program");
                 let line = rest.split(',').next().unwrap_or_default();
                 effects.start_line(Cow::Owned(super::super::super::words::literal(line, word)));
             }
@@ -131,7 +131,7 @@ pub(super) fn forge(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             verb @ ("alias" | "extension" | "extensions" | "ext" | "config" | "codespace" | "ssh-key"
             | "gpg-key" | "auth"),
         ) => {
-            effects.bar_option("option", verb, "changes what later commands run, or opens a way in");
+            effects.exclude_option("option", verb, "changes what later commands run, or opens a way in");
         }
         // A place in the interface of the forge.
         Some("api") => words.iter().skip(1).for_each(|word| effects.mark_no_path(word)),

@@ -11,7 +11,7 @@ use crate::Operation;
 pub(super) fn in_namespace(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     if words.first().and_then(|word| word.as_static()) == Some("exec") {
-        effects.bar_option("option", "exec", "runs the program that it names");
+        effects.exclude_option("option", "exec", "runs the program that it names");
         effects.start(words.get(2..).unwrap_or_default());
     }
 }
@@ -29,7 +29,7 @@ pub(super) fn opener(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     if matches!(effects.name, "open" | "xdg-open" | "start" | "gio" | "kde-open")
         && args.iter().any(|arg| arg.operand().is_some())
     {
-        effects.bar_program(
+        effects.exclude_program(
             args.iter().find_map(Arg::operand),
             "starts whatever program the file or address belongs to",
         );
@@ -43,7 +43,7 @@ pub(super) fn agent(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     };
     let words: Vec<_> = args.iter().filter_map(Arg::operand).collect();
     if !words.iter().all(asks) || words.is_empty() {
-        effects.bar_program(None, "starts another agent, which has its own limits");
+        effects.exclude_program(None, "starts another agent, which has its own limits");
     }
 }
 
@@ -89,16 +89,16 @@ pub(super) fn system_control(effects: &mut InvocationEffects<'_>, args: &[Arg<'_
     if effects.name != "journalctl"
         && !first.is_none_or(|verb| looks.iter().any(|look| verb.starts_with(look)))
     {
-        effects.bar_program(args.iter().find_map(Arg::operand), "changes what the system runs");
+        effects.exclude_program(args.iter().find_map(Arg::operand), "changes what the system runs");
     }
 }
 
 pub(super) fn crontab(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
-    effects.bar_program(args.iter().find_map(Arg::operand), "changes what the system runs by itself");
+    effects.exclude_program(args.iter().find_map(Arg::operand), "changes what the system runs by itself");
 }
 
 pub(super) fn always(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
-    effects.bar_program(args.iter().find_map(Arg::operand), "changes the system outside any folder");
+    effects.exclude_program(args.iter().find_map(Arg::operand), "changes the system outside any folder");
 }
 
 /// The gate itself is a process too.
@@ -108,7 +108,7 @@ pub(super) fn kills(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             .is_none_or(|text| text.to_ascii_lowercase().contains("pinfold") || matches!(text, "-1" | "1"))
     };
     if effects.name != "kill" && args.iter().filter_map(Arg::operand).any(names_gate) {
-        effects.bar_program(None, "may kill the supervisor of the sandbox");
+        effects.exclude_program(None, "may kill the supervisor of the sandbox");
     }
 }
 
@@ -135,7 +135,7 @@ pub(super) fn ffmpeg(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
         for word in args.iter().filter_map(Arg::operand) {
             if word.literal_prefix().contains("://") {
                 effects.reach_host(word);
-                effects.bar_named(word.as_static(), "sends its output to another host");
+                effects.exclude_named(word.as_static(), "sends its output to another host");
                 continue;
             }
             effects.touch(Cow::Owned(word.clone()), Write, Command);

@@ -90,9 +90,11 @@ pub(super) fn jq(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             }
             "--indent" => words.next().into_iter().for_each(|value| effects.mark_no_path(value)),
             "--args" | "--jsonargs" => only_text = true,
-            "-L" | "--library-path" => effects.bar_option("option", text, "loads code from where it says"),
+            "-L" | "--library-path" => {
+                effects.exclude_option("option", text, "loads code from where it says")
+            }
             _ if short && text.contains('L') => {
-                effects.bar_option("option", text, "loads code from where it says");
+                effects.exclude_option("option", text, "loads code from where it says");
             }
             "--from-file" => {
                 filter = true;
@@ -154,7 +156,7 @@ pub(super) fn sed_script(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) 
         Some((Some(text), suffix)) if text.contains('/') => {
             effects.touch_text(&text.replace('*', "_"), suffix, Write, Aside);
         }
-        Some((None, _)) => effects.bar_unknown_write(),
+        Some((None, _)) => effects.exclude_unknown_write(),
         Some((Some(_), _)) | None => {}
     }
 }
@@ -171,8 +173,8 @@ pub(super) fn awk_program(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>])
     {
         effects.mark_no_path(program);
         match program.as_static().map(awk::does_more) {
-            None => effects.bar_script("is known only at run time"),
-            Some(Some(why)) => effects.bar_script(why),
+            None => effects.exclude_script("is known only at run time"),
+            Some(Some(why)) => effects.exclude_script(why),
             Some(None) => {}
         }
     }
@@ -186,7 +188,7 @@ pub(super) fn patch(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
     let mut words = args.iter().filter_map(Arg::operand);
     match words.next() {
         Some(original) => effects.touch(Cow::Owned(original.clone()), Edit, Command),
-        None => effects.bar_unknown_write(),
+        None => effects.exclude_unknown_write(),
     }
     if let Some(changes) = words.next() {
         effects.touch(Cow::Owned(changes.clone()), Read, Command);
