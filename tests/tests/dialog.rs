@@ -32,7 +32,7 @@ fn request(command: &str, changes: &Value) -> Value {
         "tool": "Bash",
         "operation": {"kind": "command", "command": command, "cwd": "/home/u/project", "background": false},
         "why": [{"part": command, "step": "mode-default", "reason": "the mode asks"}],
-        "immune": false, "destructive": false,
+        "always_ask": false, "destructive": false,
         "offer": {
             "session": [{"says": "every `make`", "also": ["make clean"], "still_asks": ["rm -rf target"]}],
             "always": [
@@ -161,11 +161,11 @@ fn what_was_typed_before_answers_nothing() {
 
 #[test]
 fn what_cannot_be_undone_is_not_said_yes_to_by_enter() {
-    if !Tmux::is_there_for("immune requests") {
+    if !Tmux::is_there_for("requests that only yes and no answer") {
         return;
     }
-    let immune = json!({"immune": true, "destructive": true});
-    let shown = Shown::new(&[request("rm -rf build", &immune)]).ready();
+    let final_request = json!({"always_ask": true, "destructive": true});
+    let shown = Shown::new(&[request("rm -rf build", &final_request)]).ready();
     let screen = shown.tmux.screen();
     assert!(
         screen.contains("> 4 n  No") && !screen.contains("Always") && !screen.contains("session"),
@@ -203,7 +203,7 @@ fn nothing_of_a_request_draws_where_the_answers_are() {
     }
     let process = json!({"pid": 1, "program": "make", "command_line": "make"});
     let asker = json!({"session": "s", "agents": ["main"], "folder": "/f", "process": process});
-    let harmless = Shown::new(&[request("make", &json!({"immune": true, "asker": asker}))]).ready();
+    let harmless = Shown::new(&[request("make", &json!({"always_ask": true, "asker": asker}))]).ready();
     let is_ours = |line: usize| line == 0 || line > 19;
     let ours = |screen: &str| -> Vec<String> {
         screen.lines().enumerate().filter(|(at, _)| is_ours(*at)).map(|(_, line)| line.to_owned()).collect()
@@ -233,7 +233,7 @@ fn nothing_of_a_request_draws_where_the_answers_are() {
         let why = json!([{"part": attack, "step": "safeguard", "reason": attack, "rule": attack, "source": attack}]);
         let asker = json!({"session": attack, "agents": [attack], "folder": attack,
             "process": {"pid": 1, "program": attack, "command_line": attack}});
-        let changes = json!({"immune": true, "why": why, "asker": asker, "tool": attack, "id": attack});
+        let changes = json!({"always_ask": true, "why": why, "asker": asker, "tool": attack, "id": attack});
         let shown = Shown::new(&[request(attack, &changes)]).ready();
         let screen = shown.tmux.screen();
         assert_eq!(ours(&screen), expected, "{attack:?}\n{screen}");

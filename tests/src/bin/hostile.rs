@@ -71,13 +71,8 @@ impl Options {
             let mut value = || *words.next().unwrap_or_else(|| panic!("{option} needs a value"));
             let number = |text: &str| text.parse().unwrap_or_else(|_| panic!("{option} {text}: no number"));
             match *option {
-                "--user" if value() == "superuser" => options.user = Who::Superuser,
-                "--user" => {}
-                "--tier" => {
-                    let name = value();
-                    let tier = Tier::ALL.into_iter().find(|tier| tier.to_string() == name);
-                    options.held = tier.map_or(Held::ByNothing, Held::By);
-                }
+                "--user" => options.user = user(value()),
+                "--tier" => options.held = held_by(value()),
                 "--seed" => options.hunt.seed = number(value()),
                 "--programs" => options.hunt.programs = number(value()),
                 "--jobs" => options.hunt.jobs = number(value()),
@@ -89,6 +84,24 @@ impl Options {
             }
         }
         options
+    }
+}
+
+fn user(name: &str) -> Who {
+    let users = [Who::Superuser, Who::Ordinary];
+    users
+        .into_iter()
+        .find(|who| who.to_string() == name)
+        .unwrap_or_else(|| panic!("--user {name}: {} or {}", users[0], users[1]))
+}
+
+/// Returns what holds the actor: a tier, or for `none` nothing, as a control.
+fn held_by(name: &str) -> Held {
+    let tier = Tier::ALL.into_iter().find(|tier| tier.to_string() == name);
+    match tier {
+        Some(tier) => Held::By(tier),
+        None if name == "none" => Held::ByNothing,
+        None => panic!("--tier {name}: one of {:?}, or none", Tier::ALL.map(|tier| tier.to_string())),
     }
 }
 
