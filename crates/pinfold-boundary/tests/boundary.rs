@@ -9,9 +9,7 @@ use pinfold_boundary::{
     Boundary, CacheChoice, CompileError, DenialObserver, PathAccess, Private, SandboxMode, SandboxRequest,
 };
 use pinfold_policy::Guards;
-use pinfold_sandbox::{
-    Attempt, Intent, Profile, Reply, Strength, SyscallHandler as _, Tier, Writes,
-};
+use pinfold_sandbox::{Attempt, Intent, Profile, Reply, Strength, SyscallHandler as _, Tier, Writes};
 use pinfold_testkit::TempTree;
 use proptest::prelude::*;
 use std::fs;

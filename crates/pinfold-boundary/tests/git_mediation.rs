@@ -6,9 +6,7 @@ mod configured_places;
 mod indexes;
 mod new_repositories;
 
-use pinfold_boundary::{
-    Boundary, CacheChoice, DenialObserver, Private, SandboxRequest,
-};
+use pinfold_boundary::{Boundary, CacheChoice, DenialObserver, Private, SandboxRequest};
 use pinfold_policy::Guards;
 use pinfold_sandbox::{
     Attempt, CompletedSyscall, Detail, FileIdentity, Intent, Reply, Strength, SyscallHandler as _, Tier,

@@ -336,21 +336,7 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
             }
         }
         if !elsewhere {
-            if let Some(skips_hidden) = effects.default_search
-                && command.place.piped_from.is_none()
-            {
-                effects.touch_folder(Operation::Search, skips_hidden);
-            }
-            for touched in &effects.paths {
-                self.touched(touched, &found);
-            }
-            self.may_name_any_file |= effects.reads_unnamed;
-            self.runs_anywhere |= found.folders.iter().any(|stand| stand.now.is_unknown());
-            self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
-            self.work_dirs(&invocation, &effects, &found);
-            self.name_unclaimed(&invocation, &effects, &found);
-            self.out.hosts.append(&mut effects.hosts);
-            self.out.links.extend(links::made_by(&invocation, &effects, self.at, self.values, &found));
+            self.add_places(&invocation, &mut effects, command, &found);
         }
         if invocation.open_ended && effects.may_touch() {
             self.may_name_any_file = true;
@@ -434,6 +420,31 @@ impl<'o, 's> CommandAnalyzer<'o, 's> {
                 self.exec_dirs.push(folder);
             }
         }
+    }
+
+    /// Adds the files, folders and hosts that an invocation touches here, and what it may touch unnamed.
+    fn add_places(
+        &mut self,
+        invocation: &Invocation,
+        effects: &mut InvocationEffects<'_>,
+        command: &SimpleCommand,
+        found: &EnteredFolders,
+    ) {
+        if let Some(skips_hidden) = effects.default_search
+            && command.place.piped_from.is_none()
+        {
+            effects.touch_folder(Operation::Search, skips_hidden);
+        }
+        for touched in &effects.paths {
+            self.touched(touched, found);
+        }
+        self.may_name_any_file |= effects.reads_unnamed;
+        self.runs_anywhere |= found.folders.iter().any(|stand| stand.now.is_unknown());
+        self.add_folders(found.folders.iter().filter_map(|stand| stand.now.folder()).map(PathText::new));
+        self.work_dirs(invocation, effects, found);
+        self.name_unclaimed(invocation, effects, found);
+        self.out.hosts.append(&mut effects.hosts);
+        self.out.links.extend(links::made_by(invocation, effects, self.at, self.values, found));
     }
 
     fn name_unclaimed(

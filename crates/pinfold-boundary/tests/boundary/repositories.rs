@@ -2,7 +2,6 @@
 
 use std::fs;
 
-
 use super::Bed;
 
 #[test]

@@ -91,7 +91,7 @@ pub(super) fn jq(effects: &mut InvocationEffects<'_>, args: &[Arg<'_>]) {
             "--indent" => words.next().into_iter().for_each(|value| effects.mark_no_path(value)),
             "--args" | "--jsonargs" => only_text = true,
             "-L" | "--library-path" => {
-                effects.exclude_option("option", text, "loads code from where it says")
+                effects.exclude_option("option", text, "loads code from where it says");
             }
             _ if short && text.contains('L') => {
                 effects.exclude_option("option", text, "loads code from where it says");
