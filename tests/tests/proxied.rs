@@ -1,12 +1,14 @@
 //! Hosts on the Landlock tier, where a run has no network of its own: programs that use the proxy reach what is allowed,
-//! and nothing else goes anywhere.
+//! and nothing else goes anywhere. Where nothing is allowed the report says what was wanted.
 
 use std::process::Output;
 
 use pinfold_tests::cases::{Case, all_lose, cases, python, report};
 use pinfold_tests::output::describe;
 use pinfold_tests::outside::{World, with_world_on};
+use pinfold_tests::product::pinfold;
 use pinfold_tests::{Tier, Who, each};
+use serde_json::{Value, json};
 
 /// The tier of these tests.
 const TIER: Tier = Tier::LandlockOnly;
@@ -112,6 +114,139 @@ fn refusals_are_named_and_said_in_words(who: Who) {
     });
 }
 
+/// Settings that allow nothing, and a run with nobody to ask.
+fn with_no_host(who: Who, attempt: impl Fn(&World)) {
+    let change = |settings: &mut Value, _: &World| {
+        settings["network"]["allow"] = json!([]);
+        settings["permissions"] = json!({});
+    };
+    with_world_on(who, TIER, change, attempt);
+}
+
+fn fetch(world: &World, options: &[&str], url: &str) -> Output {
+    let mut command = world.bed.run(TIER, &[&["--ask", "nobody", "--json"], options].concat());
+    command.args(["curl", "-fsS", "-m", "20", url]).output().expect("pinfold")
+}
+
+fn refused(output: &Output) -> Vec<Value> {
+    report(output)["refused"].as_array().expect("a list").clone()
+}
+
+#[each(user)]
+fn where_no_host_is_allowed_the_wanted_one_is_named_and_not_reached(who: Who) {
+    with_no_host(who, |world| {
+        let (http, https) = (world.port("http"), world.port("https"));
+        for (url, host) in [
+            (format!("http://allowed.test:{http}/word"), format!("allowed.test:{http}")),
+            (format!("https://allowed.test:{https}/word"), format!("allowed.test:{https}")),
+        ] {
+            let output = fetch(world, &[], &url);
+            assert!(!output.status.success(), "{}", describe(&output));
+            let all = refused(&output);
+            let [one] = all.as_slice() else { panic!("{all:#?}") };
+            let told = ["tried", "place", "program", "why", "to_allow"].map(|key| one[key].as_str());
+            let to_allow = format!("start with --allow-host {host}");
+            let wanted = ["reach", &host, "curl", "no rule allows this host", &to_allow];
+            assert_eq!(told, wanted.map(Some), "{}", describe(&output));
+            let id = one["id"].as_str().expect("a name");
+            for (words, part) in [(&["why", id][..], &to_allow), (&["log"], &format!("refused: {host}"))] {
+                let output = world.bed.free(pinfold()).args(words).output().expect("pinfold");
+                let text = String::from_utf8_lossy(&output.stdout).into_owned();
+                assert!(text.contains(part.as_str()), "no `{part}`: {}", describe(&output));
+            }
+        }
+        assert!(!world.hits().contains("word"), "{}", world.hits());
+        let options = ["allowed.test", "127.0.0.1"].map(|host| format!("--allow-host={host}:{http}"));
+        let options = options.each_ref().map(String::as_str);
+        let output = fetch(world, &options, &format!("http://allowed.test:{http}/word"));
+        assert!(output.status.success() && world.arrives("word"), "the control: {}", describe(&output));
+        assert!(refused(&output).is_empty(), "the control: {}", describe(&output));
+    });
+}
+
+#[each(user)]
+fn a_proxy_of_the_persons_own_does_not_hide_the_wanted_host(who: Who) {
+    with_no_host(who, |world| {
+        let mut command = world.bed.run(TIER, &["--ask", "nobody", "--json"]);
+        for name in ["http_proxy", "HTTP_PROXY", "ALL_PROXY"] {
+            command.env(name, format!("http://127.0.0.1:{}", world.port("http")));
+        }
+        command.env("no_proxy", "wanted.test").env("NO_PROXY", "wanted.test");
+        let output = command.args(["curl", "-fsS", "-m", "20", "http://wanted.test/word"]).output();
+        let output = output.expect("pinfold");
+        assert!(refused(&output).iter().any(|one| one["place"] == "wanted.test:80"), "{}", describe(&output));
+        assert!(!world.hits().contains("word"), "{}", world.hits());
+    });
+}
+
+#[each(user)]
+fn where_no_host_is_allowed_nothing_else_goes_anywhere(who: Who) {
+    let code = "import contextlib\n\
+        def lost(deed):\n    \
+            try:\n        deed()\n    except OSError:\n        return\n    raise AssertionError(deed)\n\
+        http = int(os.environ['PORT_HTTP'])\n\
+        port = int(os.environ['HTTP_PROXY'].rpartition(':')[2])\n\
+        lost(lambda: tcp('127.0.0.1', http))\n\
+        lost(lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))\n\
+        lost(lambda: socket.socket().bind(('127.0.0.1', 8000)))\n\
+        lost(lambda: socket.socket().bind(('127.0.0.1', 0)))\n\
+        lost(lambda: socket.socket().listen())\n\
+        socks = tcp('127.0.0.1', port)\n\
+        socks.sendall(bytes([5, 1, 0]))\n\
+        assert socks.recv(2) == bytes([5, 0])\n\
+        name = b'by-socks.test'\n\
+        socks.sendall(bytes([5, 1, 0, 3, len(name)]) + name + (443).to_bytes(2, 'big'))\n\
+        assert socks.recv(2) == bytes([5, 2]), 'not allowed'\n\
+        kept = []\n\
+        for _ in range(500):\n    \
+            with contextlib.suppress(OSError):\n        kept.append(socket.socket())\n\
+        assert len(kept) <= 64, len(kept)\n";
+    with_no_host(who, |world| {
+        let output = python(world, &Case::new("nowhere", code), Some(TIER));
+        assert!(done(&output), "{}", describe(&output));
+        let server = "without a network of its own no process of a run can listen";
+        let (direct, alone) = (format!("127.0.0.1:{}", world.port("http")), "no rule allows this host");
+        for (tried, place, why) in [
+            ("connect", direct.as_str(), alone),
+            ("open socket", "internet", "the network is off"),
+            ("bind socket", "127.0.0.1:8000", server),
+            ("bind socket", "127.0.0.1:0", server),
+            ("reach", "by-socks.test:443", alone),
+        ] {
+            let all = refused(&output);
+            let found = all.iter().find(|one| one["tried"] == tried && one["place"] == place);
+            let found = found.unwrap_or_else(|| panic!("{tried} {place} is not named: {all:#?}"));
+            assert_eq!(found["why"], why);
+        }
+    });
+}
+
+#[each(user)]
+fn where_the_network_is_closed_by_name_there_is_no_socket_and_no_proxy(who: Who) {
+    with_no_host(who, |world| {
+        let code = "import os, socket\n\
+            assert not [name for name in os.environ if name.lower().endswith('_proxy')], os.environ\n\
+            try:\n    socket.socket()\nexcept PermissionError:\n    print('none')\n";
+        for (options, is_closed) in [
+            (&["--network", "off"][..], true),
+            (&["--allow-feature", "unix-sockets"], true),
+            (&["--allow-feature", "io-uring"], true),
+            (&[], false),
+        ] {
+            let mut command = world.bed.run(TIER, &[&["--ask", "nobody", "--json"], options].concat());
+            for name in ["http_proxy", "https_proxy", "all_proxy", "no_proxy"] {
+                command.env_remove(name).env_remove(name.to_uppercase());
+            }
+            let output = command.args(["python3", "-c", code]).output().expect("pinfold");
+            let found = String::from_utf8_lossy(&output.stdout) == "none\n";
+            assert_eq!(found, is_closed, "{options:?}: {}", describe(&output));
+            let all = refused(&output);
+            let is_told = all.iter().any(|one| one["tried"] == "open socket" && one["place"] == "internet");
+            assert_eq!(is_told, is_closed, "{options:?}: {}", describe(&output));
+        }
+    });
+}
+
 #[each(user)]
 fn where_a_socket_could_be_had_unseen_no_host_is_reached(who: Who) {
     with_world(who, |world| {
@@ -133,7 +268,7 @@ fn where_a_socket_could_be_had_unseen_no_host_is_reached(who: Who) {
 #[each(user)]
 fn within_another_run_no_host_is_reached_and_that_is_said(who: Who) {
     with_world(who, |world| {
-        let inner = pinfold_tests::product::pinfold().display().to_string();
+        let inner = pinfold().display().to_string();
         let fetch = format!("http://allowed.test:{}/", world.port("http"));
         let mut command = world.bed.run(TIER, &["--ask", "nobody", "--allow-feature", "landlock"]);
         command.args([inner.as_str(), "run", "--allow-degraded", "--", "curl", "-fsS", "-m", "20", &fetch]);

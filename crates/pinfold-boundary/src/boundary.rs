@@ -228,7 +228,7 @@ impl Boundary {
 
     /// Returns whether any host can be reached, or can be after an answer.
     pub fn reaches_hosts(&self) -> bool {
-        network::reaches_hosts(&self.profile.network)
+        network::reaches_hosts(&self.profile.network, self.hosts.as_ref(), self.asks_about_hosts)
     }
 
     /// Returns whether nothing but private places can be written.

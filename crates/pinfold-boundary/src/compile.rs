@@ -158,12 +158,14 @@ impl BoundaryBuilder {
             self.places.add(place, Hold::Writable, "it is a private cache");
         }
         let mut added = caches.variables;
-        let variables = network::proxy_variables(&profile.network);
+        let asks_about_hosts = request.asks_about_hosts && hosts.is_some() && request.network != Network::Off;
+        let reaches_hosts = network::reaches_hosts(&profile.network, hosts.as_ref(), asks_about_hosts);
+        let variables = network::proxy_variables(&profile.network, reaches_hosts);
         added.extend(variables.into_iter().map(|(name, value)| (name.into(), value.into())));
         if let (sandbox::Network::Relayed(_), Some(hosts)) = (&profile.network, &hosts) {
             self.hosts_file(request, &Arc::clone(hosts.configured()), &mut profile);
         }
-        let secrets = self.secrets(request, &mut profile, &mut added);
+        let secrets = self.secrets(request, &mut profile, reaches_hosts, &mut added);
         if let (Temp::Directory(directory), Tier::Landlock) = (&profile.temp, tier) {
             added.push(("TMPDIR".into(), directory.into()));
         }
@@ -210,7 +212,7 @@ impl BoundaryBuilder {
             readable: self.readable,
             own,
             network_is_off: request.network == Network::Off,
-            asks_about_hosts: request.asks_about_hosts && hosts.is_some() && request.network != Network::Off,
+            asks_about_hosts,
             hosts,
             secrets,
             findings: self.findings,

@@ -54,7 +54,7 @@ impl EgressProxy {
         approver: Option<Arc<dyn HostApprover>>,
     ) -> io::Result<Option<Self>> {
         let Some(hosts) = boundary.hosts() else { return Ok(None) };
-        let limits = RelayLimits::default();
+        let limits = limits(boundary);
         let Some(listeners) = listeners(confined, options.published, limits) else { return Ok(None) };
         let keeper = HostPolicy::new(hosts.clone(), boundary.network_is_off(), confined.pid(), options.names);
         let keeper = Arc::new(match approver {
@@ -87,6 +87,17 @@ impl EgressProxy {
         self.keeper.append_to(tried);
         self.keeper.contacts()
     }
+}
+
+/// Where no host is reached a connection only names one: a program that takes many sockets is not to use up the descriptors of a
+/// supervisor that made no room for them.
+fn limits(boundary: &Boundary) -> RelayLimits {
+    const NAMING_CONNECTIONS: usize = 64;
+    let usual = RelayLimits::default();
+    if boundary.reaches_hosts() {
+        return usual;
+    }
+    RelayLimits { connections: usual.connections.min(NAMING_CONNECTIONS), ..usual }
 }
 
 /// Takes the listeners inside the run for the relay; `None` where there are none.

@@ -28,7 +28,8 @@ impl BoundaryBuilder {
         match (&request.network, tier) {
             // A network without a way out, in which DNS queries are observed; maybe with connections from outside.
             (Network::Off, Tier::Full) => lookups_only(request, Hosts::default()),
-            (Network::Off, _) => (sandbox::Network::Off, None),
+            // What was closed by name has no socket at all there, although one would tell the names.
+            (Network::Off, Tier::Landlock) => (sandbox::Network::Off, None),
             (Network::Host, _) => (sandbox::Network::Host, None),
             (Network::Hosts(hosts), Tier::Full)
                 if request.asks_about_hosts || !hosts.configured().is_empty() =>
@@ -44,7 +45,7 @@ impl BoundaryBuilder {
             (Network::Hosts(hosts), Tier::Landlock)
                 if hosts.configured().is_empty() && !request.asks_about_hosts =>
             {
-                (sandbox::Network::Off, None)
+                names_by_proxy(request, Hosts::clone(hosts.configured()))
             }
             (Network::Hosts(_), Tier::Landlock)
                 if request.openings.unix_sockets || request.openings.io_uring =>
@@ -124,4 +125,14 @@ fn lookups_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Op
     let callers = if request.publishes { MAX_CALLERS } else { 0 };
     let entrances = InnerListeners { callers, ..InnerListeners::default() };
     (sandbox::Network::Relayed(entrances), Some(hosts.into()))
+}
+
+/// The same without a network of the run's own: programs that know proxies name the host to the one that refuses it. Sockets that
+/// are made unseen would be a way around it, so that there is none where they can be had.
+fn names_by_proxy(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
+    if request.openings.unix_sockets || request.openings.io_uring {
+        return (sandbox::Network::Off, None);
+    }
+    let proxy = network::proxy_port(&hosts.reachable_ports());
+    (sandbox::Network::Proxied(proxy), Some(hosts.into()))
 }

@@ -183,9 +183,10 @@ impl Run {
 
 fn egress_of(boundary: &Boundary, proxy: Option<&EgressProxy>) -> Egress {
     match proxy {
+        // A proxy that only hears which hosts are wanted carries nothing.
+        _ if boundary.hosts().is_none() || !boundary.reaches_hosts() => Egress::NotNeeded,
         Some(_) => Egress::Open,
-        None if boundary.hosts().is_some() && boundary.reaches_hosts() => Egress::Unavailable,
-        None => Egress::NotNeeded,
+        None => Egress::Unavailable,
     }
 }
 

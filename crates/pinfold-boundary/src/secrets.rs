@@ -19,7 +19,6 @@ use rustix::rand::{GetRandomFlags, getrandom};
 
 use crate::access_list::Hold;
 use crate::builder::BoundaryBuilder;
-use crate::egress::network;
 use crate::request::SandboxRequest;
 
 /// Variables that name the trusted certificate authorities of programs.
@@ -75,13 +74,11 @@ impl BoundaryBuilder {
         &mut self,
         request: &SandboxRequest,
         profile: &mut Profile,
+        reaches_hosts: bool,
         added: &mut Vec<(OsString, OsString)>,
     ) -> Option<SecretPlaceholders> {
         self.hide_sources(request);
-        if request.secrets.0.is_empty()
-            || profile.network == sandbox::Network::Host
-            || !network::reaches_hosts(&profile.network)
-        {
+        if request.secrets.0.is_empty() || profile.network == sandbox::Network::Host || !reaches_hosts {
             if !request.secrets.0.is_empty() {
                 let note = "the secrets of `network.secrets` are not used: no host can be reached here";
                 self.findings.notes.push(note.to_owned());

@@ -3,7 +3,6 @@
 use std::io::{self, PipeReader, PipeWriter};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, UdpSocket};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pinfold_host::Name;
@@ -18,7 +17,7 @@ use crate::direct;
 use crate::dns_server;
 use crate::dropped_udp;
 use crate::fake_ip::FakeIpPool;
-use crate::handoff::ProxyHandoff;
+use crate::handoff::{ProxyHandoff, RelayThread};
 use crate::limits::RelayLimits;
 use crate::policy::EgressPolicy;
 use crate::port_forward::{self, PortForwards};
@@ -51,13 +50,15 @@ pub struct EgressRelay {
     fake_ips: Arc<Mutex<FakeIpPool>>,
     /// The pipe whose closing ends the relay.
     end: Option<PipeWriter>,
-    thread: Option<JoinHandle<()>>,
+    thread: Arc<Mutex<RelayThread>>,
 }
 
 impl Drop for EgressRelay {
     fn drop(&mut self) {
         drop(self.end.take());
-        if let Some(thread) = self.thread.take() {
+        // In a statement of its own: the lock is not held while the thread ends.
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).end();
+        if let Some(thread) = thread {
             // A panic of the thread was printed there; there is nothing to add.
             let _ = thread.join();
         }
@@ -82,7 +83,7 @@ impl EgressRelay {
     }
 
     /// Starts a relay once a first connection or query arrives. For runs in which most often none does: until then it costs a
-    /// waiting thread.
+    /// waiting thread, and where connections are handed over not even that.
     ///
     /// # Errors
     /// When no thread or pipe can be created.
@@ -93,6 +94,14 @@ impl EgressRelay {
     ) -> io::Result<Self> {
         let state = RelayState::new(policy, limits, None);
         let fake_ips = state.fake_ips();
+        if let Some(handoff) = &listeners.handoff {
+            let thread = Arc::clone(&handoff.thread);
+            return Self::spawn_with_first(fake_ips, thread, move |end| {
+                if let Ok(runtime) = RelayRuntime::new(listeners, state) {
+                    runtime.run(end);
+                }
+            });
+        }
         Self::spawn(fake_ips, move |end| {
             // Without a runtime nothing is served, and nothing gets out either.
             if listeners.wait(&end)
@@ -108,15 +117,30 @@ impl EgressRelay {
         run: impl FnOnce(PipeReader) + Send + 'static,
     ) -> io::Result<Self> {
         let (ended, end) = io::pipe()?;
-        let thread = std::thread::Builder::new().name("pinfold-relay".to_owned());
-        let thread = thread.spawn(move || run(ended))?;
-        Ok(Self { fake_ips, end: Some(end), thread: Some(thread) })
+        let thread = thread_builder().spawn(move || run(ended))?;
+        Ok(Self { fake_ips, end: Some(end), thread: Arc::new(Mutex::new(RelayThread::running(thread))) })
+    }
+
+    /// Leaves the start of the thread to whoever hands over the first connection.
+    fn spawn_with_first(
+        fake_ips: Arc<Mutex<FakeIpPool>>,
+        thread: Arc<Mutex<RelayThread>>,
+        run: impl FnOnce(PipeReader) + Send + 'static,
+    ) -> io::Result<Self> {
+        let (ended, end) = io::pipe()?;
+        let start = Box::new(move || thread_builder().spawn(move || run(ended)).ok());
+        thread.lock().unwrap_or_else(PoisonError::into_inner).starts_with_first(start);
+        Ok(Self { fake_ips, end: Some(end), thread })
     }
 
     /// The name that an address inside stands for.
     pub fn name_at(&self, address: IpAddr) -> Option<Name> {
         self.fake_ips.lock().unwrap_or_else(PoisonError::into_inner).name_at(address).cloned()
     }
+}
+
+fn thread_builder() -> std::thread::Builder {
+    std::thread::Builder::new().name("pinfold-relay".to_owned())
 }
 
 /// The listeners as tasks, and the runtime that runs them.

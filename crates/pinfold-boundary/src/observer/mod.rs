@@ -160,7 +160,9 @@ impl<'a> DenialObserver<'a> {
             Intent::Connect => {
                 return self.connection(attempt).map_or(AttemptRuling::Free, AttemptRuling::Refused);
             }
-            Intent::Bind => return AttemptRuling::Refused(Denial::brokers(&attempt.place, false)),
+            Intent::Bind => {
+                return self.binding(&attempt.place).map_or(AttemptRuling::Free, AttemptRuling::Refused);
+            }
             Intent::Read => {
                 let ours = self.opens_for_reading
                     && self.boundary.is_within_granted(&attempt.place)
@@ -313,7 +315,8 @@ impl<'a> DenialObserver<'a> {
         };
         let ports = match &self.boundary.profile().network {
             sandbox::Network::Relayed(InnerListeners { ports, .. }) => ports,
-            sandbox::Network::Proxied(_) => return Some(Denial::unproxied()),
+            sandbox::Network::Proxied(_) if self.boundary.reaches_hosts() => return Some(Denial::unproxied()),
+            sandbox::Network::Proxied(_) => return Some(Denial::unlisted_and_unproxied(&to.to_string())),
             sandbox::Network::Off => return Some(Denial::network(&to.to_string())),
             sandbox::Network::Host => return None,
         };
@@ -338,10 +341,22 @@ impl<'a> DenialObserver<'a> {
     fn socket(&self, kind: &Path) -> Denial {
         match (kind.to_str(), &self.boundary.profile().network) {
             (Some("unix"), _) => Denial::brokers(kind, self.sockets_are_declarable()),
-            (Some("internet"), sandbox::Network::Proxied(_)) => Denial::unproxied(),
+            (Some("internet"), sandbox::Network::Proxied(_)) if self.boundary.reaches_hosts() => {
+                Denial::unproxied()
+            }
             (Some("internet"), _) => Denial::network("NAME"),
             _ => Denial::uncommon(),
         }
+    }
+
+    /// The refusal of a socket that would be given an address.
+    fn binding(&self, place: &Path) -> Option<Denial> {
+        let Some(at) = place.to_str().and_then(|text| text.parse::<SocketAddr>().ok()) else {
+            return Some(Denial::brokers(place, false));
+        };
+        // HTTP clients find out so whether there is IPv6. Where no host is reached any socket is worth a word.
+        let is_probe = at.port() == 0 && self.boundary.reaches_hosts();
+        (!is_probe).then(Denial::server)
     }
 
     fn outside(&self, attempt: &Attempt) -> Denial {

@@ -151,6 +151,24 @@ impl Denial {
         }
     }
 
+    /// Returns the refusal of a direct connection where no host is reached by the proxy either.
+    pub(super) fn unlisted_and_unproxied(host: &str) -> Self {
+        let to_allow = format!("start with --allow-host {host}, with a program that goes by HTTP_PROXY");
+        Self { why: "no rule allows this host".into(), to_allow: to_allow.into(), ..Self::unproxied() }
+    }
+
+    /// Returns the refusal of a server, which would be one of the machine.
+    pub(super) fn server() -> Self {
+        Self {
+            why: "without a network of its own no process of a run can listen".into(),
+            instead: "do without a server, and tell the user what would have to listen",
+            to_allow: "run it where the full tier can be had (`pinfold doctor`)".into(),
+            by_us: true,
+            negotiable: false,
+            rule: None,
+        }
+    }
+
     /// They speak to the kernel, to devices, or past the rules of the internet.
     pub(super) fn uncommon() -> Self {
         Self {

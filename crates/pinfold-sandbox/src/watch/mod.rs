@@ -261,12 +261,10 @@ impl SyscallNotifier {
             }
         }
         if number == libc::SYS_bind {
-            let answer = if self.proxied.is_some() {
-                NotifyResponse::Fail(libc::EACCES)
-            } else {
-                NotifyResponse::Continue
+            return match &self.proxied {
+                Some(_) => Proxied::bind(&asked, handler),
+                None => self.answer(question, NotifyResponse::Continue),
             };
-            return self.answer(question, answer);
         }
         if let Some(proxied) = &mut self.proxied {
             match connects {

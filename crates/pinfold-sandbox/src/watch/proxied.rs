@@ -100,6 +100,23 @@ impl Proxied {
     }
 }
 
+impl Proxied {
+    /// Refuses to give a socket an address: it would be one of the machine's.
+    pub(super) fn bind(asked: &ConnectQuestion<'_>, handler: &mut dyn SyscallHandler) -> io::Result<()> {
+        let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
+        let [_, at, len, ..] = asked.question.data.args;
+        let to = address(pid, at, len).as_deref().and_then(internet_address);
+        // Else its number may have meant another process.
+        if !sys::is_notification_valid(asked.listener.as_fd(), id) {
+            return Ok(());
+        }
+        if let Some(to) = to {
+            handler.attempt(&Attempt::new(pid, Intent::Bind, PathBuf::from(to.to_string())));
+        }
+        answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
+    }
+}
+
 /// Opens both ends of a connection on loopback. Foreign connections to its listener are dropped.
 fn pair(of_version_6: bool) -> io::Result<(TcpStream, TcpStream)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
