@@ -121,7 +121,7 @@ impl EgressRelay {
         Ok(Self { fake_ips, end: Some(end), thread: Arc::new(Mutex::new(RelayThread::running(thread))) })
     }
 
-    /// Leaves the start of the thread to whoever hands over the first connection.
+    /// Leaves the start of the thread to the sender of the first connection.
     fn spawn_with_first(
         fake_ips: Arc<Mutex<FakeIpPool>>,
         thread: Arc<Mutex<RelayThread>>,

@@ -98,9 +98,7 @@ impl Proxied {
         }
         answer_if_there(asked.listener, id, NotifyResponse::Fail(libc::EACCES))
     }
-}
 
-impl Proxied {
     /// Refuses to give a socket an address: it would be one of the machine's.
     pub(super) fn bind(asked: &ConnectQuestion<'_>, handler: &mut dyn SyscallHandler) -> io::Result<()> {
         let (pid, id) = (asked.question.pid.cast_signed(), asked.question.id);
