@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
 
-use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat};
 use rustix::io::Errno;
 
 use super::file_call::BaseDirectory;
@@ -51,6 +51,15 @@ pub(super) struct CallerThread {
     directory: OwnedFd,
     /// Its number as it and those around it see it; `None` until it is asked for.
     number: Cell<Option<Pid>>,
+}
+
+/// The directory in which a path begins, as it was when it was looked at.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Beginning {
+    /// Device and inode.
+    pub(super) inode: (u64, u64),
+    /// It has no name any more: another directory may have the one that it had.
+    pub(super) is_removed: bool,
 }
 
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
@@ -136,16 +145,18 @@ impl CallerThread {
         opened.map_err(|error| self.missing(error))
     }
 
-    /// Returns device and inode of the directory.
+    /// Looks at the directory that a relative path starts from.
     ///
     /// # Errors
     /// `EBADF`.
-    pub(super) fn identity(&self, base: BaseDirectory) -> io::Result<(u64, u64)> {
+    pub(super) fn look(&self, base: BaseDirectory) -> io::Result<Beginning> {
         let found = match base {
             BaseDirectory::Cwd => statat(&self.directory, c"cwd", AtFlags::empty()),
             BaseDirectory::Descriptor(fd) => statat(&self.directory, fd_name(fd), AtFlags::empty()),
         };
-        found.map(|found| (found.st_dev, found.st_ino)).map_err(|error| self.missing(error))
+        let seen =
+            |found: Stat| Beginning { inode: (found.st_dev, found.st_ino), is_removed: found.st_nlink == 0 };
+        found.map(seen).map_err(|error| self.missing(error))
     }
 
     /// Converts an error below the directory of the thread: it is gone, or has no such descriptor.

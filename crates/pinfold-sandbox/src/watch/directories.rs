@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
+use super::caller::Beginning;
 use super::view::MountView;
 
 /// Lifetime of an entry: changes from outside are noticed after that.
@@ -76,17 +77,20 @@ impl Directories {
     /// Those of `walk`.
     pub(super) fn get(
         &mut self,
-        from: (u64, u64),
+        from: Beginning,
         path: &[u8],
         walk: impl FnOnce() -> io::Result<(HeldDirectory, bool)>,
     ) -> io::Result<HeldDirectory> {
         if leads_back(path) {
             return Ok(walk()?.0);
         }
-        let at = self.known.iter().rposition(|known| known.from == from && known.path == path);
+        let at = self.known.iter().rposition(|known| known.from == from.inode && known.path == path);
+        // A path of nothing but a name stays in the directory in which it begins, which the caller has just looked at.
+        let is_there =
+            |found: &HeldDirectory| if path.is_empty() { !from.is_removed } else { found.is_there() };
         if let Some(known) = at.and_then(|at| self.known.get(at))
             && known.since.elapsed() < MOMENT
-            && known.found.is_there()
+            && is_there(&known.found)
         {
             return Ok(known.found.clone());
         }
@@ -99,7 +103,12 @@ impl Directories {
                 self.known.clear();
             }
             let since = Instant::now();
-            self.known.push(KnownDirectory { from, path: path.to_vec(), found: found.clone(), since });
+            self.known.push(KnownDirectory {
+                from: from.inode,
+                path: path.to_vec(),
+                found: found.clone(),
+                since,
+            });
         }
         Ok(found)
     }

@@ -228,13 +228,13 @@ impl SyscallNotifier {
     /// Returns whether opens for reading below a directory are observed. One that cannot be told is.
     fn looks_at_reading_in(&mut self, pid: Pid, base: BaseDirectory, handler: &dyn SyscallHandler) -> bool {
         let Ok(caller) = self.callers.get(pid) else { return true };
-        let Ok(identity) = caller.identity(base) else { return true };
+        let Ok(beginning) = caller.look(base) else { return true };
         let own = &self.own;
         let look = || {
             let path = caller.base(base).and_then(|held| own.read_path(held.as_fd()));
             path.map_or(true, |path| handler.looks_at_reading_in(&path))
         };
-        self.read_bases.get(identity, look)
+        self.read_bases.get(beginning.inode, look)
     }
 
     /// The umask of the thread that asks, as it is now.

@@ -20,7 +20,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::attempt::EntryType;
-use super::caller::CallerThread;
+use super::caller::{Beginning, CallerThread};
 use super::directories::{Directories, HeldDirectory};
 use super::file_call::{BaseDirectory, PathArg, Subject};
 use super::held_path::{OwnDescriptors, real_path};
@@ -33,6 +33,9 @@ const MAX_LINKS: usize = 40;
 
 /// The inode of the root directory of each procfs.
 const PROC_ROOT: u64 = 1;
+
+/// The beginning of absolute paths: the root that all processes of a mediated run have.
+const ROOT: Beginning = Beginning { inode: (0, 0), is_removed: false };
 
 const HANDLE: OFlags = OFlags::PATH.union(OFlags::CLOEXEC);
 const DIRECTORY: OFlags = HANDLE.union(OFlags::DIRECTORY);
@@ -187,7 +190,7 @@ pub(super) struct Walk<'a> {
     /// None where others than the supervisor change what lies on the way, and where no turn keeps other supervisors from that.
     pub(super) known: Option<&'a RefCell<Directories>>,
     /// Directory in which a path of this walk began: both paths of a rename mostly begin at one place.
-    pub(super) began: Cell<Option<(BaseDirectory, (u64, u64))>>,
+    pub(super) began: Cell<Option<(BaseDirectory, Beginning)>>,
     /// Names that led elsewhere. None where nothing is judged by them.
     pub(super) passed: Option<&'a RefCell<Vec<PathBuf>>>,
 }
@@ -243,16 +246,16 @@ impl Walk<'_> {
         let Some(known) = self.known.filter(|_| !closed.mounts) else {
             return Ok(walk(None)?.0);
         };
-        let from = if absolute { (0, 0) } else { self.beginning(base)? };
-        known.borrow_mut().get(from, above, || walk(Some(from)))
+        let from = if absolute { ROOT } else { self.beginning(base)? };
+        known.borrow_mut().get(from, above, || walk(Some(from.inode)))
     }
 
-    /// Returns the identity of the directory in which a relative path begins.
-    fn beginning(&self, base: BaseDirectory) -> io::Result<(u64, u64)> {
+    /// Looks at the directory in which a relative path begins.
+    fn beginning(&self, base: BaseDirectory) -> io::Result<Beginning> {
         if let Some((_, found)) = self.began.get().filter(|(known, _)| *known == base) {
             return Ok(found);
         }
-        let found = self.caller.identity(base)?;
+        let found = self.caller.look(base)?;
         self.began.set(Some((base, found)));
         Ok(found)
     }
