@@ -422,7 +422,7 @@ impl Mediator {
             self.changes.repository(parent);
         }
         let is_among_dependencies = name != ".git" && is_among_dependencies(boundary, place);
-        if puts_link(attempt) {
+        if !self.moves_no_link(attempt) && puts_link(attempt) {
             self.changes.link(place, is_among_dependencies);
         }
         self.note_moved(attempt);
