@@ -6,8 +6,10 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ffi::OsStr;
+use std::fs::DirEntry;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use pinfold_commands::pieces::PossibleText;
 use pinfold_commands::{Moves, NamedFrom, Patterns, PossibleFiles, possible_files, wild};
@@ -24,6 +26,9 @@ const MAX_LOOKUPS: usize = 10_000;
 
 /// The most entries of folders that are compared with patterns for one call: about as much.
 const MAX_ENTRIES: usize = 100_000;
+
+/// The longest time for all of that, whatever the disk takes for each folder that was not read before. A person waits for it.
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The most patterns of one command that lead on, each in the folders that the one before leads to.
 const MAX_PATTERNS_OF_COMMAND: usize = 3;
@@ -51,6 +56,7 @@ pub(super) fn find(shared: &Shared, judged: &Judgement<'_>) -> Option<NamedFiles
         seen: BTreeMap::new(),
         left: MAX_LOOKUPS,
         entries_left: MAX_ENTRIES,
+        deadline: Instant::now() + LOOKUP_TIMEOUT,
     };
     search.look_up_known()?;
     let renaming = renaming(&claims.paths);
@@ -114,6 +120,8 @@ struct Search<'s> {
     left: usize,
     /// Number of entries that may still be compared with patterns.
     entries_left: usize,
+    /// The end of the time for it.
+    deadline: Instant,
 }
 
 impl Search<'_> {
@@ -238,10 +246,10 @@ impl Search<'_> {
         Some(())
     }
 
-    /// Counts one more look.
+    /// Counts one more look. `None`: it is one too many, or too late.
     fn spend(&mut self) -> Option<()> {
         self.left = self.left.checked_sub(1)?;
-        Some(())
+        (Instant::now() < self.deadline).then_some(())
     }
 
     fn look_up_each(&mut self, names: impl IntoIterator<Item = PathBuf>) -> Option<Vec<PathBuf>> {
@@ -303,11 +311,12 @@ impl Search<'_> {
     fn list_below(&mut self, folder: PathBuf, matching: &mut Vec<PathBuf>) -> Option<()> {
         let mut folders = vec![folder];
         while let Some(folder) = folders.pop() {
-            let before = matching.len();
-            self.list(&folder, "*", matching)?;
-            let is_folder =
-                |path: &&PathBuf| self.start.join(path).symlink_metadata().is_ok_and(|found| found.is_dir());
-            folders.extend(matching.iter().skip(before).filter(is_folder).cloned());
+            self.each_entry(&folder, "*", |path, entry| {
+                if entry.file_type().is_ok_and(|found| found.is_dir()) {
+                    folders.push(path.clone());
+                }
+                matching.push(path);
+            })?;
             matching.push(folder);
         }
         Some(())
@@ -315,9 +324,19 @@ impl Search<'_> {
 
     /// Adds the entries of a folder that match a pattern of one name.
     fn list(&mut self, folder: &Path, pattern: &str, matching: &mut Vec<PathBuf>) -> Option<()> {
+        self.each_entry(folder, pattern, |path, _| matching.push(path))
+    }
+
+    /// Hands over each entry of a folder that matches a pattern of one name.
+    fn each_entry(
+        &mut self,
+        folder: &Path,
+        pattern: &str,
+        mut found: impl FnMut(PathBuf, &DirEntry),
+    ) -> Option<()> {
         self.spend()?;
-        let found = foreign_cwd::resolve(self.shared, self.start, &folder.join("."));
-        let Some(place) = place(&found) else { return Some(()) };
+        let resolved = foreign_cwd::resolve(self.shared, self.start, &folder.join("."));
+        let Some(place) = place(&resolved) else { return Some(()) };
         // Those are processes, which come and go.
         if place.real() == Path::new("/proc") {
             return Some(());
@@ -336,7 +355,7 @@ impl Search<'_> {
                 Patterns { .. } => wild::may_be(pattern, name.as_bytes()),
             };
             if matches {
-                matching.push(folder.join(OsStr::new(&name)));
+                found(folder.join(OsStr::new(&name)), &entry);
             }
         }
         Some(())
