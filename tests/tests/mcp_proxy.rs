@@ -85,7 +85,8 @@ struct Wire {
 }
 
 impl Wire {
-    fn start(bed: &Bed, options: &[&str]) -> Self {
+    /// A proxy to which nothing was said.
+    fn connect(bed: &Bed, options: &[&str]) -> Self {
         let mut child = proxy(bed, &[&ALL[..], options].concat())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -95,7 +96,11 @@ impl Wire {
         let output = BufReader::new(child.stdout.take().expect("its output"));
         let (send, lines) = channel();
         thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        let wire = Self { input: child.stdin.take(), child, lines };
+        Self { input: child.stdin.take(), child, lines }
+    }
+
+    fn start(bed: &Bed, options: &[&str]) -> Self {
+        let wire = Self::connect(bed, options);
         wire.say(br#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{}}"#);
         assert!(wire.hear().contains("test server"));
         wire

@@ -1,12 +1,8 @@
 //! What passes between a client and a proxied server: as it came, once, in one reading, and within limits.
 
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::process::Stdio;
-use std::sync::mpsc::channel;
-use std::thread;
+use std::io::Write as _;
 use std::time::Duration;
 
-use pinfold_tests::Bed;
 use pinfold_tests::mcp::{Client, LAST_WITH_HANDSHAKE, NEWEST};
 use pinfold_tests::processes::until;
 use serde_json::{Value, json};
@@ -156,27 +152,11 @@ fn what_is_not_clear_to_everybody_is_not_passed_on() {
     assert_eq!(strange, Vec::<&String>::new());
     assert!(!bed.folder().join("a").exists());
     // Of two requests under one number the second is turned away, and the first still has its answer.
-    let mute = Wire::start_mute(&bed);
+    let mute = Wire::connect(&bed, &["--", "--mute"]);
     mute.say(br#"{"jsonrpc":"2.0","id":1,"method":"a"}"#);
     mute.say(br#"{"jsonrpc":"2.0","id":1,"method":"b"}"#);
     let refused = mute.hear();
     assert!(refused.contains("waits already") && refused.contains("\"id\":null"), "{refused}");
-}
-
-impl Wire {
-    /// In front of a server that answers nothing.
-    fn start_mute(bed: &Bed) -> Self {
-        let mut child = proxy(bed, &[&ALL[..], &["--", "--mute"]].concat())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("pinfold starts");
-        let output = BufReader::new(child.stdout.take().expect("its output"));
-        let (send, lines) = channel();
-        thread::spawn(move || output.lines().map_while(Result::ok).try_for_each(|line| send.send(line)));
-        Self { input: child.stdin.take(), child, lines }
-    }
 }
 
 #[test]
