@@ -42,24 +42,31 @@ impl BoundaryBuilder {
                 (sandbox::Network::Relayed(entrances), Some(hosts.clone()))
             }
             (Network::Hosts(hosts), Tier::Full) => lookups_only(request, Hosts::clone(hosts.configured())),
-            (Network::Hosts(hosts), Tier::Landlock)
-                if hosts.configured().is_empty() && !request.asks_about_hosts =>
-            {
-                names_by_proxy(request, Hosts::clone(hosts.configured()))
-            }
-            (Network::Hosts(_), Tier::Landlock)
-                if request.openings.unix_sockets || request.openings.io_uring =>
-            {
+            (Network::Hosts(hosts), Tier::Landlock) => self.proxied(request, hosts),
+        }
+    }
+
+    /// Returns the network of a run without one of its own: a proxy, and sockets that lead to it alone. Sockets that are made
+    /// unseen would be a way around it, so that there is none where they can be had. Where no host is wanted, the proxy is there
+    /// for the names that programs tell it, as [`lookups_only`] is on the full tier.
+    fn proxied(
+        &mut self,
+        request: &SandboxRequest,
+        hosts: &HostList,
+    ) -> (sandbox::Network, Option<HostList>) {
+        let wants_hosts = request.asks_about_hosts || !hosts.configured().is_empty();
+        if request.openings.unix_sockets || request.openings.io_uring {
+            if wants_hosts {
                 let note = "no host is reached: with `--allow-feature unix-sockets` or `--allow-feature io-uring` only the full tier can hold a run \
                             to some hosts";
                 self.findings.notes.push(note.to_owned());
-                (sandbox::Network::Off, None)
             }
-            (Network::Hosts(hosts), Tier::Landlock) => {
-                let proxy = network::proxy_port(&hosts.configured().reachable_ports());
-                (sandbox::Network::Proxied(proxy), Some(hosts.clone()))
-            }
+            return (sandbox::Network::Off, None);
         }
+        let proxy = network::proxy_port(&hosts.configured().reachable_ports());
+        // Rules that change during the run open nothing where none was there.
+        let hosts = if wants_hosts { hosts.clone() } else { Hosts::clone(hosts.configured()).into() };
+        (sandbox::Network::Proxied(proxy), Some(hosts))
     }
 
     /// Returns the sockets to which the supervisor connects: the kernel cannot restrict a process to some sockets. It needs the
@@ -125,14 +132,4 @@ fn lookups_only(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Op
     let callers = if request.publishes { MAX_CALLERS } else { 0 };
     let entrances = InnerListeners { callers, ..InnerListeners::default() };
     (sandbox::Network::Relayed(entrances), Some(hosts.into()))
-}
-
-/// The same without a network of the run's own: programs that know proxies name the host to the one that refuses it. Sockets that
-/// are made unseen would be a way around it, so that there is none where they can be had.
-fn names_by_proxy(request: &SandboxRequest, hosts: Hosts) -> (sandbox::Network, Option<HostList>) {
-    if request.openings.unix_sockets || request.openings.io_uring {
-        return (sandbox::Network::Off, None);
-    }
-    let proxy = network::proxy_port(&hosts.reachable_ports());
-    (sandbox::Network::Proxied(proxy), Some(hosts.into()))
 }
