@@ -173,9 +173,9 @@ impl ToolCall {
     }
 
     /// Returns the tool of pinfold whose rules it follows.
-    pub fn rules_of(&self) -> Option<ToolName> {
+    pub fn governing_tool(&self) -> Option<ToolName> {
         match self {
-            Self::Foreign(call) => call.rules_of(),
+            Self::Foreign(call) => call.governing_tool(),
             own => own.tool(),
         }
     }

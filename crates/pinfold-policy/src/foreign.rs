@@ -147,7 +147,7 @@ impl ForeignCall {
     }
 
     /// Returns the tool of pinfold whose rules it follows.
-    pub(crate) fn rules_of(&self) -> Option<ToolName> {
+    pub(crate) fn governing_tool(&self) -> Option<ToolName> {
         match self {
             Self::File { like, .. } | Self::Unread { like } => Some(*like),
             Self::Known { .. }

@@ -93,7 +93,7 @@ fn rules(trial: &Trial<'_>, claim: &PathClaim, fact: &PathFact, real: &Path) -> 
         return (Vec::new(), 0);
     }
     let tool = match claim.origin {
-        Origin::Call => trial.case.call.rules_of().unwrap_or(ToolName::Edit),
+        Origin::Call => trial.case.call.governing_tool().unwrap_or(ToolName::Edit),
         Origin::Foreign | Origin::Supposed(_) | Origin::Process | Origin::Command(_) | Origin::Aside(_) => {
             ToolName::Edit
         }

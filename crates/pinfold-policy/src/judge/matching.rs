@@ -115,9 +115,9 @@ fn restricts(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
         ToolName::Edit => writes,
         ToolName::Read => !writes || claim.operation == Operation::MoveFrom || may_read(case),
         ToolName::Write => {
-            writes && (case.call.rules_of() == Some(ToolName::Write) || claim.origin != Origin::Call)
+            writes && (case.call.governing_tool() == Some(ToolName::Write) || claim.origin != Origin::Call)
         }
-        other => case.call.rules_of() == Some(other),
+        other => case.call.governing_tool() == Some(other),
     }
 }
 
@@ -135,7 +135,7 @@ fn restricting_tools<'a>(case: &Case<'a>, claim: &PathClaim) -> impl Iterator<It
     let class = if claim.operation.writes() { EDIT } else { READ };
     let too = may_read(case).then_some(READ);
     let call: &'a ToolCall = case.call;
-    let own = match call.rules_of() {
+    let own = match call.governing_tool() {
         Some(tool) => tool.as_str(),
         None => call.name(),
     };
@@ -151,7 +151,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
     // Under both of its names, if it has two.
     let by_path = on(real).filter(|_| real == fact.asked || on(&fact.asked).is_some());
     let bare = match claim.origin {
-        Origin::Call => case.call.rules_of(),
+        Origin::Call => case.call.governing_tool(),
         // Who allows all of Bash allows what it writes inside the line.
         Origin::Command(_) | Origin::Aside(_) => Some(ToolName::Bash),
         Origin::Foreign | Origin::Supposed(_) | Origin::Process => None,
@@ -163,7 +163,7 @@ fn permitting_path(case: &Case<'_>, rules: &RuleSet, claim: &PathClaim, fact: &P
 /// A rule that allows covers only the tool it names; what a command writes beside its purpose is an edit or a write.
 fn permits(case: &Case<'_>, named: ToolName, claim: &PathClaim) -> bool {
     match claim.origin {
-        Origin::Call => case.call.rules_of() == Some(named),
+        Origin::Call => case.call.governing_tool() == Some(named),
         Origin::Command(_) | Origin::Aside(_) | Origin::Foreign | Origin::Supposed(_) | Origin::Process
             if claim.operation.writes() =>
         {
@@ -342,7 +342,7 @@ pub(super) fn is_listed(case: &Case<'_>, listed: &RuleSet, part: Part<'_>) -> bo
                 || claim.operation == Operation::HandOver
                 || claim.origin != Origin::Call
                 || permitting_path(case, listed, claim, fact).is_some()
-                || case.call.rules_of().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
+                || case.call.governing_tool().is_some_and(|tool| listed.tool(tool.as_str()).is_some())
         }
         Part::Command(command, _) => {
             command.claim.has_no_command() || by_rule(listed, command, &[]).is_some()
