@@ -89,8 +89,8 @@ impl EgressProxy {
     }
 }
 
-/// Where no host is reached a connection only names one: a program that takes many sockets is not to use up the descriptors of a
-/// supervisor that made no room for them.
+/// Returns the limits of the relay. Where no host is reached a connection only names one: a program that takes many sockets is not
+/// to use up the descriptors of a supervisor that made no room for them.
 fn limits(boundary: &Boundary) -> RelayLimits {
     const NAMING_CONNECTIONS: usize = 64;
     let usual = RelayLimits::default();

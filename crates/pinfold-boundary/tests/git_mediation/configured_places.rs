@@ -10,7 +10,8 @@ use pinfold_sandbox::{Detail, Intent, Strength, Tier};
 
 use super::{Bed, Run};
 
-/// What the configuration of a repository below names outside of its own working tree is held before anything in that changes.
+/// Places outside of its own working tree that the configuration of a repository below names are held before anything in that
+/// changes.
 #[test]
 fn what_a_repository_below_names_is_held_from_the_first_change_on() {
     let hooks = |path: &str| format!("[core]\n\thooksPath = {path}\n");
@@ -150,7 +151,7 @@ fn a_link_on_the_way_to_what_git_runs_stays() {
     }
 }
 
-/// What cannot be read names unknown places.
+/// A configuration that cannot be read names unknown places.
 #[test]
 fn a_configuration_below_that_cannot_be_read_closes_the_folder() {
     let bed = Bed::above_a_repository();

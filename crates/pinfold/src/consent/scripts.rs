@@ -37,7 +37,7 @@ const MAX_PATTERNS_OF_COMMAND: usize = 3;
 pub(super) type NamedFiles = BTreeMap<PathBuf, (PathBuf, Option<Version>)>;
 
 /// The files that a command line names anywhere, in the state they are in: programs by path and scripts among them. Each name counts
-/// from every folder that its command may stand in. `None`: there are too many.
+/// from every folder that its command may stand in. `None`: there are too many, or they take too long.
 pub(super) fn find(shared: &Shared, judged: &Judgement<'_>) -> Option<NamedFiles> {
     let claims = &judged.claims;
     let Some(script) = &claims.script else { return Some(NamedFiles::new()) };

@@ -71,8 +71,8 @@ impl Locations {
         Self { allow_home, ..self }
     }
 
-    /// Adds guards for the files that the person's own word is read from, where they really lie: by a link, or by a variable that
-    /// names another folder, that may be anywhere.
+    /// Adds guards for the files that the user's and managed settings are read from, where they really lie: by a link, or by a
+    /// variable that names another folder, that may be anywhere.
     #[must_use]
     pub fn guard(&self, guards: Guards) -> Guards {
         const WHY: &str = "your own settings are read from there: an agent does not write its own limits";
